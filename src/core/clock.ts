@@ -1,0 +1,38 @@
+/**
+ * Time is passed in, so that rules about time can be tested without waiting.
+ * `monotonicMs` is one clock for all threads of the process: CLOCK_MONOTONIC as
+ * `process.hrtime` reads it. (`performance.now()` starts at another origin in each thread.)
+ */
+
+export interface Clock {
+  /** Wall clock, milliseconds since 1970-01-01T00:00Z. */
+  now(): number;
+  /** Never goes back; the same origin in every thread of this process. Milliseconds, with a fraction. */
+  monotonicMs(): number;
+}
+
+/** Milliseconds between this thread's `performance.now()` origin and CLOCK_MONOTONIC's. */
+function originOffsetMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6 - performance.now();
+}
+
+export function systemClock(): Clock {
+  const offsetMs = originOffsetMs();
+  return {
+    now: () => Date.now(),
+    monotonicMs: () => performance.now() + offsetMs,
+  };
+}
+
+/** A clock that stands still until it is told to move. For tests. */
+export function manualClock(startMs: number): Clock & { advance(ms: number): void } {
+  let elapsedMs = 0;
+  return {
+    now: () => startMs + elapsedMs,
+    monotonicMs: () => elapsedMs,
+    advance(ms) {
+      elapsedMs += ms;
+    },
+  };
+}
