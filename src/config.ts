@@ -1,0 +1,195 @@
+/**
+ * Environment to a frozen Config. The only reader of `process.env`.
+ * A bad setting stops the start with one line that names it; an empty value counts as absent.
+ */
+
+import { resolve } from 'node:path';
+import * as v from 'valibot';
+import { OperatorError } from './core/errors.ts';
+import { type LogLevel, logLevels } from './core/log.ts';
+
+/** At most `max` requests of one client IP in `windowMs`. */
+export interface ClientLimit {
+  readonly max: number;
+  readonly windowMs: number;
+}
+
+const minuteMs = 60_000;
+
+/** Limits per client IP: one table for the whole service. */
+export const clientLimits = {
+  anonymousApi: { max: 60, windowMs: minuteMs },
+  ipPage: { max: 60, windowMs: minuteMs },
+  feeds: { max: 60, windowMs: minuteMs },
+} as const satisfies Record<string, ClientLimit>;
+
+export type ClientLimitName = keyof typeof clientLimits;
+
+/** Bounds of what the process holds in memory. Each one is where a clear refusal begins. */
+export const capacities = {
+  /** Addresses and prefixes in the index. */
+  entries: 8_000_000,
+  accounts: 65_536,
+  keys: 131_072,
+  /** Third-party lists known at one time, vanished ones included until they end. */
+  sources: 250,
+} as const;
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly baseUrl: string;
+  readonly secureUrl: string;
+  readonly dataDir: string;
+  /** Front ends in all: the main thread and `httpThreads - 1` workers. */
+  readonly httpThreads: number;
+  readonly captchaThreads: number;
+  /** Addresses and prefixes whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  readonly masterKeyFile: string | undefined;
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string;
+  readonly smsWebhookUrl: string | undefined;
+  readonly geoCountryMmdb: string | undefined;
+  readonly geoAsnMmdb: string | undefined;
+  readonly logLevel: LogLevel;
+  /** Without it, /metrics answers loopback peers only. */
+  readonly metricsToken: string | undefined;
+  /** False lifts the limits per client IP (load tests), never the quotas. */
+  readonly clientLimitsOn: boolean;
+}
+
+const integer = (min: number, max: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,9}$/, `must be a whole number from ${min} to ${max}`),
+    v.transform(Number),
+    v.minValue(min, `must be a whole number from ${min} to ${max}`),
+    v.maxValue(max, `must be a whole number from ${min} to ${max}`),
+  );
+
+const urlOf = (...protocols: string[]) =>
+  v.pipe(
+    v.string(),
+    v.check(
+      (text) => {
+        const url = URL.parse?.(text) ?? (URL.canParse(text) ? new URL(text) : null);
+        return url !== null && protocols.includes(url.protocol);
+      },
+      `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+    ),
+  );
+
+/** Scheme, host and port alone: links are made by appending a path. */
+const origin = v.pipe(
+  urlOf('http:', 'https:'),
+  v.check((text) => {
+    const url = new URL(text);
+    return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password;
+  }, 'must be scheme, host and port alone, without a path'),
+  v.transform((text) => new URL(text).origin),
+);
+
+const path = v.pipe(
+  v.string(),
+  v.check((text) => !text.includes('\0'), 'must not hold a NUL character'),
+  v.transform((text) => resolve(text)),
+);
+
+const list = v.pipe(
+  v.string(),
+  v.transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  ),
+  v.maxLength(256, 'must list at most 256 addresses or prefixes'),
+);
+
+const schema = v.object({
+  HOST: v.optional(
+    v.pipe(v.string(), v.maxLength(253), v.regex(/^[0-9A-Za-z.:_-]+$/)),
+    '127.0.0.1',
+  ),
+  PORT: v.optional(integer(0, 65_535), '8080'),
+  BASE_URL: v.optional(origin),
+  SECURE_URL: v.optional(origin),
+  DATA_DIR: v.optional(path, './var'),
+  HTTP_THREADS: v.optional(integer(1, 64), '1'),
+  CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
+  TRUSTED_PROXIES: v.optional(list, ''),
+  MASTER_KEY_FILE: v.optional(path),
+  SMTP_URL: v.optional(urlOf('smtp:', 'smtps:')),
+  MAIL_FROM: v.optional(
+    v.pipe(v.string(), v.regex(/^[^\s<>"]{1,64}@[^\s<>"]{1,253}$/, 'must be a mail address')),
+    'portcullis@localhost',
+  ),
+  SMS_WEBHOOK_URL: v.optional(urlOf('http:', 'https:')),
+  GEO_COUNTRY_MMDB: v.optional(path),
+  GEO_ASN_MMDB: v.optional(path),
+  LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
+  METRICS_TOKEN: v.optional(
+    v.pipe(v.string(), v.minLength(16, 'must have at least 16 characters')),
+  ),
+  CLIENT_LIMITS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
+});
+
+/**
+ * @param isPrefix tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else.
+ * @throws OperatorError with one line that names the setting.
+ */
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  isPrefix: (text: string) => boolean,
+): Config {
+  const given = Object.fromEntries(
+    Object.keys(schema.entries)
+      .map((name) => [name, environment[name]?.trim()] as const)
+      .filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const parsed = v.safeParse(schema, given);
+  if (!parsed.success) {
+    const issue = parsed.issues[0];
+    throw settingError(String(issue.path?.[0]?.key ?? 'environment'), issue.message);
+  }
+  const s = parsed.output;
+  const stranger = s.TRUSTED_PROXIES.find((text) => !isPrefix(text));
+  if (stranger !== undefined) {
+    throw settingError(
+      'TRUSTED_PROXIES',
+      `holds '${stranger.slice(0, 60)}', not an address or prefix`,
+    );
+  }
+  const local = `http://localhost:${s.PORT}`;
+  return Object.freeze({
+    host: s.HOST,
+    port: s.PORT,
+    baseUrl: s.BASE_URL ?? local,
+    secureUrl: s.SECURE_URL ?? local,
+    dataDir: s.DATA_DIR,
+    httpThreads: s.HTTP_THREADS,
+    captchaThreads: s.CAPTCHA_THREADS,
+    trustedProxies: Object.freeze(s.TRUSTED_PROXIES),
+    masterKeyFile: s.MASTER_KEY_FILE,
+    smtpUrl: s.SMTP_URL,
+    mailFrom: s.MAIL_FROM,
+    smsWebhookUrl: s.SMS_WEBHOOK_URL,
+    geoCountryMmdb: s.GEO_COUNTRY_MMDB,
+    geoAsnMmdb: s.GEO_ASN_MMDB,
+    logLevel: s.LOG_LEVEL,
+    metricsToken: s.METRICS_TOKEN,
+    clientLimitsOn: s.CLIENT_LIMITS === 'on',
+  });
+}
+
+/** The process's own environment. Kept here so that no other file reads it. */
+export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}
+
+function settingError(name: string, reason: string): OperatorError {
+  return new OperatorError(
+    `setting ${name} ${reason.startsWith('must') || reason.startsWith('holds') ? reason : `is invalid: ${reason}`}`,
+  );
+}

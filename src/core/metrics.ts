@@ -1,0 +1,66 @@
+/**
+ * Metrics in the Prometheus text format (prom-client). The hot path never touches prom-client:
+ * front ends count in shared memory, and a collector reads those counts when /metrics is asked.
+ */
+
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+
+export interface Metrics {
+  readonly contentType: string;
+  /** The whole page in the Prometheus text exposition format. */
+  render(): Promise<string>;
+  /** A value read when the page is rendered. */
+  gauge(name: string, help: string, read: () => number): void;
+  /** Values by one label, read when the page is rendered. */
+  gaugeBy(name: string, help: string, label: string, read: () => Iterable<[string, number]>): void;
+  /** A total that only grows, kept elsewhere and read when the page is rendered. */
+  counterBy(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Iterable<[Record<string, string>, number]>,
+  ): void;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'portcullis_' });
+  return {
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    gauge(name, help, read) {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+    gaugeBy(name, help, label, read) {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const [value, amount] of read()) this.set({ [label]: value }, amount);
+        },
+      });
+    },
+    counterBy(name, help, labels, read) {
+      new Counter({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const [values, amount] of read()) this.inc(values, amount);
+        },
+      });
+    },
+  };
+}
