@@ -70,9 +70,7 @@ export function createFollower({
   function wake(): void {
     if (!isFollowing()) return;
     again = true;
-    running ??= run().finally(() => {
-      running = undefined;
-    });
+    running ??= run();
   }
 
   async function run(): Promise<void> {
@@ -85,6 +83,8 @@ export function createFollower({
     } catch (error) {
       failWith(error);
     }
+    // In the same turn as the last look at `again`, so that no wake-up falls between.
+    running = undefined;
     if (!isFollowing()) return;
     timer = setTimeout(wake, pollMs);
     timer.unref();
