@@ -61,6 +61,7 @@ export function raceContract(factory: StoreFactory): void {
         const won = await race(place.location, 'register', count);
         assert.equal(new Set(won.flat()).size, count);
         assert.equal(won.flat().length, count);
+        assert.equal(await store.lastSeq(), BigInt(count));
         for (const [i, numbers] of won.entries()) {
           for (const n of numbers) {
             const found = await store.get(accountByEmailKey(`person-${n}@example.org`));
@@ -80,6 +81,8 @@ export function raceContract(factory: StoreFactory): void {
         assert.equal(await store.get(accountByEmailKey('person-0@example.org')), undefined);
         await race(place.location, 'register', 1);
         assert.ok((await store.get(accountByEmailKey('person-0@example.org'))) !== undefined);
+        assert.equal((await store.read(0n, 10)).length, 1);
+        assert.equal(await store.lastSeq(), 1n);
       } finally {
         await store.close();
         await place.destroy();

@@ -27,7 +27,11 @@ async function claim(store: Store, n: number): Promise<boolean> {
 async function register(store: Store, n: number): Promise<boolean> {
   const key = accountByEmailKey(`person-${n}@example.org`);
   const value = Buffer.from(String(seed));
-  const result = await store.commit({ check: [{ key, version: null }], set: [{ key, value }] });
+  const result = await store.commit({
+    check: [{ key, version: null }],
+    set: [{ key, value }],
+    events: [{ id: `${seed}-${n}`, kind: 'registered', version: 1, body: value }],
+  });
   return result.ok;
 }
 
