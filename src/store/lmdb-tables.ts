@@ -7,6 +7,7 @@
  * no process meets a file that another one grew beyond its map.
  */
 
+import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { OperatorError } from '../core/errors.ts';
 import { metaRowKey } from './keys.ts';
@@ -34,6 +35,8 @@ const mapBytes = 64 * 2 ** 30;
 const tableOptions = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
 export function openTables(path: string): Tables {
+  // lmdb makes its files readable to the group: the directory keeps others out.
+  mkdirSync(path, { recursive: true, mode: 0o700 });
   const root = open<Buffer, Uint8Array>({
     path,
     ...tableOptions,
