@@ -24,7 +24,7 @@ export interface Job<Context> {
   readonly maintenance: boolean;
 }
 
-/** How the queue reaches the database; LMDB's is in lmdb.ts. */
+/** How the queue reaches the database; LMDB's is in lmdb-transactor.ts. */
 export interface Transactor<Context> {
   /**
    * Resolves when what `body` wrote is durable. Rejects with the cause when the transaction failed,

@@ -6,13 +6,12 @@
  * no cursor and no read transaction is held across an await.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { assertCommit, assertKey, assertLimit } from './bounds.ts';
 import { createCounts } from './counts.ts';
-import { createGroupCommit, type GroupCommit, type Transactor } from './group-commit.ts';
-import { journalRowKey, type Key, metaRowKey, prefixEnd, storedKey } from './keys.ts';
+import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import { journalRowKey, type Key, prefixEnd, storedKey } from './keys.ts';
 import { applyCommit, prepareCommit, type WriteContext } from './lmdb-commit.ts';
 import { pruneJournal, sweepExpired } from './lmdb-maintenance.ts';
 import {
@@ -23,8 +22,8 @@ import {
   readCounters,
   readEntryHeader,
   type Tables,
-  writeCounters,
 } from './lmdb-tables.ts';
+import { createTransactor } from './lmdb-transactor.ts';
 import {
   type CommitResult,
   type Entry,
@@ -241,69 +240,4 @@ function readPage({ journal, meta }: Tables, afterSeq: bigint, limit: number): S
     if (bytes > storeLimits.pageBytesMax) break;
   }
   return events;
-}
-
-const probeBytes = 64 * 1024;
-const lmdbPanic = -30_795;
-
-function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<WriteContext> {
-  const { root, meta } = tables;
-
-  async function transact(body: (context: WriteContext) => void): Promise<void> {
-    let thrown: { error: unknown } | undefined;
-    const committed = root.transaction(() => {
-      const context = { tables, nowMs: clock.now(), counters: readCounters(meta), writes: 0 };
-      try {
-        body(context);
-        if (context.writes > 0) writeCounters(meta, context.counters);
-      } catch (error) {
-        thrown = { error };
-        if (context.writes > 0) assertDoomed(error, log);
-        throw error;
-      }
-    });
-    try {
-      await committed;
-    } catch (error) {
-      const cause = await commitCause(error);
-      throw thrown === undefined ? cause : thrown.error;
-    }
-  }
-
-  return {
-    transact,
-    writes: (context) => context.writes,
-    async probe() {
-      const key = metaRowKey('probe');
-      const row = Buffer.alloc(probeBytes);
-      await transact(() => void meta.put(key, row));
-      await transact(() => void meta.remove(key));
-    },
-    isFatal: (error) => (error as { code?: unknown } | null)?.code === lmdbPanic,
-  };
-}
-
-/**
- * An error of LMDB itself has made the transaction fail already. Any other one is a bug between
- * two writes of a commit, and lmdb would commit what was written so far: a dead process is the
- * only way left to keep the commit atomic.
- */
-function assertDoomed(error: unknown, log: Log): void {
-  if (typeof (error as { code?: unknown } | null)?.code === 'number') return;
-  log.fatal({ err: error }, 'store: a commit broke off half-way');
-  process.abort();
-}
-
-/**
- * lmdb rejects a failed commit with a generic error whose `commitError` is a second promise,
- * rejected with the cause. Left alone that one ends the process as an unhandled rejection.
- */
-async function commitCause(error: unknown): Promise<unknown> {
-  const second = (error as { commitError?: unknown } | null)?.commitError;
-  if (!(second instanceof Promise)) return error;
-  const cause = second.then(
-    () => error,
-    (reason: unknown) => reason,
-  );
-  return Promise.race([cause, delay(1_000, error, { ref: false })]);
 }
