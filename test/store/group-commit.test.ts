@@ -147,7 +147,8 @@ it('after a failure commits are refused at once, maintenance is tried, a probe b
 });
 
 it('a transaction that hangs makes the store unavailable, and its end makes it available', async () => {
-  const { add, database, available } = setUp(20);
+  // Long enough for a busy machine to end an ordinary transaction in.
+  const { add, database, available } = setUp(1_000);
   database.hang = true;
   assert.match(await add(), /unavailable: a transaction takes longer/);
   assert.match(await add(), /unavailable/);
