@@ -1,0 +1,168 @@
+/**
+ * The one way from the journal into memory: events are applied in order, without gaps, each
+ * once. Applying happens in slices of a few milliseconds, so that requests are answered between.
+ *
+ * An apply that throws, a gap, or a pruned journal stops the follower for good and loudly: state
+ * that skipped an event would differ from every other node's.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import { type Store, type StoreEvent, storeLimits } from './store.ts';
+
+export interface FollowerOptions {
+  readonly store: Pick<Store, 'read' | 'onHint'>;
+  /** Synchronous, and a pure function of the state so far and the event. */
+  readonly apply: (event: StoreEvent) => void;
+  /** Seq of the last event that the state holds already: 0n at the very beginning. */
+  readonly from: bigint;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly pollMs?: number;
+  /** Time on the event loop before others get a turn. */
+  readonly sliceMs?: number;
+  /** Called once when the follower has failed: the process should not go on serving. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+export interface Follower {
+  start(): void;
+  /** Resolves when no event is being applied and none will be. Waiters are rejected. */
+  stop(): Promise<void>;
+  /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
+  catchUpTo(seq: bigint): Promise<void>;
+  appliedSeq(): bigint;
+}
+
+const pageEvents = 500;
+/** More requests than can be in flight; a bound all the same. */
+const waitersMax = 100_000;
+
+interface Waiter {
+  readonly seq: bigint;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+export function createFollower({
+  store,
+  apply,
+  from,
+  log,
+  clock,
+  pollMs = 200,
+  sliceMs = 4,
+  onFailure,
+}: FollowerOptions): Follower {
+  let applied = from;
+  let phase: 'new' | 'following' | 'stopped' | 'failed' = 'new';
+  let running: Promise<void> | undefined;
+  /** Set while a run is under way: there may be more than it has read. */
+  let again = false;
+  let timer: NodeJS.Timeout | undefined;
+  let unhint: (() => void) | undefined;
+  let waiters: Waiter[] = [];
+
+  function isFollowing(): boolean {
+    return phase === 'following';
+  }
+
+  function wake(): void {
+    if (!isFollowing()) return;
+    again = true;
+    running ??= run();
+  }
+
+  async function run(): Promise<void> {
+    clearTimeout(timer);
+    try {
+      while (again && isFollowing()) {
+        again = false;
+        await applyPages();
+      }
+    } catch (error) {
+      failWith(error);
+    }
+    // In the same turn as the last look at `again`, so that no wake-up falls between.
+    running = undefined;
+    if (!isFollowing()) return;
+    timer = setTimeout(wake, pollMs);
+    timer.unref();
+  }
+
+  async function applyPages(): Promise<void> {
+    while (isFollowing()) {
+      const page = await store.read(applied, Math.min(pageEvents, storeLimits.readLimitMax));
+      if (page.length === 0) return;
+      await applyPage(page);
+    }
+  }
+
+  async function applyPage(page: readonly StoreEvent[]): Promise<void> {
+    let endMs = clock.monotonicMs() + sliceMs;
+    for (const event of page) {
+      if (!isFollowing()) return;
+      if (event.seq !== applied + 1n) {
+        throw new Error(`journal gap: event ${event.seq} follows ${applied}`);
+      }
+      apply(event);
+      applied = event.seq;
+      if (clock.monotonicMs() < endMs) continue;
+      settleWaiters();
+      await new Promise(setImmediate);
+      endMs = clock.monotonicMs() + sliceMs;
+    }
+    settleWaiters();
+  }
+
+  function settleWaiters(): void {
+    if (waiters.length === 0) return;
+    const reached = waiters.filter((waiter) => waiter.seq <= applied);
+    if (reached.length === 0) return;
+    waiters = waiters.filter((waiter) => waiter.seq > applied);
+    for (const waiter of reached) waiter.resolve();
+  }
+
+  function rejectWaiters(message: string): void {
+    const rejected = waiters;
+    waiters = [];
+    for (const waiter of rejected) waiter.reject(new Error(message));
+  }
+
+  function failWith(error: unknown): void {
+    phase = 'failed';
+    unhint?.();
+    log.fatal({ err: error, appliedSeq: String(applied) }, 'follower: stopped, an event failed');
+    rejectWaiters(`the follower failed after event ${applied}`);
+    onFailure?.(error);
+  }
+
+  return {
+    start() {
+      if (phase !== 'new') throw new Error(`the follower is ${phase}`);
+      phase = 'following';
+      unhint = store.onHint(wake);
+      wake();
+    },
+    async stop() {
+      if (phase !== 'failed') phase = 'stopped';
+      clearTimeout(timer);
+      unhint?.();
+      await running;
+      rejectWaiters('the follower was stopped');
+    },
+    catchUpTo(seq) {
+      if (seq <= applied) return Promise.resolve();
+      if (phase === 'stopped' || phase === 'failed') {
+        return Promise.reject(new Error(`the follower is ${phase}`));
+      }
+      if (waiters.length >= waitersMax) return Promise.reject(new Error('too many waiters'));
+      const caughtUp = new Promise<void>((resolve, reject) => {
+        waiters.push({ seq, resolve, reject });
+      });
+      wake();
+      return caughtUp;
+    },
+    appliedSeq: () => applied,
+  };
+}

@@ -1,0 +1,227 @@
+/**
+ * Group commit: jobs that wait while a transaction is being synced share the next one, so one
+ * fsync acknowledges many. One transaction is under way at a time; jobs keep their order.
+ *
+ * When a transaction fails (disk full, I/O error) its jobs answer `store_unavailable` and so does
+ * every later commit, at once, until a probe write succeeds. Maintenance is tried all the same:
+ * removing rows may be what makes room again.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import type { WriteState } from './store.ts';
+
+export interface Job<Context> {
+  /** Runs inside the transaction. All reads before the first write. */
+  run(context: Context): void;
+  /** The transaction is on disk. */
+  done(): void;
+  /** The job took no effect, or it is unknown whether it did. */
+  unavailable(detail: string): void;
+  /** `run` threw before its first write: a bug. */
+  threw(error: unknown): void;
+  readonly bytes: number;
+  readonly maintenance: boolean;
+}
+
+/** How the queue reaches the database; LMDB's is in lmdb-transactor.ts. */
+export interface Transactor<Context> {
+  /**
+   * Resolves when what `body` wrote is durable. Rejects with the cause when the transaction failed,
+   * which it must when `body` throws.
+   */
+  transact(body: (context: Context) => void): Promise<void>;
+  /** Rows written so far: a job that threw before its first write is skipped, the others go on. */
+  writes(context: Context): number;
+  /** A write of a representative size, durable like the others. */
+  probe(): Promise<void>;
+  /** True when no later write of this process can succeed. */
+  isFatal(error: unknown): boolean;
+}
+
+export interface GroupCommitOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly probeMs: number;
+  /** A transaction that takes longer counts as an unavailable store. */
+  readonly stallMs: number;
+}
+
+const groupJobsMax = 1_024;
+const groupBytesMax = 16 * 1024 * 1024;
+/** The callback runs on the event loop. */
+const groupSliceMs = 5;
+const queueJobsMax = 20_000;
+const queueBytesMax = 128 * 1024 * 1024;
+
+export interface GroupCommit<Context> {
+  add(job: Job<Context>): void;
+  writeState(): WriteState;
+  onWriteState(callback: (state: WriteState) => void): () => void;
+  /** Resolves when nothing is under way. Jobs added later throw. */
+  close(): Promise<void>;
+}
+
+export function createGroupCommit<Context>(
+  transactor: Transactor<Context>,
+  { clock, log, probeMs, stallMs }: GroupCommitOptions,
+): GroupCommit<Context> {
+  const waiting: Job<Context>[] = [];
+  const listeners = new Set<(state: WriteState) => void>();
+  let waitingBytes = 0;
+  let running: Promise<void> | undefined;
+  let probeTimer: NodeJS.Timeout | undefined;
+  let closed = false;
+  let state: WriteState = { available: true, fatal: false, detail: 'available' };
+
+  function setState(next: WriteState): void {
+    if (next.available === state.available && next.fatal === state.fatal) return;
+    state = next;
+    if (next.available) log.info('store: writes work again');
+    else log.error({ detail: next.detail, fatal: next.fatal }, 'store: writes are unavailable');
+    for (const listener of listeners) listener(next);
+  }
+
+  function markUnavailable(error: unknown): void {
+    const detail = error instanceof Error ? error.message : String(error);
+    setState({ available: false, fatal: transactor.isFatal(error), detail });
+    if (probeTimer !== undefined || closed) return;
+    probeTimer = setInterval(() => {
+      running ??= runAll(true);
+    }, probeMs);
+    probeTimer.unref();
+  }
+
+  function markAvailable(): void {
+    clearInterval(probeTimer);
+    probeTimer = undefined;
+    setState({ available: true, fatal: false, detail: 'available' });
+  }
+
+  function refuseCommits(detail: string): void {
+    const kept = waiting.filter((job) => job.maintenance);
+    const refused = waiting.filter((job) => !job.maintenance);
+    waiting.splice(0, waiting.length, ...kept);
+    waitingBytes = kept.reduce((sum, job) => sum + job.bytes, 0);
+    for (const job of refused) job.unavailable(detail);
+  }
+
+  /** Runs waiting jobs inside the transaction until a bound is met. Returns those that ran. */
+  function runJobs(context: Context): Job<Context>[] {
+    const ran: Job<Context>[] = [];
+    const endMs = clock.monotonicMs() + groupSliceMs;
+    let bytes = 0;
+    let taken = 0;
+    while (taken < waiting.length && taken < groupJobsMax && bytes < groupBytesMax) {
+      const job = waiting[taken]!;
+      taken += 1;
+      bytes += job.bytes;
+      const writesBefore = transactor.writes(context);
+      try {
+        job.run(context);
+        ran.push(job);
+      } catch (error) {
+        ran.push({ ...job, done: () => job.threw(error) });
+        // Half of its writes may be in: the transaction must fail for the commit to be atomic.
+        if (transactor.writes(context) > writesBefore) {
+          drop(taken, bytes);
+          throw new DoomedGroup(ran, error);
+        }
+      }
+      if (clock.monotonicMs() >= endMs) break;
+    }
+    drop(taken, bytes);
+    return ran;
+  }
+
+  function drop(jobs: number, bytes: number): void {
+    waiting.splice(0, jobs);
+    waitingBytes -= bytes;
+  }
+
+  async function runGroup(): Promise<void> {
+    let ran: Job<Context>[] = [];
+    const stall = setTimeout(() => {
+      const error = new Error(`a transaction takes longer than ${stallMs} ms`);
+      markUnavailable(error);
+      for (const job of ran) job.unavailable(error.message);
+      ran = [];
+      refuseCommits(error.message);
+    }, stallMs);
+    try {
+      await transactor.transact((context) => {
+        try {
+          ran = runJobs(context);
+        } catch (error) {
+          if (!(error instanceof DoomedGroup)) throw error;
+          ran = error.jobs as Job<Context>[];
+          throw error.cause;
+        }
+      });
+      for (const job of ran) job.done();
+    } catch (error) {
+      markUnavailable(error);
+      for (const job of ran) job.unavailable(state.detail);
+      // Jobs that never ran because the transaction did not even begin wait no longer either.
+      refuseCommits(state.detail);
+    } finally {
+      clearTimeout(stall);
+    }
+  }
+
+  async function runAll(probeFirst: boolean): Promise<void> {
+    if (probeFirst) {
+      try {
+        await transactor.probe();
+        markAvailable();
+      } catch (error) {
+        markUnavailable(error);
+      }
+    }
+    while (waiting.length > 0) {
+      const before = waiting.length;
+      await runGroup();
+      // Maintenance that failed answered already; anything left was added meanwhile.
+      if (!state.available && waiting.length >= before) break;
+    }
+    running = undefined;
+  }
+
+  return {
+    add(job) {
+      if (closed) throw new Error('the store is closed');
+      if (!state.available && !job.maintenance) {
+        job.unavailable(state.detail);
+        return;
+      }
+      if (waiting.length >= queueJobsMax || waitingBytes + job.bytes > queueBytesMax) {
+        job.unavailable('too many writes are waiting');
+        return;
+      }
+      waiting.push(job);
+      waitingBytes += job.bytes;
+      running ??= runAll(false);
+    },
+    writeState: () => state,
+    onWriteState(callback) {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
+    async close() {
+      closed = true;
+      clearInterval(probeTimer);
+      probeTimer = undefined;
+      while (running !== undefined) await running;
+    },
+  };
+}
+
+/** Carries the jobs that ran out of the loop, next to the error that ends their transaction. */
+class DoomedGroup extends Error {
+  override readonly name = 'DoomedGroup';
+  readonly jobs: readonly unknown[];
+  constructor(jobs: readonly unknown[], cause: unknown) {
+    super('a write inside the transaction failed', { cause });
+    this.jobs = jobs;
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Every key encoding of the store, in one place; docs/STORAGE.md shows the same table.
+ * A key is a namespace byte and then parts whose bytes sort as their values do: integers
+ * big-endian, text escaped and ended by 0x00 (so `a` sorts before `aa` in any composite),
+ * raw bytes only as the last part or at a fixed width.
+ *
+ * To add a key: take a free namespace number, write a builder here (and a prefix builder if it
+ * is scanned), add a row to docs/STORAGE.md. Never reuse or change a number that was released.
+ */
+
+import { storeLimits } from './store.ts';
+
+declare const keyBrand: unique symbol;
+/** Made by this file only. */
+export type Key = Uint8Array & { readonly [keyBrand]: 'key' };
+
+/** First byte of a key. 0x01–0x0f: the store's own needs; 0x10–0xef: domains; 0xf0: tests and tools. */
+export const namespaces = {
+  serverLock: 0x01,
+  checkpoint: 0x02,
+  projectionPage: 0x03,
+  account: 0x10,
+  accountByEmail: 0x11,
+  apiKey: 0x12,
+  apiKeyByAccount: 0x13,
+  source: 0x20,
+  scratch: 0xf0,
+} as const;
+
+export type Namespace = (typeof namespaces)[keyof typeof namespaces];
+
+/** A part of a key: its bytes, sorting as the value does. */
+type Part = Uint8Array;
+
+export function u8(value: number): Part {
+  return Uint8Array.of(checkedInteger(value, 0xff));
+}
+
+export function u16(value: number): Part {
+  const part = Buffer.alloc(2);
+  part.writeUInt16BE(checkedInteger(value, 0xffff));
+  return part;
+}
+
+export function u32(value: number): Part {
+  const part = Buffer.alloc(4);
+  part.writeUInt32BE(checkedInteger(value, 0xffff_ffff));
+  return part;
+}
+
+export function u64(value: bigint): Part {
+  const part = Buffer.alloc(8);
+  part.writeBigUInt64BE(value);
+  return part;
+}
+
+/** UTF-8, each 0x00 escaped as 0x00 0xff, ended by 0x00: sorts right also when parts follow. */
+export function text(value: string): Part {
+  const bytes = Buffer.from(value, 'utf8');
+  if (!bytes.includes(0)) return Buffer.concat([bytes, Uint8Array.of(0)]);
+  const out: number[] = [];
+  for (const byte of bytes) {
+    out.push(byte);
+    if (byte === 0) out.push(0xff);
+  }
+  out.push(0);
+  return Uint8Array.from(out);
+}
+
+/** Raw bytes: only as the last part, or where every key of the namespace has the same width here. */
+export function raw(value: Uint8Array): Part {
+  return value;
+}
+
+/** For a new namespace's builder; elsewhere use the typed builders below. */
+export function encodeKey(namespace: Namespace, ...parts: Part[]): Key {
+  let length = 1;
+  for (const part of parts) length += part.length;
+  if (length > storeLimits.keyBytesMax) throw new RangeError(`key of ${length} bytes is too long`);
+  const key = new Uint8Array(length);
+  key[0] = namespace;
+  let position = 1;
+  for (const part of parts) {
+    key.set(part, position);
+    position += part.length;
+  }
+  return key as Key;
+}
+
+/** A key that came out of the store itself; checked for length only. */
+export function storedKey(bytes: Uint8Array): Key {
+  return bytes as Key;
+}
+
+/** The bytes after the last key of a prefix; undefined when there is none (all 0xff). */
+export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
+  let length = prefix.length;
+  while (length > 0 && prefix[length - 1] === 0xff) length--;
+  if (length === 0) return undefined;
+  const end = prefix.slice(0, length);
+  end[length - 1]! += 1;
+  return end;
+}
+
+/** 01: holder of the data directory (lock.ts). */
+export const serverLockKey = (): Key => encodeKey(namespaces.serverLock);
+
+/** 02 projection-name 00: what a projection was when it was last saved, with its seq. */
+export const checkpointKey = (projection: string): Key =>
+  encodeKey(namespaces.checkpoint, text(projection));
+
+/**
+ * 03 family:u8 page-width:u8 page seq:u64. All keys of a family have pages of one width, so the
+ * versions of a page lie side by side, oldest checkpoint first.
+ */
+export const projectionPageKey = (family: number, page: Uint8Array, seq: bigint): Key =>
+  encodeKey(namespaces.projectionPage, u8(family), u8(page.length), raw(page), u64(seq));
+/** Without `page`: all pages of that width in the family. */
+export const projectionPagePrefix = (family: number, pageWidth: number, page?: Uint8Array): Key =>
+  encodeKey(namespaces.projectionPage, u8(family), u8(pageWidth), raw(page ?? new Uint8Array()));
+/** The page and the seq out of a projection page key. */
+export function readProjectionPageKey(key: Uint8Array): { page: Uint8Array; seq: bigint } {
+  const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
+  return { page: key.subarray(3, key.length - 8), seq: view.getBigUint64(key.length - 8) };
+}
+
+/** 10 account-id. */
+export const accountKey = (accountId: string): Key =>
+  encodeKey(namespaces.account, text(accountId));
+export const accountPrefix = (): Key => encodeKey(namespaces.account);
+
+/** 11 normalised-e-mail. Its `check: null` is what makes an e-mail unique. */
+export const accountByEmailKey = (normalisedEmail: string): Key =>
+  encodeKey(namespaces.accountByEmail, text(normalisedEmail));
+
+/** 12 key-id: the public id inside an API key. */
+export const apiKeyKey = (keyId: string): Key => encodeKey(namespaces.apiKey, text(keyId));
+export const apiKeyPrefix = (): Key => encodeKey(namespaces.apiKey);
+
+/** 13 account-id 00 key-id 00. */
+export const apiKeyByAccountKey = (accountId: string, keyId: string): Key =>
+  encodeKey(namespaces.apiKeyByAccount, text(accountId), text(keyId));
+export const apiKeyByAccountPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.apiKeyByAccount, text(accountId));
+
+/** 20 source-name: a seed source. */
+export const sourceKey = (name: string): Key => encodeKey(namespaces.source, text(name));
+export const sourcePrefix = (): Key => encodeKey(namespaces.source);
+
+/** f0 parts: for tests and tools; nothing in production. */
+export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);
+
+// Keys of the LMDB tables beside `entries` (lmdb-tables.ts). Each table has one kind of key, so
+// they need no namespace byte. Times and versions are 48-bit: enough until the year 10889.
+
+/** `journal`: seq:u64. */
+export function journalRowKey(seq: number): Uint8Array {
+  const key = Buffer.allocUnsafe(8);
+  key.writeUInt32BE(Math.floor(seq / 0x1_0000_0000), 0);
+  key.writeUInt32BE(seq >>> 0, 4);
+  return key;
+}
+
+/** `event_ids`: the id as UTF-8. */
+export const eventIdRowKey = (id: string): Uint8Array => Buffer.from(id, 'utf8');
+
+/** `expiry`: expires-at:u48 version:u48. The version tells entries of one moment apart. */
+export function expiryRowKey(expiresAt: number, version: number): Uint8Array {
+  const key = Buffer.allocUnsafe(12);
+  key.writeUIntBE(expiresAt, 0, 6);
+  key.writeUIntBE(version, 6, 6);
+  return key;
+}
+
+/** `meta`: a name. */
+export const metaRowKey = (name: 'format' | 'counters' | 'probe'): Uint8Array =>
+  Buffer.from(name, 'utf8');
+
+function checkedInteger(value: number, max: number): number {
+  if (!Number.isInteger(value) || value < 0 || value > max) {
+    throw new RangeError(`${value} is not an integer from 0 to ${max}`);
+  }
+  return value;
+}

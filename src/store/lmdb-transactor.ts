@@ -1,0 +1,77 @@
+/**
+ * Write transactions of LMDB, with its ways of failing made plain: a transaction resolves when it
+ * is on disk, or rejects with the cause and has changed nothing. No rejection is left unhandled.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import type { Transactor } from './group-commit.ts';
+import { metaRowKey } from './keys.ts';
+import type { WriteContext } from './lmdb-commit.ts';
+import { readCounters, type Tables, writeCounters } from './lmdb-tables.ts';
+
+const probeBytes = 64 * 1024;
+const lmdbPanic = -30_795;
+
+export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<WriteContext> {
+  const { root, meta } = tables;
+
+  async function transact(body: (context: WriteContext) => void): Promise<void> {
+    let thrown: { error: unknown } | undefined;
+    const committed = root.transaction(() => {
+      const context = { tables, nowMs: clock.now(), counters: readCounters(meta), writes: 0 };
+      try {
+        body(context);
+        if (context.writes > 0) writeCounters(meta, context.counters);
+      } catch (error) {
+        thrown = { error };
+        if (context.writes > 0) assertDoomed(error, log);
+        throw error;
+      }
+    });
+    try {
+      await committed;
+    } catch (error) {
+      const cause = await commitCause(error);
+      throw thrown === undefined ? cause : thrown.error;
+    }
+  }
+
+  return {
+    transact,
+    writes: (context) => context.writes,
+    async probe() {
+      const key = metaRowKey('probe');
+      const row = Buffer.alloc(probeBytes);
+      await transact(() => void meta.put(key, row));
+      await transact(() => void meta.remove(key));
+    },
+    isFatal: (error) => (error as { code?: unknown } | null)?.code === lmdbPanic,
+  };
+}
+
+/**
+ * An error of LMDB itself has made the transaction fail already. Any other one is a bug between
+ * two writes of a commit, and lmdb would commit what was written so far: a dead process is the
+ * only way left to keep the commit atomic.
+ */
+function assertDoomed(error: unknown, log: Log): void {
+  if (typeof (error as { code?: unknown } | null)?.code === 'number') return;
+  log.fatal({ err: error }, 'store: a commit broke off half-way');
+  process.abort();
+}
+
+/**
+ * lmdb rejects a failed commit with a generic error whose `commitError` is a second promise,
+ * rejected with the cause. Left alone that one ends the process as an unhandled rejection.
+ */
+async function commitCause(error: unknown): Promise<unknown> {
+  const second = (error as { commitError?: unknown } | null)?.commitError;
+  if (!(second instanceof Promise)) return error;
+  const cause = second.then(
+    () => error,
+    (reason: unknown) => reason,
+  );
+  return Promise.race([cause, delay(1_000, error, { ref: false })]);
+}

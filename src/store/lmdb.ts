@@ -1,0 +1,243 @@
+/**
+ * The Store on LMDB: one file in the data directory, shared by the server and the CLI.
+ *
+ * Invariants: a commit is acknowledged only after its transaction was synced; checks, `seq` and
+ * versions are taken inside the write transaction, which LMDB grants to one process at a time;
+ * no cursor and no read transaction is held across an await.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import { assertCommit, assertKey, assertLimit } from './bounds.ts';
+import { createCounts } from './counts.ts';
+import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import { journalRowKey, type Key, prefixEnd, storedKey } from './keys.ts';
+import { applyCommit, prepareCommit, type WriteContext } from './lmdb-commit.ts';
+import { pruneJournal, sweepExpired } from './lmdb-maintenance.ts';
+import {
+  decodeEvent,
+  entryHeaderBytes,
+  isExpired,
+  openTables,
+  readCounters,
+  readEntryHeader,
+  type Tables,
+} from './lmdb-tables.ts';
+import { createTransactor } from './lmdb-transactor.ts';
+import {
+  type CommitResult,
+  type Entry,
+  JournalPrunedError,
+  type Store,
+  type StoreEvent,
+  storeLimits,
+} from './store.ts';
+
+export interface LmdbStoreOptions {
+  /** Directory of the database, made when it is missing. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How often a write is tried while writes are unavailable. */
+  readonly probeMs?: number;
+  /** A transaction that takes longer makes the store count as unavailable. */
+  readonly stallMs?: number;
+}
+
+/** Events removed in one transaction: about 5 ms of the event loop. */
+const pruneSlice = 500;
+
+/** Throws an OperatorError on an unknown format, an Error when the directory can't be opened. */
+export function openLmdbStore({
+  path,
+  clock,
+  log,
+  probeMs = 1_000,
+  stallMs = 30_000,
+}: LmdbStoreOptions): Store {
+  const tables = openTables(path);
+  const transactor = createTransactor(tables, clock, log);
+  const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });
+  const counts = createCounts(storeLimits.countersMax);
+  const hints = new Set<() => void>();
+  let closed = false;
+
+  /** Reads see every commit made before them, also those of other processes. */
+  function freshRead(): void {
+    if (closed) throw new Error('the store is closed');
+    tables.root.resetReadTxn();
+  }
+
+  async function maintain(run: (context: WriteContext) => number): Promise<number> {
+    return runMaintenance(queue, run);
+  }
+
+  return {
+    async commit(commit) {
+      const bytes = assertCommit(commit);
+      const result = await runCommit(queue, tables, commit, bytes);
+      if (result.ok && !result.duplicate && (commit.events?.length ?? 0) > 0) {
+        for (const hint of hints) hint();
+      }
+      return result;
+    },
+    async get(key) {
+      assertKey(key);
+      freshRead();
+      const row = tables.entries.get(key);
+      if (row === undefined) return undefined;
+      const header = readEntryHeader(row);
+      if (isExpired(header, clock.now())) return undefined;
+      return { value: row.subarray(entryHeaderBytes), version: header.version };
+    },
+    async scan(prefix, { after, limit }) {
+      assertLimit(limit, storeLimits.scanLimitMax);
+      assertKey(prefix);
+      if (after !== undefined) assertAfter(prefix, after);
+      let position = after;
+      for (;;) {
+        freshRead();
+        const page = scanPage(tables, prefix, position, limit, clock.now());
+        if (page.entries.length > 0 || page.last === undefined) return page.entries;
+        // A page of nothing but expired rows: go on behind it, after letting others run.
+        position = page.last;
+        await new Promise(setImmediate);
+      }
+    },
+    async read(afterSeq, limit) {
+      assertLimit(limit, storeLimits.readLimitMax);
+      freshRead();
+      return readPage(tables, afterSeq, limit);
+    },
+    async lastSeq() {
+      freshRead();
+      return BigInt(readCounters(tables.meta).lastSeq);
+    },
+    onHint(callback) {
+      hints.add(callback);
+      return () => hints.delete(callback);
+    },
+    onWriteState: (callback) => queue.onWriteState(callback),
+    writeState: () => queue.writeState(),
+    addCounts: async (deltas) => counts.add(deltas, clock.now()),
+    async pruneEvents(throughSeq) {
+      let removed = 0;
+      for (;;) {
+        const slice = await maintain((context) =>
+          pruneJournal(context, Number(throughSeq), pruneSlice),
+        );
+        removed += slice;
+        if (slice < pruneSlice) return removed;
+      }
+    },
+    async sweep(limit) {
+      assertLimit(limit, storeLimits.sweepLimitMax);
+      return maintain((context) => sweepExpired(context, limit));
+    },
+    async close() {
+      await queue.close();
+      closed = true;
+      hints.clear();
+      await tables.root.close();
+    },
+  };
+}
+
+function runCommit(
+  queue: GroupCommit<WriteContext>,
+  tables: Tables,
+  commit: Parameters<Store['commit']>[0],
+  bytes: number,
+): Promise<CommitResult> {
+  const prepared = prepareCommit(commit);
+  let result: CommitResult | undefined;
+  return new Promise((resolve, reject) => {
+    queue.add({
+      bytes,
+      maintenance: false,
+      run(context) {
+        result = applyCommit(context, prepared);
+      },
+      done: () => resolve(result!),
+      unavailable(detail) {
+        const seq = BigInt(readCounters(tables.meta).lastSeq);
+        resolve({ ok: false, error: 'store_unavailable', seq, detail });
+      },
+      threw: reject,
+    });
+  });
+}
+
+/** Rejects while writes are impossible: the sweeper tries again later. */
+function runMaintenance(
+  queue: GroupCommit<WriteContext>,
+  run: (context: WriteContext) => number,
+): Promise<number> {
+  let count = 0;
+  return new Promise((resolve, reject) => {
+    queue.add({
+      bytes: 0,
+      maintenance: true,
+      run(context) {
+        count = run(context);
+      },
+      done: () => resolve(count),
+      unavailable: (detail) => reject(new Error(`store unavailable: ${detail}`)),
+      threw: reject,
+    });
+  });
+}
+
+function assertAfter(prefix: Key, after: Key): void {
+  assertKey(after);
+  if (Buffer.compare(prefix, after.subarray(0, prefix.length)) !== 0) {
+    throw new RangeError('`after` is not under the prefix');
+  }
+}
+
+/** `last` is the last key looked at, undefined at the end of the prefix. */
+function scanPage(
+  { entries: table }: Tables,
+  prefix: Key,
+  after: Key | undefined,
+  limit: number,
+  nowMs: number,
+): { entries: Entry[]; last: Key | undefined } {
+  const end = prefixEnd(prefix);
+  const range = table.getRange({
+    start: after ?? prefix,
+    exclusiveStart: after !== undefined,
+    limit,
+    ...(end === undefined ? {} : { end }),
+  });
+  const entries: Entry[] = [];
+  let last: Key | undefined;
+  let bytes = 0;
+  for (const { key, value } of range) {
+    last = storedKey(key);
+    const header = readEntryHeader(value);
+    if (isExpired(header, nowMs)) continue;
+    entries.push({ key: last, value: value.subarray(entryHeaderBytes), version: header.version });
+    bytes += value.length;
+    if (bytes > storeLimits.pageBytesMax) break;
+  }
+  return { entries, last };
+}
+
+function readPage({ journal, meta }: Tables, afterSeq: bigint, limit: number): StoreEvent[] {
+  const counters = readCounters(meta);
+  if (afterSeq < BigInt(counters.prunedThrough)) {
+    throw new JournalPrunedError(afterSeq, BigInt(counters.prunedThrough));
+  }
+  if (afterSeq >= BigInt(counters.lastSeq)) return [];
+  const events: StoreEvent[] = [];
+  let seq = afterSeq;
+  let bytes = 0;
+  for (const { value } of journal.getRange({ start: journalRowKey(Number(afterSeq) + 1), limit })) {
+    seq += 1n;
+    events.push(decodeEvent(seq, value));
+    bytes += value.length;
+    if (bytes > storeLimits.pageBytesMax) break;
+  }
+  return events;
+}

@@ -1,0 +1,150 @@
+/**
+ * The Store seam: the one way to durable state. A commit is atomic, and when its promise
+ * resolves the change is on disk. Every implementation passes test/store/contract.ts.
+ *
+ * Keys come from `keys.ts` only (the brand sees to it). Expiry is an absolute time by the
+ * store's clock; an expired entry counts as absent everywhere, swept or not.
+ */
+
+import type { Key } from './keys.ts';
+
+/** Bounds of every implementation. Going over one is a bug of the caller: a RangeError. */
+export const storeLimits = {
+  keyBytesMax: 1_978,
+  valueBytesMax: 4 * 1024 * 1024,
+  eventBodyBytesMax: 1024 * 1024,
+  eventIdBytesMax: 64,
+  eventKindBytesMax: 64,
+  /** Checks, sets, deletions and events of one commit together. */
+  commitRowsMax: 10_000,
+  commitBytesMax: 16 * 1024 * 1024,
+  scanLimitMax: 1_000,
+  readLimitMax: 1_000,
+  /** A page of `scan` or `read` ends early past this many bytes, but holds at least one row. */
+  pageBytesMax: 4 * 1024 * 1024,
+  sweepLimitMax: 10_000,
+  countersMax: 100_000,
+  /** An event id is remembered at least this long, and while its event is in the journal. */
+  eventIdKeepMs: 24 * 60 * 60 * 1_000,
+} as const;
+
+export interface NewEvent {
+  /** Made by the caller (see event-id.ts) and kept for a retry after an unknown outcome. */
+  readonly id: string;
+  readonly kind: string;
+  /** Version of the body's layout, 0 to 65,535. */
+  readonly version: number;
+  readonly body: Uint8Array;
+}
+
+export interface StoreEvent extends NewEvent {
+  /** 1, 2, 3 … in commit order, without gaps. */
+  readonly seq: bigint;
+  /** Milliseconds since 1970 by the store's clock, read inside the transaction. */
+  readonly at: number;
+}
+
+export interface Entry {
+  readonly key: Key;
+  readonly value: Uint8Array;
+  readonly version: number;
+}
+
+export interface Check {
+  readonly key: Key;
+  /** The version the entry must have; null: it must be absent or expired. */
+  readonly version: number | null;
+}
+
+export interface SetRow {
+  readonly key: Key;
+  readonly value: Uint8Array;
+  /** Absolute, milliseconds since 1970. The entry is absent from this moment on. */
+  readonly expiresAt?: number;
+}
+
+/** A key may be set or deleted once in a commit, not both. */
+export interface Commit {
+  readonly check?: readonly Check[];
+  readonly set?: readonly SetRow[];
+  readonly del?: readonly Key[];
+  readonly events?: readonly NewEvent[];
+}
+
+export type CommitResult =
+  | {
+      readonly ok: true;
+      /** Of the commit's last event (of the original's, for a duplicate); without events the journal's last. */
+      readonly seq: bigint;
+      /** True: the events were applied by an earlier commit, this one changed nothing. */
+      readonly duplicate: boolean;
+      /** New version of each `set` row, in order. Empty for a duplicate. */
+      readonly versions: readonly number[];
+    }
+  | {
+      readonly ok: false;
+      readonly error: 'check_failed';
+      readonly seq: bigint;
+      /** Index into `check`; nothing was changed. */
+      readonly failedCheck: number;
+    }
+  | {
+      /** Retry later with the same event ids: whether this one took effect is unknown. */
+      readonly ok: false;
+      readonly error: 'store_unavailable';
+      readonly seq: bigint;
+      readonly detail: string;
+    };
+
+export interface WriteState {
+  readonly available: boolean;
+  /** True when only a new process can write again: the supervisor should restart this one. */
+  readonly fatal: boolean;
+  readonly detail: string;
+}
+
+export interface CountDelta {
+  readonly name: string;
+  readonly add: number;
+  /** The counter starts again from 0 after this; set when the counter is made. Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export interface Store {
+  commit(commit: Commit): Promise<CommitResult>;
+  get(key: Key): Promise<{ value: Uint8Array; version: number } | undefined>;
+  /**
+   * Entries under a prefix in key order, `after` (a key under that prefix) excluded. An empty page
+   * means the end was reached; a short one does not.
+   */
+  scan(prefix: Key, options: { after?: Key; limit: number }): Promise<Entry[]>;
+  /**
+   * Events after `afterSeq`, gapless, in commit order. An empty page means that there is none yet;
+   * a short one does not. Throws JournalPrunedError when events after `afterSeq` are no longer there.
+   */
+  read(afterSeq: bigint, limit: number): Promise<StoreEvent[]>;
+  lastSeq(): Promise<bigint>;
+  /** Wake-up only: may miss commits of other processes, so polling must do without. Returns its undo. */
+  onHint(callback: () => void): () => void;
+  /** Told at each change, never twice the same. Returns its undo. */
+  onWriteState(callback: (state: WriteState) => void): () => void;
+  writeState(): WriteState;
+  /** Totals after adding, in the order of the deltas. Approximate: lost at a restart. */
+  addCounts(deltas: readonly CountDelta[]): Promise<number[]>;
+  /** Removes events with seq ≤ `throughSeq` from the journal, in short transactions. Number removed. */
+  pruneEvents(throughSeq: bigint): Promise<number>;
+  /** Removes at most `limit` expired rows. Number removed; less than `limit` means done. */
+  sweep(limit: number): Promise<number>;
+  /** Waits for the commits made before. Any call after it throws. */
+  close(): Promise<void>;
+}
+
+/** A follower that starts before the journal's oldest event would silently miss some. */
+export class JournalPrunedError extends Error {
+  override readonly name = 'JournalPrunedError';
+  readonly prunedThrough: bigint;
+  constructor(afterSeq: bigint, prunedThrough: bigint) {
+    super(`journal is pruned through ${prunedThrough}, can't read after ${afterSeq}`);
+    this.prunedThrough = prunedThrough;
+  }
+}

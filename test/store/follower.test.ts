@@ -1,0 +1,195 @@
+/** The follower: order, catching up, slices, and failing loudly. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { manualClock, systemClock } from '../../src/core/clock.ts';
+import { createFollower, type FollowerOptions } from '../../src/store/follower.ts';
+import type { StoreEvent } from '../../src/store/store.ts';
+import { memoryLog } from '../support/memory-log.ts';
+import { makeTempDir } from '../support/temp-dir.ts';
+import { open } from './lmdb-opener.ts';
+
+function event(seq: number): StoreEvent {
+  return {
+    seq: BigInt(seq),
+    at: 0,
+    id: `e${seq}`,
+    kind: 'test',
+    version: 1,
+    body: new Uint8Array(),
+  };
+}
+
+/** A journal in memory that may lie, and a hint to press by hand. */
+function fakeStore(events: StoreEvent[]) {
+  const callbacks = new Set<() => void>();
+  return {
+    events,
+    hint() {
+      for (const callback of callbacks) callback();
+    },
+    hinted: () => callbacks.size,
+    async read(afterSeq: bigint, limit: number) {
+      return events.filter((e) => e.seq > afterSeq).slice(0, limit);
+    },
+    onHint(callback: () => void) {
+      callbacks.add(callback);
+      return () => callbacks.delete(callback);
+    },
+  };
+}
+
+function follow(store: ReturnType<typeof fakeStore>, options: Partial<FollowerOptions> = {}) {
+  const { log, lines } = memoryLog();
+  const seen: number[] = [];
+  const follower = createFollower({
+    store,
+    apply: (e) => seen.push(Number(e.seq)),
+    from: 0n,
+    log,
+    clock: systemClock(),
+    pollMs: 60_000,
+    ...options,
+  });
+  return { follower, seen, lines };
+}
+
+const upTo = (count: number, first = 1) =>
+  Array.from({ length: count }, (_, i) => event(first + i));
+
+it('applies every event once and in order, over many pages, from where the state stands', async () => {
+  const { follower, seen } = follow(fakeStore(upTo(2_600)), { from: 100n });
+  follower.start();
+  await follower.catchUpTo(2_600n);
+  assert.deepEqual(
+    seen,
+    upTo(2_500, 101).map((e) => Number(e.seq)),
+  );
+  assert.equal(follower.appliedSeq(), 2_600n);
+  await follower.stop();
+});
+
+it('a caller that waits for its own event is answered after it was applied, not before', async () => {
+  const store = fakeStore(upTo(3));
+  const { follower, seen } = follow(store);
+  follower.start();
+  await follower.catchUpTo(3n);
+  const waits = [4, 5].map(async (seq) => {
+    await follower.catchUpTo(BigInt(seq));
+    assert.ok(seen.includes(seq));
+  });
+  store.events.push(event(4));
+  store.hint();
+  store.events.push(event(5));
+  store.hint();
+  await Promise.all(waits);
+  await follower.stop();
+});
+
+it('polling alone finds new events', async () => {
+  const store = fakeStore(upTo(1));
+  const { follower } = follow(store, { pollMs: 5 });
+  follower.start();
+  await follower.catchUpTo(1n);
+  const waiting = follower.catchUpTo(2n);
+  // After the look that the wait itself causes.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  store.events.push(event(2));
+  const alive = setInterval(() => {}, 1_000);
+  await waiting;
+  clearInterval(alive);
+  await follower.stop();
+});
+
+it('lets others run after each slice', async () => {
+  const clock = manualClock(0);
+  let turns = 0;
+  let most = 0;
+  let inTurn = 0;
+  const { follower } = follow(fakeStore(upTo(100)), {
+    clock,
+    sliceMs: 4,
+    apply: () => {
+      clock.advance(1);
+      inTurn += 1;
+      most = Math.max(most, inTurn);
+    },
+  });
+  const count = () => {
+    turns += 1;
+    inTurn = 0;
+    if (turns < 200) setImmediate(count);
+  };
+  setImmediate(count);
+  follower.start();
+  await follower.catchUpTo(100n);
+  assert.ok(most <= 5, `${most} events in one turn`);
+  await follower.stop();
+});
+
+it('an apply that throws stops it for good: nothing is skipped, waiters are told, it is logged', async () => {
+  const failures: unknown[] = [];
+  const applied: number[] = [];
+  const store = fakeStore(upTo(10));
+  const { follower, lines } = follow(store, {
+    apply: (e) => {
+      if (e.seq === 5n) throw new Error('bad body');
+      applied.push(Number(e.seq));
+    },
+    onFailure: (error) => failures.push(error),
+  });
+  follower.start();
+  await assert.rejects(follower.catchUpTo(10n), /failed after event 4/);
+  store.hint();
+  await assert.rejects(follower.catchUpTo(6n), /failed/);
+  assert.deepEqual(applied, [1, 2, 3, 4]);
+  assert.equal(failures.length, 1);
+  assert.equal(store.hinted(), 0);
+  assert.ok(lines.some(({ level, msg }) => level === 60 && msg.startsWith('follower')));
+  await follower.stop();
+});
+
+it('a gap in the journal stops it', async () => {
+  const { follower, seen } = follow(fakeStore([...upTo(3), ...upTo(3, 5)]));
+  follower.start();
+  await assert.rejects(follower.catchUpTo(6n), /failed after event 3/);
+  assert.deepEqual(seen, [1, 2, 3]);
+});
+
+it('stopping rejects those who wait and applies nothing more', async () => {
+  const store = fakeStore(upTo(2));
+  const { follower, seen } = follow(store);
+  follower.start();
+  await follower.catchUpTo(2n);
+  const waiting = follower.catchUpTo(3n);
+  const rejected = assert.rejects(waiting, /stopped/);
+  await follower.stop();
+  await rejected;
+  store.events.push(event(3));
+  store.hint();
+  await assert.rejects(follower.catchUpTo(3n), /stopped/);
+  assert.deepEqual(seen, [1, 2]);
+});
+
+it('over the LMDB store, every commit is applied by the time its author goes on', async () => {
+  const directory = makeTempDir('follower');
+  const store = await open(directory.path, systemClock());
+  const ids: string[] = [];
+  const { log } = memoryLog();
+  const apply = (e: StoreEvent) => ids.push(e.id);
+  const follower = createFollower({ store, apply, from: 0n, log, clock: systemClock() });
+  follower.start();
+  await Promise.all(
+    Array.from({ length: 300 }, async (_, n) => {
+      const body = new Uint8Array();
+      const result = await store.commit({
+        events: [{ id: `e${n}`, kind: 'test', version: 1, body }],
+      });
+      await follower.catchUpTo(result.seq);
+      assert.equal(ids[Number(result.seq) - 1], `e${n}`);
+    }),
+  );
+  await follower.stop();
+  await store.close();
+  directory.remove();
+});

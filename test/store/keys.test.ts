@@ -1,0 +1,74 @@
+/** Key encodings: order, namespaces, and that released encodings stay what they are. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { seededRandom } from '../../src/core/random.ts';
+import * as keys from '../../src/store/keys.ts';
+
+const { encodeKey, namespaces, prefixEnd, scratchKey, text, u16, u32, u64, u8 } = keys;
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+
+it('sorts as the values do, part by part', () => {
+  const random = seededRandom(3);
+  const alphabet = ['', 'a', 'aa', 'b', '\0', '\0\0', 'a\0', 'a\0b', 'é', '☃'];
+  const rows = Array.from({ length: 500 }, () => ({
+    name: alphabet[Math.floor(random.next() * alphabet.length)]!,
+    number: Math.floor(random.next() * 70_000),
+  }));
+  const byBytes = rows
+    .map((row) => ({ ...row, key: scratchKey(text(row.name), u32(row.number)) }))
+    .sort((x, y) => Buffer.compare(x.key, y.key));
+  const byValue = rows.toSorted(
+    (x, y) => Buffer.compare(Buffer.from(x.name), Buffer.from(y.name)) || x.number - y.number,
+  );
+  assert.deepEqual(
+    byBytes.map(({ name, number }) => [name, number]),
+    byValue.map(({ name, number }) => [name, number]),
+    'seed 3',
+  );
+});
+
+it('every namespace has a number of its own', () => {
+  const numbers = Object.values(namespaces);
+  assert.equal(new Set(numbers).size, numbers.length);
+});
+
+it('the encodings on disk stay what they are', () => {
+  const fixed: [Uint8Array, string][] = [
+    [keys.serverLockKey(), '01'],
+    [keys.checkpointKey('ip'), '02697000'],
+    [keys.projectionPageKey(1, Uint8Array.of(10, 0), 258n), '0301020a000000000000000102'],
+    [keys.projectionPagePrefix(1, 2, Uint8Array.of(10, 0)), '0301020a00'],
+    [keys.accountKey('x1'), '10783100'],
+    [keys.accountByEmailKey('a@b.example'), '116140622e6578616d706c6500'],
+    [keys.apiKeyKey('k'), '126b00'],
+    [keys.apiKeyByAccountKey('x', 'k'), '1378006b00'],
+    [keys.apiKeyByAccountPrefix('x'), '137800'],
+    [keys.sourceKey('tor'), '20746f7200'],
+    [keys.journalRowKey(2 ** 32 + 1), '0000000100000001'],
+    [keys.expiryRowKey(1, 2), '000000000001000000000002'],
+  ];
+  for (const [key, expected] of fixed) assert.equal(hex(key), expected);
+});
+
+it('a projection page key is read back', () => {
+  const page = Uint8Array.of(1, 2, 3);
+  const read = keys.readProjectionPageKey(keys.projectionPageKey(4, page, 99n));
+  assert.deepEqual([...read.page], [1, 2, 3]);
+  assert.equal(read.seq, 99n);
+});
+
+it('the end of a prefix is after every key under it and before all others', () => {
+  assert.equal(hex(prefixEnd(Uint8Array.of(1, 2))!), '0103');
+  assert.equal(hex(prefixEnd(Uint8Array.of(1, 0xff, 0xff))!), '02');
+  assert.equal(prefixEnd(Uint8Array.of(0xff)), undefined);
+});
+
+it('refuses integers out of range and keys over the bound', () => {
+  assert.throws(() => u8(256), RangeError);
+  assert.throws(() => u16(-1), RangeError);
+  assert.throws(() => u32(1.5), RangeError);
+  assert.throws(() => u64(-1n), RangeError);
+  assert.throws(() => encodeKey(namespaces.scratch, text('x'.repeat(1_977))), RangeError);
+  assert.equal(encodeKey(namespaces.scratch, text('x'.repeat(1_976))).length, 1_978);
+});
