@@ -1,7 +1,4 @@
-/**
- * One line of a bench report: ours beside a peer that ran in the same process, interleaved.
- * `ratio` is ours divided by the peer's value, `goal` says in words what is wanted, and `ok` whether it was met.
- */
+/** One line of the bench report: a figure of ours, what ran beside it, and the goal it is held to. */
 
 export interface BenchRow {
   name: string;

@@ -4,17 +4,30 @@
  */
 
 export type ErrorCode =
+  // of the request
   | 'not_found'
   | 'method_not_allowed'
   | 'body_too_large'
+  | 'body_timeout'
   | 'unsupported_media_type'
   | 'bad_request'
   | 'unauthenticated'
+  | 'forbidden'
   | 'quota_exceeded'
   | 'client_limit_exceeded'
   | 'invalid_parameter'
+  | 'invalid_prefix'
+  | 'prefix_host_bits'
+  | 'invalid_range'
+  // of what is there
+  | 'unknown_account'
+  | 'unknown_key'
+  | 'conflict'
+  // of the service
+  | 'capacity_exceeded'
   | 'store_unavailable'
   | 'deadline_exceeded'
+  | 'overloaded'
   | 'internal';
 
 /** A failure that ends the process or a command, with one line for the operator. */

@@ -12,8 +12,11 @@ import { type Store, type StoreEvent, storeLimits } from './store.ts';
 
 export interface FollowerOptions {
   readonly store: Pick<Store, 'read' | 'onHint'>;
-  /** Synchronous, and a pure function of the state so far and the event. */
-  readonly apply: (event: StoreEvent) => void;
+  /**
+   * A pure function of the state so far and the event. A promise means that the work goes on
+   * in slices; the next event waits for it.
+   */
+  readonly apply: (event: StoreEvent) => void | Promise<void>;
   /** Seq of the last event that the state holds already: 0n at the very beginning. */
   readonly from: bigint;
   readonly log: Log;
@@ -105,7 +108,8 @@ export function createFollower({
       if (event.seq !== applied + 1n) {
         throw new Error(`journal gap: event ${event.seq} follows ${applied}`);
       }
-      apply(event);
+      const done = apply(event);
+      if (done !== undefined) await done;
       applied = event.seq;
       if (clock.monotonicMs() < endMs) continue;
       settleWaiters();

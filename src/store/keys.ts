@@ -23,7 +23,7 @@ export const namespaces = {
   accountByEmail: 0x11,
   apiKey: 0x12,
   apiKeyByAccount: 0x13,
-  source: 0x20,
+  allow: 0x20,
   scratch: 0xf0,
 } as const;
 
@@ -109,19 +109,13 @@ export const serverLockKey = (): Key => encodeKey(namespaces.serverLock);
 export const checkpointKey = (projection: string): Key =>
   encodeKey(namespaces.checkpoint, text(projection));
 
-/**
- * 03 family:u8 page-width:u8 page seq:u64. All keys of a family have pages of one width, so the
- * versions of a page lie side by side, oldest checkpoint first.
- */
-export const projectionPageKey = (family: number, page: Uint8Array, seq: bigint): Key =>
-  encodeKey(namespaces.projectionPage, u8(family), u8(page.length), raw(page), u64(seq));
-/** Without `page`: all pages of that width in the family. */
-export const projectionPagePrefix = (family: number, pageWidth: number, page?: Uint8Array): Key =>
-  encodeKey(namespaces.projectionPage, u8(family), u8(pageWidth), raw(page ?? new Uint8Array()));
-/** The page and the seq out of a projection page key. */
-export function readProjectionPageKey(key: Uint8Array): { page: Uint8Array; seq: bigint } {
+/** 03 page:u32 seq:u64 part:u8: versions of a page lie side by side, oldest checkpoint first. */
+export const projectionPageKey = (page: number, seq: bigint, part: number): Key =>
+  encodeKey(namespaces.projectionPage, u32(page), u64(seq), u8(part));
+export const projectionPagePrefix = (): Key => encodeKey(namespaces.projectionPage);
+export function readProjectionPageKey(key: Uint8Array): { page: number; seq: bigint; part: number } {
   const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
-  return { page: key.subarray(3, key.length - 8), seq: view.getBigUint64(key.length - 8) };
+  return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
 /** 10 account-id. */
@@ -143,9 +137,9 @@ export const apiKeyByAccountKey = (accountId: string, keyId: string): Key =>
 export const apiKeyByAccountPrefix = (accountId: string): Key =>
   encodeKey(namespaces.apiKeyByAccount, text(accountId));
 
-/** 20 source-name: a seed source. */
-export const sourceKey = (name: string): Key => encodeKey(namespaces.source, text(name));
-export const sourcePrefix = (): Key => encodeKey(namespaces.source);
+/** 20 CIDR: a rule of the allowlist, in canonical text. */
+export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));
+export const allowPrefix = (): Key => encodeKey(namespaces.allow);
 
 /** f0 parts: for tests and tools; nothing in production. */
 export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);

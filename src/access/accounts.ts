@@ -1,0 +1,295 @@
+/**
+ * Accounts and API keys as durable records: what the operator's commands and an owner's own
+ * pages do. Each change is one commit of the records and the journal event, so the tables in
+ * memory follow it wherever it was made.
+ *
+ * An account has one key, and a second one while the former lives on for 24 hours after it was
+ * replaced. Key records outlive the key: the list shows what was revoked, never its text.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import { type Random, randomToken } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { createEventId } from '../store/event-id.ts';
+import { accountByEmailKey, accountKey, apiKeyKey, apiKeyPrefix, type Key } from '../store/keys.ts';
+import type { Check, CommitResult, NewEvent, SetRow, Store } from '../store/store.ts';
+import { type AccessEvent, encodeAccessEvent, keepQuota } from './events.ts';
+import { hashKey, makeKey } from './key-format.ts';
+import type { MasterKey } from './master-key.ts';
+import {
+  type AccountRecord,
+  decodeAccount,
+  decodeKey,
+  encodeAccount,
+  encodeKeyRecord,
+  type KeyRecord,
+} from './records.ts';
+import { open, seal } from './seal.ts';
+
+/** How long a replaced key goes on working. */
+export const replacedKeyLifeMs = 24 * 60 * 60 * 1_000;
+const emailLengthMax = 254;
+const attemptsMax = 5;
+
+export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
+  readonly id: string;
+  readonly email: string;
+  readonly state: 'active' | 'replaced' | 'revoked';
+}
+
+export interface AccountInfo extends AccountRecord {
+  readonly id: string;
+}
+
+export interface Accounts {
+  /** `conflict` when the address has an account. */
+  create(email: string): Promise<Result<AccountInfo>>;
+  /** `unknown_account` when there is none. */
+  find(email: string): Promise<Result<AccountInfo>>;
+  setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>>;
+  /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
+  setQuotas(email: string, quotas: Quotas): Promise<Result<AccountInfo>>;
+  /** Makes a key and shows its text, the only time that the text leaves sealed storage unasked. */
+  createKey(email: string): Promise<Result<{ id: string; text: string; replaces?: string }>>;
+  revokeKey(keyId: string): Promise<Result<KeyInfo>>;
+  listKeys(): Promise<KeyInfo[]>;
+  /** Text of the account's newest live key. */
+  revealKey(email: string): Promise<Result<string>>;
+  /** Revokes replaced keys whose time is over. @returns how many */
+  retireKeys(): Promise<number>;
+}
+
+export interface Quotas {
+  readonly readPerMinute?: number | undefined;
+  readonly writePerMinute?: number | undefined;
+}
+
+/** Trimmed and lower-cased: one mailbox, one account. Undefined when it can't be an address. */
+export function normaliseEmail(text: string): string | undefined {
+  const email = text.trim().toLowerCase();
+  // Shape only; that it exists is shown by a link sent to it. No control characters, one @.
+  const wellFormed = /^[^\s@<>"(),:;[\]\\\p{C}]+@[^\s@<>"(),:;[\]\\\p{C}]+$/u.test(email);
+  return wellFormed && email.length <= emailLengthMax ? email : undefined;
+}
+
+export function createAccounts(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  masterKey: MasterKey;
+}): Accounts {
+  const { store, clock, random, masterKey } = options;
+
+  const event = (body: AccessEvent): NewEvent =>
+    encodeAccessEvent(createEventId(clock, random), body);
+
+  /** Null when a check failed: somebody was faster, look again. */
+  async function write(check: Check[], set: SetRow[], events: NewEvent[]): Promise<Result<void> | null> {
+    const result: CommitResult = await store.commit({ check, set, events });
+    if (result.ok) return ok(undefined);
+    return result.error === 'check_failed' ? null : fail('store_unavailable', result.detail);
+  }
+
+  /** Runs a read-check-write until nobody interfered. */
+  async function retry<T>(attempt: () => Promise<Result<T> | null>): Promise<Result<T>> {
+    for (let i = 0; i < attemptsMax; i++) {
+      const result = await attempt();
+      if (result !== null) return result;
+    }
+    return fail('store_unavailable', 'the record is being changed by others all the time');
+  }
+
+  async function load(email: string) {
+    const normal = normaliseEmail(email);
+    if (normal === undefined) return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
+    const id = await store.get(accountByEmailKey(normal));
+    const key = id && accountKey(Buffer.from(id.value).toString('utf8'));
+    const entry = key && (await store.get(key));
+    const record = entry && decodeAccount(entry.value);
+    if (!id || !key || !entry || !record) return fail('unknown_account', `there is no account ${normal}`);
+    return ok({ id: Buffer.from(id.value).toString('utf8'), key, version: entry.version, record });
+  }
+
+  async function create(email: string): Promise<Result<AccountInfo>> {
+    const normal = normaliseEmail(email);
+    if (normal === undefined) return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
+    const id = randomToken(random, 12);
+    const record: AccountRecord = {
+      email: normal,
+      createdAt: clock.now(),
+      disabled: false,
+      keys: [],
+    };
+    const byEmail = accountByEmailKey(normal);
+    const done = await write(
+      [{ key: byEmail, version: null }],
+      [
+        { key: byEmail, value: Buffer.from(id) },
+        { key: accountKey(id), value: encodeAccount(record) },
+      ],
+      [event({ kind: 'account.created', account: id })],
+    );
+    if (done === null) return fail('conflict', `${normal} has an account already`);
+    return done.ok ? ok({ id, ...record }) : done;
+  }
+
+  async function find(email: string): Promise<Result<AccountInfo>> {
+    const found = await load(email);
+    return found.ok ? ok({ id: found.value.id, ...found.value.record }) : found;
+  }
+
+  function setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>> {
+    return retry(async () => {
+      const found = await load(email);
+      if (!found.ok) return found;
+      const { id, key, version, record } = found.value;
+      const changed = { ...record, disabled };
+      const done = await write(
+        [{ key, version }],
+        [{ key, value: encodeAccount(changed) }],
+        [event({ kind: 'account.disabled', account: id, disabled })],
+      );
+      return done?.ok ? ok({ id, ...changed }) : done;
+    });
+  }
+
+  async function setQuotas(email: string, quotas: Quotas): Promise<Result<AccountInfo>> {
+    const found = await load(email);
+    if (!found.ok) return found;
+    const { id, record } = found.value;
+    const done = await write([], [], [
+      event({
+        kind: 'account.quotas',
+        account: id,
+        readPerMinute: quotas.readPerMinute ?? keepQuota,
+        writePerMinute: quotas.writePerMinute ?? keepQuota,
+      }),
+    ]);
+    return done?.ok === false ? done : ok({ id, ...record });
+  }
+
+  async function keyRecord(id: string) {
+    const key = apiKeyKey(id);
+    const entry = await store.get(key);
+    const record = entry && decodeKey(entry.value);
+    return entry && record ? { id, key, version: entry.version, record } : undefined;
+  }
+
+  /** The account's keys that still work, oldest first. */
+  async function liveKeys(record: AccountRecord) {
+    const found = await Promise.all(record.keys.map(keyRecord));
+    return found.filter((k) => k !== undefined && k.record.revokedAt === 0) as NonNullable<
+      Awaited<ReturnType<typeof keyRecord>>
+    >[];
+  }
+
+  function createKey(email: string): Promise<Result<{ id: string; text: string; replaces?: string }>> {
+    return retry(async () => {
+      const found = await load(email);
+      if (!found.ok) return found;
+      const account = found.value;
+      if (account.record.disabled) return fail('conflict', `${account.record.email} is disabled`);
+      const live = await liveKeys(account.record);
+      if (live.length > 1) {
+        return fail('conflict', `${account.record.email} has two keys; revoke one first: ${live.map((k) => k.id).join(', ')}`);
+      }
+      const made = makeKey(random);
+      const record: KeyRecord = {
+        account: account.id,
+        createdAt: clock.now(),
+        endsAt: 0,
+        revokedAt: 0,
+        sealed: seal(masterKey, random, `${account.id}/${made.id}`, made.text),
+      };
+      const check: Check[] = [
+        { key: account.key, version: account.version },
+        { key: apiKeyKey(made.id), version: null },
+      ];
+      const keys = [...live.map((k) => k.id), made.id];
+      const set: SetRow[] = [
+        { key: apiKeyKey(made.id), value: encodeKeyRecord(record) },
+        { key: account.key, value: encodeAccount({ ...account.record, keys }) },
+      ];
+      const former = live[0];
+      if (former !== undefined) {
+        check.push({ key: former.key, version: former.version });
+        const endsAt = clock.now() + replacedKeyLifeMs;
+        set.push({ key: former.key, value: encodeKeyRecord({ ...former.record, endsAt }) });
+      }
+      const done = await write(check, set, [
+        event({ kind: 'key.created', account: account.id, key: made.id, hash: hashKey(made.text) }),
+      ]);
+      if (!done?.ok) return done;
+      return ok({ id: made.id, text: made.text, ...(former ? { replaces: former.id } : {}) });
+    });
+  }
+
+  function revokeKey(keyId: string): Promise<Result<KeyInfo>> {
+    return retry(async () => {
+      const found = await keyRecord(keyId);
+      if (found === undefined) return fail('unknown_key', `there is no key ${shown(keyId)}`);
+      if (found.record.revokedAt !== 0) return ok(await info(found.id, found.record));
+      const record = { ...found.record, revokedAt: clock.now() };
+      const done = await write(
+        [{ key: found.key, version: found.version }],
+        [{ key: found.key, value: encodeKeyRecord(record) }],
+        [event({ kind: 'key.revoked', account: record.account, key: keyId })],
+      );
+      return done?.ok ? ok(await info(keyId, record)) : done;
+    });
+  }
+
+  async function info(id: string, record: KeyRecord): Promise<KeyInfo> {
+    const entry = await store.get(accountKey(record.account));
+    const account = entry && decodeAccount(entry.value);
+    const { sealed: _sealed, ...shownFields } = record;
+    const state = record.revokedAt !== 0 ? 'revoked' : record.endsAt !== 0 ? 'replaced' : 'active';
+    return { id, email: account?.email ?? '', state, ...shownFields };
+  }
+
+  async function* allKeys(): AsyncGenerator<{ id: string; record: KeyRecord }> {
+    const prefix = apiKeyPrefix();
+    const limit = 500;
+    let after: Key | undefined;
+    for (;;) {
+      const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
+      for (const { key, value } of page) {
+        const record = decodeKey(value);
+        // The key id is text, ended by a zero byte (see keys.ts).
+        const id = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        if (record !== undefined) yield { id, record };
+      }
+      if (page.length === 0) return;
+      after = page.at(-1)!.key;
+    }
+  }
+
+  async function listKeys(): Promise<KeyInfo[]> {
+    const list: KeyInfo[] = [];
+    for await (const { id, record } of allKeys()) list.push(await info(id, record));
+    return list.sort((a, b) => a.createdAt - b.createdAt);
+  }
+
+  async function revealKey(email: string): Promise<Result<string>> {
+    const found = await load(email);
+    if (!found.ok) return found;
+    const newest = (await liveKeys(found.value.record)).at(-1);
+    if (newest === undefined) return fail('unknown_key', `${found.value.record.email} has no key`);
+    return open(masterKey, `${found.value.id}/${newest.id}`, newest.record.sealed);
+  }
+
+  async function retireKeys(): Promise<number> {
+    let retired = 0;
+    for await (const { id, record } of allKeys()) {
+      const due = record.revokedAt === 0 && record.endsAt !== 0 && record.endsAt <= clock.now();
+      if (due && (await revokeKey(id)).ok) retired++;
+    }
+    return retired;
+  }
+
+  return { create, find, setDisabled, setQuotas, createKey, revokeKey, listKeys, revealKey, retireKeys };
+}
+
+function shown(text: string): string {
+  return text.replace(/\p{C}/gu, '?').slice(0, 80);
+}

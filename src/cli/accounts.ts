@@ -1,0 +1,125 @@
+/** `portcullis account …` and `portcullis key …`: who may ask, and how much. */
+
+import { Command, Option } from 'commander';
+import type { AccountInfo, KeyInfo } from '../access/accounts.ts';
+import { columns, createOutput, dateText } from './output.ts';
+import { expect, withWorkspace } from './workspace.ts';
+
+/** Most requests a minute that an operator may set. */
+const perMinuteMax = 33_000_000;
+
+type NumberParser = (min: number, max: number) => (text: string) => number;
+
+interface KeyFlags {
+  readonly readPerMinute?: number;
+  readonly writePerMinute?: number;
+  readonly json?: boolean;
+}
+
+export function accountCommands(wholeNumber: NumberParser): Command[] {
+  return [account(), key(wholeNumber)];
+}
+
+function account(): Command {
+  const command = new Command('account').description('sign-on accounts');
+  command
+    .command('create')
+    .argument('<email>')
+    .option('--json', 'print the account as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const made = await withWorkspace(async (w) => expect(await w.accounts.create(email)));
+      print(made, flags.json, `account ${made.email} made (id ${made.id})`);
+    });
+  command
+    .command('show')
+    .argument('<email>')
+    .option('--json', 'print the account as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const found = await withWorkspace(async (w) => expect(await w.accounts.find(email)));
+      const state = found.disabled ? 'disabled' : 'active';
+      print(found, flags.json, `${found.email}  ${state}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}`);
+    });
+  for (const [name, disabled] of [
+    ['disable', true],
+    ['enable', false],
+  ] as const) {
+    command
+      .command(name)
+      .argument('<email>')
+      .option('--json', 'print the account as JSON')
+      .action(async (email: string, flags: { json?: boolean }) => {
+        const changed = await withWorkspace(async (w) => expect(await w.accounts.setDisabled(email, disabled)));
+        print(changed, flags.json, `account ${changed.email} is ${name}d`);
+      });
+  }
+  return command;
+}
+
+function print(info: AccountInfo, json: boolean | undefined, line: string): void {
+  const output = createOutput(json === true);
+  output.line(line);
+  output.result({ ...info, createdAt: dateText(info.createdAt) });
+}
+
+function key(wholeNumber: NumberParser): Command {
+  const command = new Command('key').description('API keys');
+  const perMinute = (flag: string, what: string) =>
+    new Option(`${flag} <n>`, `${what} a minute, set by hand; 0 gives it back to trust`).argParser(wholeNumber(0, perMinuteMax));
+  command
+    .command('create')
+    .argument('<email>')
+    .description('make a key; the former one, if any, works for 24 more hours')
+    .addOption(perMinute('--read-per-minute', 'checks'))
+    .addOption(perMinute('--write-per-minute', 'reports'))
+    .option('--json', 'print the key as JSON')
+    .action(createKey);
+  command
+    .command('list')
+    .option('--json', 'print the keys as JSON')
+    .action(listKeys);
+  command
+    .command('revoke')
+    .argument('<id>', 'the part between the underscores: pcl_<id>_…')
+    .option('--json', 'print the key as JSON')
+    .action(async (id: string, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const info = await withWorkspace(async (w) => expect(await w.accounts.revokeKey(id)));
+      output.line(`key ${info.id} of ${info.email} is revoked`);
+      output.result(shown(info));
+    });
+  return command;
+}
+
+async function createKey(email: string, flags: KeyFlags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  await withWorkspace(async ({ accounts }) => {
+    const made = expect(await accounts.createKey(email));
+    if (flags.readPerMinute !== undefined || flags.writePerMinute !== undefined) {
+      expect(await accounts.setQuotas(email, flags));
+    }
+    output.line(made.text);
+    if (made.replaces !== undefined) {
+      output.line(`(key ${made.replaces} works for 24 more hours)`);
+    }
+    output.result(made);
+  });
+}
+
+async function listKeys(flags: { json?: boolean }): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const keys = await withWorkspace(({ accounts }) => accounts.listKeys());
+  const rows = keys.map((k) => [k.id, k.email, k.state, dateText(k.createdAt)]);
+  for (const line of columns(rows)) output.line(line);
+  if (keys.length === 0) output.line('no key was made yet');
+  output.result(keys.map(shown));
+}
+
+function shown(info: KeyInfo) {
+  const time = (ms: number) => (ms === 0 ? null : dateText(ms));
+  return {
+    ...info,
+    createdAt: time(info.createdAt),
+    endsAt: time(info.endsAt),
+    revokedAt: time(info.revokedAt),
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * An extra front end in a worker thread: listens on the shared port, answers checks from shared
+ * memory, sends everything else to the main thread.
+ *
+ * The web server ends the whole process when its thread dies with the server open. So whatever
+ * goes wrong here closes the server first, and only then lets the thread end.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from './core/clock.ts';
+import { createLog, type LogLevel } from './core/log.ts';
+import { createFrontEnd } from './frontend.ts';
+import { createForwarder, type Forwarder } from './http/forward.ts';
+import { type Caller, type HotRoute, type PlainRoute, type Route } from './http/router.ts';
+import { createServer, type HttpServer } from './http/server.ts';
+import { type IpIndexReader, openIpIndexReader } from './index/reader.ts';
+import { addressRules } from './routes/address-rules.ts';
+import { apiProblem, createRenderProblem } from './routes/problem.ts';
+import { openErrorPages } from './routes/pages.ts';
+import type { ForwardedRoute } from './routes/table.ts';
+import { createThreadCounters } from './thread-counters.ts';
+import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
+
+const outstandingMax = 2_048;
+const forwardTimeoutMs = 15_000;
+
+/**
+ * A request is the time in which the index may be read. It ends with the turn of the event loop,
+ * not with each request: under load one announcement serves many.
+ */
+function duringRequest(reader: IpIndexReader): <T>(work: () => T) => T {
+  let leaves = false;
+  function leave(): void {
+    leaves = false;
+    reader.leave();
+  }
+  return (work) => {
+    reader.enter();
+    if (!leaves) {
+      leaves = true;
+      setImmediate(leave);
+    }
+    return work();
+  };
+}
+
+function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
+  if (route.kind === 'hot') {
+    const hot: HotRoute = { ...route, handle: (request) => within(() => route.handle(request)) };
+    return hot;
+  }
+  if (route.kind === 'stream') throw new Error('a streamed route awaits: it belongs to the main thread');
+  return { ...route, handle: (request, caller) => within(() => route.handle(request, caller)) };
+}
+
+function forwardRoute(described: ForwardedRoute, forwarder: Forwarder): PlainRoute {
+  return {
+    kind: 'plain',
+    method: described.method,
+    path: described.path,
+    headers: described.headers,
+    bodyBytesMax: described.bodyBytesMax,
+    ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
+    ...(described.cors === undefined ? {} : { cors: described.cors }),
+    async handle(request, caller: Caller) {
+      const result = await forwarder.forward(request, caller);
+      return result.ok ? result.value : apiProblem(result);
+    },
+  };
+}
+
+function tell(message: FromThread): void {
+  parentPort?.postMessage(message);
+}
+
+async function run(setup: ThreadSetup): Promise<void> {
+  const clock = systemClock();
+  const log = createLog(setup.logLevel as LogLevel);
+  const reader = openIpIndexReader(setup.reader);
+  const forwarder = createForwarder({
+    port: setup.forwardPort,
+    outstandingMax,
+    timeoutMs: forwardTimeoutMs,
+  });
+  const { memory } = setup;
+  const frontEnd = createFrontEnd({ memory, lookup: reader, records: reader.records, clock });
+  const within = duringRequest(reader);
+  const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
+  const count = counters.recorder(setup.thread);
+  const server = createServer({
+    routes: [
+      ...frontEnd.routes.map((route) => inRequest(route, within)),
+      ...setup.forwarded.map((described) => forwardRoute(described, forwarder)),
+    ],
+    renderProblem: createRenderProblem(openErrorPages(setup.https)),
+    addresses: addressRules(setup.trustedProxies),
+    clock,
+    log,
+    onFinished: (path, status) => count(path, status),
+  });
+  dieCleanly(server, setup);
+  parentPort?.on('message', (message: ToThread) => {
+    void server.close(message.graceMs).finally(() => end(setup));
+  });
+  await server.listen(setup.host, setup.port);
+  tell({ listening: true });
+}
+
+/** Nothing holds the thread after this: it ends by itself. */
+function end(setup: ThreadSetup): void {
+  setup.forwardPort.close();
+  parentPort?.close();
+}
+
+function dieCleanly(server: HttpServer, setup: ThreadSetup): void {
+  function die(error: unknown): void {
+    server.closeNow();
+    tell({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    end(setup);
+  }
+  process.on('uncaughtException', die);
+  process.on('unhandledRejection', die);
+}
+
+await run(workerData as ThreadSetup);

@@ -1,0 +1,118 @@
+/**
+ * What each list, rule or account says of an entry: singly linked lists in typed arrays.
+ *
+ * An entry has few contributions (one a source that lists it, one an account that reported it),
+ * a million entries have a million: as objects they would cost 100 bytes each and a second of
+ * garbage collection. A node is five words:
+ *
+ *   owner  entry number, 0 when the node is free
+ *   next   node number, 0 at the end (free nodes: the next free one)
+ *   tag    kind in the top 4 bits, then what made it: source number or account slot
+ *   x, y   by kind, see below
+ *
+ * Only the thread that applies the journal touches this. The arrays are reserved whole:
+ * zero pages cost no memory until they are written.
+ */
+
+export const contributionKinds = {
+  /** A seed list's row. ref: source; x: score in the low 8 bits, the source's generation above. */
+  seed: 1,
+  /** A row of an anonymous-exit list. ref: source; x: generation << 8. */
+  anon: 2,
+  /** An allowlist rule. ref: 0. */
+  allow: 3,
+} as const;
+
+const refMask = 0x0fff_ffff;
+
+export function tagOf(kind: number, ref: number): number {
+  return ((kind << 28) | (ref & refMask)) >>> 0;
+}
+
+export function kindOf(tag: number): number {
+  return tag >>> 28;
+}
+
+export function refOf(tag: number): number {
+  return tag & refMask;
+}
+
+export interface Contributions {
+  readonly tag: Uint32Array;
+  readonly x: Uint32Array;
+  readonly y: Uint32Array;
+  readonly next: Uint32Array;
+  readonly owner: Uint32Array;
+  /** First node of an entry, 0 for none. */
+  first(entry: number): number;
+  /** The entry's node with this tag, 0 for none. */
+  find(entry: number, tag: number): number;
+  /** @returns the new node, or 0 when the reservation is used up */
+  add(entry: number, tag: number, x: number, y: number): number;
+  remove(node: number): void;
+  /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
+  highest(): number;
+  readonly count: () => number;
+}
+
+/** @param entriesMax largest entry number; @param nodesMax largest number of contributions */
+export function createContributions(entriesMax: number, nodesMax: number): Contributions {
+  const heads = new Uint32Array(entriesMax + 1);
+  const owner = new Uint32Array(nodesMax + 1);
+  const next = new Uint32Array(nodesMax + 1);
+  const tag = new Uint32Array(nodesMax + 1);
+  const x = new Uint32Array(nodesMax + 1);
+  const y = new Uint32Array(nodesMax + 1);
+  let used = 0;
+  let free = 0;
+  let count = 0;
+
+  function find(entry: number, wanted: number): number {
+    let node = heads[entry]!;
+    while (node !== 0 && tag[node] !== wanted) node = next[node]!;
+    return node;
+  }
+
+  function add(entry: number, newTag: number, newX: number, newY: number): number {
+    let node = free;
+    if (node !== 0) free = next[node]!;
+    else if (used < nodesMax) node = ++used;
+    else return 0;
+    owner[node] = entry;
+    tag[node] = newTag;
+    x[node] = newX;
+    y[node] = newY;
+    next[node] = heads[entry]!;
+    heads[entry] = node;
+    count++;
+    return node;
+  }
+
+  function remove(node: number): void {
+    const entry = owner[node]!;
+    if (heads[entry] === node) heads[entry] = next[node]!;
+    else {
+      let before = heads[entry]!;
+      while (next[before] !== node) before = next[before]!;
+      next[before] = next[node]!;
+    }
+    owner[node] = 0;
+    next[node] = free;
+    free = node;
+    count--;
+  }
+
+  return {
+    tag,
+    x,
+    y,
+    next,
+    owner,
+    first: (entry) => heads[entry]!,
+    find,
+    add,
+    remove,
+    highest: () => used,
+    count: () => count,
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * The entries of the index together with what is private to the thread that applies the
+ * journal: the contributions behind each entry and the projection page it belongs to.
+ *
+ * An entry lives as long as something is said of it: `claim` comes before a change, `settle`
+ * after it works out what readers see, or removes the entry when nothing is left.
+ */
+
+import type { IpIndex } from '../index/ip-index.ts';
+import {
+  firstReportedAtOf,
+  lastReportedAtOf,
+  metaOf,
+  packMeta,
+  reportersOf,
+  reportsOf,
+  setMeta,
+  setReportedAt,
+  setReports,
+  setStrength,
+  strengthOf,
+} from '../index/records.ts';
+import { createReader, createWriter } from '../store/codec.ts';
+import type { PageSection } from '../store/projection.ts';
+import {
+  type Contributions,
+  contributionKinds,
+  createContributions,
+  kindOf,
+} from './contributions.ts';
+import { entryFlags } from './entry-flags.ts';
+import { readPrefix, writePrefix } from './events.ts';
+import { createPageLists, entryPages, pageOf } from './page-lists.ts';
+
+export interface Entries {
+  readonly contributions: Contributions;
+  /** The entry of exactly this prefix, made if absent, its page marked as changing. 0: no room. */
+  claim(family: 4 | 6, words: Uint32Array, length: number): number;
+  /** The entry of exactly this prefix, 0 for none. */
+  get(family: 4 | 6, words: Uint32Array, length: number): number;
+  /** Marks the entry's page as changing. Must come before the change. */
+  touch(entry: number): void;
+  /** Publishes what the contributions add up to; removes an entry of which nothing is said. */
+  settle(entry: number): void;
+  readonly section: PageSection;
+}
+
+export function createEntries(options: {
+  index: IpIndex;
+  /** Largest entry number. */
+  entriesMax: number;
+  /** Largest number of contributions. */
+  contributionsMax: number;
+  touchPage: (page: number) => void;
+}): Entries {
+  const { index, touchPage } = options;
+  const { records } = index;
+  const contributions = createContributions(options.entriesMax, options.contributionsMax);
+  const pages = createPageLists(options.entriesMax);
+
+  function claim(family: 4 | 6, words: Uint32Array, length: number): number {
+    const prefix = { family, words, length };
+    const known = index.get(prefix);
+    if (known !== 0) {
+      touchPage(pages.page(known));
+      return known;
+    }
+    const page = pageOf(family, words[0]!, words[1]!);
+    touchPage(page);
+    const entry = index.insert(prefix);
+    if (entry !== 0) pages.add(entry, page);
+    return entry;
+  }
+
+  function settle(entry: number): void {
+    let seedScore = 0;
+    let flags = 0;
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      switch (kindOf(contributions.tag[node]!)) {
+        case contributionKinds.seed:
+          flags |= entryFlags.seeded;
+          seedScore = Math.max(seedScore, contributions.x[node]! & 0xff);
+          break;
+        case contributionKinds.anon:
+          flags |= entryFlags.anonymousExit;
+          break;
+        case contributionKinds.allow:
+          flags |= entryFlags.allowlisted;
+          break;
+      }
+    }
+    if (contributions.first(entry) === 0 && reportsOf(records, entry) === 0) {
+      const prefix = index.prefixOf(entry);
+      pages.remove(entry);
+      if (prefix !== undefined) index.remove(prefix);
+      return;
+    }
+    setMeta(records, entry, packMeta(seedScore, flags, reportersOf(metaOf(records, entry))));
+  }
+
+  function encodePage(page: number): Uint8Array {
+    const out = createWriter(1_024);
+    pages.visit(page, (entry) => {
+      const prefix = index.prefixOf(entry);
+      if (prefix === undefined) throw new Error(`entry ${entry} of page ${page} has no prefix`);
+      writePrefix(out, prefix.family, prefix.words, 0, prefix.length);
+      const reports = reportsOf(records, entry);
+      out.varint(reports);
+      if (reports > 0) {
+        out.f32(strengthOf(records, entry));
+        out.u16(reportersOf(metaOf(records, entry)));
+        out.u32(firstReportedAtOf(records, entry));
+        out.u32(lastReportedAtOf(records, entry));
+      }
+      let count = 0;
+      for (let n = contributions.first(entry); n !== 0; n = contributions.next[n]!) count++;
+      out.varint(count);
+      for (let n = contributions.first(entry); n !== 0; n = contributions.next[n]!) {
+        out.u32(contributions.tag[n]!);
+        out.u32(contributions.x[n]!);
+        out.u32(contributions.y[n]!);
+      }
+    });
+    return out.finish();
+  }
+
+  function loadPage(_page: number, bytes: Uint8Array): boolean {
+    const input = createReader(bytes);
+    while (input.remaining() > 0) {
+      const words = new Uint32Array(4);
+      const { family, length } = readPrefix(input, words, 0);
+      const reports = input.varint();
+      const strength = reports > 0 ? input.f32() : Number.NEGATIVE_INFINITY;
+      const distinct = reports > 0 ? input.u16() : 0;
+      const firstReportedAt = reports > 0 ? input.u32() : 0;
+      const lastReportedAt = reports > 0 ? input.u32() : 0;
+      const count = input.varint();
+      if (input.failed()) return false;
+      const entry = index.insert({ family, words, length });
+      if (entry === 0) return false;
+      pages.add(entry, pageOf(family, words[0]!, words[1]!));
+      setReports(records, entry, reports);
+      setStrength(records, entry, strength);
+      setReportedAt(records, entry, firstReportedAt, lastReportedAt);
+      setMeta(records, entry, packMeta(0, 0, distinct));
+      for (let i = 0; i < count && !input.failed(); i++) {
+        contributions.add(entry, input.u32(), input.u32(), input.u32());
+      }
+      settle(entry);
+    }
+    return !input.failed();
+  }
+
+  return {
+    contributions,
+    claim,
+    get: (family, words, length) => index.get({ family, words, length }),
+    touch: (entry) => touchPage(pages.page(entry)),
+    settle,
+    section: { firstPage: 0, pages: entryPages, encode: encodePage, load: loadPage },
+  };
+}

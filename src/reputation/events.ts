@@ -1,0 +1,164 @@
+/**
+ * The journal events that change reputation, and their byte encodings.
+ *
+ * Events hold pseudonymous ids and numbers only: no mail address, no comment, nothing of a
+ * person that would have to be deleted later. Every kind carries a format version; a follower
+ * that meets a newer one stops instead of guessing.
+ */
+
+import { createWriter, decode, type Reader, type Writer } from '../store/codec.ts';
+import type { NewEvent } from '../store/store.ts';
+
+/** A list's rows, packed: one array a field, as the parsers make them. */
+export interface RowBatch {
+  readonly count: number;
+  /** 4 or 6. */
+  readonly families: Uint8Array;
+  /** Four words a row, big-endian; IPv4 in the first. */
+  readonly words: Uint32Array;
+  readonly lengths: Uint8Array;
+  /** 0..100; ignored for anonymous exits. */
+  readonly scores: Uint8Array;
+}
+
+export type ListKind = 'seed' | 'anon';
+
+export interface ListRef {
+  readonly list: ListKind;
+  readonly source: string;
+  /** Made by the loader for one run; rows of a run that was overtaken by another are ignored. */
+  readonly run: string;
+}
+
+export type ReputationEvent =
+  | { kind: 'list.begun'; ref: ListRef; holdDays: number }
+  | { kind: 'list.rows'; ref: ListRef; rows: RowBatch }
+  | { kind: 'list.ended'; ref: ListRef }
+  | { kind: 'list.expired'; ref: ListRef }
+  | { kind: 'allow.added'; family: 4 | 6; words: Uint32Array; length: number }
+  | { kind: 'allow.removed'; family: 4 | 6; words: Uint32Array; length: number };
+
+type EventKind = ReputationEvent['kind'];
+
+export const eventVersion = 1;
+/** Rows of one event: small enough that a commit beside it never waits long. */
+export const rowsPerEventMax = 2_000;
+
+/** @param id makes a retry after an unknown outcome harmless: the store applies an id once */
+export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
+  const out = createWriter();
+  switch (event.kind) {
+    case 'list.begun':
+      writeRef(out, event.ref);
+      out.u16(event.holdDays);
+      break;
+    case 'list.rows':
+      writeRef(out, event.ref);
+      writeRows(out, event.rows);
+      break;
+    case 'list.ended':
+    case 'list.expired':
+      writeRef(out, event.ref);
+      break;
+    case 'allow.added':
+    case 'allow.removed':
+      writePrefix(out, event.family, event.words, 0, event.length);
+      break;
+    default:
+      event satisfies never;
+  }
+  return { id, kind: event.kind, version: eventVersion, body: out.finish() };
+}
+
+/**
+ * @returns undefined when the bytes are not such an event: a corrupt journal or a newer format.
+ * Both must stop the follower; skipping would let two nodes disagree.
+ */
+export function decodeEvent(kind: string, version: number, body: Uint8Array): ReputationEvent | undefined {
+  if (version !== eventVersion) return undefined;
+  return decode(body, (input) => readBody(kind as EventKind, input));
+}
+
+function readBody(kind: EventKind, input: Reader): ReputationEvent | undefined {
+  switch (kind) {
+    case 'list.begun':
+      return { kind, ref: readRef(input), holdDays: input.u16() };
+    case 'list.rows':
+      return { kind, ref: readRef(input), rows: readRows(input) };
+    case 'list.ended':
+    case 'list.expired':
+      return { kind, ref: readRef(input) };
+    case 'allow.added':
+    case 'allow.removed': {
+      const words = new Uint32Array(4);
+      const { family, length } = readPrefix(input, words, 0);
+      return { kind, family, words, length };
+    }
+    default:
+      kind satisfies never;
+      return undefined;
+  }
+}
+
+function writeRef(out: Writer, ref: ListRef): void {
+  out.u8(ref.list === 'seed' ? 1 : 2);
+  out.text(ref.source);
+  out.text(ref.run);
+}
+
+function readRef(input: Reader): ListRef {
+  const list = input.u8() === 1 ? 'seed' : 'anon';
+  return { list, source: input.text(), run: input.text() };
+}
+
+/** One byte: 0..32 is an IPv4 length, 64 + 0..128 an IPv6 one; then the 4 or 16 address bytes. */
+export function writePrefix(
+  out: Writer,
+  family: number,
+  words: Uint32Array,
+  at: number,
+  length: number,
+): void {
+  out.u8(family === 4 ? length : 64 + length);
+  const count = family === 4 ? 1 : 4;
+  for (let i = 0; i < count; i++) out.u32(words[at + i]!);
+}
+
+/** Reads what `writePrefix` wrote into `words` from `at`. */
+export function readPrefix(
+  input: Reader,
+  words: Uint32Array,
+  at: number,
+): { family: 4 | 6; length: number } {
+  const first = input.u8();
+  const family = first < 64 ? 4 : 6;
+  const count = family === 4 ? 1 : 4;
+  for (let i = 0; i < count; i++) words[at + i] = input.u32();
+  return { family, length: family === 4 ? Math.min(first, 32) : Math.min(first - 64, 128) };
+}
+
+function writeRows(out: Writer, rows: RowBatch): void {
+  out.u16(rows.count);
+  for (let i = 0; i < rows.count; i++) {
+    writePrefix(out, rows.families[i]!, rows.words, 4 * i, rows.lengths[i]!);
+    out.u8(rows.scores[i]!);
+  }
+}
+
+function readRows(input: Reader): RowBatch {
+  const count = Math.min(input.u16(), rowsPerEventMax);
+  const rows = {
+    count,
+    families: new Uint8Array(count),
+    words: new Uint32Array(4 * count),
+    lengths: new Uint8Array(count),
+    scores: new Uint8Array(count),
+  };
+  for (let i = 0; i < count; i++) {
+    const { family, length } = readPrefix(input, rows.words, 4 * i);
+    rows.families[i] = family;
+    rows.lengths[i] = length;
+    rows.scores[i] = Math.min(input.u8(), 100);
+  }
+  return rows;
+}

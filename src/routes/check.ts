@@ -1,0 +1,84 @@
+/**
+ * GET /api/v2/check, the main job: answered in the turn in which it arrives.
+ * Order of refusals: 401, 429, 422; a refused parameter has cost one read.
+ */
+
+import { type Gate, quotaKind } from '../access/gate.ts';
+import type { Clock } from '../core/clock.ts';
+import { renderHead } from '../http/head.ts';
+import { parseQuery } from '../http/query.ts';
+import type { HotRequest, HotRoute } from '../http/router.ts';
+import { ipTextLengthMax } from '../ip/address.ts';
+import type { Check } from '../reputation/check.ts';
+import { apiErrorBody, jsonType, noStore, unauthenticatedDetail } from './problem.ts';
+import { quotaDetail, withQuota, withRefusal } from './quota-headers.ts';
+
+const okHead = renderHead(200, [jsonType, noStore]);
+const unauthenticatedHead = renderHead(401, [jsonType, noStore]);
+const invalidHead = renderHead(422, [jsonType, noStore]);
+const refusedHead = renderHead(429, [jsonType, noStore]);
+const unauthenticatedBody = apiErrorBody(401, unauthenticatedDetail);
+
+export const maxAgeDetail = 'The max age in days must be between 1 and 365.';
+
+/** The parameters of a check, or the body of a 422. */
+type Asked = { readonly key?: string; readonly address?: string; readonly refusal?: string };
+
+const addressFirst = 'ipAddress=';
+/** What nearly every client sends: one parameter, nothing encoded. */
+const plainAddress = /^ipAddress=[0-9A-Fa-f:.]{1,45}$/;
+
+export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }): HotRoute {
+  const { gate, check, clock } = options;
+
+  function handle(request: HotRequest): void {
+    const asked = readQuery(request.query);
+    const slot = gate.authenticate(request.values[0] ?? asked.key);
+    if (slot < 0) {
+      request.answer(unauthenticatedHead, unauthenticatedBody);
+      return;
+    }
+    if (!gate.spend(slot, quotaKind.read, 1)) {
+      const body = apiErrorBody(429, quotaDetail(gate.quotas, 'read'));
+      request.answer(withRefusal(refusedHead, gate.quotas), body);
+      return;
+    }
+    const data = asked.address === undefined ? undefined : check.json(asked.address, clock.now());
+    if (data === undefined) {
+      const refusal = asked.refusal ?? invalidAddress('ipAddress');
+      request.answer(withQuota(invalidHead, gate.quotas), refusal);
+      return;
+    }
+    request.answer(withQuota(okHead, gate.quotas), `{"data":${data}}`);
+  }
+
+  return { kind: 'hot', method: 'GET', path: '/api/v2/check', headers: ['key'], handle };
+}
+
+function readQuery(query: string): Asked {
+  if (plainAddress.test(query)) return { address: query.slice(addressFirst.length) };
+  const parsed = parseQuery(query);
+  if (!parsed.ok) return { refusal: apiErrorBody(422, parsed.detail ?? '', parsed.parameter) };
+  const params = parsed.value;
+  const key = params.get('key');
+  const withKey = key === undefined ? {} : { key };
+  const address = params.get('ipAddress');
+  if (address === undefined || address === '') {
+    return { ...withKey, refusal: apiErrorBody(422, 'The ip address field is required.', 'ipAddress') };
+  }
+  const maxAge = params.get('maxAgeInDays');
+  if (maxAge !== undefined && !isMaxAge(maxAge)) {
+    return { ...withKey, refusal: apiErrorBody(422, maxAgeDetail, 'maxAgeInDays') };
+  }
+  return { ...withKey, address };
+}
+
+function isMaxAge(text: string): boolean {
+  return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 365;
+}
+
+/** Body of the 422 for text that is not an address. */
+export function invalidAddress(parameter: string): string {
+  const detail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
+  return apiErrorBody(422, detail, parameter);
+}

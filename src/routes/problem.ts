@@ -1,0 +1,151 @@
+/**
+ * An error code on the wire: one status each, one body a family of paths. The switch is
+ * exhaustive: a new code doesn't compile before its status is decided here.
+ */
+
+import type { ErrorCode } from '../core/errors.ts';
+import type { Failure } from '../core/result.ts';
+import type { Header, Problem, Reply, RequestLine } from '../http/message.ts';
+
+export const jsonType: Header = ['Content-Type', 'application/json'];
+export const noStore: Header = ['Cache-Control', 'no-store'];
+
+/** Seconds that a client should wait when the service can't answer now. */
+const retryAfterSeconds = 5;
+
+/** The text that known clients look for. */
+export const unauthenticatedDetail =
+  'Authentication failed. Your API key is either missing, incorrect, or revoked.';
+
+export function statusOf(code: ErrorCode): number {
+  switch (code) {
+    case 'bad_request':
+    case 'invalid_prefix':
+    case 'prefix_host_bits':
+    case 'invalid_range':
+      return 400;
+    case 'unauthenticated':
+      return 401;
+    case 'forbidden':
+      return 403;
+    case 'not_found':
+    case 'unknown_account':
+    case 'unknown_key':
+      return 404;
+    case 'method_not_allowed':
+      return 405;
+    case 'body_timeout':
+      return 408;
+    case 'conflict':
+      return 409;
+    case 'body_too_large':
+      return 413;
+    case 'unsupported_media_type':
+      return 415;
+    case 'invalid_parameter':
+      return 422;
+    case 'quota_exceeded':
+    case 'client_limit_exceeded':
+      return 429;
+    case 'internal':
+      return 500;
+    case 'store_unavailable':
+    case 'capacity_exceeded':
+    case 'deadline_exceeded':
+    case 'overloaded':
+      return 503;
+    default:
+      code satisfies never;
+      return 500;
+  }
+}
+
+/** What a person reads when the failure itself says nothing better. */
+export function detailOf(code: ErrorCode): string {
+  switch (code) {
+    case 'bad_request':
+      return 'The request is malformed.';
+    case 'invalid_prefix':
+      return 'This is not an address or a network in CIDR notation.';
+    case 'prefix_host_bits':
+      return 'The network has bits set beyond its length.';
+    case 'invalid_range':
+      return 'This is not a range of addresses.';
+    case 'unauthenticated':
+      return unauthenticatedDetail;
+    case 'forbidden':
+      return 'This is not allowed.';
+    case 'not_found':
+      return 'There is nothing at this address.';
+    case 'unknown_account':
+      return 'There is no such account.';
+    case 'unknown_key':
+      return 'There is no such key.';
+    case 'method_not_allowed':
+      return 'This address does not take that method.';
+    case 'body_timeout':
+      return 'The request took too long to arrive.';
+    case 'conflict':
+      return 'This contradicts what is there already.';
+    case 'body_too_large':
+      return 'The request body is too large.';
+    case 'unsupported_media_type':
+      return 'The body has a media type that is not understood here.';
+    case 'invalid_parameter':
+      return 'A parameter is invalid.';
+    case 'quota_exceeded':
+      return 'The rate limit of this API key is exceeded.';
+    case 'client_limit_exceeded':
+      return 'There were too many requests from your address.';
+    case 'internal':
+      return 'Something went wrong on our side.';
+    case 'store_unavailable':
+      return 'Nothing can be saved at the moment. Please try again later.';
+    case 'capacity_exceeded':
+      return 'The service is full.';
+    case 'deadline_exceeded':
+      return 'The answer took too long.';
+    case 'overloaded':
+      return 'The service is too busy. Please try again later.';
+    default:
+      code satisfies never;
+      return '';
+  }
+}
+
+/** `{"errors":[{"detail","status","source":{"parameter"}}]}`, the shape of the API. */
+export function apiErrorBody(status: number, detail: string, parameter?: string): string {
+  const source = parameter === undefined ? {} : { source: { parameter } };
+  return JSON.stringify({ errors: [{ detail, status, ...source }] });
+}
+
+/** Reply of an API route to an expected failure. */
+export function apiProblem(failure: Failure, headers: readonly Header[] = []): Reply {
+  // The API has one status for every fault of a parameter, the shape of an address included.
+  const asked = statusOf(failure.error);
+  const status = asked === 400 && failure.parameter !== undefined ? 422 : asked;
+  const retry: Header[] =
+    status === 503 && !headers.some(([name]) => name === 'Retry-After')
+      ? [['Retry-After', String(retryAfterSeconds)]]
+      : [];
+  return {
+    status,
+    headers: [jsonType, noStore, ...headers, ...retry],
+    body: apiErrorBody(status, failure.detail ?? detailOf(failure.error), failure.parameter),
+  };
+}
+
+/** A page for people, given by the composition; the transport's own refusals end here too. */
+export type RenderErrorPage = (status: number, detail: string) => { html: string; headers: readonly Header[] };
+
+/** How a refusal by the transport looks, by the path it was asked for. */
+export function createRenderProblem(renderPage: RenderErrorPage) {
+  return (problem: Problem, line: RequestLine): Reply => {
+    const { status, detail, headers } = problem;
+    if (line.path.startsWith('/api/')) {
+      return { status, headers: [jsonType, noStore, ...headers], body: apiErrorBody(status, detail) };
+    }
+    const page = renderPage(status, detail);
+    return { status, headers: [...page.headers, noStore, ...headers], body: page.html };
+  };
+}

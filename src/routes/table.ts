@@ -1,0 +1,33 @@
+/**
+ * Every method and path of the service, in one list. A front-end thread answers its own routes
+ * from shared memory; for all others it sends the request to the main thread.
+ */
+
+import type { Route } from '../http/router.ts';
+
+/** What a front-end thread must know of a route that the main thread answers. Plain data. */
+export interface ForwardedRoute {
+  readonly method: Route['method'];
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly bodyBytesMax: number;
+  readonly timeoutMs: number | undefined;
+  readonly cors: Route['cors'];
+}
+
+/** Routes answered by the main thread alone, described for the other threads. */
+export function describeForwarded(routes: readonly Route[]): ForwardedRoute[] {
+  return routes.map((route) => ({
+    method: route.method,
+    path: route.path,
+    headers: route.headers ?? [],
+    bodyBytesMax: route.kind === 'hot' ? 0 : (route.bodyBytesMax ?? 0),
+    timeoutMs: route.kind === 'hot' ? undefined : route.timeoutMs,
+    cors: route.cors,
+  }));
+}
+
+/** The order in which /metrics counts them; the same in every thread. */
+export function pathsOf(...tables: readonly (readonly { readonly path: string }[])[]): string[] {
+  return [...new Set(tables.flat().map((route) => route.path))].sort();
+}

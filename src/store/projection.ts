@@ -1,0 +1,263 @@
+/**
+ * What the journal adds up to, kept in the store so that a start need not read the whole journal.
+ *
+ * State is cut into numbered pages. A checkpoint writes each page changed since the last one
+ * under `page number + sequence number`, and then, in one commit, the checkpoint record with that
+ * sequence number. Loading takes for each page the newest version that is not newer than the
+ * record, so a crash at any point leaves the checkpoint before or the one after, never a mixture.
+ *
+ * A checkpoint does not stop the journal: a page that is about to change while it waits to be
+ * written is encoded first (copy on write), so everything written belongs to one sequence number.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createReader, createWriter, decode, type Reader, type Writer } from './codec.ts';
+import { checkpointKey, type Key, projectionPageKey, projectionPagePrefix, readProjectionPageKey } from './keys.ts';
+import type { Commit, Store } from './store.ts';
+
+/** A part of the state that owns a run of page numbers. */
+export interface PageSection {
+  readonly firstPage: number;
+  readonly pages: number;
+  /** Bytes of the page's present state; empty when it holds nothing. */
+  encode(page: number): Uint8Array;
+  /** Adds what the bytes hold to an empty state. False: they are not such a page. */
+  load(page: number, bytes: Uint8Array): boolean;
+}
+
+/** State too small for pages, kept in the checkpoint record itself. */
+export interface ProjectionHeader {
+  encode(out: Writer): void;
+  load(input: Reader): boolean;
+}
+
+export interface Projection {
+  /** Must be called before state of the page changes. */
+  touch(page: number): void;
+  /** Must be called before state of the header changes. */
+  touchHeader(): void;
+  /** Pages changed since the last checkpoint. */
+  changed(): number;
+  /** Reads the last checkpoint into the empty state. @returns its sequence number, 0n for none */
+  load(): Promise<bigint>;
+  /** Writes the state as of `appliedSeq`, the last event applied. One at a time. */
+  checkpoint(appliedSeq: bigint): Promise<void>;
+  readonly checkpointSeq: () => bigint;
+}
+
+const name = 'state';
+const recordVersion = 1;
+/** A page larger than this is written as several rows. */
+const partBytesMax = 2 << 20;
+/** Bounds of one commit and of one slice of encoding, so that others get their turn. */
+const commitBytesMax = 1 << 20;
+const sliceMs = 4;
+
+export function createProjection(options: {
+  store: Store;
+  sections: readonly PageSection[];
+  header: ProjectionHeader;
+}): Projection {
+  const { store, sections, header } = options;
+  const pageCount = Math.max(...sections.map((s) => s.firstPage + s.pages));
+  /** Sequence number under which a page's newest version stands; 0 for none. */
+  const versionOf = new BigUint64Array(pageCount);
+  /** Rows of that version. */
+  const partsOf = new Uint16Array(pageCount);
+  let dirty = new Set<number>();
+  let headerDirty = false;
+  /** Pages of the running checkpoint that still wait to be encoded. */
+  let waiting = new Set<number>();
+  let encoded: { page: number; bytes: Uint8Array }[] = [];
+  let headerBytes: Uint8Array | undefined;
+  let running = false;
+  let checkpointSeq = 0n;
+
+  function sectionOf(page: number): PageSection {
+    const section = sections.find((s) => page >= s.firstPage && page < s.firstPage + s.pages);
+    if (section === undefined) throw new RangeError(`page ${page} belongs to no section`);
+    return section;
+  }
+
+  function encodeNow(page: number): void {
+    waiting.delete(page);
+    encoded.push({ page, bytes: sectionOf(page).encode(page) });
+  }
+
+  function encodeHeader(): Uint8Array {
+    const out = createWriter();
+    header.encode(out);
+    return out.finish();
+  }
+
+  function touch(page: number): void {
+    if (waiting.has(page)) encodeNow(page);
+    dirty.add(page);
+  }
+
+  function touchHeader(): void {
+    if (running) headerBytes ??= encodeHeader();
+    headerDirty = true;
+  }
+
+  /** Writes what has been encoded so far, a bounded commit at a time. */
+  async function flush(seq: bigint, outdated: Key[]): Promise<void> {
+    while (encoded.length > 0) {
+      const set: { key: Key; value: Uint8Array }[] = [];
+      let bytes = 0;
+      while (encoded.length > 0 && bytes < commitBytesMax) {
+        const { page, bytes: value } = encoded.pop()!;
+        if (versionOf[page] !== seq) outdated.push(...versionKeys(page));
+        versionOf[page] = seq;
+        partsOf[page] = Math.max(1, Math.ceil(value.length / partBytesMax));
+        for (const [part, key] of versionKeys(page).entries()) {
+          set.push({ key, value: value.subarray(part * partBytesMax, (part + 1) * partBytesMax) });
+        }
+        bytes += value.length + 32;
+      }
+      await write(store, { set });
+    }
+  }
+
+  /** Keys of the newest version of a page; none if the page was never written. */
+  function versionKeys(page: number): Key[] {
+    return Array.from({ length: partsOf[page]! }, (_, part) =>
+      projectionPageKey(page, versionOf[page]!, part),
+    );
+  }
+
+  async function writePages(seq: bigint, outdated: Key[]): Promise<void> {
+    let sliceEnd = performance.now() + sliceMs;
+    for (const page of waiting) {
+      encodeNow(page);
+      if (performance.now() < sliceEnd) continue;
+      await flush(seq, outdated);
+      await nextTurn();
+      sliceEnd = performance.now() + sliceMs;
+    }
+    await flush(seq, outdated);
+  }
+
+  async function checkpoint(appliedSeq: bigint): Promise<void> {
+    if (running) throw new Error('a checkpoint is running already');
+    if (appliedSeq === checkpointSeq || (dirty.size === 0 && !headerDirty)) return;
+    running = true;
+    waiting = dirty;
+    dirty = new Set();
+    headerDirty = false;
+    headerBytes = undefined;
+    const started = new Set(waiting);
+    const outdated: Key[] = [];
+    try {
+      await writePages(appliedSeq, outdated);
+      const record = encodeRecord(appliedSeq, headerBytes ?? encodeHeader());
+      await write(store, { set: [{ key: checkpointKey(name), value: record }] });
+      checkpointSeq = appliedSeq;
+    } catch (error) {
+      // What was not recorded counts as changed again; versions beyond the record are ignored.
+      for (const page of started) dirty.add(page);
+      headerDirty = true;
+      encoded = [];
+      throw error;
+    } finally {
+      waiting = new Set();
+      running = false;
+    }
+    await removeAll(store, outdated);
+  }
+
+  async function load(): Promise<bigint> {
+    const entry = await store.get(checkpointKey(name));
+    const record = entry === undefined ? undefined : decodeRecord(entry.value);
+    if (entry !== undefined && record === undefined) {
+      throw new Error('the checkpoint record is damaged');
+    }
+    const seq = record?.seq ?? 0n;
+    const outdated: Key[] = [];
+    let held: { page: number; parts: Uint8Array[] } | undefined;
+    for await (const { page, seq: version, key, value } of pageVersions(store)) {
+      if (version > seq || page >= pageCount) {
+        outdated.push(key);
+        continue;
+      }
+      // Ascending by page, then version: a later one that is allowed replaces the one before.
+      if (held?.page !== page) {
+        loadPage(held);
+        held = { page, parts: [] };
+      } else if (versionOf[page] !== version) {
+        outdated.push(...versionKeys(page));
+        held.parts = [];
+      }
+      held.parts.push(value);
+      versionOf[page] = version;
+      partsOf[page] = held.parts.length;
+    }
+    loadPage(held);
+    if (record !== undefined && !header.load(createReader(record.header))) {
+      throw new Error('the checkpoint record is damaged');
+    }
+    checkpointSeq = seq;
+    await removeAll(store, outdated);
+    return seq;
+  }
+
+  function loadPage(held: { page: number; parts: Uint8Array[] } | undefined): void {
+    if (held === undefined) return;
+    const bytes = held.parts.length === 1 ? held.parts[0]! : Buffer.concat(held.parts);
+    if (bytes.length > 0 && !sectionOf(held.page).load(held.page, bytes)) {
+      throw new Error(`projection page ${held.page} is damaged`);
+    }
+  }
+
+  return {
+    touch,
+    touchHeader,
+    changed: () => dirty.size + (headerDirty ? 1 : 0),
+    load,
+    checkpoint,
+    checkpointSeq: () => checkpointSeq,
+  };
+}
+
+/** @throws when the store can't write now; a checkpoint is tried again later */
+async function write(store: Store, commit: Commit): Promise<void> {
+  const result = await store.commit(commit);
+  if (!result.ok) throw new Error(`the projection can't be written: ${result.error}`);
+}
+
+function encodeRecord(seq: bigint, header: Uint8Array): Uint8Array {
+  const out = createWriter();
+  out.u8(recordVersion);
+  out.u64(seq);
+  out.bytes(header);
+  return out.finish();
+}
+
+function decodeRecord(bytes: Uint8Array): { seq: bigint; header: Uint8Array } | undefined {
+  return decode(bytes, (input) => {
+    if (input.u8() !== recordVersion) input.reject();
+    return { seq: input.u64(), header: input.bytes() };
+  });
+}
+
+async function* pageVersions(
+  store: Store,
+): AsyncGenerator<{ page: number; seq: bigint; key: Key; value: Uint8Array }> {
+  let after: Key | undefined;
+  for (;;) {
+    const limit = 1_000;
+    const found = await store.scan(
+      projectionPagePrefix(),
+      after === undefined ? { limit } : { after, limit },
+    );
+    for (const { key, value } of found) yield { ...readProjectionPageKey(key), key, value };
+    if (found.length === 0) return;
+    after = found.at(-1)!.key;
+  }
+}
+
+async function removeAll(store: Store, outdated: readonly Key[]): Promise<void> {
+  for (let at = 0; at < outdated.length; at += 1_000) {
+    await write(store, { del: outdated.slice(at, at + 1_000) });
+  }
+}
