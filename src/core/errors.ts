@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'invalid_parameter'
   | 'store_unavailable'
   | 'deadline_exceeded'
+  | 'capacity_exceeded'
   | 'internal';
 
 /** A failure that ends the process or a command, with one line for the operator. */
