@@ -70,7 +70,9 @@ function readKeyFile(path: string, setting: string, strict: boolean): MasterKey 
   }
   try {
     // Asked of the open file, so that the one checked is the one read.
-    const { mode, size } = fstatSync(file);
+    const stat = fstatSync(file);
+    if (!stat.isFile()) throw new OperatorError(`${setting}: ${path} is not a file`);
+    const { mode, size } = stat;
     if (strict && (mode & 0o077) !== 0) {
       throw new OperatorError(
         `${setting}: ${path} can be read by other users; run chmod 600 on it`,
