@@ -185,3 +185,60 @@ test('a ring word from the future moves a sleeper up to it', () => {
   assert.equal(quotas.countedAtMs, clock.ms - (clock.ms % 1_000) + 4_000);
   assert.equal(quotas.remaining, 0);
 });
+
+/**
+ * Three spenders of one quota, each put to sleep before a random one of its atomic operations
+ * while the next spends, up to minutes later. Plain loads in between are not interrupted.
+ */
+test('whoever sleeps before an atomic operation exceeds no window', (t) => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const random = seededRandom(seed);
+    const below = (n: number) => Math.floor(random.next() * n);
+    const limit = 5;
+    const { clock, handle, accounts } = setUp(limit);
+    const spenders = [0, 1, 2].map(() => openQuotas({ handle, accounts, clock }));
+    const admitted: { atMs: number; cost: number }[] = [];
+    let depth = 0;
+    let untilSleep = 0;
+
+    const spend = () => {
+      const quotas = spenders[depth]!;
+      const cost = 1 + below(2);
+      const beforeMs = clock.ms;
+      untilSleep = 1 + below(6);
+      if (quotas.take(0, quotaKind.read, cost, beforeMs)) {
+        assert.ok(quotas.countedAtMs >= beforeMs && quotas.countedAtMs <= clock.ms);
+        admitted.push({ atMs: quotas.countedAtMs, cost });
+      }
+    };
+    const mayBeInterrupted =
+      <Args extends unknown[]>(operation: (...args: Args) => unknown) =>
+      (...args: Args) => {
+        if (--untilSleep === 0 && depth < 2) {
+          depth++;
+          for (let i = below(8); i >= 0; i--) {
+            clock.ms += below(4) === 0 ? below(130_000) : below(2_000);
+            spend();
+          }
+          depth--;
+        }
+        return operation(...args);
+      };
+    const mocks = [
+      t.mock.method(Atomics, 'load', mayBeInterrupted(Atomics.load as never)),
+      t.mock.method(Atomics, 'compareExchange', mayBeInterrupted(Atomics.compareExchange as never)),
+    ];
+    for (let step = 0; step < 400; step++) {
+      clock.ms += below(8) === 0 ? below(70_000) : below(3_000);
+      spend();
+    }
+    for (const { mock } of mocks) mock.restore();
+
+    for (const { atMs } of admitted) {
+      const inWindow = admitted.filter((a) => a.atMs > atMs - 60_000 && a.atMs <= atMs);
+      const sum = inWindow.reduce((total, a) => total + a.cost, 0);
+      assert.ok(sum <= limit, `seed ${seed}: ${sum} in the minute to ${atMs}`);
+    }
+    assert.ok(admitted.length > 100);
+  }
+});
