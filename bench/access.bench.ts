@@ -1,7 +1,8 @@
 /**
  * The price of knowing a client: authentication by the raw header text, and taking its quota.
  * Header texts are fresh strings, as a request brings them: their hash isn't known yet, which is
- * what a `Map` of texts pays for. The peers run interleaved; each number is a median of rounds.
+ * what a `Map` of texts pays for. The peers run interleaved; each number is a median of rounds,
+ * the least is noted beside it.
  */
 
 import { createAccountsTable } from '../src/access/accounts-table.ts';
@@ -14,7 +15,7 @@ import { seededRandom } from '../src/core/random.ts';
 import type { BenchRow } from './row.ts';
 
 const keyCount = 1_000;
-const hitGoalNs = 60;
+const hitRatioGoal = 0.7;
 
 interface Contender {
   /** Untimed. */
@@ -22,8 +23,14 @@ interface Contender {
   run(count: number): number;
 }
 
-/** Median nanoseconds per operation of each contender, round by round side by side. */
-function compare(contenders: Contender[], count: number, rounds: number): number[] {
+/** Nanoseconds per operation over all rounds. */
+interface Timing {
+  readonly median: number;
+  readonly note: string;
+}
+
+/** Times the contenders side by side, round by round. */
+function compare(contenders: Contender[], count: number, rounds: number): Timing[] {
   const times = contenders.map(() => [] as number[]);
   for (let round = 0; round < rounds; round++) {
     contenders.forEach((contender, i) => {
@@ -35,7 +42,10 @@ function compare(contenders: Contender[], count: number, rounds: number): number
       if (Number.isNaN(sum)) throw new Error('unreachable');
     });
   }
-  return times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]!);
+  return times.map((list) => {
+    list.sort((a, b) => a - b);
+    return { median: list[list.length >> 1]!, note: `least ${list[0]!.toFixed(1)}` };
+  });
 }
 
 /** `authenticate` over texts made anew for each round. */
@@ -90,16 +100,27 @@ function benchAuthenticate(count: number, rounds: number): BenchRow[] {
     {
       name: 'authenticate, key in the cache',
       unit: 'ns',
-      ours: hit!,
+      ours: hit!.median,
+      note: hit!.note,
       peer: 'Map of texts, no revocation',
-      peerValue: inMap!,
-      ratio: hit! / inMap!,
-      goal: `≤ ${hitGoalNs} ns`,
-      ok: hit! <= hitGoalNs,
+      peerValue: inMap!.median,
+      ratio: hit!.median / inMap!.median,
+      goal: `ratio ≤ ${hitRatioGoal}`,
+      ok: hit!.median <= hitRatioGoal * inMap!.median,
     },
-    { name: 'authenticate, key not in the cache', unit: 'ns', ours: miss! },
-    { name: 'authenticate, a guess with a right checksum', unit: 'ns', ours: guess! },
-    { name: 'authenticate, a mistyped key', unit: 'ns', ours: typo! },
+    {
+      name: 'authenticate, key not in the cache',
+      unit: 'ns',
+      ours: miss!.median,
+      note: miss!.note,
+    },
+    {
+      name: 'authenticate, a guess with a right checksum',
+      unit: 'ns',
+      ours: guess!.median,
+      note: guess!.note,
+    },
+    { name: 'authenticate, a mistyped key', unit: 'ns', ours: typo!.median, note: typo!.note },
   ];
 }
 
@@ -145,12 +166,13 @@ function benchQuota(count: number, rounds: number): BenchRow[] {
     {
       name: 'take quota, admitted, 1,024 accounts in turn',
       unit: 'ns',
-      ours: admitted!,
+      ours: admitted!.median,
+      note: admitted!.note,
       peer: 'one bare compare-and-exchange',
-      peerValue: atomic!,
-      ratio: admitted! / atomic!,
+      peerValue: atomic!.median,
+      ratio: admitted!.median / atomic!.median,
     },
-    { name: 'take quota, refused', unit: 'ns', ours: refused! },
+    { name: 'take quota, refused', unit: 'ns', ours: refused!.median, note: refused!.note },
   ];
 }
 
