@@ -41,7 +41,10 @@ const launchArguments = [
   '--disable-breakpad',
 ];
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+);
 
 /** Starts a browser with a home of its own, and closes both whatever `run` does. */
 export async function withBrowser<T>(run: (browser: Browser) => Promise<T>): Promise<T> {
@@ -52,7 +55,13 @@ export async function withBrowser<T>(run: (browser: Browser) => Promise<T>): Pro
       executablePath,
       args: launchArguments,
       chromiumSandbox: false,
-      env: { ...env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, PATH: '/usr/bin:/bin' },
+      env: {
+        ...env,
+        HOME: home,
+        XDG_CONFIG_HOME: home,
+        XDG_CACHE_HOME: home,
+        PATH: '/usr/bin:/bin',
+      },
     });
     try {
       return await run(browser);
