@@ -8,6 +8,7 @@ import { type IconName, icon } from './components/icon.ts';
 import { type Html, html } from './html.ts';
 import type { Catalogue } from './language.ts';
 import { frameText, type LinkName, type PageFrame, renderDocument } from './layout.ts';
+import { scoreBand } from './score-band.ts';
 
 export interface HomePageData {
   /** Base URL of the API, without a slash at the end. */
@@ -16,7 +17,14 @@ export interface HomePageData {
   readonly exampleAddresses?: readonly string[];
 }
 
-const sampleAddress = '203.0.113.7';
+const sampleAddress = '198.51.100.23';
+
+/** Drawn before the gate of the picture; documentation addresses, so they speak of nobody. */
+const arrivals = [
+  { address: '192.0.2.10', score: 3 },
+  { address: sampleAddress, score: 61 },
+  { address: '203.0.113.7', score: 97 },
+] as const;
 
 function curlLine(secureUrl: string): string {
   return `curl -H "Key: $PORTCULLIS_KEY" \\\n  "${secureUrl}/api/v2/check?ipAddress=${sampleAddress}"`;
@@ -48,7 +56,13 @@ function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
         </p>`
       }
     </div>
-    <div class="hero-picture">${gateDrawing('hero-gate', 0.42, 'hero-gate')}</div>
+    <div class="hero-picture" aria-hidden="true">
+      ${gateDrawing('hero-gate', 0.36, 'hero-gate')}
+      <ul class="arrivals">${arrivals.map(
+        ({ address, score }) => html`<li><span class="mono">${address}</span>
+          <strong class=${`band-${scoreBand(score)}`}>${score}</strong></li>`,
+      )}</ul>
+    </div>
   </div></section>`;
 }
 
@@ -88,12 +102,12 @@ export function homePage(frame: PageFrame, data: HomePageData): string {
           ${halfCard(frame, text, { icon: 'person', words: text.home.signOn, links: ['register', 'kit'] })}
         </div>
       </section>
-      <section class="section section-sunken"><div class="wrap">
-        <div class="section-intro"><h2>${text.home.apiTitle}</h2><p>${text.home.apiText}</p></div>
-        <div class="code-pair">
+      <section class="section section-sunken"><div class="wrap ask">
+        <div>
+          <div class="section-intro"><h2>${text.home.apiTitle}</h2><p>${text.home.apiText}</p></div>
           ${codeBlock({ id: 'curl-line', title: 'curl', code: curlLine(data.secureUrl), text })}
-          ${codeBlock({ id: 'curl-answer', title: text.home.apiAnswer, code: sampleAnswer, text })}
         </div>
+        ${codeBlock({ id: 'curl-answer', title: text.home.apiAnswer, code: sampleAnswer, text })}
       </div></section>
       <section class="wrap section">
         <div class="section-intro"><h2>${text.home.scoreTitle}</h2><p>${text.home.scoreText}</p></div>

@@ -104,6 +104,7 @@ function facts(scene: Scene): Html {
       fact(
         words.entry,
         html`<span class="mono">${breakableAddress(data.scorePrefix)}</span> <span class="fact-note">${text.ip.entryHint}</span>`,
+        'is-wide',
       )
     }
   </dl>`;
@@ -227,8 +228,11 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
     className: 'page-ip',
     body: html`<div class="wrap stack">
       ${verdict(scene)}
-      <div class="columns">${history(scene)}${categories(scene)}</div>
-      ${comments(scene)}
+      ${
+        data.totalReports === 0 && data.comments.length === 0
+          ? html`<section class="card">${emptyState('check', text.ip.nothingReported)}</section>`
+          : html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`
+      }
       ${closing(scene)}
     </div>`,
   });

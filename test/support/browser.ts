@@ -39,6 +39,8 @@ const launchArguments = [
   '--disable-component-update',
   '--disable-sync',
   '--disable-breakpad',
+  // Letters at their true distances, as on a display with many pixels.
+  '--font-render-hinting=none',
 ];
 
 const axeSource = readFileSync(

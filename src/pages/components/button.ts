@@ -13,12 +13,14 @@ export interface ButtonOptions {
   readonly name?: string;
   readonly value?: string;
   readonly icon?: IconName;
+  /** Leaves the label to screen readers. */
+  readonly iconOnly?: boolean;
 }
 
 export function button(options: ButtonOptions): Html {
   return html`<button class=${`button button-${options.kind ?? 'primary'}`} type=${options.type ?? 'submit'}
     name=${options.name} value=${options.value}>
-    ${options.icon && icon(options.icon)}<span>${options.label}</span>
+    ${options.icon && icon(options.icon)}<span class=${options.iconOnly ? 'visually-hidden' : undefined}>${options.label}</span>
   </button>`;
 }
 

@@ -61,7 +61,7 @@ export function lookupForm({ id, action, text, value, compact }: LookupOptions):
       <input class="input mono" id=${id} name="address" type="text" value=${value}
         placeholder=${text.lookup.placeholder} required maxlength=${addressLengthMax}
         autocomplete="off" autocapitalize="none" spellcheck="false" />
-      ${button({ label: text.lookup.submit, icon: 'search' })}
+      ${button({ label: text.lookup.submit, icon: 'search', iconOnly: compact === true })}
     </div>
   </form>`;
 }

@@ -9,7 +9,7 @@ import type { Catalogue } from '../language.ts';
 import { bandEnds, bandStarts, scoreBand, scoreBands } from '../score-band.ts';
 
 const viewWidth = 168;
-const viewHeight = 188;
+const viewHeight = 184;
 const openingTop = 20;
 const openingBottom = 180;
 /** The part of the gate that still shows when it is fully raised: its points. */
@@ -81,12 +81,18 @@ export function scoreScale(text: Catalogue, score?: number): Html {
     <svg class="scale-bar" width="100%" height="22" aria-hidden="true" focusable="false">
       ${scoreBands.map(
         (band) => html`<rect class=${`band-${band}`} x=${`${bandStarts[band]}%`} y="8"
-          width=${`${bandEnds[band] + (band === 'malicious' ? 0 : 1) - bandStarts[band]}%`} height="8" />`,
+          width=${`${100 - bandStarts[band]}%`} height="8" />`,
       )}
+      ${scoreBands
+        .slice(1)
+        .map(
+          (band) =>
+            html`<line class="scale-gap" x1=${`${bandStarts[band]}%`} x2=${`${bandStarts[band]}%`} y1="8" y2="16" />`,
+        )}
       ${
         score === undefined
           ? null
-          : html`<circle class=${`scale-mark band-${current}`} cx=${`${2 + score * 0.96}%`} cy="12" r="8" />`
+          : html`<circle class=${`scale-mark band-${current}`} cx=${`${score}%`} cy="12" r="8" />`
       }
     </svg>
     <ol class="scale-bands" aria-label=${text.score.scale}>

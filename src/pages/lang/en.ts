@@ -111,6 +111,7 @@ export const en = {
     },
     entryHint: 'The score is inherited from this range.',
     noReportsButScore: 'Nobody has reported it here: the score comes from imported lists.',
+    nothingReported: 'Nobody has reported this address in the last year.',
     historyTitle: 'Reports over the last 90 days',
     historySummary: (count: number, formatted: string) =>
       count === 1 ? '1 report in 90 days' : `${formatted} reports in 90 days`,

@@ -110,6 +110,7 @@ export const fr: Catalogue = {
     },
     entryHint: 'Le score est hérité de cette plage.',
     noReportsButScore: 'Personne ne l’a signalée ici : le score vient de listes importées.',
+    nothingReported: 'Personne n’a signalé cette adresse depuis un an.',
     historyTitle: 'Signalements des 90 derniers jours',
     historySummary: (count, formatted) =>
       count < 2 ? `${formatted} signalement en 90 jours` : `${formatted} signalements en 90 jours`,
