@@ -5,7 +5,7 @@ import { codeBlock } from './components/code-block.ts';
 import { lookupForm } from './components/field.ts';
 import { gateDrawing, scoreScale } from './components/gauge.ts';
 import { type IconName, icon } from './components/icon.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, safeHref } from './html.ts';
 import type { Catalogue } from './language.ts';
 import { frameText, type LinkName, type PageFrame, renderDocument } from './layout.ts';
 import { scoreBand } from './score-band.ts';
@@ -52,7 +52,7 @@ function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
       ${
         examples.length > 0 &&
         html`<p class="hero-examples"><span>${text.lookup.examples}</span>
-          ${examples.map((address) => html`<a class="mono" href=${`/ip/${encodeURIComponent(address)}`}>${address}</a>`)}
+          ${examples.map((address) => html`<a class="mono" href=${safeHref(`/ip/${address}`)}>${address}</a>`)}
         </p>`
       }
     </div>

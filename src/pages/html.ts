@@ -18,8 +18,10 @@ export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
+/** Markup that is valid as UTF-8 and as HTML, which also forbids control characters. */
 export function renderHtml(tree: Html): string {
-  return renderToStaticMarkup(h(Fragment, null, tree));
+  const markup = renderToStaticMarkup(h(Fragment, null, tree));
+  return wellFormed(markup.replace(/[\u0000-\u0008\u000b\u000e-\u001f\u007f]/g, '\ufffd'));
 }
 
 /** Class attribute from parts; false parts drop out. */

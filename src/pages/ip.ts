@@ -95,8 +95,11 @@ function facts(scene: Scene): Html {
   return html`<dl class="facts">
     ${fact(words.provider, data.provider === '' ? words.unknown : html`<bdi>${data.provider}</bdi>`, 'is-wide')}
     ${fact(words.country, country === undefined ? words.unknown : html`${country} <span class="fact-note mono">${data.countryCode}</span>`)}
-    ${fact(words.reports, format.number(data.totalReports))}
-    ${fact(words.reporters, format.number(data.distinctReporters))}
+    ${fact(
+      words.reports,
+      html`${format.number(data.totalReports)}
+        ${data.totalReports > 0 && html`<span class="fact-note fact-below">${words.reporters(data.distinctReporters, format.number(data.distinctReporters))}</span>`}`,
+    )}
     ${fact(words.first, moment(scene, data.firstReportedAt))}
     ${fact(words.last, moment(scene, data.lastReportedAt))}
     ${

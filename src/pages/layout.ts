@@ -6,7 +6,7 @@
 import type { Assets } from './assets.ts';
 import { lookupForm } from './components/field.ts';
 import { logo } from './components/logo.ts';
-import { type Html, html, renderHtml, safeHref, wellFormed } from './html.ts';
+import { type Html, html, renderHtml, safeHref } from './html.ts';
 import { type Catalogue, catalogueFor, type Language } from './language.ts';
 
 export type LinkName = keyof Catalogue['links'];
@@ -121,5 +121,5 @@ export function renderDocument(frame: PageFrame, options: DocumentOptions): stri
       ${documentFooter(frame)}
     </body>
   </html>`;
-  return wellFormed(`<!doctype html>${renderHtml(page)}`);
+  return `<!doctype html>${renderHtml(page)}`;
 }

@@ -21,14 +21,15 @@ const secretParameter =
   /([?&;](?:access_token|api_?key|auth|key|passwd|password|pass|pwd|secret|session|sid|token)=)[^\s&;#]+/gi;
 const email = /[^\s@＠<>"'()[\],;:]{1,128}(?:@|＠|%40)[\p{L}\p{N}._-]{1,255}/giu;
 
-// Either at least six groups (so that 12:34:56 stays), or a double colon beside at least one group.
+// Either a double colon beside at least one group, or at least six groups (so that 12:34:56 stays).
+// The first before the second: six groups can stand in front of a double colon.
 // An IPv4 tail (::ffff:192.0.2.1) goes with it, and a zone (%eth0) too.
 const ipv6Tail = String.raw`(?:(?:\.\d{1,3}){3})?(?:%[\w.-]{1,32})?`;
 const ipv6 = new RegExp(
   String.raw`\[?(?:` +
-    String.raw`(?<!\w)(?:[0-9a-f]{1,4}:){5,7}[0-9a-f]{1,4}` +
-    String.raw`|(?<!\w)[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6}::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?` +
+    String.raw`(?<!\w)[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6}::(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6})?` +
     String.raw`|(?<![\w:])::[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,6}` +
+    String.raw`|(?<!\w)(?:[0-9a-f]{1,4}:){5,7}[0-9a-f]{1,4}` +
     String.raw`)${ipv6Tail}\]?`,
   'gi',
 );

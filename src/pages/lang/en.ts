@@ -53,7 +53,7 @@ export const en = {
   },
   home: {
     title: 'Know who is at the gate',
-    lede: 'Portcullis tells your firewall which addresses to trust, and your visitors’ browsers who they are. One small platform, on your own machine.',
+    lede: 'Portcullis tells your firewall which addresses to trust, and your sites who their visitors are. One small platform, on your own machine.',
     description:
       'Self-hosted IP reputation and sign-on: look an address up, report abuse, download blocklists, sign visitors in.',
     halvesTitle: 'Two halves that help each other',
@@ -103,9 +103,10 @@ export const en = {
       provider: 'Provider',
       entry: 'Scored entry',
       reports: 'Reports in a year',
-      reporters: 'Reporters',
       first: 'First report',
       last: 'Last report',
+      reporters: (count: number, formatted: string) =>
+        count === 1 ? 'by one reporter' : `by ${formatted} reporters`,
       unknown: 'Unknown',
       none: 'None',
     },

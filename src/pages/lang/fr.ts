@@ -102,9 +102,10 @@ export const fr: Catalogue = {
       provider: 'Fournisseur',
       entry: 'Entrée notée',
       reports: 'Signalements en un an',
-      reporters: 'Auteurs',
       first: 'Premier signalement',
       last: 'Dernier signalement',
+      reporters: (count, formatted) =>
+        count === 1 ? 'd’un seul auteur' : `de ${formatted} auteurs`,
       unknown: 'Inconnu',
       none: 'Aucun',
     },
