@@ -28,7 +28,7 @@ export interface IpPageComment {
 export interface IpPageData {
   /** Canonical text. */
   readonly address: string;
-  /** Whole number, 0 to 100. */
+  /** Whole number, 0 to 100; 0 when allowlisted. */
   readonly score: number;
   /** ISO 3166 code in upper case; `ZZ` when unknown. */
   readonly countryCode: string;
