@@ -1,0 +1,93 @@
+/**
+ * A bar chart as inline SVG: bars only, stretched to the width of the page, with its labels in HTML
+ * so that they stay readable at any width. A table with the same numbers lies behind it.
+ */
+
+import { classes, type Html, html } from '../html.ts';
+import { table } from './table.ts';
+
+export interface Bar {
+  /** First column of the table, e.g. the day. */
+  readonly label: string;
+  readonly value: number;
+  /** The value as the reader's language writes it. */
+  readonly formatted: string;
+  /** Shown when the pointer rests on the bar. */
+  readonly title: string;
+}
+
+export interface BarChartOptions {
+  /** Drawn from left to right. */
+  readonly bars: readonly Bar[];
+  /** What a screen reader says of the picture. */
+  readonly summary: string;
+  /** The highest value, formatted, beside the top line. */
+  readonly top: string;
+  readonly tableLabel: string;
+  readonly columns: readonly [string, string];
+}
+
+const barPitch = 8;
+const barWidth = 6;
+const chartHeight = 120;
+/** Lowest height of a bar that is not zero, so that one report beside a thousand still shows. */
+const barHeightMin = 3;
+const barsMax = 400;
+
+function barShape(bar: Bar, index: number, highest: number): Html {
+  if (bar.value <= 0) {
+    return html`<rect class="bar-zero" x=${index * barPitch} y=${chartHeight - 1} width=${barWidth} height="1" />`;
+  }
+  const height = Math.max(barHeightMin, Math.round((bar.value / highest) * chartHeight));
+  return html`<rect class="bar" x=${index * barPitch} y=${chartHeight - height} width=${barWidth}
+    height=${height}><title>${bar.title}</title></rect>`;
+}
+
+export function barChart(options: BarChartOptions): Html {
+  const bars = options.bars.slice(0, barsMax);
+  const highest = Math.max(1, ...bars.map((bar) => bar.value));
+  const middle = bars[Math.floor(bars.length / 2)];
+  return html`<figure class="chart">
+    <div class="chart-frame">
+      <span class="chart-top" aria-hidden="true">${options.top}</span>
+      <svg class="chart-bars" viewBox=${`0 0 ${Math.max(1, bars.length) * barPitch - (barPitch - barWidth)} ${chartHeight}`}
+        preserveAspectRatio="none" width="100%" height="160" role="img" aria-label=${options.summary}>
+        ${bars.map((bar, index) => barShape(bar, index, highest))}
+      </svg>
+      <div class="chart-days" aria-hidden="true">
+        <span>${bars[0]?.label}</span><span class="chart-middle">${middle?.label}</span><span>${bars.at(-1)?.label}</span>
+      </div>
+    </div>
+    <details class="chart-table">
+      <summary>${options.tableLabel}</summary>
+      ${table({
+        caption: options.summary,
+        columns: [{ title: options.columns[0] }, { title: options.columns[1], numeric: true }],
+        rows: bars.filter((bar) => bar.value > 0).map((bar) => [bar.label, bar.formatted]),
+        scroll: true,
+      })}
+    </details>
+  </figure>`;
+}
+
+export interface ShareRow {
+  readonly name: string;
+  readonly value: number;
+  readonly formatted: string;
+}
+
+/** A list of names, each with a bar for its part of the largest value. */
+export function shareList(rows: readonly ShareRow[], className?: string): Html {
+  const largest = Math.max(1, ...rows.map((row) => row.value));
+  return html`<ul class=${classes('shares', className)}>
+    ${rows.map(
+      (row) => html`<li>
+        <span class="shares-name">${row.name}</span><span class="shares-value">${row.formatted}</span>
+        <svg class="shares-bar" width="100%" height="6" aria-hidden="true" focusable="false">
+          <rect class="shares-track" width="100%" height="6" rx="3" />
+          <rect class="shares-fill" width=${`${Math.max(2, Math.round((row.value / largest) * 100))}%`} height="6" rx="3" />
+        </svg>
+      </li>`,
+    )}
+  </ul>`;
+}

@@ -1,0 +1,26 @@
+/** Code to copy. The button stays hidden until the page's script has made it work. */
+
+import { type Html, html } from '../html.ts';
+import type { Catalogue } from '../language.ts';
+import { icon } from './icon.ts';
+
+export interface CodeBlockOptions {
+  /** Unique on the page. */
+  readonly id: string;
+  /** What this code is, e.g. `Terminal`. */
+  readonly title: string;
+  readonly code: string;
+  readonly text: Catalogue;
+}
+
+export function codeBlock({ id, title, code, text }: CodeBlockOptions): Html {
+  return html`<figure class="code">
+    <figcaption>
+      <span>${title}</span>
+      <button class="code-copy" type="button" hidden data-copy=${id} data-done=${text.code.copied}>
+        ${icon('copy')}<span aria-live="polite">${text.code.copy}</span>
+      </button>
+    </figcaption>
+    <pre tabindex="0" role="region" aria-label=${title}><code id=${id}>${code}</code></pre>
+  </figure>`;
+}

@@ -1,0 +1,67 @@
+/** A labelled form field with its hint and error tied to it for assistive technology. */
+
+import { classes, type Html, html, safeHref } from '../html.ts';
+import type { Catalogue } from '../language.ts';
+import { button } from './button.ts';
+
+export interface FieldOptions {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+  readonly type?: 'text' | 'email' | 'password' | 'tel' | 'url' | 'date' | 'number' | 'search';
+  readonly value?: string;
+  readonly placeholder?: string;
+  readonly hint?: string;
+  /** What is wrong with the value that was sent. */
+  readonly error?: string;
+  readonly required?: boolean;
+  readonly maxLength?: number;
+  /** HTML autofill name, e.g. `current-password`. */
+  readonly autocomplete?: string;
+  readonly inputMode?: 'text' | 'numeric' | 'email' | 'tel' | 'url';
+  /** Set in the fixed-width voice: addresses, codes, keys. */
+  readonly mono?: boolean;
+}
+
+export function field(options: FieldOptions): Html {
+  const hintId = options.hint && `${options.id}-hint`;
+  const errorId = options.error && `${options.id}-error`;
+  return html`<div class=${classes('field', options.error && 'has-error')}>
+    <label for=${options.id}>${options.label}</label>
+    ${hintId && html`<p class="field-hint" id=${hintId}>${options.hint}</p>`}
+    <input class=${classes('input', options.mono && 'mono')} id=${options.id} name=${options.name}
+      type=${options.type ?? 'text'} value=${options.value} placeholder=${options.placeholder}
+      required=${options.required} maxlength=${options.maxLength}
+      autocomplete=${options.autocomplete} inputmode=${options.inputMode}
+      aria-invalid=${options.error ? 'true' : undefined}
+      aria-describedby=${classes(hintId, errorId) || undefined} />
+    ${errorId && html`<p class="field-error" id=${errorId}>${options.error}</p>`}
+  </div>`;
+}
+
+export interface LookupOptions {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly action: string;
+  readonly text: Catalogue;
+  readonly value?: string;
+  /** Small and without a visible label, for the header of a page. */
+  readonly compact?: boolean;
+}
+
+/** Longest text form of an address: IPv6 with an IPv4 tail. */
+const addressLengthMax = 45;
+
+/** The box to look an address up: a GET form, so it works without a script. */
+export function lookupForm({ id, action, text, value, compact }: LookupOptions): Html {
+  return html`<form class=${classes('lookup', compact && 'is-compact')} action=${safeHref(action)} method="get" role="search">
+    <label class=${compact ? 'visually-hidden' : undefined} for=${id}>${text.lookup.label}</label>
+    <div class="lookup-row">
+      <input class="input mono" id=${id} name="address" type="text" value=${value}
+        placeholder=${text.lookup.placeholder} required maxlength=${addressLengthMax}
+        autocomplete="off" autocapitalize="none" spellcheck="false" />
+      ${button({ label: text.lookup.submit, icon: 'search', iconOnly: compact === true })}
+    </div>
+  </form>`;
+}

@@ -1,0 +1,160 @@
+/**
+ * Every English sentence of the pages. Its type is the catalogue: a language that misses a key, or
+ * has one too many, does not compile. Numbers arrive formatted; plurals get the count as well.
+ */
+
+export const en = {
+  site: {
+    name: 'Portcullis',
+    tagline: 'Self-hosted IP reputation and sign-on',
+    skip: 'Skip to content',
+    navigation: 'Main',
+    home: 'Portcullis, home page',
+    footerNavigation: 'More',
+  },
+  links: {
+    home: 'Home',
+    docs: 'Documentation',
+    feeds: 'Blocklists',
+    captchaDemo: 'CAPTCHA demo',
+    report: 'Report an address',
+    signIn: 'Sign in',
+    register: 'Create an account',
+    account: 'Your account',
+    manifest: 'Manifest',
+    guide: 'llms.txt',
+    kit: 'Integration kit',
+    source: 'Source code',
+  },
+  lookup: {
+    label: 'IP address',
+    placeholder: '203.0.113.7 or 2001:db8::1',
+    submit: 'Look up',
+    examples: 'For example',
+  },
+  code: { copy: 'Copy', copied: 'Copied' },
+  pagination: {
+    label: 'Pages',
+    previous: 'Previous',
+    next: 'Next',
+    position: (page: string, of: string) => `Page ${page} of ${of}`,
+  },
+  score: {
+    words: { clean: 'Clean', low: 'Low', suspect: 'Suspect', malicious: 'Malicious' },
+    meanings: {
+      clean: 'Nothing, or almost nothing, speaks against it.',
+      low: 'A few reports. Let it in, keep an eye on it.',
+      suspect: 'Enough to ask for proof, not enough to shut it out.',
+      malicious: 'Many independent sources agree. Block it.',
+    },
+    gauge: (score: number, word: string) => `Score ${score} of 100: ${word}`,
+    scale: 'Scores from 0 to 100',
+    outOf: 'of 100',
+  },
+  home: {
+    title: 'Know who is at the gate',
+    lede: 'Portcullis tells your firewall which addresses to trust, and your sites who their visitors are. One small platform, on your own machine.',
+    description:
+      'Self-hosted IP reputation and sign-on: look an address up, report abuse, download blocklists, sign visitors in.',
+    halvesTitle: 'Two halves that help each other',
+    reputation: {
+      title: 'IP reputation',
+      text: 'Each address has a score from 0 to 100, fed by the reports of a community and fading as they age.',
+      points: [
+        'A JSON API that firewalls can ask thousands of times a second',
+        'Blocklists as text, CSV and JSON, free and without a key',
+        'A CAPTCHA whose word exists only in motion',
+      ],
+    },
+    signOn: {
+      title: 'Sign-on',
+      text: 'Visitors sign in once. Each site gets the fields they agreed to share, and not one more.',
+      points: [
+        'Passwords, passkeys and second factors',
+        'Consent that shows the values before they leave',
+        'No client secret to keep: the domain is the client',
+      ],
+    },
+    apiTitle: 'One line away',
+    apiText:
+      'Sign in, take the API key from your account, and ask. Tools written for the AbuseIPDB v2 API work once their base URL points here.',
+    apiAnswer: 'The answer',
+    scoreTitle: 'What a score says',
+    scoreText:
+      'A report weighs as much as its author has earned trust, and its weight halves every two weeks. Nobody can block an address alone.',
+  },
+  ip: {
+    title: (address: string) => `Reputation of ${address}`,
+    description: (address: string, score: number, word: string) =>
+      `${address} has an abuse score of ${score} of 100 (${word}).`,
+    heading: 'Reputation of',
+    verdicts: {
+      clean: 'Nothing here speaks against this address.',
+      low: 'There are signs of abuse, few or old.',
+      suspect: 'There are clear signs of abuse, short of the level that blocks.',
+      malicious: 'This address is on the blocklist.',
+      allowlisted:
+        'The operator vouches for this address: whatever is reported, it is not blocked.',
+    },
+    badges: { anonymousExit: 'Anonymous exit', allowlisted: 'Allowlisted' },
+    anonymousExitHint: 'Traffic from this address leaves an anonymising network.',
+    facts: {
+      country: 'Country',
+      provider: 'Provider',
+      entry: 'Scored entry',
+      reports: 'Reports in a year',
+      first: 'First report',
+      last: 'Last report',
+      reporters: (count: number, formatted: string) =>
+        count === 1 ? 'by one reporter' : `by ${formatted} reporters`,
+      unknown: 'Unknown',
+      none: 'None',
+    },
+    entryHint: 'The score is inherited from this range.',
+    noReportsButScore: 'Nobody has reported it here: the score comes from imported lists.',
+    nothingReported: 'Nobody has reported this address in the last year.',
+    historyTitle: 'Reports over the last 90 days',
+    historySummary: (count: number, formatted: string) =>
+      count === 1 ? '1 report in 90 days' : `${formatted} reports in 90 days`,
+    historyTable: 'Show as a table',
+    historyDay: 'Day (UTC)',
+    historyCount: 'Reports',
+    historyBar: (count: number, formatted: string, day: string) =>
+      `${day}: ${formatted} ${count === 1 ? 'report' : 'reports'}`,
+    historyEmpty: 'No reports in the last 90 days.',
+    categoriesTitle: 'What it is reported for',
+    categoriesEmpty: 'No reports, no reasons.',
+    commentsTitle: 'Latest comments',
+    commentsNote: 'Written by reporters; addresses, e-mails and credentials in them are masked.',
+    commentsEmpty: 'No comments yet.',
+    meaningTitle: 'What the score means',
+    meaningText:
+      'The score sums up reports, each by the trust of its author and its age, and imported lists. It speaks about the recent past of an address, not about the person behind it: addresses change hands.',
+    reportTitle: 'Seen it misbehave?',
+    reportText: 'Reports from firewalls, mail servers and web sites keep the score honest.',
+    attribution: 'Provider names:',
+  },
+  error: {
+    titles: {
+      400: 'That request makes no sense to us',
+      403: 'This gate stays shut',
+      404: 'There is nothing behind this gate',
+      429: 'Too many requests',
+      500: 'Something broke on our side',
+      503: 'Closed for a moment',
+    },
+    details: {
+      400: 'Check the address you typed and try again.',
+      403: 'You are not allowed to see this page.',
+      404: 'The page may have moved, or the link may be wrong.',
+      429: 'You are asking faster than we answer. Wait a moment, then try again.',
+      500: 'The fault is ours and has been logged. Try again in a while.',
+      503: 'The service cannot answer right now. Try again in a minute.',
+    },
+    status: (status: number) => `Error ${status}`,
+    goHome: 'Back to the home page',
+    lookUp: 'Look up an address',
+  },
+};
+
+export type Catalogue = typeof en;

@@ -1,0 +1,159 @@
+/** Every French sentence of the pages. Non-breaking spaces stand where French typography wants them. */
+
+import type { Catalogue } from './en.ts';
+
+export const fr: Catalogue = {
+  site: {
+    name: 'Portcullis',
+    tagline: 'Réputation d’adresses IP et connexion unique, chez vous',
+    skip: 'Aller au contenu',
+    navigation: 'Principale',
+    home: 'Portcullis, page d’accueil',
+    footerNavigation: 'Plus',
+  },
+  links: {
+    home: 'Accueil',
+    docs: 'Documentation',
+    feeds: 'Listes de blocage',
+    captchaDemo: 'Démo du CAPTCHA',
+    report: 'Signaler une adresse',
+    signIn: 'Se connecter',
+    register: 'Créer un compte',
+    account: 'Votre compte',
+    manifest: 'Manifeste',
+    guide: 'llms.txt',
+    kit: 'Kit d’intégration',
+    source: 'Code source',
+  },
+  lookup: {
+    label: 'Adresse IP',
+    placeholder: '203.0.113.7 ou 2001:db8::1',
+    submit: 'Vérifier',
+    examples: 'Par exemple',
+  },
+  code: { copy: 'Copier', copied: 'Copié' },
+  pagination: {
+    label: 'Pages',
+    previous: 'Précédente',
+    next: 'Suivante',
+    position: (page, of) => `Page ${page} sur ${of}`,
+  },
+  score: {
+    words: { clean: 'Sain', low: 'Faible', suspect: 'Suspect', malicious: 'Malveillant' },
+    meanings: {
+      clean: 'Rien, ou presque rien, ne parle contre elle.',
+      low: 'Quelques signalements. Laissez passer, gardez un œil dessus.',
+      suspect: 'Assez pour demander une preuve, pas assez pour fermer la porte.',
+      malicious: 'Plusieurs sources indépendantes concordent. À bloquer.',
+    },
+    gauge: (score, word) => `Score ${score} sur 100 : ${word}`,
+    scale: 'Scores de 0 à 100',
+    outOf: 'sur 100',
+  },
+  home: {
+    title: 'Sachez qui se présente à la porte',
+    lede: 'Portcullis dit à votre pare-feu à quelles adresses se fier, et à vos sites qui sont leurs visiteurs. Une seule petite plateforme, sur votre propre machine.',
+    description:
+      'Réputation d’adresses IP et connexion unique, hébergées chez vous : vérifier une adresse, signaler un abus, télécharger des listes de blocage.',
+    halvesTitle: 'Deux moitiés qui s’entraident',
+    reputation: {
+      title: 'Réputation IP',
+      text: 'Chaque adresse porte un score de 0 à 100, nourri par les signalements d’une communauté et qui s’efface avec le temps.',
+      points: [
+        'Une API JSON que les pare-feux interrogent des milliers de fois par seconde',
+        'Des listes de blocage en texte, CSV et JSON, libres et sans clé',
+        'Un CAPTCHA dont le mot n’existe qu’en mouvement',
+      ],
+    },
+    signOn: {
+      title: 'Connexion unique',
+      text: 'Vos visiteurs se connectent une fois. Chaque site reçoit les champs qu’ils ont accepté de partager, et pas un de plus.',
+      points: [
+        'Mots de passe, clés d’accès et seconds facteurs',
+        'Un consentement qui montre les valeurs avant qu’elles ne partent',
+        'Aucun secret client à garder : le domaine est le client',
+      ],
+    },
+    apiTitle: 'À une ligne de vous',
+    apiText:
+      'Connectez-vous, prenez la clé d’API dans votre compte, et demandez. Les outils écrits pour l’API AbuseIPDB v2 fonctionnent dès que leur adresse de base pointe ici.',
+    apiAnswer: 'La réponse',
+    scoreTitle: 'Ce que dit un score',
+    scoreText:
+      'Un signalement pèse selon la confiance que son auteur a gagnée, et son poids diminue de moitié toutes les deux semaines. Personne ne peut bloquer une adresse à lui seul.',
+  },
+  ip: {
+    title: (address) => `Réputation de ${address}`,
+    description: (address, score, word) =>
+      `${address} a un score d’abus de ${score} sur 100 (${word}).`,
+    heading: 'Réputation de',
+    verdicts: {
+      clean: 'Rien ici ne parle contre cette adresse.',
+      low: 'Il y a des signes d’abus, rares ou anciens.',
+      suspect: 'Il y a des signes d’abus clairs, sous le seuil qui bloque.',
+      malicious: 'Cette adresse est sur la liste de blocage.',
+      allowlisted:
+        'L’opérateur se porte garant de cette adresse : quoi qu’on signale, elle n’est pas bloquée.',
+    },
+    badges: { anonymousExit: 'Sortie anonyme', allowlisted: 'Liste blanche' },
+    anonymousExitHint: 'Le trafic de cette adresse sort d’un réseau d’anonymisation.',
+    facts: {
+      country: 'Pays',
+      provider: 'Fournisseur',
+      entry: 'Entrée notée',
+      reports: 'Signalements en un an',
+      first: 'Premier signalement',
+      last: 'Dernier signalement',
+      reporters: (count, formatted) =>
+        count === 1 ? 'd’un seul auteur' : `de ${formatted} auteurs`,
+      unknown: 'Inconnu',
+      none: 'Aucun',
+    },
+    entryHint: 'Le score est hérité de cette plage.',
+    noReportsButScore: 'Personne ne l’a signalée ici : le score vient de listes importées.',
+    nothingReported: 'Personne n’a signalé cette adresse depuis un an.',
+    historyTitle: 'Signalements des 90 derniers jours',
+    historySummary: (count, formatted) =>
+      count < 2 ? `${formatted} signalement en 90 jours` : `${formatted} signalements en 90 jours`,
+    historyTable: 'Montrer le tableau',
+    historyDay: 'Jour (UTC)',
+    historyCount: 'Signalements',
+    historyBar: (count, formatted, day) =>
+      `${day} : ${formatted} ${count < 2 ? 'signalement' : 'signalements'}`,
+    historyEmpty: 'Aucun signalement ces 90 derniers jours.',
+    categoriesTitle: 'Ce qu’on lui reproche',
+    categoriesEmpty: 'Pas de signalement, pas de reproche.',
+    commentsTitle: 'Derniers commentaires',
+    commentsNote:
+      'Écrits par les auteurs des signalements ; adresses, courriels et identifiants y sont masqués.',
+    commentsEmpty: 'Pas encore de commentaire.',
+    meaningTitle: 'Ce que dit le score',
+    meaningText:
+      'Le score résume les signalements, chacun selon la confiance accordée à son auteur et son âge, et les listes importées. Il parle du passé récent d’une adresse, pas de la personne derrière elle : les adresses changent de mains.',
+    reportTitle: 'Vous l’avez vue mal se conduire ?',
+    reportText:
+      'Les signalements des pare-feux, des serveurs de courrier et des sites gardent le score juste.',
+    attribution: 'Noms des fournisseurs :',
+  },
+  error: {
+    titles: {
+      400: 'Nous ne comprenons pas cette demande',
+      403: 'Cette porte reste fermée',
+      404: 'Il n’y a rien derrière cette porte',
+      429: 'Trop de demandes',
+      500: 'Quelque chose s’est cassé chez nous',
+      503: 'Fermé pour un instant',
+    },
+    details: {
+      400: 'Vérifiez l’adresse saisie et réessayez.',
+      403: 'Vous n’avez pas le droit de voir cette page.',
+      404: 'La page a peut-être changé de place, ou le lien est faux.',
+      429: 'Vous demandez plus vite que nous ne répondons. Patientez un peu, puis réessayez.',
+      500: 'La faute est la nôtre et elle est consignée. Réessayez dans un moment.',
+      503: 'Le service ne peut pas répondre pour l’instant. Réessayez dans une minute.',
+    },
+    status: (status) => `Erreur ${status}`,
+    goHome: 'Retour à l’accueil',
+    lookUp: 'Vérifier une adresse',
+  },
+};

@@ -1,0 +1,125 @@
+/**
+ * The document around every page: head, header, navigation, footer. A page gives its title and its
+ * body; what differs per request (language, links that exist, nonce) arrives in the frame.
+ */
+
+import type { Assets } from './assets.ts';
+import { lookupForm } from './components/field.ts';
+import { logo } from './components/logo.ts';
+import { type Html, html, renderHtml, safeHref } from './html.ts';
+import { type Catalogue, catalogueFor, type Language } from './language.ts';
+
+export type LinkName = keyof Catalogue['links'];
+
+/** Pages that exist on this server, by name; a link without a target is not shown. */
+export type SiteLinks = Partial<Record<LinkName, string>>;
+
+export interface PageFrame {
+  readonly language: Language;
+  readonly assets: Pick<Assets, 'url'>;
+  readonly links: SiteLinks;
+  /** Where the address box sends `?address=`; `/ip` unless told. */
+  readonly lookupAction?: string;
+  /** Put on the page's script and style elements; see security-headers.ts. */
+  readonly nonce?: string | undefined;
+  /** Which link of the navigation this page is. */
+  readonly current?: LinkName;
+}
+
+export interface DocumentOptions {
+  readonly title: string;
+  readonly description?: string;
+  /** Keeps the page out of search engines. */
+  readonly noindex?: boolean;
+  /** The address box in the header; the home page has its own. */
+  readonly headerLookup?: boolean;
+  readonly className?: string;
+  readonly body: Html;
+}
+
+const headerLinks: readonly LinkName[] = ['docs', 'feeds', 'captchaDemo', 'account', 'signIn'];
+const footerLinks: readonly LinkName[] = [
+  'docs',
+  'feeds',
+  'captchaDemo',
+  'report',
+  'kit',
+  'manifest',
+  'guide',
+  'source',
+];
+
+export function frameText(frame: PageFrame): Catalogue {
+  return catalogueFor(frame.language);
+}
+
+function linkItems(frame: PageFrame, names: readonly LinkName[]): Html[] {
+  const text = frameText(frame);
+  return names
+    .filter((name) => frame.links[name] !== undefined)
+    .map(
+      (name) => html`<li><a href=${safeHref(frame.links[name]!)}
+        aria-current=${frame.current === name ? 'page' : undefined}>${text.links[name]}</a></li>`,
+    );
+}
+
+function documentHead(frame: PageFrame, options: DocumentOptions): Html {
+  const text = frameText(frame);
+  const { url } = frame.assets;
+  return html`<head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${options.title} · ${text.site.name}</title>
+    ${options.description && html`<meta name="description" content=${options.description} />`}
+    ${options.noindex && html`<meta name="robots" content="noindex" />`}
+    <meta name="color-scheme" content="light dark" />
+    <meta name="theme-color" content="#f2f4f3" media="(prefers-color-scheme: light)" />
+    <meta name="theme-color" content="#0c131a" media="(prefers-color-scheme: dark)" />
+    <link rel="icon" type="image/svg+xml" href=${url('favicon.svg')} />
+    <link rel="preload" as="font" type="font/woff2" crossorigin="anonymous" href=${url('fonts/recursive-latin.woff2')} />
+    <link rel="stylesheet" href=${url('app.css')} nonce=${frame.nonce} />
+    <script src=${url('app.js')} defer nonce=${frame.nonce}></script>
+  </head>`;
+}
+
+function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
+  const text = frameText(frame);
+  const items = linkItems(frame, headerLinks);
+  return html`<header class="site-header"><div class="wrap site-header-row">
+    <a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>
+    ${
+      options.headerLookup &&
+      lookupForm({
+        id: 'header-lookup',
+        action: frame.lookupAction ?? '/ip',
+        text,
+        compact: true,
+      })
+    }
+    ${items.length > 0 && html`<nav class="site-nav" aria-label=${text.site.navigation}><ul>${items}</ul></nav>`}
+  </div></header>`;
+}
+
+function documentFooter(frame: PageFrame): Html {
+  const text = frameText(frame);
+  const items = linkItems(frame, footerLinks);
+  return html`<footer class="site-footer"><div class="wrap site-footer-row">
+    <p class="site-tagline">${logo()}<span><strong>${text.site.name}</strong> ${text.site.tagline}</span></p>
+    ${items.length > 0 && html`<nav aria-label=${text.site.footerNavigation}><ul>${items}</ul></nav>`}
+  </div></footer>`;
+}
+
+/** The whole document as text, to be sent as UTF-8. */
+export function renderDocument(frame: PageFrame, options: DocumentOptions): string {
+  const text = frameText(frame);
+  const page = html`<html lang=${frame.language}>
+    ${documentHead(frame, options)}
+    <body class=${options.className}>
+      <a class="skip" href="#main">${text.site.skip}</a>
+      ${documentHeader(frame, options)}
+      <main id="main" tabindex="-1">${options.body}</main>
+      ${documentFooter(frame)}
+    </body>
+  </html>`;
+  return `<!doctype html>${renderHtml(page)}`;
+}
