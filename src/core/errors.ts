@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'unknown_account'
   | 'unknown_key'
   | 'conflict'
+  | 'geo_source_unusable'
   // of the service
   | 'capacity_exceeded'
   | 'store_unavailable'

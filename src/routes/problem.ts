@@ -48,6 +48,7 @@ export function statusOf(code: ErrorCode): number {
     case 'client_limit_exceeded':
       return 429;
     case 'internal':
+    case 'geo_source_unusable':
       return 500;
     case 'store_unavailable':
     case 'capacity_exceeded':
@@ -97,6 +98,7 @@ export function detailOf(code: ErrorCode): string {
       return 'The rate limit of this API key is exceeded.';
     case 'client_limit_exceeded':
       return 'There were too many requests from your address.';
+    case 'geo_source_unusable':
     case 'internal':
       return 'Something went wrong on our side.';
     case 'store_unavailable':
