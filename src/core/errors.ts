@@ -13,6 +13,9 @@ export type ErrorCode =
   | 'quota_exceeded'
   | 'client_limit_exceeded'
   | 'invalid_parameter'
+  | 'invalid_prefix'
+  | 'prefix_host_bits'
+  | 'invalid_range'
   | 'store_unavailable'
   | 'deadline_exceeded'
   | 'internal';
