@@ -1,0 +1,123 @@
+/**
+ * Lines per second of every list format, from bytes to sorted rows; plain lists also beside the
+ * usual way, `node:readline` with `ipaddr.js` and a `Map`. Rounds interleaved, the median of each.
+ */
+
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import ipaddr from 'ipaddr.js';
+import { seededRandom } from '../src/core/random.ts';
+import { collectRows } from '../src/feeds/import/collect.ts';
+import { type ListFormatName, parseList } from '../src/feeds/import/parse.ts';
+import { formatIp } from '../src/ip/address.ts';
+import type { BenchRow } from './row.ts';
+
+interface Runner {
+  readonly name: string;
+  run(): Promise<number>;
+}
+
+const chunkBytes = 262_144;
+
+function addresses(count: number): string[] {
+  const random = seededRandom(1);
+  const word = () => Math.floor(random.next() * 0x1_0000_0000);
+  const words = new Uint32Array(4);
+  return Array.from({ length: count }, (_, i) => {
+    const isV6 = i % 10 === 9;
+    // Public space only: 32.0.0.0..95.255.255.255 and 2a00::/12.
+    words[0] = isV6 ? (0x2a00_0000 | (word() & 0x000f_ffff)) >>> 0 : 0x2000_0000 + (word() >>> 2);
+    for (let w = 1; w < 4; w++) words[w] = isV6 ? word() : 0;
+    return formatIp(isV6 ? 6 : 4, words);
+  });
+}
+
+const renderers: readonly [name: string, format: ListFormatName, line: (ip: string) => string][] = [
+  ['ipsum', 'ipsum', (ip) => `${ip}\t3\n`],
+  ['plain', 'plain', (ip) => `${ip}\n`],
+  ['csv', 'csv', (ip) => `${ip},NL,90,2026-08-22T03:00:29+00:00\n`],
+  ['csv, quoted', 'csv', (ip) => `"${ip}","a ""quoted"" word",90\n`],
+  [
+    'abuseipdb JSON',
+    'abuseipdb',
+    (ip) =>
+      `{"ipAddress":"${ip}","countryCode":"NL","abuseConfidenceScore":100,"lastReportedAt":"2026-08-22T03:00:29+00:00"},`,
+  ],
+  ['drop text', 'drop', (ip) => `${ip} ; SBL256894\n`],
+  ['drop NDJSON', 'drop', (ip) => `{"cidr":"${ip}","sblid":"SBL256894","rir":"ripencc"}\n`],
+  ['exit-addresses', 'anon', (ip) => `ExitAddress ${ip} 2026-08-22 03:00:29\n`],
+];
+
+function listBytes(format: string, lines: readonly string[]): Buffer {
+  const body = lines.join('');
+  if (format === 'abuseipdb JSON') return Buffer.from(`{"data":[${body.slice(0, -1)}]}`);
+  return Buffer.from(format.startsWith('csv') ? `ip,a,score\n${body}` : body);
+}
+
+async function* chunked(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+}
+
+function ourRunner(name: string, format: ListFormatName, bytes: Buffer): Runner {
+  const options = { format, confidence: 75, allowDocumentation: false, label: name };
+  return {
+    name,
+    async run() {
+      const collected = await collectRows(parseList(chunked(bytes), options), { label: name });
+      return collected.rows;
+    },
+  };
+}
+
+function readlineRunner(bytes: Buffer): Runner {
+  return {
+    name: 'node:readline + ipaddr.js',
+    async run() {
+      const rows = new Map<string, number>();
+      const input = Readable.from(chunked(bytes), { objectMode: false });
+      for await (const line of createInterface({ input })) {
+        if (ipaddr.isValid(line)) rows.set(ipaddr.process(line).toString(), 75);
+      }
+      return rows.size;
+    },
+  };
+}
+
+/** Median lines per second of each runner, the runners taking turns in every round. */
+async function race(rounds: number, lines: number, runners: readonly Runner[]): Promise<number[]> {
+  const times = runners.map(() => [] as number[]);
+  for (let round = -1; round < rounds; round++) {
+    for (const [i, runner] of runners.entries()) {
+      const start = process.hrtime.bigint();
+      const rows = await runner.run();
+      const elapsedNs = Number(process.hrtime.bigint() - start);
+      if (rows < 0.9 * lines) throw new Error(`${runner.name}: ${rows} rows of ${lines} lines`);
+      // The first round only warms up.
+      if (round >= 0) times[i]!.push((1e9 * lines) / elapsedNs);
+    }
+  }
+  return times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]!);
+}
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const count = size === 'full' ? 200_000 : 500;
+  const ips = addresses(count);
+  const runners = renderers.map(([name, format, line]) =>
+    ourRunner(name, format, listBytes(name, ips.map(line))),
+  );
+  const peer = readlineRunner(
+    listBytes(
+      'plain',
+      ips.map((ip) => `${ip}\n`),
+    ),
+  );
+  const rates = await race(size === 'full' ? 5 : 1, count, [...runners, peer]);
+  const peerRate = rates.at(-1)!;
+  return runners.map(({ name }, i) => {
+    const base = { name, unit: 'lines/s', ours: rates[i]! };
+    if (name !== 'plain') return base;
+    const ratio = base.ours / peerRate;
+    const beside = { peer: peer.name, peerValue: peerRate, ratio };
+    return { ...base, ...beside, goal: '>= 4x', ok: ratio >= 4, note: '10% IPv6' };
+  });
+}

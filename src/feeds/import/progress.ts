@@ -1,0 +1,162 @@
+/**
+ * Progress of an import on standard error: a bar on a terminal, else a plain line every few
+ * seconds (a log of a cron job stays readable), and nothing at all with `--json`.
+ */
+
+// @ts-expect-error The package brings no types; the part that is used is typed below.
+import untypedCliProgress from 'cli-progress';
+import type { Clock } from '../../core/clock.ts';
+
+interface BarOptions {
+  readonly stream: NodeJS.WritableStream;
+  /** Text of the whole line; `progress` is 0..1. */
+  readonly format: (options: BarOptions, at: { progress: number; maxWidth: number }) => string;
+  readonly barsize: number;
+  readonly barCompleteChar: string;
+  readonly barIncompleteChar: string;
+  readonly hideCursor: boolean;
+  readonly linewrap: boolean;
+  readonly gracefulExit: boolean;
+  /** Redraws per second at most. */
+  readonly fps: number;
+}
+
+interface CliProgress {
+  readonly SingleBar: new (
+    options: BarOptions,
+  ) => {
+    start(total: number, startValue: number): void;
+    update(current: number): void;
+    stop(): void;
+  };
+  readonly Format: { BarFormat(progress: number, options: BarOptions): string };
+}
+
+const cliProgress: CliProgress = untypedCliProgress;
+
+/** What is known at one moment. */
+export interface ProgressState {
+  readonly readBytes: number;
+  readonly rows: number;
+  readonly badLines: number;
+}
+
+export interface Progress {
+  update(state: ProgressState): void;
+  /** Draws the last state and gives the line up; call it also when the import fails. */
+  stop(): void;
+}
+
+export interface ProgressOptions {
+  readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  /** True with `--json`: nothing is written. */
+  readonly silent: boolean;
+  /** Already escaped (`OpenedList.label`). */
+  readonly label: string;
+  readonly totalBytes: number | undefined;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+const plainLineEveryMs = 5_000;
+const barWidth = 24;
+const labelCharactersMax = 32;
+
+export function createProgress(options: ProgressOptions): Progress {
+  if (options.silent) return { update() {}, stop() {} };
+  return options.stream.isTTY === true ? terminalBar(options) : plainLines(options);
+}
+
+function terminalBar({ stream, label, totalBytes, clock }: ProgressOptions): Progress {
+  const startMs = clock.monotonicMs();
+  let state: ProgressState = { readBytes: 0, rows: 0, badLines: 0 };
+  const bar = new cliProgress.SingleBar({
+    stream,
+    barsize: barWidth,
+    barCompleteChar: '=',
+    barIncompleteChar: ' ',
+    // Its own signal handling would swallow the first Ctrl-C; with none of the terminal's
+    // settings changed there is nothing to restore.
+    gracefulExit: false,
+    hideCursor: false,
+    linewrap: true,
+    fps: 10,
+    format(drawing, { progress, maxWidth }) {
+      const elapsedMs = clock.monotonicMs() - startMs;
+      const drawn =
+        totalBytes === undefined ? '' : `[${cliProgress.Format.BarFormat(progress, drawing)}] `;
+      const text = `${shortLabel(label)} ${drawn}${progressText(state, totalBytes, elapsedMs)}`;
+      // A line that wraps would be left behind at every redraw.
+      return text.slice(0, Math.max(1, maxWidth - 1));
+    },
+  });
+  bar.start(totalBytes ?? 1, 0);
+  return {
+    update(next) {
+      state = next;
+      bar.update(totalBytes === undefined ? 0 : Math.min(next.readBytes, totalBytes));
+    },
+    stop: () => bar.stop(),
+  };
+}
+
+function plainLines({ stream, label, totalBytes, clock }: ProgressOptions): Progress {
+  const startMs = clock.monotonicMs();
+  let writtenMs = startMs;
+  let last: ProgressState | undefined;
+  function write(state: ProgressState, nowMs: number): void {
+    stream.write(`${label}: ${progressText(state, totalBytes, nowMs - startMs)}\n`);
+    writtenMs = nowMs;
+    last = undefined;
+  }
+  return {
+    update(state) {
+      last = state;
+      const nowMs = clock.monotonicMs();
+      if (nowMs - writtenMs >= plainLineEveryMs) write(state, nowMs);
+    },
+    stop() {
+      if (last !== undefined) write(last, clock.monotonicMs());
+    },
+  };
+}
+
+/** "42% 1.2/2.9 MB, 51,234 rows, 102,000 rows/s, ETA 3 s"; parts that are unknown are left out. */
+export function progressText(
+  state: ProgressState,
+  totalBytes: number | undefined,
+  elapsedMs: number,
+): string {
+  const { readBytes, rows, badLines } = state;
+  const known = totalBytes !== undefined && totalBytes > 0;
+  const parts = [
+    known
+      ? `${Math.min(100, Math.floor((100 * readBytes) / totalBytes))}% ${megabytes(readBytes)}/${megabytes(totalBytes)} MB`
+      : `${megabytes(readBytes)} MB`,
+    `${grouped(rows)} rows`,
+  ];
+  if (badLines > 0) parts.push(`${grouped(badLines)} bad`);
+  if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
+  if (known && readBytes > 0 && readBytes < totalBytes) {
+    const leftMs = (elapsedMs * (totalBytes - readBytes)) / readBytes;
+    parts.push(`ETA ${duration(Math.ceil(leftMs / 1_000))}`);
+  }
+  return parts.join(', ');
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+function grouped(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+}
+
+function shortLabel(label: string): string {
+  return label.length <= labelCharactersMax ? label : `…${label.slice(1 - labelCharactersMax)}`;
+}
