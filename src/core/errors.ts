@@ -9,12 +9,14 @@ export type ErrorCode =
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'bad_request'
+  | 'body_timeout'
   | 'unauthenticated'
   | 'quota_exceeded'
   | 'client_limit_exceeded'
   | 'invalid_parameter'
   | 'store_unavailable'
   | 'deadline_exceeded'
+  | 'overloaded'
   | 'internal';
 
 /** A failure that ends the process or a command, with one line for the operator. */
