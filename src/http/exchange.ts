@@ -149,7 +149,9 @@ export class Exchange implements Caller {
   discard(byteLength: number, isLast: boolean): void {
     if (this.#state !== 'lingering') return;
     this.#discarded += byteLength;
-    if (isLast || this.#discarded > this.#options.limits.lingerBytesMax) this.#close();
+    // Not at once: in this turn the answer may still be in the library's cork buffer.
+    if (isLast || this.#discarded > this.#options.limits.lingerBytesMax)
+      this.setDeadline(0, () => this.#close());
   }
 
   /** Ends the connection without an answer. */

@@ -16,7 +16,7 @@ export class HeaderScan {
   lines: Record<string, string[]> = {};
   contentLength = 0;
   chunked = false;
-  /** The client asked for `Connection: close`; the library doesn't look. */
+  /** The client asked for `Connection: close`, alone or in a list (the library knows it alone). */
   wantsClose = false;
 
   #wanted: readonly string[] = [];

@@ -105,7 +105,17 @@ export function streamBody(
     }
     signal();
   }
-  if (!rules.isEmpty) receive(wire, exchange, rules, arrive);
+  function abort(): void {
+    // A refusal lingers over the rest of the body, so it must be able to arrive.
+    if (isPaused && !exchange.isOver) wire.resume();
+    isPaused = false;
+    settle('aborted');
+  }
+  function refuse(): void {
+    rules.refuse();
+    abort();
+  }
+  if (!rules.isEmpty) receive(wire, exchange, { ...rules, refuse }, arrive);
   async function* read(): AsyncGenerator<Uint8Array, void, void> {
     for (;;) {
       if (end === 'aborted') throw new BodyAborted('the request ended before its body');
@@ -124,13 +134,5 @@ export function streamBody(
         });
     }
   }
-  return {
-    [Symbol.asyncIterator]: read,
-    abort: () => {
-      // A refusal lingers over the rest of the body, so it must be able to arrive.
-      if (isPaused && !exchange.isOver) wire.resume();
-      isPaused = false;
-      settle('aborted');
-    },
-  };
+  return { [Symbol.asyncIterator]: read, abort };
 }
