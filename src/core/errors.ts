@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'body_timeout'
   | 'unsupported_media_type'
   | 'bad_request'
+  | 'body_timeout'
   | 'unauthenticated'
   | 'forbidden'
   | 'quota_exceeded'

@@ -1,0 +1,200 @@
+/**
+ * From a framed request to its handler's answer: refusals, the body, the deadline. Every
+ * path through here ends in exactly one answer. Knows routes and exchanges, not the library.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log.ts';
+import { type Arrival, hasBody, requestOf } from './arrival.ts';
+import { Exchange, type Wire } from './exchange.ts';
+import { type Head, renderHead } from './head.ts';
+import { InFlight } from './in-flight.ts';
+import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
+import type { HttpLimits } from './limits.ts';
+import { type Header, type Problem, problem, type RenderProblem, type Reply } from './message.ts';
+import { missedDeadline, refusalOf, tooLarge } from './refusal.ts';
+import { corsHeaders, type PlainRoute, type StreamRoute } from './router.ts';
+
+export interface AdmissionOptions {
+  readonly renderProblem: RenderProblem;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: HttpLimits;
+  readonly defaultHeaders: readonly Header[];
+  readonly isClosing: () => boolean;
+  readonly onFinished?:
+    | ((path: string, status: number, elapsedMs: number | undefined) => void)
+    | undefined;
+}
+
+const emptyBody = new Uint8Array(0);
+
+/** What is left to say when even the rendering failed. */
+const bareFailure: Reply = {
+  status: 500,
+  headers: [['Content-Type', 'text/plain; charset=utf-8']],
+  body: 'Internal Server Error\n',
+};
+
+export class Admission {
+  readonly inFlight = new InFlight();
+  readonly #options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws. */
+  admit(arrival: Arrival): void {
+    const exchange = this.#open(arrival);
+    const { match, method } = arrival;
+    try {
+      if (method === 'OPTIONS' && match?.resource.cors !== undefined) {
+        exchange.answer({ status: 204, headers: corsHeaders(match.resource) });
+        return;
+      }
+      const route = match?.resource.byMethod.get(method as never);
+      const ofClient = this.inFlight.ofClient(arrival.clientIp);
+      const load = { inFlight: this.inFlight.total, ofClient };
+      const refusal = refusalOf(arrival, route, load, this.#options.limits);
+      if (refusal !== undefined) {
+        if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
+        this.#refuse(exchange, arrival, refusal);
+      } else if (route?.kind === 'stream') this.#receiveStream(exchange, arrival, route);
+      else if (route?.kind === 'plain') this.#receivePlain(exchange, arrival, route);
+      else throw new Error('a hot route was reached by the slow lane');
+    } catch (error) {
+      this.#fail(exchange, arrival, error);
+    }
+  }
+
+  #open(arrival: Arrival): Exchange {
+    const { limits, clock, isClosing, onFinished } = this.#options;
+    const startMs = clock.monotonicMs();
+    this.inFlight.enter(arrival.clientIp);
+    const exchange = new Exchange({
+      wire: arrival.wire,
+      isHead: arrival.method === 'HEAD',
+      limits,
+      render: (reply) => this.#render(reply, arrival),
+      shouldClose: () => arrival.wantsClose || isClosing(),
+      onOver: (status) => {
+        this.inFlight.leave(arrival.clientIp);
+        onFinished?.(arrival.match?.resource.path ?? '', status, clock.monotonicMs() - startMs);
+      },
+    });
+    // A small body that no handler reads is discarded by the library itself.
+    exchange.isBodyRead = !arrival.isChunked && arrival.contentLength <= limits.strayBodyBytesMax;
+    return exchange;
+  }
+
+  #render(reply: Reply, arrival: Arrival): { head: Head; reply: Reply } {
+    try {
+      const defaults: Header[] = [...this.#options.defaultHeaders];
+      if (arrival.match?.resource.cors !== undefined) {
+        defaults.push(['Access-Control-Allow-Origin', '*']);
+      }
+      const given = new Set(reply.headers.map(([name]) => name.toLowerCase()));
+      const missing = defaults.filter(([name]) => !given.has(name.toLowerCase()));
+      return { head: renderHead(reply.status, [...reply.headers, ...missing]), reply };
+    } catch (error) {
+      this.#report(error, arrival, 'a reply cannot be written');
+      return { head: renderHead(bareFailure.status, bareFailure.headers), reply: bareFailure };
+    }
+  }
+
+  #refuse(exchange: Exchange, arrival: Arrival, what: Problem): void {
+    let reply: Reply;
+    try {
+      const { method, path, query } = arrival;
+      const rendered = this.#options.renderProblem(what, { method, path, query });
+      reply = { ...rendered, headers: [...rendered.headers, ...what.headers] };
+    } catch (error) {
+      this.#report(error, arrival, 'a problem cannot be rendered');
+      reply = bareFailure;
+    }
+    exchange.answer(reply);
+  }
+
+  #fail(exchange: Exchange, arrival: Arrival, error: unknown): void {
+    // The reader of a body learns this way that the exchange is over: nothing went wrong.
+    if (error instanceof BodyAborted && !exchange.isOpen) return;
+    this.#report(error, arrival, 'a handler failed');
+    this.#refuse(exchange, arrival, problem('internal', 500, 'The service failed to answer.'));
+  }
+
+  #report(error: unknown, arrival: Arrival, message: string): void {
+    this.#options.log.error({ err: error, path: arrival.match?.resource.path }, message);
+  }
+
+  #receivePlain(exchange: Exchange, arrival: Arrival, route: PlainRoute): void {
+    const bytesMax = route.bodyBytesMax ?? 0;
+    if (bytesMax === 0 || !hasBody(arrival)) {
+      this.#runPlain(exchange, arrival, route, emptyBody);
+      return;
+    }
+    exchange.isBodyRead = false;
+    exchange.setDeadline(this.#options.limits.bodyTimeoutMs, () => {
+      const late = problem('body_timeout', 408, 'The body did not arrive in time.');
+      this.#refuse(exchange, arrival, late);
+    });
+    const rules = this.#intakeRules(exchange, arrival, bytesMax);
+    collectBody(arrival.wire, exchange, rules, (body) => {
+      this.#runPlain(exchange, arrival, route, body);
+    });
+  }
+
+  #runPlain(exchange: Exchange, arrival: Arrival, route: PlainRoute, body: Uint8Array): void {
+    let outcome: Reply | Promise<Reply>;
+    try {
+      outcome = route.handle(requestOf(arrival, body), exchange);
+    } catch (error) {
+      this.#fail(exchange, arrival, error);
+      return;
+    }
+    if (!(outcome instanceof Promise)) {
+      exchange.answer(outcome);
+      return;
+    }
+    exchange.setDeadline(route.timeoutMs ?? this.#options.limits.handlerTimeoutMs, () => {
+      this.#options.log.error({ path: route.path }, 'a handler missed its deadline');
+      this.#refuse(exchange, arrival, missedDeadline());
+    });
+    this.#await(exchange, arrival, outcome);
+  }
+
+  #await(exchange: Exchange, arrival: Arrival, outcome: Promise<Reply>): Promise<void> {
+    return outcome.then(
+      (reply) => exchange.answer(reply),
+      (error) => this.#fail(exchange, arrival, error),
+    );
+  }
+
+  #receiveStream(exchange: Exchange, arrival: Arrival, route: StreamRoute): void {
+    exchange.isBodyRead = !hasBody(arrival);
+    const body = streamBody(arrival.wire, exchange, {
+      ...this.#intakeRules(exchange, arrival, route.bodyBytesMax),
+      queueBytesMax: this.#options.limits.streamQueueBytesMax,
+      isEmpty: exchange.isBodyRead,
+    });
+    exchange.onGone(body.abort);
+    exchange.setDeadline(route.timeoutMs, () => {
+      this.#refuse(exchange, arrival, missedDeadline());
+      body.abort();
+    });
+    const outcome = route.handle(requestOf(arrival, emptyBody), body);
+    this.#await(exchange, arrival, outcome).finally(body.abort);
+  }
+
+  #intakeRules(exchange: Exchange, arrival: Arrival, bytesMax: number): IntakeRules {
+    return {
+      bytesMax,
+      declaredBytes: arrival.contentLength,
+      refuse: () => this.#refuse(exchange, arrival, tooLarge(bytesMax)),
+    };
+  }
+}
+
+function discardBody(wire: Wire, exchange: Exchange): void {
+  wire.onData((chunk, isLast) => exchange.discard(chunk.byteLength, isLast));
+}

@@ -1,0 +1,37 @@
+/** A well-framed request as `server.ts` hands it over: copied out of the library's memory. */
+
+import type { Wire } from './exchange.ts';
+import type { Request } from './message.ts';
+import type { Match } from './router.ts';
+
+export interface Arrival {
+  readonly wire: Wire;
+  readonly match: Match | undefined;
+  readonly method: string;
+  readonly path: string;
+  /** Raw, without the `?`. */
+  readonly query: string;
+  readonly clientIp: string;
+  readonly headers: Record<string, string[]>;
+  /** 0 if none is declared. */
+  readonly contentLength: number;
+  readonly isChunked: boolean;
+  readonly wantsClose: boolean;
+}
+
+export function hasBody(arrival: Arrival): boolean {
+  return arrival.isChunked || arrival.contentLength > 0;
+}
+
+/** What a handler gets to see. */
+export function requestOf(arrival: Arrival, body: Uint8Array): Request {
+  return {
+    method: arrival.method as Request['method'],
+    path: arrival.path,
+    param: arrival.match?.param ?? '',
+    query: arrival.query,
+    headers: arrival.headers,
+    body,
+    clientIp: arrival.clientIp,
+  };
+}

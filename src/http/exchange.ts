@@ -1,0 +1,172 @@
+/**
+ * One request and its answer on the library's response object. Invariants: the abort handler
+ * is there before anything else; the object is never touched after it answered or died;
+ * every write is corked; exactly one answer leaves, and `onOver` runs exactly once.
+ */
+
+import type { Head } from './head.ts';
+import type { HttpLimits } from './limits.ts';
+import type { Reply } from './message.ts';
+import type { Caller } from './router.ts';
+
+/** The part of the library's response object that is used outside of `server.ts`. */
+export interface Wire {
+  onAborted(handler: () => void): unknown;
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
+  onWritable(handler: (offset: number) => boolean): unknown;
+  cork(write: () => void): unknown;
+  writeStatus(text: string): unknown;
+  writeHeader(name: string, value: string): unknown;
+  end(body: string | Uint8Array, closeConnection: boolean): unknown;
+  endWithoutBody(): unknown;
+  tryEnd(rest: Uint8Array, total: number): [hasRoom: boolean, isDone: boolean];
+  pause(): unknown;
+  resume(): unknown;
+  close(): unknown;
+}
+
+export interface ExchangeOptions {
+  readonly wire: Wire;
+  readonly isHead: boolean;
+  readonly limits: HttpLimits;
+  /** Reply to checked head; never throws (a bad reply becomes a 500 there). */
+  readonly render: (reply: Reply) => { head: Head; reply: Reply };
+  /** The client or a stop asks that this connection ends with the answer. */
+  readonly shouldClose: () => boolean;
+  /** Status sent, or 0 if the client went first. */
+  readonly onOver: (status: number) => void;
+}
+
+type State = 'open' | 'writing' | 'lingering' | 'over';
+
+export class Exchange implements Caller {
+  /** Set once the whole body is read, or if the library may discard what is left of it. */
+  isBodyRead = false;
+
+  readonly #options: ExchangeOptions;
+  readonly #wire: Wire;
+  #state: State = 'open';
+  #status = 0;
+  #gone: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #discarded = 0;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#wire = options.wire;
+    this.#wire.onAborted(() => {
+      const wasOpen = this.#state === 'open';
+      this.#finish();
+      if (wasOpen) this.#gone?.();
+    });
+  }
+
+  /** False once an answer began or the client is gone. */
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** True: the library's object is dead. */
+  get isOver(): boolean {
+    return this.#state === 'over';
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#state === 'over' && this.#status === 0) listener();
+    else this.#gone = listener;
+  }
+
+  /** One deadline at a time: a second call replaces the first. */
+  setDeadline(timeoutMs: number, expired: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(expired, timeoutMs);
+  }
+
+  /** Does nothing if it is too late. */
+  answer(reply: Reply): void {
+    if (this.#state !== 'open') return;
+    clearTimeout(this.#timer);
+    const { head, reply: checked } = this.#options.render(reply);
+    this.#status = checked.status;
+    if (this.isBodyRead) this.#write(head, checked);
+    else this.#writeEarly(head, checked);
+  }
+
+  #write(head: Head, reply: Reply): void {
+    this.#state = 'writing';
+    const close = this.#options.shouldClose();
+    const body = reply.body ?? '';
+    const hasNoBody = reply.status === 204 || reply.status === 304;
+    this.#wire.cork(() => {
+      this.#wire.writeStatus(head);
+      if (hasNoBody || this.#options.isHead) {
+        if (close) this.#wire.writeHeader('Connection', 'close');
+        if (!hasNoBody) this.#wire.writeHeader('Content-Length', String(byteLengthOf(body)));
+        this.#wire.endWithoutBody();
+      } else if (
+        typeof body !== 'string' &&
+        body.length > this.#options.limits.copiedBodyBytesMax
+      ) {
+        this.#writeLarge(body, close);
+        return;
+      } else this.#wire.end(body, close);
+      this.#finish();
+    });
+  }
+
+  /** Sends from the caller's memory as the socket takes it; the library copies nothing. */
+  #writeLarge(body: Uint8Array, close: boolean): void {
+    if (close) this.#wire.writeHeader('Connection', 'close');
+    const attempt = (offset: number): boolean => {
+      const rest = offset === 0 ? body : body.subarray(offset);
+      const [hasRoom, isDone] = this.#wire.tryEnd(rest, body.length);
+      if (isDone) this.#finish();
+      return hasRoom;
+    };
+    if (!attempt(0)) this.#wire.onWritable(attempt);
+  }
+
+  /**
+   * An answer while the body still arrives. Ending the response now would make the kernel
+   * reset the connection over the unread bytes, and the client would lose the answer. So the
+   * complete answer goes out as part of the status text, the response stays formally open
+   * (a pipelined request then makes the library drop the connection), and the rest of the
+   * body is discarded up to a limit before closing.
+   */
+  #writeEarly(head: Head, reply: Reply): void {
+    this.#state = 'lingering';
+    const body = Buffer.from(reply.body ?? '').toString('latin1');
+    // The library ends the status text with a line end: it is counted as the body's last.
+    const text = Buffer.from(
+      `${head}\r\nConnection: close\r\nContent-Length: ${body.length + 2}\r\n\r\n`,
+    );
+    const whole = Buffer.concat([text, Buffer.from(body, 'latin1')]).toString();
+    this.#wire.cork(() => this.#wire.writeStatus(whole));
+    this.setDeadline(this.#options.limits.lingerTimeoutMs, () => this.#close());
+  }
+
+  /** For body bytes that nobody wants any more. */
+  discard(byteLength: number, isLast: boolean): void {
+    if (this.#state !== 'lingering') return;
+    this.#discarded += byteLength;
+    // Not at once: in this turn the answer may still be in the library's cork buffer.
+    if (isLast || this.#discarded > this.#options.limits.lingerBytesMax)
+      this.setDeadline(0, () => this.#close());
+  }
+
+  /** Ends the connection without an answer. */
+  #close(): void {
+    if (this.#state !== 'over') this.#wire.close(); // runs the abort handler
+  }
+
+  #finish(): void {
+    if (this.#state === 'over') return;
+    this.#state = 'over';
+    clearTimeout(this.#timer);
+    this.#options.onOver(this.#status);
+  }
+}
+
+function byteLengthOf(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+}

@@ -1,0 +1,114 @@
+/**
+ * One pass over a request's header lines: message framing, the headers that the route wants,
+ * and nothing else. Whatever makes two parsers disagree about where a request ends is
+ * refused. One scan object serves all requests of a thread: it is read before the next one.
+ */
+
+const digits = /^[0-9]{1,15}$/;
+const closeToken = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+
+export class HeaderScan {
+  /** Values of the wanted headers, by position; lines of a repeated header joined by `, `. */
+  readonly values: (string | undefined)[] = [];
+  /** `X-Forwarded-For` lines in order of arrival, if they are kept. */
+  readonly forwarded: string[] = [];
+  /** Every line of every wanted header; only filled when `keepLines`. */
+  lines: Record<string, string[]> = {};
+  contentLength = 0;
+  chunked = false;
+  /** The client asked for `Connection: close`, alone or in a list (the library knows it alone). */
+  wantsClose = false;
+
+  #wanted: readonly string[] = [];
+  #keepLines = false;
+  readonly #keepForwarded: boolean;
+  readonly #maxBytes: number;
+  #hosts = 0;
+  #lengths = 0;
+  #encodings = 0;
+  #bytes = 0;
+  #bad = false;
+
+  constructor(options: { keepForwarded: boolean; maxHeaderBytes: number }) {
+    this.#keepForwarded = options.keepForwarded;
+    this.#maxBytes = options.maxHeaderBytes;
+  }
+
+  /** `wanted` holds lower-case names. */
+  begin(wanted: readonly string[], keepLines: boolean): void {
+    this.#wanted = wanted;
+    this.#keepLines = keepLines;
+    this.#hosts = 0;
+    this.#lengths = 0;
+    this.#encodings = 0;
+    this.#bytes = 0;
+    this.#bad = false;
+    this.contentLength = 0;
+    this.chunked = false;
+    this.wantsClose = false;
+    for (let i = 0; i < wanted.length; i++) this.values[i] = undefined;
+    if (this.#keepForwarded) this.forwarded.length = 0;
+    if (keepLines) this.lines = {};
+  }
+
+  /** Called by the library for each line, name in lower case. 3 lines cost 0.5 µs together. */
+  readonly visit = (name: string, value: string): void => {
+    this.#bytes += name.length + value.length;
+    switch (name.length) {
+      case 4:
+        if (name === 'host') {
+          this.#hosts++;
+          if (value === '') this.#bad = true;
+        }
+        break;
+      case 10:
+        if (name === 'connection' && closeToken.test(value)) this.wantsClose = true;
+        break;
+      case 14:
+        if (name === 'content-length') {
+          this.#lengths++;
+          if (digits.test(value)) this.contentLength = Number(value);
+          else this.#bad = true;
+        }
+        break;
+      case 15:
+        if (this.#keepForwarded && name === 'x-forwarded-for') this.forwarded.push(value);
+        break;
+      case 17:
+        if (name === 'transfer-encoding') {
+          this.#encodings++;
+          this.chunked = true;
+          if (value.toLowerCase() !== 'chunked') this.#bad = true;
+        }
+        break;
+    }
+    this.#keep(name, value);
+  };
+
+  #keep(name: string, value: string): void {
+    for (let i = 0; i < this.#wanted.length; i++) {
+      if (this.#wanted[i] !== name) continue;
+      const before = this.values[i];
+      this.values[i] = before === undefined ? value : `${before}, ${value}`;
+      if (!this.#keepLines) return;
+      const lines = this.lines[name];
+      if (lines === undefined) this.lines[name] = [value];
+      else lines.push(value);
+      return;
+    }
+  }
+
+  /** True: the connection must be closed unanswered, or what follows could run as a request. */
+  isRefused(): boolean {
+    return (
+      this.#bad ||
+      this.#hosts !== 1 ||
+      this.#lengths + this.#encodings > 1 ||
+      this.#bytes > this.#maxBytes
+    );
+  }
+
+  hasBody(): boolean {
+    return this.chunked || this.contentLength > 0;
+  }
+}

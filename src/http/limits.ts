@@ -1,0 +1,67 @@
+/** Every bound of the transport in one place; docs/HTTP.md says what happens at each. */
+
+import { readFileSync } from 'node:fs';
+
+export interface HttpLimits {
+  /** Names and values together. The library stops at 4 KB when they come in several packets. */
+  readonly headerBytesMax: number;
+  readonly pathCharsMax: number;
+  readonly queryCharsMax: number;
+  /** A body that nobody asked for (on a GET, or behind a 404) is discarded up to this size. */
+  readonly strayBodyBytesMax: number;
+  /** From the first byte of the request to the last of its body. */
+  readonly bodyTimeoutMs: number;
+  /** From the call of a handler to its reply. */
+  readonly handlerTimeoutMs: number;
+  /** After an early refusal the rest of the body is read up to here, so the client sees the answer. */
+  readonly lingerBytesMax: number;
+  readonly lingerTimeoutMs: number;
+  /** Requests being worked on, all clients together; 503 beyond. */
+  readonly inFlightMax: number;
+  /** The same per client address; 429 beyond. */
+  readonly inFlightPerClientMax: number;
+  /** Larger byte bodies are written with backpressure; smaller ones are copied by the library. */
+  readonly copiedBodyBytesMax: number;
+  /** Chunks of a streamed body waiting for their handler before the socket is paused. */
+  readonly streamQueueBytesMax: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  headerBytesMax: 16_384,
+  pathCharsMax: 1_024,
+  queryCharsMax: 4_096,
+  strayBodyBytesMax: 16_384,
+  bodyTimeoutMs: 10_000,
+  handlerTimeoutMs: 10_000,
+  lingerBytesMax: 1_048_576,
+  lingerTimeoutMs: 2_000,
+  inFlightMax: 4_096,
+  inFlightPerClientMax: 256,
+  copiedBodyBytesMax: 16_384,
+  streamQueueBytesMax: 65_536,
+};
+
+/** Connections plus files, with room to spare. */
+const openFilesWanted = 16_384;
+
+/**
+ * A line for the start log when too few files can be open, else undefined. Node raises the
+ * soft limit to the hard one by itself and can do no more: the hard one is the operator's.
+ */
+export function openFilesWarning(
+  limitsText: string | undefined = readOwnLimits(),
+): string | undefined {
+  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limitsText ?? '')?.[1];
+  if (soft === undefined || soft === 'unlimited' || Number(soft) >= openFilesWanted) {
+    return undefined;
+  }
+  return `only ${soft} open files are allowed (ulimit -n); ${openFilesWanted} or more are advised, each connection takes one`;
+}
+
+function readOwnLimits(): string | undefined {
+  try {
+    return readFileSync('/proc/self/limits', 'latin1');
+  } catch {
+    return undefined; // not Linux: nothing to read
+  }
+}

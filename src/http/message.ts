@@ -1,0 +1,69 @@
+/**
+ * What crosses the transport: a `Request` snapshot in, a `Reply` value out. Both survive
+ * `structuredClone`, so a front-end thread can send the one and receive the other.
+ */
+
+import type { ErrorCode } from '../core/errors.ts';
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+
+/** Name and value. Names and values are checked when the reply is written. */
+export type Header = readonly [name: string, value: string];
+
+export interface Request {
+  readonly method: Method;
+  /** As sent: never percent-decoded, starts with `/`, printable ASCII. */
+  readonly path: string;
+  /** The decoded `:param` or `*` part of the route's path; empty for an exact path. */
+  readonly param: string;
+  /** Raw, without the `?`; empty when there is none. */
+  readonly query: string;
+  /** Only the names that the route asked for, lower case; every line of a repeated header. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  /** The whole body; empty on a streamed route. */
+  readonly body: Uint8Array;
+  /** Canonical text of the client's address, after trusted proxies. */
+  readonly clientIp: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: readonly Header[];
+  /**
+   * Text is sent as UTF-8. A large `Uint8Array` is written straight from its memory as the
+   * socket takes it, without a copy: it must not change afterwards. Left out on 204 and 304.
+   */
+  readonly body?: string | Uint8Array;
+}
+
+/** A refusal by the transport itself; `renderProblem` turns it into the body that fits the path. */
+export interface Problem {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly detail: string;
+  /** `Allow`, `Retry-After`: added to the rendered reply by the transport. */
+  readonly headers: readonly Header[];
+}
+
+/** What is known of a request when it is refused, possibly before its headers were kept. */
+export interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+}
+
+export type RenderProblem = (problem: Problem, line: RequestLine) => Reply;
+
+/** First line of a header, or undefined. */
+export function firstHeader(request: Request, lowerCaseName: string): string | undefined {
+  return request.headers[lowerCaseName]?.[0];
+}
+
+export function problem(
+  code: ErrorCode,
+  status: number,
+  detail: string,
+  headers: readonly Header[] = [],
+): Problem {
+  return { code, status, detail, headers };
+}

@@ -1,0 +1,64 @@
+/**
+ * Why the transport itself refuses a request, in the fixed order 404, 405, 413, 429, 503,
+ * 400. Pure: what is in flight is passed in.
+ */
+
+import type { ErrorCode } from '../core/errors.ts';
+import type { Arrival } from './arrival.ts';
+import type { HttpLimits } from './limits.ts';
+import { type Header, type Problem, problem } from './message.ts';
+import type { Route } from './router.ts';
+
+export interface Load {
+  readonly inFlight: number;
+  /** Of the client that asks, this request included. */
+  readonly ofClient: number;
+}
+
+const printable = /^[\x21-\x7e]*$/;
+
+/** The first refusal that applies, or undefined. */
+export function refusalOf(
+  arrival: Arrival,
+  route: Route | undefined,
+  load: Load,
+  limits: HttpLimits,
+): Problem | undefined {
+  const { match, method, path } = arrival;
+  if (match === undefined) return problem('not_found', 404, 'There is nothing at this path.');
+  if (route === undefined) {
+    const allow: Header = ['Allow', match.resource.allow];
+    return problem('method_not_allowed', 405, `${method} is not possible here.`, [allow]);
+  }
+  const bytesMax = route.kind === 'hot' ? 0 : (route.bodyBytesMax ?? 0);
+  const tolerated = Math.max(bytesMax, limits.strayBodyBytesMax);
+  if (arrival.contentLength > tolerated || (arrival.isChunked && bytesMax === 0)) {
+    return tooLarge(bytesMax);
+  }
+  if (load.ofClient > limits.inFlightPerClientMax) {
+    return retryLater('client_limit_exceeded', 429, 'Too many requests at the same time.');
+  }
+  if (load.inFlight > limits.inFlightMax) return retryLater('overloaded', 503, 'Too busy.');
+  if (path.length > limits.pathCharsMax || !printable.test(path)) {
+    return problem('bad_request', 400, 'The path is too long or holds a character it cannot.');
+  }
+  if (arrival.query.length > limits.queryCharsMax) {
+    return problem('bad_request', 400, 'The query is too long.');
+  }
+  if (match.param === undefined) {
+    return problem('bad_request', 400, 'The path is not validly percent-encoded.');
+  }
+  return undefined;
+}
+
+export function tooLarge(bytesMax: number): Problem {
+  return problem('body_too_large', 413, `The body may have at most ${bytesMax} bytes.`);
+}
+
+export function retryLater(code: ErrorCode, status: number, detail: string): Problem {
+  return problem(code, status, detail, [['Retry-After', '1']]);
+}
+
+export function missedDeadline(): Problem {
+  return retryLater('deadline_exceeded', 503, 'There was no answer in time.');
+}

@@ -1,0 +1,163 @@
+/**
+ * The table of routes: which handler a method and a path lead to, and what a path allows.
+ * Static paths are one map look-up. Paths are compared as sent; only a `:param` is decoded.
+ */
+
+import type { Head } from './head.ts';
+import type { Header, Method, Reply, Request } from './message.ts';
+import { decodeComponent } from './query.ts';
+
+/** Lets a handler learn that nobody waits for its reply any more. */
+export interface Caller {
+  /** At most one listener; called at once if the client is gone already. */
+  onGone(listener: () => void): void;
+}
+
+interface RouteBase {
+  /** HEAD comes with every GET route, OPTIONS with every route that has `cors`. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Exact, or with one whole segment `:name`, or ending in `/*` (one or more characters). */
+  readonly path: string;
+  /** Lower-case names of the request headers that the handler reads. */
+  readonly headers?: readonly string[];
+  readonly cors?: { readonly allowHeaders: readonly string[] };
+}
+
+export interface PlainRoute extends RouteBase {
+  readonly kind: 'plain';
+  /** 0 if left out. */
+  readonly bodyBytesMax?: number;
+  /** Instead of the server's own deadline. */
+  readonly timeoutMs?: number;
+  readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;
+}
+
+/** The body arrives in pieces, as fast as the handler takes them. */
+export interface StreamRoute extends RouteBase {
+  readonly kind: 'stream';
+  readonly bodyBytesMax: number;
+  /** For the whole exchange, body and handler. */
+  readonly timeoutMs: number;
+  readonly handle: (request: Request, body: AsyncIterable<Uint8Array>) => Promise<Reply>;
+}
+
+/** Reused for every request of the thread: nothing of it may be kept after the handler returns. */
+export interface HotRequest {
+  readonly query: string;
+  /** By position in the route's `headers`; lines of a repeated header joined by `, `. */
+  readonly values: readonly (string | undefined)[];
+  /** Costs over a microsecond; ask only when needed. */
+  clientIp(): string;
+  /** Must be called once before the handler returns. The length of the body is added. */
+  answer(head: Head, body: string): void;
+}
+
+/** Answered in the same turn: no await, no object per request, no body. GET only. */
+export interface HotRoute extends RouteBase {
+  readonly kind: 'hot';
+  readonly method: 'GET';
+  readonly handle: (request: HotRequest) => void;
+}
+
+export type Route = PlainRoute | StreamRoute | HotRoute;
+
+/** Everything registered for one path. */
+export interface Resource {
+  readonly path: string;
+  readonly byMethod: ReadonlyMap<Method, Route>;
+  /** Value of the `Allow` header. */
+  readonly allow: string;
+  readonly cors: RouteBase['cors'] | undefined;
+}
+
+export interface Match {
+  readonly resource: Resource;
+  /** Decoded; undefined if the segment is badly encoded. */
+  readonly param: string | undefined;
+}
+
+export interface Router {
+  match(path: string): Match | undefined;
+  readonly hotRoutes: readonly HotRoute[];
+}
+
+interface Pattern {
+  readonly prefix: string;
+  /** Undefined for `/*`: the rest of the path, slashes included. */
+  readonly suffix: string | undefined;
+  readonly resource: Resource;
+}
+
+/** Throws on a table that contradicts itself: that is a bug, found at start. */
+export function createRouter(routes: readonly Route[]): Router {
+  const byPath = new Map<string, Route[]>();
+  for (const route of routes) {
+    const same = byPath.get(route.path) ?? [];
+    byPath.set(route.path, [...same, route]);
+  }
+  const exact = new Map<string, Match>();
+  const patterns: Pattern[] = [];
+  for (const [path, same] of byPath) {
+    const resource = resourceOf(path, same);
+    const pattern = patternOf(resource);
+    if (pattern === undefined) exact.set(path, { resource, param: '' });
+    else patterns.push(pattern);
+  }
+  // The longest fixed beginning wins, so the order of the table doesn't matter.
+  patterns.sort((a, b) => b.prefix.length - a.prefix.length);
+  return {
+    match: (path) => exact.get(path) ?? matchPattern(patterns, path),
+    hotRoutes: routes.filter((route) => route.kind === 'hot'),
+  };
+}
+
+function resourceOf(path: string, routes: readonly Route[]): Resource {
+  if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('?')) throw new Error(`bad path ${path}`);
+  const byMethod = new Map<Method, Route>();
+  for (const route of routes) {
+    if (byMethod.has(route.method)) throw new Error(`${route.method} ${path} is there twice`);
+    byMethod.set(route.method, route);
+  }
+  const get = byMethod.get('GET');
+  if (get !== undefined) byMethod.set('HEAD', get);
+  const cors = routes.find((route) => route.cors !== undefined)?.cors;
+  const allow = [...byMethod.keys(), ...(cors === undefined ? [] : ['OPTIONS'])].join(', ');
+  return { path, byMethod, allow, cors };
+}
+
+function patternOf(resource: Resource): Pattern | undefined {
+  const { path, byMethod } = resource;
+  const colon = path.indexOf('/:') + 1;
+  const star = path.endsWith('/*');
+  if (colon === 0 && !star) return undefined;
+  if (byMethod.get('GET')?.kind === 'hot') throw new Error(`hot route ${path} must be exact`);
+  if (star) return { prefix: path.slice(0, -1), suffix: undefined, resource };
+  const slash = path.indexOf('/', colon);
+  const suffix = slash === -1 ? '' : path.slice(slash);
+  if (suffix.includes(':')) throw new Error(`${path} has more than one parameter`);
+  return { prefix: path.slice(0, colon), suffix, resource };
+}
+
+function matchPattern(patterns: readonly Pattern[], path: string): Match | undefined {
+  for (const { prefix, suffix, resource } of patterns) {
+    if (!path.startsWith(prefix)) continue;
+    const end = suffix === undefined ? path.length : path.length - suffix.length;
+    const raw = path.slice(prefix.length, end);
+    if (raw === '') continue;
+    if (suffix !== undefined && (!path.endsWith(suffix) || raw.includes('/'))) continue;
+    return { resource, param: decodeComponent(raw) };
+  }
+  return undefined;
+}
+
+/** Preflight answer: any origin, no credentials. */
+export function corsHeaders(resource: Resource): readonly Header[] {
+  const names = resource.cors?.allowHeaders.join(', ') ?? '';
+  const headers: Header[] = [
+    ['Access-Control-Allow-Origin', '*'],
+    ['Access-Control-Allow-Methods', resource.allow],
+    ['Access-Control-Max-Age', '86400'],
+  ];
+  if (names !== '') headers.push(['Access-Control-Allow-Headers', names]);
+  return headers;
+}

@@ -1,0 +1,176 @@
+/** Request bodies on the wire: limits, deadlines, early refusals, streams with backpressure. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PlainRoute, StreamRoute } from '../../src/http/router.ts';
+import {
+  answersIn,
+  ask,
+  eventually,
+  openConnection,
+  requestText,
+  sleep,
+  startServer,
+} from './raw.ts';
+
+const upload: PlainRoute = {
+  kind: 'plain',
+  method: 'POST',
+  path: '/upload',
+  bodyBytesMax: 20_000,
+  handle: (request) => ({ status: 200, headers: [], body: request.body }),
+};
+
+function chunked(path: string): string {
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
+}
+
+test('a body of exactly the limit passes, one byte more is a 413', async () => {
+  await using running = await startServer([upload]);
+  const body = Array.from({ length: 20_000 }, (_, i) => String.fromCharCode(i & 0x7f)).join('');
+  const [fits] = await ask(running.port, requestText('POST', '/upload', body));
+  assert.equal(fits!.body, body);
+  const [over] = await ask(running.port, requestText('POST', '/upload', `${body}x`));
+  assert.equal(over!.status, 413);
+  assert.equal(over!.body, 'body_too_large\n\r\n');
+  assert.equal(over!.headers.get('connection'), 'close');
+});
+
+test('a chunked body over the limit is a 413 while it still arrives', async () => {
+  await using running = await startServer([upload]);
+  const connection = openConnection(running.port);
+  connection.send(chunked('/upload'));
+  for (let i = 0; i < 3; i++) connection.send(`2000\r\n${'x'.repeat(0x2000)}\r\n`);
+  const text = await connection.until((sofar) => answersIn(sofar).length > 0);
+  assert.equal(answersIn(text)[0]!.status, 413);
+  // The rest is read, so that the client's own write doesn't fail first; then it is over.
+  connection.send('0\r\n\r\n');
+  await connection.closed(1_500);
+});
+
+test('a declared 100 MB is refused at once and what follows is never a request', async () => {
+  let calls = 0;
+  const smuggled: PlainRoute = {
+    kind: 'plain',
+    method: 'GET',
+    path: '/smuggled',
+    handle: () => {
+      calls++;
+      return { status: 200, headers: [], body: '' };
+    },
+  };
+  await using running = await startServer([upload, smuggled], {
+    limits: { lingerTimeoutMs: 200 },
+  });
+  for (const path of ['/upload', '/nowhere', '/smuggled']) {
+    const connection = openConnection(running.port);
+    connection.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n`);
+    connection.send('GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n');
+    const text = await connection.closed(5_000);
+    const statuses = answersIn(text).map((answer) => answer.status);
+    assert.deepEqual(statuses, [path === '/upload' ? 413 : path === '/nowhere' ? 404 : 405]);
+  }
+  assert.equal(calls, 0);
+});
+
+test('a body that stalls is a 408', async () => {
+  await using running = await startServer([upload], {
+    limits: { bodyTimeoutMs: 60, lingerTimeoutMs: 60 },
+  });
+  const connection = openConnection(running.port);
+  connection.send('POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
+  const text = await connection.closed(5_000);
+  assert.equal(answersIn(text)[0]!.body, 'body_timeout\n\r\n');
+  assert.equal(running.server.inFlight(), 0);
+});
+
+test('a client that leaves in the middle of its body costs nothing', async () => {
+  await using running = await startServer([upload]);
+  const connection = openConnection(running.port);
+  connection.send('POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
+  await eventually(() => running.server.inFlight() === 1);
+  connection.socket.destroy();
+  await eventually(() => running.server.inFlight() === 0);
+  assert.deepEqual(running.finished, ['/upload 0']);
+});
+
+function stream(handle: StreamRoute['handle'], bodyBytesMax = 1_000_000): StreamRoute {
+  return {
+    kind: 'stream',
+    method: 'POST',
+    path: '/stream',
+    bodyBytesMax,
+    timeoutMs: 5_000,
+    handle,
+  };
+}
+
+test('a streamed body arrives complete and in order', async () => {
+  await using running = await startServer([
+    stream(async (_request, body) => {
+      const parts: Uint8Array[] = [];
+      for await (const chunk of body) parts.push(chunk);
+      return { status: 200, headers: [], body: Buffer.concat(parts) };
+    }),
+  ]);
+  const body = Array.from({ length: 50_000 }, (_, i) => String(i % 10)).join('');
+  const [answer, second] = await ask(running.port, requestText('POST', '/stream', body));
+  assert.equal(answer!.body, body);
+  assert.equal(second, undefined);
+  const [empty] = await ask(running.port, requestText('POST', '/stream'));
+  assert.equal(empty!.status, 200);
+  assert.equal(empty!.body, '');
+});
+
+test('a handler that does not read makes the client wait', async () => {
+  let release: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let taken = 0;
+  await using running = await startServer([
+    stream(async (_request, body) => {
+      await gate;
+      for await (const chunk of body) taken += chunk.length;
+      return { status: 200, headers: [], body: String(taken) };
+    }, 64_000_000),
+  ]);
+  const total = 48_000_000;
+  const connection = openConnection(running.port);
+  connection.send(`POST /stream HTTP/1.1\r\nHost: x\r\nContent-Length: ${total}\r\n\r\n`);
+  connection.send(Buffer.alloc(total));
+  await sleep(300);
+  // Socket buffers hold some megabytes; the rest waits in the client.
+  assert.ok(connection.socket.writableLength > 0, 'the client was stopped');
+  release();
+  const text = await connection.until((sofar) => answersIn(sofar).length > 0);
+  assert.equal(answersIn(text)[0]!.body, String(total));
+});
+
+test('a streamed body over its limit, or a reader who gives up, is answered early', async () => {
+  let failure: unknown;
+  await using running = await startServer([
+    stream(async (request, body) => {
+      if (request.query === 'deny') return { status: 401, headers: [], body: 'no' };
+      try {
+        for await (const _ of body);
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
+      return { status: 200, headers: [], body: '' };
+    }, 100_000),
+  ]);
+  const connection = openConnection(running.port);
+  connection.send(`${chunked('/stream')}`);
+  connection.send(`20000\r\n${'x'.repeat(0x20000)}\r\n0\r\n\r\n`);
+  const text = await connection.closed();
+  assert.deepEqual(
+    answersIn(text).map((answer) => answer.status),
+    [413],
+  );
+  assert.equal((failure as Error).name, 'BodyAborted');
+  const [denied] = await ask(running.port, requestText('POST', '/stream?deny', 'x'.repeat(90_000)));
+  assert.equal(denied!.status, 401);
+  await eventually(() => running.server.inFlight() === 0);
+});

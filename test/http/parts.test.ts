@@ -1,0 +1,106 @@
+/** Small parts of the transport that need no socket: heads, the header scan, start checks. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HeaderScan } from '../../src/http/framing.ts';
+import { numberField, renderHead, statusOf } from '../../src/http/head.ts';
+import { openFilesWarning } from '../../src/http/limits.ts';
+import { inspectNative } from '../../src/http/native.ts';
+import '../../src/http/server.ts';
+
+test('a head is made of checked names and values only', () => {
+  const head = renderHead(404, [
+    ['A', 'b'],
+    ['Set-Cookie', 'x=y; Path=/'],
+    ['Set-Cookie', 'z'],
+  ]);
+  assert.equal(head, '404 Not Found\r\nA: b\r\nSet-Cookie: x=y; Path=/\r\nSet-Cookie: z');
+  assert.equal(statusOf(head), 404);
+  for (const value of ['\r', '\n', 'a\r\nb', '\0', '\x7f', '\x1b']) {
+    assert.throws(() => renderHead(200, [['A', value]]), JSON.stringify(value));
+  }
+  for (const name of [
+    '',
+    'A B',
+    'A:',
+    'A\r\n',
+    'é',
+    'Content-Length',
+    'transfer-encoding',
+    'Date',
+  ]) {
+    assert.throws(() => renderHead(200, [[name, 'x']]), name);
+    assert.throws(() => numberField(name), name);
+  }
+  assert.throws(() => renderHead(299, []));
+});
+
+function scanOf(lines: readonly [string, string][], wanted: string[] = []): HeaderScan {
+  const scan = new HeaderScan({ keepForwarded: true, maxHeaderBytes: 100 });
+  scan.begin(wanted, true);
+  for (const [name, value] of lines) scan.visit(name, value);
+  return scan;
+}
+
+test('the scan refuses ambiguous framing and oversized headers', () => {
+  const host: [string, string] = ['host', 'x'];
+  assert.equal(scanOf([host]).isRefused(), false);
+  assert.equal(scanOf([]).isRefused(), true);
+  assert.equal(scanOf([host, host]).isRefused(), true);
+  assert.equal(scanOf([host, ['content-length', '5']]).contentLength, 5);
+  assert.equal(scanOf([host, ['content-length', '5'], ['content-length', '5']]).isRefused(), true);
+  assert.equal(
+    scanOf([host, ['content-length', '5'], ['transfer-encoding', 'chunked']]).isRefused(),
+    true,
+  );
+  assert.equal(scanOf([host, ['transfer-encoding', 'CHUNKED']]).isRefused(), false);
+  assert.equal(scanOf([host, ['a', 'b'.repeat(95)]]).isRefused(), true);
+  assert.equal(scanOf([host, ['a', 'b'.repeat(94)]]).isRefused(), false);
+});
+
+test('the scan remembers nothing of the request before', () => {
+  const scan = scanOf(
+    [
+      ['host', 'x'],
+      ['key', 'k'],
+      ['connection', 'close'],
+      ['x-forwarded-for', '1.1.1.1'],
+      ['content-length', 'x'],
+    ],
+    ['key'],
+  );
+  assert.deepEqual(scan.values, ['k']);
+  assert.equal(scan.wantsClose, true);
+  scan.begin(['key'], true);
+  scan.visit('host', 'y');
+  assert.equal(scan.isRefused(), false);
+  assert.equal(scan.wantsClose, false);
+  assert.equal(scan.values[0], undefined);
+  assert.deepEqual(scan.forwarded, []);
+  assert.deepEqual(scan.lines, {});
+});
+
+test('the loaded binary is found and known; the imitation is a start error', () => {
+  const native = inspectNative();
+  assert.match(native.path, /uws_.*\.node$/);
+  assert.match(native.sha256, /^[0-9a-f]{64}$/);
+  if (
+    process.platform === 'linux' &&
+    process.arch === 'x64' &&
+    process.versions.modules === '115'
+  ) {
+    assert.equal(native.isKnown, true);
+  }
+  assert.throws(() => inspectNative(['/x/uWebSockets.js/dist/index.js']), {
+    name: 'OperatorError',
+  });
+});
+
+test('a low limit of open files is reported, a high one is not', () => {
+  const limits = (soft: string) =>
+    `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}   1048576    files\n`;
+  assert.match(openFilesWarning(limits('1024'))!, /only 1024 open files/);
+  assert.equal(openFilesWarning(limits('65536')), undefined);
+  assert.equal(openFilesWarning(limits('unlimited')), undefined);
+  assert.equal(openFilesWarning('nonsense'), undefined);
+});

@@ -1,0 +1,59 @@
+/** One process per port, several threads in it. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createServer as createNetServer } from 'node:net';
+import { test } from 'node:test';
+import { claimPort } from '../../src/http/port-claim.ts';
+import { ask, get, startServer } from './raw.ts';
+
+const moduleUrl = new URL('../../src/http/port-claim.js', import.meta.url).href;
+
+/** Exit status 3 if another process finds the port taken. */
+function claimElsewhere(port: number): number | null {
+  const code = `import { claimPort } from ${JSON.stringify(moduleUrl)};
+    claimPort('127.0.0.1', ${port}).then(() => process.exit(0), (e) => process.exit(e.name === 'OperatorError' ? 3 : 4));`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', code]).status;
+}
+
+async function freePort(): Promise<number> {
+  const server = createNetServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test('a claimed port is refused to another process even before anything listens', async () => {
+  const port = await freePort();
+  const claim = await claimPort('127.0.0.1', port);
+  assert.equal(claimElsewhere(port), process.platform === 'linux' ? 3 : 0);
+  await claim.release();
+  assert.equal(claimElsewhere(port), 0);
+});
+
+test('a port where a server of another process listens is refused', async () => {
+  await using running = await startServer([]);
+  assert.equal(claimElsewhere(running.port), 3);
+  await assert.rejects(claimPort('127.0.0.1', running.port), { name: 'OperatorError' });
+});
+
+test('two servers of one process share a claimed port', async () => {
+  const port = await freePort();
+  const claim = await claimPort('127.0.0.1', port);
+  await using first = await startServer([]);
+  await using second = await startServer([]);
+  assert.equal(await first.server.listen('127.0.0.1', port), port);
+  assert.equal(await second.server.listen('127.0.0.1', port), port);
+  assert.equal((await ask(port, get('/')))[0]!.status, 404);
+  await claim.release();
+});
+
+test('a port held by something else makes listening fail, not share', async () => {
+  const other = createNetServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  const { port } = other.address() as { port: number };
+  await using running = await startServer([]);
+  await assert.rejects(running.server.listen('127.0.0.1', port), { name: 'OperatorError' });
+  await new Promise((resolve) => other.close(resolve));
+});
