@@ -38,7 +38,9 @@ export function table(name: string, rows: readonly BenchRow[]): string {
   const cells = rows.map((row) => [
     row.name,
     `${figure(row.ours)} ${row.unit}`,
-    row.peer === undefined ? '' : `${row.peer}${row.peerValue === undefined ? '' : `: ${figure(row.peerValue)}`}`,
+    row.peer === undefined
+      ? ''
+      : `${row.peer}${row.peerValue === undefined ? '' : `: ${figure(row.peerValue)}`}`,
     row.ratio === undefined ? '' : `${row.ratio.toPrecision(3)}`,
     row.p50 === undefined && row.p99 === undefined ? '' : `${figure(row.p50)} / ${figure(row.p99)}`,
     row.goal ?? '',

@@ -40,19 +40,27 @@ function wholeNumber(min: number, max: number) {
 
 function listOptions(command: Command): Command {
   return command
-    .option('--source <name>', 'name of the list; loading the same name again replaces it (default: from the file name)')
+    .option(
+      '--source <name>',
+      'name of the list; loading the same name again replaces it (default: from the file name)',
+    )
     .addOption(
       new Option('--hold <days>', 'how long the list holds after its last load')
         .argParser(wholeNumber(1, 3_650))
         .default(holdDaysDefault),
     )
-    .option('--documentation', 'take documentation ranges too (RFC 5737, RFC 3849): for demos and tests')
+    .option(
+      '--documentation',
+      'take documentation ranges too (RFC 5737, RFC 3849): for demos and tests',
+    )
     .option('--json', 'print the result as JSON, no progress');
 }
 
 function program(): Command {
   const root = new Command('portcullis')
-    .description('Self-hosted IP reputation and sign-on. Settings come from the environment; see README.md.')
+    .description(
+      'Self-hosted IP reputation and sign-on. Settings come from the environment; see README.md.',
+    )
     .showHelpAfterError('(portcullis --help shows the commands)')
     .configureHelp({ showGlobalOptions: true });
 
@@ -66,22 +74,32 @@ function program(): Command {
     root
       .command('seed')
       .description('load a list of bad addresses; loading it again refreshes it')
-      .argument('<file|url>', 'a file, - for standard input, or an http(s) address; gzip is detected')
+      .argument(
+        '<file|url>',
+        'a file, - for standard input, or an http(s) address; gzip is detected',
+      )
       .addOption(
-        new Option('--format <format>', 'how the list is written').choices(seedFormats).makeOptionMandatory(),
+        new Option('--format <format>', 'how the list is written')
+          .choices(seedFormats)
+          .makeOptionMandatory(),
       )
       .addOption(
         new Option('--confidence <score>', 'score of rows that bring none')
           .argParser(wholeNumber(0, 100))
           .default(confidenceDefault),
       ),
-  ).action((from: string, flags: SeedFlags) => load('seed', from, flags, flags.format, flags.confidence));
+  ).action((from: string, flags: SeedFlags) =>
+    load('seed', from, flags, flags.format, flags.confidence),
+  );
 
   listOptions(
     root
       .command('anon')
       .description('load a list of anonymous exits: Tor bulk list or exit-addresses')
-      .argument('<file|url>', 'a file, - for standard input, or an http(s) address; gzip is detected'),
+      .argument(
+        '<file|url>',
+        'a file, - for standard input, or an http(s) address; gzip is detected',
+      ),
   ).action((from: string, flags: ListFlags) => load('anon', from, flags, 'anon', 0));
 
   root.addCommand(allowCommands());
@@ -129,7 +147,9 @@ try {
     process.exitCode = error.exitCode === 0 ? 0 : 1;
   } else {
     const known = error instanceof OperatorError;
-    process.stderr.write(`portcullis: ${known ? error.message : `unexpected: ${(error as Error).stack ?? error}`}\n`);
+    process.stderr.write(
+      `portcullis: ${known ? error.message : `unexpected: ${(error as Error).stack ?? error}`}\n`,
+    );
     process.exitCode = 1;
   }
 }

@@ -11,7 +11,7 @@ import { openKeyTableReader } from './access/key-table.ts';
 import { openQuotas } from './access/quota.ts';
 import type { Clock } from './core/clock.ts';
 import { createGeoFragments } from './geo/fragments.ts';
-import { type GeoShared, openGeoReader } from './geo/reader.ts';
+import { type GeoReader, openGeoReader } from './geo/reader.ts';
 import type { Route } from './http/router.ts';
 import type { Lookup } from './index/lookup.ts';
 import type { Records } from './index/records.ts';
@@ -21,12 +21,13 @@ import { checkBulkRoute } from './routes/check-bulk.ts';
 import type { SharedState } from './state.ts';
 
 export interface FrontEndMemory extends SharedState {
-  readonly geo: GeoShared;
+  readonly geo: SharedArrayBuffer;
 }
 
 export interface FrontEnd {
   readonly gate: Gate;
   readonly check: Check;
+  readonly geo: GeoReader;
   /** Answered in every thread; all other routes belong to the main thread. */
   readonly routes: readonly Route[];
 }
@@ -45,11 +46,12 @@ export function createFrontEnd(options: {
     quotas: openQuotas({ handle: memory.quotas, accounts, clock }),
     clock,
   });
-  const geo = createGeoFragments(openGeoReader(memory.geo));
-  const check = openCheck({ lookup, records, geo });
+  const geo = openGeoReader(memory.geo);
+  const check = openCheck({ lookup, records, geo: createGeoFragments(geo) });
   return {
     gate,
     check,
+    geo,
     routes: [checkRoute({ gate, check, clock }), checkBulkRoute({ gate, check, clock })],
   };
 }

@@ -11,12 +11,13 @@ import { systemClock } from './core/clock.ts';
 import { createLog, type LogLevel } from './core/log.ts';
 import { createFrontEnd } from './frontend.ts';
 import { createForwarder, type Forwarder } from './http/forward.ts';
-import { type Caller, type HotRoute, type PlainRoute, type Route } from './http/router.ts';
+import type { Request } from './http/message.ts';
+import type { Caller, HotRoute, PlainRoute, Route } from './http/router.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { type IpIndexReader, openIpIndexReader } from './index/reader.ts';
 import { addressRules } from './routes/address-rules.ts';
-import { apiProblem, createRenderProblem } from './routes/problem.ts';
 import { openErrorPages } from './routes/pages.ts';
+import { apiProblem, createRenderProblem } from './routes/problem.ts';
 import type { ForwardedRoute } from './routes/table.ts';
 import { createThreadCounters } from './thread-counters.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
@@ -49,8 +50,13 @@ function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
     const hot: HotRoute = { ...route, handle: (request) => within(() => route.handle(request)) };
     return hot;
   }
-  if (route.kind === 'stream') throw new Error('a streamed route awaits: it belongs to the main thread');
-  return { ...route, handle: (request, caller) => within(() => route.handle(request, caller)) };
+  if (route.kind === 'stream')
+    throw new Error('a streamed route awaits: it belongs to the main thread');
+  const plain: PlainRoute = {
+    ...route,
+    handle: (request, caller) => within(() => route.handle(request, caller)),
+  };
+  return plain;
 }
 
 function forwardRoute(described: ForwardedRoute, forwarder: Forwarder): PlainRoute {
@@ -62,7 +68,7 @@ function forwardRoute(described: ForwardedRoute, forwarder: Forwarder): PlainRou
     bodyBytesMax: described.bodyBytesMax,
     ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
     ...(described.cors === undefined ? {} : { cors: described.cors }),
-    async handle(request, caller: Caller) {
+    handle: async (request: Request, caller: Caller) => {
       const result = await forwarder.forward(request, caller);
       return result.ok ? result.value : apiProblem(result);
     },

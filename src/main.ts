@@ -3,8 +3,6 @@
  * Everything that lives is made here and handed down; nothing else is a singleton.
  */
 
-import { createAccounts } from './access/accounts.ts';
-import { loadMasterKey } from './access/master-key.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
@@ -16,15 +14,16 @@ import { openFilesWarning } from './http/limits.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createServer } from './http/server.ts';
 import { addressRules } from './routes/address-rules.ts';
-import { createRenderProblem } from './routes/problem.ts';
-import { createRoutes } from './routes/table.ts';
+import { mainRoutes } from './routes/main-routes.ts';
+import { describeForwarded, pathsOf } from './routes/table.ts';
+import { readinessOf, registerMetrics } from './server-metrics.ts';
 import { openState, type State } from './state.ts';
-import { acquireServerLock } from './store/lock.ts';
 import { openLmdbStore } from './store/lmdb.ts';
-import { startSweeper } from './store/sweeper.ts';
+import { acquireServerLock } from './store/lock.ts';
 import type { Store } from './store/store.ts';
-import { createThreadCounters, type ThreadCounters } from './thread-counters.ts';
-import { startThreads, type Threads } from './threads.ts';
+import { startSweeper } from './store/sweeper.ts';
+import { createThreadCounters } from './thread-counters.ts';
+import { startThreads } from './threads.ts';
 
 export interface RunningServer {
   /** The port that was really taken: PORT=0 asks for any. */
@@ -42,8 +41,10 @@ export interface ServerDependencies {
   readonly log: Log;
   /** Something broke that only a new process can mend. */
   readonly onFatal: (error: unknown) => void;
-  /** Runs once memory is up to date, before the first request. */
-  readonly prepare?: (store: Store, masterKeyStrict: boolean) => Promise<void>;
+  /** Runs when the data directory is ours, before anything is read from it. */
+  readonly prepare?: (store: Store) => Promise<void>;
+  /** Offered on the home page; the demo's. */
+  readonly exampleAddresses?: readonly string[];
 }
 
 /** How long requests in flight may take when the server is told to stop. */
@@ -53,7 +54,7 @@ const journalKeepEvents = 10_000n;
 const pruneMs = 60_000;
 
 export async function startServer(dependencies: ServerDependencies): Promise<RunningServer> {
-  const { config, clock, random, log } = dependencies;
+  const { log } = dependencies;
   const closers: (() => Promise<void> | void)[] = [];
   async function close(): Promise<void> {
     for (const closer of closers.splice(0).reverse()) {
@@ -68,4 +69,116 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
     await close();
     throw error;
   }
+}
+
+async function start(
+  dependencies: ServerDependencies,
+  closers: (() => Promise<void> | void)[],
+  close: () => Promise<void>,
+): Promise<RunningServer> {
+  const { config, clock, random, log, onFatal } = dependencies;
+  const claim = await claimPort(config.host, config.port);
+  closers.push(() => claim.release());
+  const store = openLmdbStore({ path: `${config.dataDir}/store`, clock, log });
+  closers.push(() => store.close());
+  const lock = await acquireServerLock({
+    store,
+    dataDir: config.dataDir,
+    random,
+    pid: process.pid,
+  });
+  closers.push(() => lock.release());
+  store.onWriteState((state) => {
+    log[state.available ? 'info' : 'error'](
+      { detail: state.detail },
+      state.available ? 'store: writes work again' : 'store: writes unavailable, checks go on',
+    );
+    if (state.fatal) onFatal(new Error(`the store can't write any more: ${state.detail}`));
+  });
+  await dependencies.prepare?.(store);
+
+  const state = await openState({ store, clock, random, log, onFailure: onFatal });
+  state.start();
+  closers.push(() => state.stop());
+  await state.follower.catchUpTo(await store.lastSeq());
+  closers.push(startPruning(store, state, log));
+  const sweeper = startSweeper({ store, log });
+  closers.push(() => sweeper.stop());
+  const geo = openGeo({
+    dataDir: config.dataDir,
+    countryMmdbPath: config.geoCountryMmdb,
+    asnMmdbPath: config.geoAsnMmdb,
+    log,
+  });
+
+  const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
+  const { index } = state;
+  const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
+  const metrics = createMetrics();
+  const own = mainRoutes({
+    config,
+    clock,
+    metrics,
+    index,
+    check: frontEnd.check,
+    geo: frontEnd.geo,
+    exampleAddresses: dependencies.exampleAddresses ?? [],
+    readiness: () => readinessOf(state, store, clock),
+  });
+  const paths = pathsOf(frontEnd.routes, own.routes);
+  const counters = createThreadCounters(config.httpThreads, paths);
+  const count = counters.recorder(0);
+  const warning = openFilesWarning();
+  if (warning !== undefined) log.warn(warning);
+  const https = config.baseUrl.startsWith('https:');
+  const server = createServer({
+    routes: [...frontEnd.routes, ...own.routes],
+    renderProblem: own.renderProblem,
+    addresses: addressRules(config.trustedProxies),
+    clock,
+    log,
+    onFinished: (path, status) => count(path, status),
+  });
+  const port = await server.listen(config.host, config.port);
+  closers.push(() => server.close(graceMs));
+  const threads = await startThreads({
+    threads: config.httpThreads,
+    host: config.host,
+    port,
+    memory,
+    index,
+    counters: counters.buffer,
+    paths,
+    routes: own.routes,
+    forwarded: describeForwarded(own.routes),
+    trustedProxies: config.trustedProxies,
+    https,
+    logLevel: config.logLevel,
+    log,
+  });
+  closers.push(() => threads.stop(graceMs));
+  registerMetrics({ metrics, state, store, counters, threads });
+  log.info(
+    { host: config.host, port, threads: config.httpThreads, entries: index.size() },
+    'listening',
+  );
+  return { port, store, state, close };
+}
+
+/** The journal behind a checkpoint is needed by nobody but a follower that lags. */
+function startPruning(store: Store, state: State, log: Log): () => Promise<void> {
+  let pruning = Promise.resolve();
+  const timer = setInterval(() => {
+    const through = state.projection.checkpointSeq() - journalKeepEvents;
+    if (through <= 0n || !store.writeState().available) return;
+    pruning = store.pruneEvents(through).then(
+      () => undefined,
+      (error) => log.warn({ err: error }, 'journal: not pruned, tried again later'),
+    );
+  }, pruneMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return pruning;
+  };
 }

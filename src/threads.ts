@@ -49,7 +49,15 @@ export interface Threads {
 export interface ThreadsOptions
   extends Pick<
     ThreadSetup,
-    'host' | 'port' | 'memory' | 'counters' | 'paths' | 'forwarded' | 'trustedProxies' | 'https' | 'logLevel'
+    | 'host'
+    | 'port'
+    | 'memory'
+    | 'counters'
+    | 'paths'
+    | 'forwarded'
+    | 'trustedProxies'
+    | 'https'
+    | 'logLevel'
   > {
   /** Front ends in all: this thread and `threads - 1` workers. */
   readonly threads: number;
@@ -92,7 +100,9 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
           resolve();
         } else log.error({ thread, reason: message.failed }, 'front end: a thread failed');
       });
-      worker.on('error', (error) => log.error({ thread, err: error }, 'front end: a thread failed'));
+      worker.on('error', (error) =>
+        log.error({ thread, err: error }, 'front end: a thread failed'),
+      );
       worker.on('exit', () => {
         workers.delete(thread);
         index.closeReader(reader);
@@ -113,9 +123,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     }, restartDelayMs).unref();
   }
 
-  await Promise.all(
-    Array.from({ length: options.threads - 1 }, (_, i) => start(i + 1)),
-  );
+  await Promise.all(Array.from({ length: options.threads - 1 }, (_, i) => start(i + 1)));
   return {
     async stop(graceMs) {
       stopping = true;
@@ -137,7 +145,8 @@ function forwardedHandler(routes: readonly Route[]) {
   const router = createRouter(routes);
   return (request: Request, caller: Caller): Reply | Promise<Reply> => {
     const route = router.match(request.path)?.resource.byMethod.get(request.method);
-    if (route === undefined || route.kind === 'hot') throw new Error(`${request.path} is not forwarded`);
+    if (route === undefined || route.kind === 'hot')
+      throw new Error(`${request.path} is not forwarded`);
     return route.kind === 'plain'
       ? route.handle(request, caller)
       : route.handle(request, oneChunk(request.body));

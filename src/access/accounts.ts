@@ -84,7 +84,11 @@ export function createAccounts(options: {
     encodeAccessEvent(createEventId(clock, random), body);
 
   /** Null when a check failed: somebody was faster, look again. */
-  async function write(check: Check[], set: SetRow[], events: NewEvent[]): Promise<Result<void> | null> {
+  async function write(
+    check: Check[],
+    set: SetRow[],
+    events: NewEvent[],
+  ): Promise<Result<void> | null> {
     const result: CommitResult = await store.commit({ check, set, events });
     if (result.ok) return ok(undefined);
     return result.error === 'check_failed' ? null : fail('store_unavailable', result.detail);
@@ -101,18 +105,21 @@ export function createAccounts(options: {
 
   async function load(email: string) {
     const normal = normaliseEmail(email);
-    if (normal === undefined) return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
+    if (normal === undefined)
+      return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
     const id = await store.get(accountByEmailKey(normal));
     const key = id && accountKey(Buffer.from(id.value).toString('utf8'));
     const entry = key && (await store.get(key));
     const record = entry && decodeAccount(entry.value);
-    if (!id || !key || !entry || !record) return fail('unknown_account', `there is no account ${normal}`);
+    if (!id || !key || !entry || !record)
+      return fail('unknown_account', `there is no account ${normal}`);
     return ok({ id: Buffer.from(id.value).toString('utf8'), key, version: entry.version, record });
   }
 
   async function create(email: string): Promise<Result<AccountInfo>> {
     const normal = normaliseEmail(email);
-    if (normal === undefined) return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
+    if (normal === undefined)
+      return fail('invalid_parameter', `'${shown(email)}' is not a mail address`);
     const id = randomToken(random, 12);
     const record: AccountRecord = {
       email: normal,
@@ -157,14 +164,18 @@ export function createAccounts(options: {
     const found = await load(email);
     if (!found.ok) return found;
     const { id, record } = found.value;
-    const done = await write([], [], [
-      event({
-        kind: 'account.quotas',
-        account: id,
-        readPerMinute: quotas.readPerMinute ?? keepQuota,
-        writePerMinute: quotas.writePerMinute ?? keepQuota,
-      }),
-    ]);
+    const done = await write(
+      [],
+      [],
+      [
+        event({
+          kind: 'account.quotas',
+          account: id,
+          readPerMinute: quotas.readPerMinute ?? keepQuota,
+          writePerMinute: quotas.writePerMinute ?? keepQuota,
+        }),
+      ],
+    );
     return done?.ok === false ? done : ok({ id, ...record });
   }
 
@@ -183,7 +194,9 @@ export function createAccounts(options: {
     >[];
   }
 
-  function createKey(email: string): Promise<Result<{ id: string; text: string; replaces?: string }>> {
+  function createKey(
+    email: string,
+  ): Promise<Result<{ id: string; text: string; replaces?: string }>> {
     return retry(async () => {
       const found = await load(email);
       if (!found.ok) return found;
@@ -191,7 +204,10 @@ export function createAccounts(options: {
       if (account.record.disabled) return fail('conflict', `${account.record.email} is disabled`);
       const live = await liveKeys(account.record);
       if (live.length > 1) {
-        return fail('conflict', `${account.record.email} has two keys; revoke one first: ${live.map((k) => k.id).join(', ')}`);
+        return fail(
+          'conflict',
+          `${account.record.email} has two keys; revoke one first: ${live.map((k) => k.id).join(', ')}`,
+        );
       }
       const made = makeKey(random);
       const record: KeyRecord = {
@@ -287,7 +303,17 @@ export function createAccounts(options: {
     return retired;
   }
 
-  return { create, find, setDisabled, setQuotas, createKey, revokeKey, listKeys, revealKey, retireKeys };
+  return {
+    create,
+    find,
+    setDisabled,
+    setQuotas,
+    createKey,
+    revokeKey,
+    listKeys,
+    revealKey,
+    retireKeys,
+  };
 }
 
 function shown(text: string): string {

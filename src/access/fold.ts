@@ -123,7 +123,10 @@ export function createAccessFold(options: {
     const first = (page - firstPage) * accountsPerPage;
     const out = createWriter();
     for (const account of bySlot.slice(first, first + accountsPerPage)) {
-      out.u32(account.slot).text(account.id).u8(account.disabled ? 1 : 0);
+      out
+        .u32(account.slot)
+        .text(account.id)
+        .u8(account.disabled ? 1 : 0);
       out.u32(account.readPerMinute).u32(account.writePerMinute).varint(account.keys.size);
       for (const [id, hash] of account.keys) out.text(id).bytes(hash);
     }

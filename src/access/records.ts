@@ -27,7 +27,11 @@ const layout = 1;
 
 export function encodeAccount(record: AccountRecord): Uint8Array {
   const out = createWriter();
-  out.u8(layout).text(record.email).f64(record.createdAt).u8(record.disabled ? 1 : 0);
+  out
+    .u8(layout)
+    .text(record.email)
+    .f64(record.createdAt)
+    .u8(record.disabled ? 1 : 0);
   out.varint(record.keys.length);
   for (const id of record.keys) out.text(id);
   return out.finish();

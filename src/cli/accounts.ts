@@ -37,7 +37,11 @@ function account(): Command {
     .action(async (email: string, flags: { json?: boolean }) => {
       const found = await withWorkspace(async (w) => expect(await w.accounts.find(email)));
       const state = found.disabled ? 'disabled' : 'active';
-      print(found, flags.json, `${found.email}  ${state}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}`);
+      print(
+        found,
+        flags.json,
+        `${found.email}  ${state}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}`,
+      );
     });
   for (const [name, disabled] of [
     ['disable', true],
@@ -48,7 +52,9 @@ function account(): Command {
       .argument('<email>')
       .option('--json', 'print the account as JSON')
       .action(async (email: string, flags: { json?: boolean }) => {
-        const changed = await withWorkspace(async (w) => expect(await w.accounts.setDisabled(email, disabled)));
+        const changed = await withWorkspace(async (w) =>
+          expect(await w.accounts.setDisabled(email, disabled)),
+        );
         print(changed, flags.json, `account ${changed.email} is ${name}d`);
       });
   }
@@ -64,7 +70,9 @@ function print(info: AccountInfo, json: boolean | undefined, line: string): void
 function key(wholeNumber: NumberParser): Command {
   const command = new Command('key').description('API keys');
   const perMinute = (flag: string, what: string) =>
-    new Option(`${flag} <n>`, `${what} a minute, set by hand; 0 gives it back to trust`).argParser(wholeNumber(0, perMinuteMax));
+    new Option(`${flag} <n>`, `${what} a minute, set by hand; 0 gives it back to trust`).argParser(
+      wholeNumber(0, perMinuteMax),
+    );
   command
     .command('create')
     .argument('<email>')
@@ -73,10 +81,7 @@ function key(wholeNumber: NumberParser): Command {
     .addOption(perMinute('--write-per-minute', 'reports'))
     .option('--json', 'print the key as JSON')
     .action(createKey);
-  command
-    .command('list')
-    .option('--json', 'print the keys as JSON')
-    .action(listKeys);
+  command.command('list').option('--json', 'print the keys as JSON').action(listKeys);
   command
     .command('revoke')
     .argument('<id>', 'the part between the underscores: pcl_<id>_…')

@@ -6,7 +6,9 @@ import { columns, createOutput, dateText } from './output.ts';
 import { expect, withWorkspace } from './workspace.ts';
 
 export function allowCommands(): Command {
-  const allow = new Command('allow').description('ranges that are never malicious and never in feeds');
+  const allow = new Command('allow').description(
+    'ranges that are never malicious and never in feeds',
+  );
   allow
     .command('add')
     .argument('<cidr>', 'an address or a network such as 192.0.2.0/24')
@@ -14,7 +16,9 @@ export function allowCommands(): Command {
     .option('--json', 'print the rule as JSON')
     .action(async (cidr: string, flags: { reason: string; json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const rule = await withWorkspace(async (w) => expect(await createAllowlist(w).add(cidr, flags.reason)));
+      const rule = await withWorkspace(async (w) =>
+        expect(await createAllowlist(w).add(cidr, flags.reason)),
+      );
       output.line(`${rule.prefix} is on the allowlist`);
       output.result(shown(rule));
     });
@@ -34,7 +38,8 @@ export function allowCommands(): Command {
     .action(async (flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
       const rules = await withWorkspace((w) => createAllowlist(w).list());
-      for (const line of columns(rules.map((r) => [r.prefix, dateText(r.addedAt), r.reason]))) output.line(line);
+      for (const line of columns(rules.map((r) => [r.prefix, dateText(r.addedAt), r.reason])))
+        output.line(line);
       if (rules.length === 0) output.line('the allowlist is empty');
       output.result(rules.map(shown));
     });

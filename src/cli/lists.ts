@@ -49,7 +49,9 @@ export async function loadListCommand(
   const { clock } = workspace;
   const source = command.source ?? sourceName(command.from);
   if (!/^[\w.:@+-]{1,64}$/.test(source)) {
-    throw new OperatorError(`--source '${source.slice(0, sourceNameMax)}' may hold letters, digits and . : @ + - _, at most ${sourceNameMax}`);
+    throw new OperatorError(
+      `--source '${source.slice(0, sourceNameMax)}' may hold letters, digits and . : @ + - _, at most ${sourceNameMax}`,
+    );
   }
   const startMs = clock.monotonicMs();
   const { collected, stats } = await read(workspace, command, output);
@@ -123,7 +125,9 @@ async function read(workspace: Workspace, command: ListCommand, output: Output) 
 }
 
 function report(result: ListResult, stats: Readonly<ImportStats>, output: Output): void {
-  output.line(`${result.source}: ${grouped(result.rows)} rows loaded in ${result.seconds.toFixed(1)} s`);
+  output.line(
+    `${result.source}: ${grouped(result.rows)} rows loaded in ${result.seconds.toFixed(1)} s`,
+  );
   const asides = [
     [result.badLines, 'lines skipped'],
     [result.duplicates, 'duplicates'],
@@ -140,6 +144,8 @@ function report(result: ListResult, stats: Readonly<ImportStats>, output: Output
 /** `https://host/path/ipsum.txt.gz?key=…` and `/tmp/ipsum.txt` are both `ipsum.txt`. */
 function sourceName(from: string): string {
   const path = URL.canParse(from) ? new URL(from).pathname : from;
-  const name = basename(path).replace(/\.gz$/i, '').replace(/[^\w.:@+-]/g, '-');
+  const name = basename(path)
+    .replace(/\.gz$/i, '')
+    .replace(/[^\w.:@+-]/g, '-');
   return name.slice(0, sourceNameMax) || 'list';
 }

@@ -8,7 +8,10 @@ export interface Output {
   result(value: unknown): void;
 }
 
-export function createOutput(json: boolean, write = (text: string) => process.stdout.write(text)): Output {
+export function createOutput(
+  json: boolean,
+  write = (text: string) => process.stdout.write(text),
+): Output {
   return {
     json,
     line(text) {

@@ -5,7 +5,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { type Accounts, createAccounts } from '../access/accounts.ts';
-import { loadMasterKey } from '../access/master-key.ts';
+import { loadMasterKey, type MasterKey } from '../access/master-key.ts';
 import { type Config, processEnvironment, readConfig } from '../config.ts';
 import { type Clock, systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -34,7 +34,9 @@ export function makeDataDir(config: Config): void {
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new OperatorError(`DATA_DIR ${config.dataDir} can't be made: ${(error as Error).message}`);
+    throw new OperatorError(
+      `DATA_DIR ${config.dataDir} can't be made: ${(error as Error).message}`,
+    );
   }
 }
 
@@ -48,12 +50,7 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   const log = createLog(config.logLevel === 'info' ? 'error' : config.logLevel);
   const store = openLmdbStore({ path: storePath(config), clock, log });
   try {
-    const masterKey = loadMasterKey({
-      ...(config.masterKeyFile === undefined ? {} : { path: config.masterKeyFile }),
-      dataDir: config.dataDir,
-      strict: true,
-      random,
-    });
+    const masterKey = checkMasterKey(config, random);
     const accounts = createAccounts({ store, clock, random, masterKey });
     return await run({ config, clock, random, log, store, accounts });
   } finally {
@@ -61,7 +58,17 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   }
 }
 
-export function storePath(config: Config): string {
+/** The master key; a file that others may read is refused. */
+export function checkMasterKey(config: Config, random: Random): MasterKey {
+  return loadMasterKey({
+    ...(config.masterKeyFile === undefined ? {} : { path: config.masterKeyFile }),
+    dataDir: config.dataDir,
+    strict: true,
+    random,
+  });
+}
+
+function storePath(config: Config): string {
   return `${config.dataDir}/store`;
 }
 

@@ -36,7 +36,8 @@ export function negotiate(request: Request, resource: Representation): Reply {
     ['Cache-Control', resource.cacheControl],
   ];
   if (varies) headers.push(['Vary', 'Accept-Encoding']);
-  if (matchesEtag(request.headers['if-none-match'] ?? [], chosen.etag)) return { status: 304, headers };
+  if (matchesEtag(request.headers['if-none-match'] ?? [], chosen.etag))
+    return { status: 304, headers };
   headers.push(['Content-Type', resource.type]);
   if (encoding !== undefined) headers.push(['Content-Encoding', encoding]);
   return { status: 200, headers, body: chosen.body };

@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../core/result.ts';
 import { formatPrefix, type Prefix, parsePrefix } from '../ip/prefix.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { createEventId } from '../store/event-id.ts';
-import { type Key, allowKey, allowPrefix } from '../store/keys.ts';
+import { allowKey, allowPrefix, type Key } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { encodeEvent } from './events.ts';
 
@@ -32,7 +32,11 @@ export interface Allowlist {
 const reasonLengthMax = 200;
 const pageRows = 500;
 
-export function createAllowlist(options: { store: Store; clock: Clock; random: Random }): Allowlist {
+export function createAllowlist(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}): Allowlist {
   const { store, clock, random } = options;
 
   const event = (kind: 'allow.added' | 'allow.removed', prefix: Prefix) =>
@@ -42,7 +46,10 @@ export function createAllowlist(options: { store: Store; clock: Clock; random: R
     const prefix = parsePrefix(text.trim());
     if (!prefix.ok) return prefix;
     if (reason.length > reasonLengthMax || /\p{C}/u.test(reason)) {
-      return fail('invalid_parameter', `a reason has at most ${reasonLengthMax} characters, none of them control characters`);
+      return fail(
+        'invalid_parameter',
+        `a reason has at most ${reasonLengthMax} characters, none of them control characters`,
+      );
     }
     const rule = { prefix: formatPrefix(prefix.value), reason, addedAt: clock.now() };
     const value = createWriter().f64(rule.addedAt).text(reason).finish();

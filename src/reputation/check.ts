@@ -8,7 +8,7 @@
 
 import { COVERING_MAX } from '../index/layout.ts';
 import type { Lookup } from '../index/lookup.ts';
-import { META, type Records, REPORTS, ROW_SHIFT, STRENGTH } from '../index/records.ts';
+import { META, REPORTS, type Records, ROW_SHIFT, STRENGTH } from '../index/records.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { entryFlags } from './entry-flags.ts';
 import {
@@ -48,11 +48,7 @@ export interface Check {
   json(text: string, nowMs: number): string | undefined;
 }
 
-export function openCheck(options: {
-  lookup: Lookup;
-  records: Records;
-  geo: GeoFragments;
-}): Check {
+export function openCheck(options: { lookup: Lookup; records: Records; geo: GeoFragments }): Check {
   const { lookup, geo } = options;
   const { word, float } = options.records;
   const address = new Uint32Array(4);

@@ -74,7 +74,11 @@ export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
  * @returns undefined when the bytes are not such an event: a corrupt journal or a newer format.
  * Both must stop the follower; skipping would let two nodes disagree.
  */
-export function decodeEvent(kind: string, version: number, body: Uint8Array): ReputationEvent | undefined {
+export function decodeEvent(
+  kind: string,
+  version: number,
+  body: Uint8Array,
+): ReputationEvent | undefined {
   if (version !== eventVersion) return undefined;
   return decode(body, (input) => readBody(kind as EventKind, input));
 }

@@ -62,7 +62,11 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
   }
 
   /** Takes back a source's rows: those of earlier generations, or all of them. */
-  async function sweep(list: ListRef['list'], sourceNumber: number, keep: number | undefined): Promise<void> {
+  async function sweep(
+    list: ListRef['list'],
+    sourceNumber: number,
+    keep: number | undefined,
+  ): Promise<void> {
     const tag = tagOf(contributionKinds[list], sourceNumber);
     const { owner, tag: tags, x } = contributions;
     for (let node = 1; node <= contributions.highest(); node++) {
@@ -84,7 +88,8 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
         refused++;
         return;
       }
-      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag, 0, 0) === 0) refused++;
+      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag, 0, 0) === 0)
+        refused++;
       entries.settle(entry);
       return;
     }
@@ -106,12 +111,16 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
         return;
       case 'list.ended': {
         const source = sources.end(event.ref, at);
-        return source === undefined ? undefined : sweep(event.ref.list, source.number, source.generation);
+        return source === undefined
+          ? undefined
+          : sweep(event.ref.list, source.number, source.generation);
       }
       case 'list.expired': {
         const source = sources.current(event.ref);
         if (source === undefined) return;
-        return sweep(event.ref.list, source.number, undefined).then(() => sources.forget(event.ref));
+        return sweep(event.ref.list, source.number, undefined).then(() =>
+          sources.forget(event.ref),
+        );
       }
       case 'allow.added':
       case 'allow.removed':
@@ -124,4 +133,3 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
 
   return { apply, refusedRows: () => refused };
 }
-

@@ -7,9 +7,9 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import { fail, ok, type Result } from '../core/result.ts';
 import type { Random } from '../core/random.ts';
 import { randomToken } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import { createEventId } from '../store/event-id.ts';
 import type { NewEvent, Store } from '../store/store.ts';
 import { encodeEvent, type ListKind, type RowBatch } from './events.ts';
@@ -39,7 +39,10 @@ export async function loadList(options: LoadListOptions): Promise<Result<bigint>
   const event = (body: Parameters<typeof encodeEvent>[1]) =>
     encodeEvent(createEventId(clock, random), body);
 
-  const begun = await commitEvent(store, event({ kind: 'list.begun', ref, holdDays: options.holdDays }));
+  const begun = await commitEvent(
+    store,
+    event({ kind: 'list.begun', ref, holdDays: options.holdDays }),
+  );
   if (!begun.ok) return begun;
   let rows = 0;
   for (const batch of options.batches) {

@@ -44,7 +44,8 @@ export function checkBulkRoute(options: { gate: Gate; check: Check; clock: Clock
     const cost = asked.ok ? asked.value.addresses.length : 1;
     const admitted = gate.spend(slot, quotaKind.read, cost);
     const headers = quotaHeaders(gate.quotas);
-    if (!admitted) return apiProblem(fail('quota_exceeded', quotaDetail(gate.quotas, 'read')), headers);
+    if (!admitted)
+      return apiProblem(fail('quota_exceeded', quotaDetail(gate.quotas, 'read')), headers);
     if (!asked.ok) return apiProblem(asked, headers);
     const { addresses, asJson } = asked.value;
     return {
@@ -64,11 +65,12 @@ export function checkBulkRoute(options: { gate: Gate; check: Check; clock: Clock
   };
 }
 
-function readAddresses(request: Request): Result<{ addresses: readonly string[]; asJson: boolean }> {
+function readAddresses(
+  request: Request,
+): Result<{ addresses: readonly string[]; asJson: boolean }> {
   const text = decodeUtf8(request.body);
   if (text === undefined) return fail('invalid_parameter', 'The body is not valid UTF-8.', 'body');
-  const asJson =
-    mediaType(firstHeader(request, 'content-type')) === 'json' || /^\s*\[/.test(text);
+  const asJson = mediaType(firstHeader(request, 'content-type')) === 'json' || /^\s*\[/.test(text);
   const addresses = asJson ? jsonArray(text) : lines(text);
   if (addresses === undefined) {
     return fail('invalid_parameter', 'The body must be a JSON array of strings.', 'body');
@@ -77,7 +79,11 @@ function readAddresses(request: Request): Result<{ addresses: readonly string[];
     return fail('invalid_parameter', 'The body must hold at least one address.', 'body');
   }
   if (addresses.length > bulkAddressesMax) {
-    return fail('invalid_parameter', `At most ${bulkAddressesMax} addresses may be checked at once.`, 'body');
+    return fail(
+      'invalid_parameter',
+      `At most ${bulkAddressesMax} addresses may be checked at once.`,
+      'body',
+    );
   }
   return ok({ addresses, asJson });
 }
@@ -92,7 +98,9 @@ function lines(text: string): string[] {
 function jsonArray(text: string): string[] | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
+    return Array.isArray(value) && value.every((item) => typeof item === 'string')
+      ? value
+      : undefined;
   } catch {
     return undefined;
   }

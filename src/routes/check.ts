@@ -64,7 +64,10 @@ function readQuery(query: string): Asked {
   const withKey = key === undefined ? {} : { key };
   const address = params.get('ipAddress');
   if (address === undefined || address === '') {
-    return { ...withKey, refusal: apiErrorBody(422, 'The ip address field is required.', 'ipAddress') };
+    return {
+      ...withKey,
+      refusal: apiErrorBody(422, 'The ip address field is required.', 'ipAddress'),
+    };
   }
   const maxAge = params.get('maxAgeInDays');
   if (maxAge !== undefined && !isMaxAge(maxAge)) {

@@ -1,8 +1,8 @@
 /** The pages that need no sign-in: home, the errors, and the style, script and font behind them. */
 
 import { fileURLToPath } from 'node:url';
-import { negotiate } from '../http/negotiate.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
+import { negotiate } from '../http/negotiate.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { type Assets, loadAssets } from '../pages/assets.ts';
 import { type ErrorStatus, errorPage } from '../pages/error.ts';
@@ -88,7 +88,12 @@ export function pageRoutes(options: {
 const pageStatuses: readonly ErrorStatus[] = [400, 403, 404, 429, 500, 503];
 
 /** The page for a status; one without a page of its own shows the nearest. */
-export function errorReply(tools: PageTools, language: Language, status: number, detail?: string): Reply {
+export function errorReply(
+  tools: PageTools,
+  language: Language,
+  status: number,
+  detail?: string,
+): Reply {
   const page = pageStatuses.find((s) => s === status) ?? (status < 500 ? 400 : 503);
   return {
     status,

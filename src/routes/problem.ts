@@ -138,14 +138,21 @@ export function apiProblem(failure: Failure, headers: readonly Header[] = []): R
 }
 
 /** A page for people, given by the composition; the transport's own refusals end here too. */
-export type RenderErrorPage = (status: number, detail: string) => { html: string; headers: readonly Header[] };
+export type RenderErrorPage = (
+  status: number,
+  detail: string,
+) => { html: string; headers: readonly Header[] };
 
 /** How a refusal by the transport looks, by the path it was asked for. */
 export function createRenderProblem(renderPage: RenderErrorPage) {
   return (problem: Problem, line: RequestLine): Reply => {
     const { status, detail, headers } = problem;
     if (line.path.startsWith('/api/')) {
-      return { status, headers: [jsonType, noStore, ...headers], body: apiErrorBody(status, detail) };
+      return {
+        status,
+        headers: [jsonType, noStore, ...headers],
+        body: apiErrorBody(status, detail),
+      };
     }
     const page = renderPage(status, detail);
     return { status, headers: [...page.headers, noStore, ...headers], body: page.html };

@@ -2,8 +2,8 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
-import { fail } from '../core/result.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { fail } from '../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';

@@ -113,7 +113,11 @@ export const checkpointKey = (projection: string): Key =>
 export const projectionPageKey = (page: number, seq: bigint, part: number): Key =>
   encodeKey(namespaces.projectionPage, u32(page), u64(seq), u8(part));
 export const projectionPagePrefix = (): Key => encodeKey(namespaces.projectionPage);
-export function readProjectionPageKey(key: Uint8Array): { page: number; seq: bigint; part: number } {
+export function readProjectionPageKey(key: Uint8Array): {
+  page: number;
+  seq: bigint;
+  part: number;
+} {
   const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }

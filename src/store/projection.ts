@@ -12,7 +12,13 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createReader, createWriter, decode, type Reader, type Writer } from './codec.ts';
-import { checkpointKey, type Key, projectionPageKey, projectionPagePrefix, readProjectionPageKey } from './keys.ts';
+import {
+  checkpointKey,
+  type Key,
+  projectionPageKey,
+  projectionPagePrefix,
+  readProjectionPageKey,
+} from './keys.ts';
 import type { Commit, Store } from './store.ts';
 
 /** A part of the state that owns a run of page numbers. */

@@ -9,7 +9,6 @@ import { badge } from '../../src/pages/components/badge.ts';
 import { codeBlock } from '../../src/pages/components/code-block.ts';
 import { field } from '../../src/pages/components/field.ts';
 import { notice } from '../../src/pages/components/notice.ts';
-import { pagination } from '../../src/pages/components/pagination.ts';
 import { table } from '../../src/pages/components/table.ts';
 import { errorPage } from '../../src/pages/error.ts';
 import { homePage } from '../../src/pages/home.ts';
@@ -83,16 +82,6 @@ const views: Record<string, (text: string) => string> = {
       }),
     ),
   table: (text) => render(table({ caption: text, columns: [{ title: text }], rows: [[text]] })),
-  pagination: (text) =>
-    render(
-      pagination({
-        page: 2,
-        pages: 3,
-        hrefFor: () => text,
-        number: () => text,
-        text: catalogueFor('en'),
-      }),
-    ),
 };
 
 function render(tree: Html): string {

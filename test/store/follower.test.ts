@@ -44,7 +44,7 @@ function follow(store: ReturnType<typeof fakeStore>, options: Partial<FollowerOp
   const seen: number[] = [];
   const follower = createFollower({
     store,
-    apply: (e) => seen.push(Number(e.seq)),
+    apply: (e) => void seen.push(Number(e.seq)),
     from: 0n,
     log,
     clock: systemClock(),
@@ -176,7 +176,7 @@ it('over the LMDB store, every commit is applied by the time its author goes on'
   const store = await open(directory.path, systemClock());
   const ids: string[] = [];
   const { log } = memoryLog();
-  const apply = (e: StoreEvent) => ids.push(e.id);
+  const apply = (e: StoreEvent) => void ids.push(e.id);
   const follower = createFollower({ store, apply, from: 0n, log, clock: systemClock() });
   follower.start();
   await Promise.all(

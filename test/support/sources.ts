@@ -8,8 +8,11 @@ export interface Source {
   readonly text: string;
   /** Resolved paths of relative imports, worker entries named by `new URL('./x.js', import.meta.url)` included. */
   readonly imports: readonly string[];
+  /** Those that are still there at run time: no `import type`, no worker entry. */
+  readonly valueImports: readonly string[];
 }
 
+const valuePattern = /\b(?:import|export)\s+(?!type\b)(?:[^;']*?\bfrom\s+)?'(\.[^']+)'/g;
 const fromPattern = /\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 const workerPattern = /new URL\(\s*'(\.[^']+\.js)',\s*import\.meta\.url/g;
 
@@ -25,7 +28,8 @@ export function readSources(folder: string): Source[] {
         ...[...text.matchAll(fromPattern)].map((m) => m[1]!),
         ...[...text.matchAll(workerPattern)].map((m) => m[1]!.replace(/\.js$/, '.ts')),
       ];
-      const imports = found.map((name) => normalize(join(dirname(path), name)));
-      return { path, text, imports };
+      const resolved = (name: string) => normalize(join(dirname(path), name));
+      const valueImports = [...text.matchAll(valuePattern)].map((m) => resolved(m[1]!));
+      return { path, text, imports: found.map(resolved), valueImports };
     });
 }

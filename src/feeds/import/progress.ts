@@ -34,41 +34,82 @@ interface CliProgress {
 
 const cliProgress: CliProgress = untypedCliProgress;
 
-/** What is known at one moment. */
+/** What is known at one moment while a list is read. */
 export interface ProgressState {
   readonly readBytes: number;
   readonly rows: number;
   readonly badLines: number;
 }
 
-export interface Progress {
-  update(state: ProgressState): void;
+export interface Progress<State = ProgressState> {
+  update(state: State): void;
   /** Draws the last state and gives the line up; call it also when the import fails. */
   stop(): void;
 }
 
-export interface ProgressOptions {
+interface Terms {
   readonly stream: NodeJS.WritableStream & { readonly isTTY?: boolean };
   /** True with `--json`: nothing is written. */
   readonly silent: boolean;
   /** Already escaped (`OpenedList.label`). */
   readonly label: string;
-  readonly totalBytes: number | undefined;
   readonly clock: Pick<Clock, 'monotonicMs'>;
+}
+
+export interface ProgressOptions extends Terms {
+  readonly totalBytes: number | undefined;
+}
+
+export interface RowProgressOptions extends Terms {
+  readonly totalRows: number;
+}
+
+/** How a state is measured and worded. */
+interface Meter<State> extends Terms {
+  /** Undefined: no bar, the text alone. */
+  readonly total: number | undefined;
+  readonly done: (state: State) => number;
+  readonly text: (state: State, elapsedMs: number) => string;
+  readonly first: State;
 }
 
 const plainLineEveryMs = 5_000;
 const barWidth = 24;
 const labelCharactersMax = 32;
 
+/** While a list is read. */
 export function createProgress(options: ProgressOptions): Progress {
-  if (options.silent) return { update() {}, stop() {} };
-  return options.stream.isTTY === true ? terminalBar(options) : plainLines(options);
+  const { totalBytes } = options;
+  return createMeter<ProgressState>({
+    ...options,
+    total: totalBytes,
+    done: (state) => state.readBytes,
+    text: (state, elapsedMs) => progressText(state, totalBytes, elapsedMs),
+    first: { readBytes: 0, rows: 0, badLines: 0 },
+  });
 }
 
-function terminalBar({ stream, label, totalBytes, clock }: ProgressOptions): Progress {
+/** While the rows that were read are written; the state is how many are. */
+export function createRowProgress(options: RowProgressOptions): Progress<number> {
+  const { totalRows } = options;
+  return createMeter<number>({
+    ...options,
+    total: totalRows,
+    done: (rows) => rows,
+    text: (rows, elapsedMs) => rowProgressText(rows, totalRows, elapsedMs),
+    first: 0,
+  });
+}
+
+function createMeter<State>(meter: Meter<State>): Progress<State> {
+  if (meter.silent) return { update() {}, stop() {} };
+  return meter.stream.isTTY === true ? terminalBar(meter) : plainLines(meter);
+}
+
+function terminalBar<State>(meter: Meter<State>): Progress<State> {
+  const { stream, label, total, clock } = meter;
   const startMs = clock.monotonicMs();
-  let state: ProgressState = { readBytes: 0, rows: 0, badLines: 0 };
+  let state = meter.first;
   const bar = new cliProgress.SingleBar({
     stream,
     barsize: barWidth,
@@ -81,30 +122,30 @@ function terminalBar({ stream, label, totalBytes, clock }: ProgressOptions): Pro
     linewrap: true,
     fps: 10,
     format(drawing, { progress, maxWidth }) {
-      const elapsedMs = clock.monotonicMs() - startMs;
       const drawn =
-        totalBytes === undefined ? '' : `[${cliProgress.Format.BarFormat(progress, drawing)}] `;
-      const text = `${shortLabel(label)} ${drawn}${progressText(state, totalBytes, elapsedMs)}`;
+        total === undefined ? '' : `[${cliProgress.Format.BarFormat(progress, drawing)}] `;
+      const text = `${shortLabel(label)} ${drawn}${meter.text(state, clock.monotonicMs() - startMs)}`;
       // A line that wraps would be left behind at every redraw.
       return text.slice(0, Math.max(1, maxWidth - 1));
     },
   });
-  bar.start(totalBytes ?? 1, 0);
+  bar.start(total ?? 1, 0);
   return {
     update(next) {
       state = next;
-      bar.update(totalBytes === undefined ? 0 : Math.min(next.readBytes, totalBytes));
+      bar.update(total === undefined ? 0 : Math.min(meter.done(next), total));
     },
     stop: () => bar.stop(),
   };
 }
 
-function plainLines({ stream, label, totalBytes, clock }: ProgressOptions): Progress {
+function plainLines<State>(meter: Meter<State>): Progress<State> {
+  const { stream, label, clock } = meter;
   const startMs = clock.monotonicMs();
   let writtenMs = startMs;
-  let last: ProgressState | undefined;
-  function write(state: ProgressState, nowMs: number): void {
-    stream.write(`${label}: ${progressText(state, totalBytes, nowMs - startMs)}\n`);
+  let last: State | undefined;
+  function write(state: State, nowMs: number): void {
+    stream.write(`${label}: ${meter.text(state, nowMs - startMs)}\n`);
     writtenMs = nowMs;
     last = undefined;
   }
@@ -118,6 +159,18 @@ function plainLines({ stream, label, totalBytes, clock }: ProgressOptions): Prog
       if (last !== undefined) write(last, clock.monotonicMs());
     },
   };
+}
+
+/** "42% 50,000/120,430 written, 61,000 rows/s, ETA 2 s" */
+export function rowProgressText(rows: number, totalRows: number, elapsedMs: number): string {
+  const percent = totalRows === 0 ? 100 : Math.floor((100 * rows) / totalRows);
+  const parts = [`${percent}% ${grouped(rows)}/${grouped(totalRows)} written`];
+  if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
+  if (rows > 0 && rows < totalRows) {
+    const leftMs = (elapsedMs * (totalRows - rows)) / rows;
+    parts.push(`ETA ${duration(Math.ceil(leftMs / 1_000))}`);
+  }
+  return parts.join(', ');
 }
 
 /** "42% 1.2/2.9 MB, 51,234 rows, 102,000 rows/s, ETA 3 s"; parts that are unknown are left out. */

@@ -33,12 +33,6 @@ export const en = {
     examples: 'For example',
   },
   code: { copy: 'Copy', copied: 'Copied' },
-  pagination: {
-    label: 'Pages',
-    previous: 'Previous',
-    next: 'Next',
-    position: (page: string, of: string) => `Page ${page} of ${of}`,
-  },
   score: {
     words: { clean: 'Clean', low: 'Low', suspect: 'Suspect', malicious: 'Malicious' },
     meanings: {

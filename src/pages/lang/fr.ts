@@ -32,12 +32,6 @@ export const fr: Catalogue = {
     examples: 'Par exemple',
   },
   code: { copy: 'Copier', copied: 'Copié' },
-  pagination: {
-    label: 'Pages',
-    previous: 'Précédente',
-    next: 'Suivante',
-    position: (page, of) => `Page ${page} sur ${of}`,
-  },
   score: {
     words: { clean: 'Sain', low: 'Faible', suspect: 'Suspect', malicious: 'Malveillant' },
     meanings: {

@@ -1,0 +1,94 @@
+/**
+ * The demo: lists in documentation ranges (data/seed/), an account, its key, and a text that
+ * says what to try. Starting it again changes nothing but the lists' age.
+ */
+
+import { fileURLToPath } from 'node:url';
+import { createAccounts } from '../access/accounts.ts';
+import type { MasterKey } from '../access/master-key.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { collectRows } from '../feeds/import/collect.ts';
+import { openList } from '../feeds/import/open.ts';
+import { type ListFormatName, parseList } from '../feeds/import/parse.ts';
+import type { ListKind } from '../reputation/events.ts';
+import { loadList } from '../reputation/load-list.ts';
+import type { Store } from '../store/store.ts';
+import { expect } from './workspace.ts';
+
+const demoEmail = 'demo@portcullis.example';
+/** Checked from the compiled file: dist/src/cli/. */
+const seedFolder = fileURLToPath(new URL('../../../data/seed/', import.meta.url));
+const demoHoldDays = 3_650;
+/** One of each kind, for the home page. */
+export const demoAddresses = ['198.51.100.7', '192.0.2.61', '2001:db8:bad::1'] as const;
+
+interface DemoTools {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly masterKey: MasterKey;
+}
+
+/** @returns the demo account's API key */
+export async function loadDemo(tools: DemoTools): Promise<string> {
+  await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
+  await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
+  const accounts = createAccounts(tools);
+  const found = await accounts.find(demoEmail);
+  if (!found.ok) expect(await accounts.create(demoEmail));
+  const known = await accounts.revealKey(demoEmail);
+  return known.ok ? known.value : expect(await accounts.createKey(demoEmail)).text;
+}
+
+async function loadDemoList(
+  tools: DemoTools,
+  list: ListKind,
+  file: string,
+  format: ListFormatName,
+): Promise<void> {
+  const opened = await openList(seedFolder + file);
+  const parse = parseList(opened.chunks, {
+    format,
+    confidence: 0,
+    allowDocumentation: true,
+    label: opened.label,
+  });
+  const { batches } = await collectRows(parse, { label: opened.label });
+  expect(
+    await loadList({
+      ...tools,
+      list,
+      source: 'demo',
+      holdDays: demoHoldDays,
+      batches,
+      onRows: () => {},
+    }),
+  );
+}
+
+/** What a newcomer reads: four commands that work when pasted. */
+export function welcome(options: { config: Config; port: number; key: string }): string {
+  const { config, port, key } = options;
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const base = `http://${host}:${port}`;
+  const check = (address: string) =>
+    `  curl -s -H 'Key: ${key}' '${base}/api/v2/check?ipAddress=${address}'`;
+  return `
+Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
+Demo API key: ${key}
+
+A malicious address, a suspect one, an IPv6 one:
+
+${check('198.51.100.7')}
+${check('192.0.2.61')}
+${check('2001:db8:bad::1')}
+
+Many at once:
+
+  printf '198.51.100.7\\n203.0.113.129\\n8.8.8.8\\n' | curl -s -H 'Key: ${key}' --data-binary @- '${base}/api/v2/check-bulk'
+
+Stop with Ctrl-C.
+`;
+}

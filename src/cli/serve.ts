@@ -1,0 +1,70 @@
+/**
+ * `portcullis serve`: the server until it is told to stop. With `--demo` it first loads the demo
+ * lists and sees to a demo account, and at the end of the start prints commands to paste.
+ */
+
+import type { Config } from '../config.ts';
+import { systemClock } from '../core/clock.ts';
+import { OperatorError } from '../core/errors.ts';
+import { createLog } from '../core/log.ts';
+import { systemRandom } from '../core/random.ts';
+import { startServer } from '../main.ts';
+import { demoAddresses, loadDemo, welcome } from './demo.ts';
+import { checkMasterKey, makeDataDir, settings } from './workspace.ts';
+
+/** From the signal to the exit, whatever hangs. */
+const stopMsMax = 9_500;
+
+export async function serve(options: { demo: boolean }): Promise<void> {
+  const config = settings();
+  makeDataDir(config);
+  const clock = systemClock();
+  const random = systemRandom();
+  const log = createLog(options.demo ? quieter(config) : config.logLevel);
+  const masterKey = checkMasterKey(config, random);
+  let demoKey = '';
+  let failure: unknown;
+  let wake = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  const server = await startServer({
+    config,
+    clock,
+    random,
+    log,
+    onFatal(error) {
+      failure ??= error;
+      wake();
+    },
+    exampleAddresses: options.demo ? demoAddresses : [],
+    async prepare(store) {
+      if (options.demo) demoKey = await loadDemo({ store, clock, random, masterKey });
+    },
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'stopping');
+      wake();
+    });
+  }
+  if (options.demo) process.stdout.write(welcome({ config, port: server.port, key: demoKey }));
+  await stopped;
+  // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
+  const timer = setTimeout(() => {
+    log.error('stop: took too long, leaving');
+    process.kill(process.pid, 'SIGKILL');
+  }, stopMsMax);
+  await server.close();
+  clearTimeout(timer);
+  log.info('stopped');
+  if (failure !== undefined) {
+    const reason = failure instanceof Error ? failure.message : String(failure);
+    throw new OperatorError(`stopped: ${reason}`);
+  }
+}
+
+/** A person reads the demo's terminal: what is usual stays out of it. */
+function quieter(config: Config): Config['logLevel'] {
+  return config.logLevel === 'info' ? 'warn' : config.logLevel;
+}

@@ -1,0 +1,155 @@
+/**
+ * GET /ip/<address>: what is known of an address. A page for people, JSON for who asks for it.
+ * Needs no key, so it is limited per client; the main thread answers it.
+ */
+
+import { type ClientLimits, clientOf } from '../access/client-limits.ts';
+import type { ClientLimitName } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import { fail } from '../core/result.ts';
+import type { GeoReader } from '../geo/reader.ts';
+import { countryOf, providerOf } from '../geo/reader.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
+import { parseQuery } from '../http/query.ts';
+import type { PlainRoute } from '../http/router.ts';
+import type { IpIndex } from '../index/ip-index.ts';
+import { firstReportedAtOf, lastReportedAtOf, metaOf, reportersOf } from '../index/records.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
+import { formatPrefix } from '../ip/prefix.ts';
+import { type IpPageData, ipPage, ipPageIsIndexable } from '../pages/ip.ts';
+import type { Check } from '../reputation/check.ts';
+import { errorReply, languageOf, type PageTools } from './pages.ts';
+import { apiProblem, jsonType, noStore } from './problem.ts';
+
+/** CC BY 4.0 asks for it wherever provider names are shown. */
+const attribution = {
+  name: 'ip-location-db / asn (RouteViews, DB-IP)',
+  href: 'https://github.com/sapics/ip-location-db',
+  licence: 'CC BY 4.0',
+};
+
+export interface IpPageOptions {
+  readonly tools: PageTools;
+  readonly index: IpIndex;
+  readonly check: Check;
+  readonly geo: GeoReader;
+  readonly clock: Clock;
+  /** Undefined when CLIENT_LIMITS=off. */
+  readonly limits: ClientLimits<ClientLimitName> | undefined;
+}
+
+export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
+  const { tools, limits, clock } = options;
+  const words = new Uint32Array(4);
+
+  /** 0 when admitted, else seconds to wait. */
+  function takeLimit(request: Request): number {
+    const family = parseIp(request.clientIp, words);
+    const client = family === 0 ? request.clientIp : clientOf(family, words);
+    return limits?.take('ipPage', client, clock.monotonicMs()) ?? 0;
+  }
+
+  function show(request: Request): Reply {
+    const language = languageOf(request);
+    const asJson = wantsJson(request);
+    const waitSeconds = takeLimit(request);
+    if (waitSeconds > 0) {
+      const retry: Header[] = [['Retry-After', String(waitSeconds)]];
+      if (asJson) return apiProblem(fail('client_limit_exceeded'), retry);
+      const reply = errorReply(tools, language, 429);
+      return { ...reply, headers: [...reply.headers, ...retry] };
+    }
+    const data = dataOf(request.param, options);
+    if (data === undefined) {
+      if (asJson)
+        return apiProblem(
+          fail('invalid_parameter', 'This is not a valid IPv4 or IPv6 address.', 'ipAddress'),
+        );
+      return errorReply(tools, language, 400, undefined);
+    }
+    const robots: Header[] = ipPageIsIndexable(data) ? [] : [['X-Robots-Tag', 'noindex']];
+    if (asJson) return { status: 200, headers: [jsonType, noStore, ...robots], body: jsonOf(data) };
+    return {
+      status: 200,
+      headers: [...tools.headers(language), ['Cache-Control', 'private, max-age=5'], ...robots],
+      body: ipPage(tools.frame(language), data),
+    };
+  }
+
+  /** The address box of every page sends here: a form can't put its field into a path. */
+  function find(request: Request): Reply {
+    const query = parseQuery(request.query);
+    const address = query.ok ? (query.value.get('address') ?? '').trim() : '';
+    const family = parseIp(address, words);
+    if (family === 0) return errorReply(tools, languageOf(request), 400);
+    return { status: 303, headers: [['Location', `/ip/${formatIp(family, words)}`], noStore] };
+  }
+
+  return [
+    { kind: 'plain', method: 'GET', path: '/ip', headers: ['accept-language'], handle: find },
+    {
+      kind: 'plain',
+      method: 'GET',
+      path: '/ip/:address',
+      headers: ['accept', 'accept-language'],
+      handle: show,
+    },
+  ];
+}
+
+function wantsJson(request: Request): boolean {
+  return /^application\/json\b/i.test(firstHeader(request, 'accept')?.trim() ?? '');
+}
+
+/** Undefined when `text` is no address. */
+function dataOf(text: string, options: IpPageOptions): IpPageData | undefined {
+  const { index, check, geo, clock } = options;
+  const address = new Uint32Array(4);
+  const family = parseIp(text, address);
+  if (family === 0) return undefined;
+  const nowMs = clock.now();
+  const verdict = check.judge(family, address, nowMs);
+  const { entry, decidedBy } = verdict;
+  const ids = geo.find(family, address);
+  const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
+  const isNetwork = decider !== undefined && decider.length < (family === 4 ? 32 : 128);
+  const provider = providerOf(ids);
+  const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
+  return {
+    address: formatIp(family, address),
+    score: verdict.score,
+    countryCode: geo.country(countryOf(ids)),
+    provider: provider === 0 ? '' : geo.provider(provider),
+    anonymousExit: verdict.anonymousExit,
+    allowlisted: verdict.allowlisted,
+    scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
+    totalReports: verdict.reports,
+    distinctReporters: entry === 0 ? 0 : reportersOf(metaOf(index.records, entry)),
+    firstReportedAt: entry === 0 ? undefined : seconds(firstReportedAtOf(index.records, entry)),
+    lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
+    reportsPerDay: [],
+    categories: [],
+    comments: [],
+    attribution: provider === 0 ? undefined : attribution,
+    now: nowMs,
+  };
+}
+
+function jsonOf(data: IpPageData): string {
+  const date = (ms: number | undefined) =>
+    ms === undefined ? null : new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
+  return JSON.stringify({
+    data: {
+      ipAddress: data.address,
+      abuseConfidenceScore: data.score,
+      countryCode: data.countryCode,
+      isp: data.provider || 'Unknown',
+      isAnon: data.anonymousExit,
+      isWhitelisted: data.allowlisted,
+      totalReports: data.totalReports,
+      malicious: data.score >= 75,
+      firstReportedAt: date(data.firstReportedAt),
+      lastReportedAt: date(data.lastReportedAt),
+    },
+  });
+}

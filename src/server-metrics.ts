@@ -1,0 +1,73 @@
+/** What the server tells of itself at /metrics and /readyz. */
+
+import type { Clock } from './core/clock.ts';
+import type { Metrics } from './core/metrics.ts';
+import type { Readiness } from './routes/service.ts';
+import type { State } from './state.ts';
+import type { Store } from './store/store.ts';
+import type { ThreadCounters } from './thread-counters.ts';
+import type { Threads } from './threads.ts';
+
+export function registerMetrics(options: {
+  metrics: Metrics;
+  state: State;
+  store: Store;
+  counters: ThreadCounters;
+  threads: Threads;
+}): void {
+  const { metrics, state, store, counters, threads } = options;
+  const { index } = state;
+  metrics.counterBy(
+    'portcullis_http_requests_total',
+    'Requests answered, by front-end thread, route and status class.',
+    ['thread', 'route', 'status'],
+    () => counters.read(),
+  );
+  metrics.gauge(
+    'portcullis_http_threads',
+    'Front-end threads that listen.',
+    () => threads.alive() + 1,
+  );
+  metrics.gauge(
+    'portcullis_http_threads_replaced',
+    'Front-end threads started in place of one that died.',
+    () => threads.replaced(),
+  );
+  metrics.gauge('portcullis_index_entries', 'Addresses and prefixes in the index.', () =>
+    index.size(),
+  );
+  metrics.gaugeBy('portcullis_index_bytes', 'Memory of the index, by part.', 'part', () => {
+    const stats = index.stats();
+    return [
+      ['live', stats.liveBytes],
+      ['touched', stats.touchedBytes],
+      ['records', stats.recordBytes],
+    ];
+  });
+  metrics.gauge('portcullis_rows_refused', 'List rows refused because a table was full.', () =>
+    state.fold.refusedRows(),
+  );
+  metrics.gauge('portcullis_journal_applied_seq', 'Last journal event in memory.', () =>
+    Number(state.follower.appliedSeq()),
+  );
+  metrics.gauge('portcullis_checkpoint_seq', 'Last journal event in a checkpoint.', () =>
+    Number(state.projection.checkpointSeq()),
+  );
+  metrics.gauge('portcullis_store_writable', '1 while the store can write.', () =>
+    store.writeState().available ? 1 : 0,
+  );
+}
+
+export async function readinessOf(state: State, store: Store, clock: Clock): Promise<Readiness> {
+  const behind = Number((await store.lastSeq()) - state.follower.appliedSeq());
+  const newest = Math.max(...state.sources.list().map((source) => source.refreshedAtMs));
+  return {
+    indexLoaded: true,
+    writable: store.writeState().available,
+    entries: state.index.size(),
+    behind: Math.max(0, behind),
+    newestListAgeSeconds: Number.isFinite(newest)
+      ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
+      : null,
+  };
+}
