@@ -1,4 +1,4 @@
-/** One line of the bench report: a figure of ours, what ran beside it, and the goal it is held to. */
+/** One line of the bench report. Ratios compare things run beside each other in one run. */
 
 export interface BenchRow {
   name: string;

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'invalid_prefix'
   | 'prefix_host_bits'
   | 'invalid_range'
+  | 'geo_source_unusable'
   | 'store_unavailable'
   | 'deadline_exceeded'
   | 'internal';

@@ -20,6 +20,10 @@ import {
 function canonical(text: string): string {
   const words = new Uint32Array(4);
   const family = parseIp(text, words);
+  const bytes = Buffer.from(`7${text}7`);
+  const byteWords = new Uint32Array(4);
+  assert.equal(parseIpBytes(bytes, 1, bytes.length - 1, byteWords), family, text);
+  assert.deepEqual(byteWords, words, text);
   return family === 0 ? '-' : formatIp(family, words);
 }
 

@@ -1,0 +1,90 @@
+/**
+ * Address text to words and back, beside `ipaddr.js` and `node:net`: interleaved rounds,
+ * the median of each. Nanoseconds per address.
+ */
+
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { seededRandom } from '../src/core/random.ts';
+import { formatIp, type IpFamily, parseIp, parseIpBytes } from '../src/ip/address.ts';
+import type { BenchRow } from './row.ts';
+
+interface Sample {
+  readonly family: IpFamily;
+  readonly texts: readonly string[];
+  readonly bytes: readonly Uint8Array[];
+  readonly words: readonly Uint32Array[];
+}
+
+/** Random addresses: IPv4 over the whole space; IPv6 in 2000::/3, most with a `::`. */
+function sampleOf(family: IpFamily, count: number): Sample {
+  const random = seededRandom(family);
+  const words = Array.from({ length: count }, () => {
+    const word = () => Math.floor(random.next() * 0x1_0000_0000);
+    if (family === 4) return Uint32Array.of(word(), 0, 0, 0);
+    const top = (0x2000_0000 | (word() & 0x1fff_ffff)) >>> 0;
+    return Uint32Array.of(top, word(), random.next() < 0.6 ? 0 : word(), word());
+  });
+  // Through bytes, so that each is a flat string, as one from a request is.
+  const texts = words.map((each) => Buffer.from(formatIp(family, each)).toString('latin1'));
+  return { family, texts, bytes: texts.map((text) => Buffer.from(text)), words };
+}
+
+/** Median nanoseconds per item of each function, the functions taking turns in every round. */
+function race(rounds: number, count: number, runners: readonly (() => number)[]): number[] {
+  const passes = Math.ceil(count / 100);
+  const times = runners.map(() => [] as number[]);
+  let sink = 0;
+  for (let round = -1; round < rounds; round++) {
+    runners.forEach((run, i) => {
+      const start = process.hrtime.bigint();
+      for (let pass = 0; pass < passes; pass++) sink += run();
+      const elapsed = Number(process.hrtime.bigint() - start);
+      // The first round only warms up.
+      if (round >= 0) times[i]!.push(elapsed / (count * passes));
+    });
+  }
+  if (Number.isNaN(sink)) throw new Error('a runner returned no number');
+  return times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]!);
+}
+
+function row(
+  name: string,
+  ours: number,
+  peer: string,
+  peerValue: number,
+  goalNs?: number,
+): BenchRow {
+  const base = { name, unit: 'ns', ours, peer, peerValue, ratio: peerValue / ours };
+  return goalNs === undefined ? base : { ...base, goal: `<= ${goalNs} ns`, ok: ours <= goalNs };
+}
+
+function benchFamily(family: IpFamily, count: number, rounds: number): BenchRow[] {
+  const { texts, bytes, words } = sampleOf(family, count);
+  const out = new Uint32Array(4);
+  const [parse, parseBytes, peerParse, peerCheck, format, peerFormat] = race(rounds, count, [
+    () => texts.reduce((sum, text) => sum + parseIp(text, out) + (out[0]! & 1), 0),
+    () => bytes.reduce((sum, each) => sum + parseIpBytes(each, 0, each.length, out), 0),
+    () => texts.reduce((sum, text) => sum + ipaddr.parse(text).toByteArray()[0]!, 0),
+    () => texts.reduce((sum, text) => sum + isIP(text), 0),
+    () => words.reduce((sum, each) => sum + formatIp(family, each).length, 0),
+    () => texts.reduce((sum, text) => sum + ipaddr.parse(text).toString().length, 0),
+  ]);
+  const goalNs = family === 4 ? 60 : 120;
+  return [
+    row(`parse v${family} text`, parse!, 'ipaddr.js parse', peerParse!, goalNs),
+    row(`parse v${family} text (validation only by the peer)`, parse!, 'net.isIP', peerCheck!),
+    row(`parse v${family} bytes`, parseBytes!, 'ipaddr.js parse', peerParse!, goalNs),
+    {
+      ...row(`format v${family}`, format!, 'ipaddr.js toString', peerFormat! - peerParse!),
+      note: 'peer: parse and print, less the time of its parse',
+    },
+  ];
+}
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  // Few enough to stay in the cache, as the text of the request at hand is.
+  const count = size === 'full' ? 4_000 : 200;
+  const rounds = size === 'full' ? 9 : 5;
+  return [...benchFamily(4, count, rounds), ...benchFamily(6, count, rounds)];
+}

@@ -1,0 +1,138 @@
+/**
+ * The geo tables at the start of the server: from the snapshot when its sources have not
+ * changed, else compiled from them. It never throws: a table whose files are unusable falls
+ * back to the package that comes with the service, then to an empty table, each with a warning.
+ * Synchronous on purpose: it runs before the server listens, or in a worker, and the buffer it
+ * returns can be posted to any thread.
+ */
+
+import { join } from 'node:path';
+import { array, literal, object, optional, picklist, safeParse, string } from 'valibot';
+import type { Log } from '../core/log.ts';
+import { compileGeo, type GeoTable } from './compile.ts';
+import { readSnapshot, writeSnapshot } from './snapshot.ts';
+import {
+  defaultSource,
+  emptyTable,
+  fingerprintOf,
+  type GeoKind,
+  type GeoSource,
+  loadSource,
+} from './sources.ts';
+
+export interface OpenGeoOptions {
+  readonly dataDir: string;
+  /** MaxMind-format files; without one the package of that kind serves. */
+  readonly countryMmdbPath?: string | undefined;
+  readonly asnMmdbPath?: string | undefined;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  /** Where the default of a kind lies; the installed packages unless a test says otherwise. */
+  readonly defaults?: (kind: GeoKind) => GeoSource | undefined;
+}
+
+/** What one table was made of, for the start log. */
+export interface GeoSourceReport {
+  readonly kind: GeoKind;
+  /** `none`: no usable file, every address is unknown. */
+  readonly origin: 'configured' | 'default' | 'none';
+  readonly path: string;
+  readonly note?: string | undefined;
+}
+
+export interface OpenedGeo {
+  readonly shared: SharedArrayBuffer;
+  readonly sources: readonly GeoSourceReport[];
+  /** One line each; already logged. */
+  readonly warnings: readonly string[];
+  /** True when nothing was compiled. */
+  readonly fromSnapshot: boolean;
+}
+
+export const snapshotName = 'geo.snapshot';
+
+const defaultNote =
+  'package edition, no longer updated by its publisher and known to hold errors: set GEO_COUNTRY_MMDB and GEO_ASN_MMDB to fresher files';
+
+const metaSchema = object({
+  kind: literal('geo'),
+  fingerprint: string(),
+  sources: array(
+    object({
+      kind: picklist(['country', 'provider']),
+      origin: picklist(['configured', 'default', 'none']),
+      path: string(),
+      note: optional(string()),
+    }),
+  ),
+  warnings: array(string()),
+});
+
+export function openGeo(options: OpenGeoOptions): OpenedGeo {
+  const { log } = options;
+  const candidates = {
+    country: candidatesOf('country', options.countryMmdbPath, options),
+    provider: candidatesOf('provider', options.asnMmdbPath, options),
+  };
+  const all = [...candidates.country, ...candidates.provider];
+  const fingerprint = all.map(fingerprintOf).join('\n');
+  const path = join(options.dataDir, snapshotName);
+  const snapshot = readSnapshot(path, (meta) => {
+    const parsed = safeParse(metaSchema, meta);
+    return parsed.success && parsed.output.fingerprint === fingerprint ? parsed.output : undefined;
+  });
+  if (typeof snapshot !== 'string') {
+    const { sources, warnings } = snapshot.meta;
+    for (const warning of warnings) log.warn(warning);
+    return { shared: snapshot.shared, sources, warnings, fromSnapshot: true };
+  }
+  if (snapshot === 'broken') log.warn('geo: the snapshot file is damaged and will be replaced');
+  const country = chooseTable('country', candidates.country);
+  const provider = chooseTable('provider', candidates.provider);
+  const shared = compileGeo(country.table, provider.table);
+  const sources = [country.report, provider.report];
+  const warnings = [...country.warnings, ...provider.warnings];
+  for (const warning of warnings) log.warn(warning);
+  try {
+    writeSnapshot(path, { kind: 'geo', fingerprint, sources, warnings }, shared);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn(`geo: the snapshot was not written, the next start compiles again: ${reason}`);
+  }
+  return { shared, sources, warnings, fromSnapshot: false };
+}
+
+/** The configured file first, then the default. */
+function candidatesOf(
+  kind: GeoKind,
+  path: string | undefined,
+  { defaults = defaultSource }: OpenGeoOptions,
+): GeoSource[] {
+  const fallback = defaults(kind);
+  const configured: GeoSource[] =
+    path === undefined ? [] : [{ kind, origin: 'configured', format: 'mmdb', paths: [path] }];
+  return fallback === undefined ? configured : [...configured, fallback];
+}
+
+interface Choice {
+  readonly table: GeoTable;
+  readonly report: GeoSourceReport;
+  readonly warnings: readonly string[];
+}
+
+function chooseTable(kind: GeoKind, candidates: readonly GeoSource[]): Choice {
+  const warnings: string[] = [];
+  for (const source of candidates) {
+    const loaded = loadSource(source);
+    if (!loaded.ok) {
+      warnings.push(`geo: the ${kind} file is not usable: ${loaded.detail}`);
+      continue;
+    }
+    const { table, note } = loaded.value;
+    const notes = [source.origin === 'default' ? defaultNote : undefined, note];
+    const text = notes.filter((each) => each !== undefined).join('; ');
+    const base = { kind, origin: source.origin, path: source.paths[0]! };
+    return { table, report: text === '' ? base : { ...base, note: text }, warnings };
+  }
+  warnings.push(`geo: no ${kind} table, every ${kind} will be unknown`);
+  return { table: emptyTable(), report: { kind, origin: 'none', path: '' }, warnings };
+}

@@ -1,0 +1,143 @@
+/**
+ * Country and provider of an address from the compiled tables. A look-up reads a few words of
+ * shared memory, allocates nothing and ends after at most 16 halvings (IPv6: and as many again
+ * as a list's length has bits). Any thread opens its own reader over the same buffer.
+ */
+
+import type { IpFamily } from '../ip/address.ts';
+import {
+  aliasFlags,
+  countryMask,
+  countryOf,
+  deepFlag,
+  type GeoSections,
+  providerMask,
+  providerOf,
+  readCounts,
+  sectionsOf,
+} from './layout.ts';
+
+export const unknownCountry = 'ZZ';
+export const unknownProvider = 'Unknown';
+
+export interface GeoReader {
+  /** Ids are 0 (unknown) .. count - 1, fit for per-id caches of encoded names. */
+  readonly countryCount: number;
+  readonly providerCount: number;
+  /**
+   * Both ids of the address in one number; take them apart with `countryOf` and `providerOf`.
+   * `words` as `parseIp` leaves them.
+   */
+  find(family: IpFamily, words: Uint32Array): number;
+  /** As `find`, into `out`: [country id, provider id]. */
+  lookup(family: IpFamily, words: Uint32Array, out: Uint32Array): void;
+  /** ISO 3166-1 alpha-2 code, `ZZ` for id 0. Decoded at first use. */
+  country(id: number): string;
+  /** Name of the provider (ISP), `Unknown` for id 0. Decoded at first use. */
+  provider(id: number): string;
+}
+
+export { countryOf, providerOf } from './layout.ts';
+
+/** Throws when `shared` was not made by `compileGeo` of this version. */
+export function openGeoReader(shared: SharedArrayBuffer): GeoReader {
+  const counts = readCounts(shared);
+  if (counts === undefined) throw new Error('not a compiled geo table of this version');
+  const sections = sectionsOf(shared, counts);
+  const find = finder(sections);
+  const country = nameReader(sections.nameBytes, sections.countryEnds, unknownCountry);
+  const provider = nameReader(sections.nameBytes, sections.providerEnds, unknownProvider);
+  return {
+    countryCount: counts.countries,
+    providerCount: counts.providers,
+    find,
+    lookup(family, words, out) {
+      const value = find(family, words);
+      out[0] = countryOf(value);
+      out[1] = providerOf(value);
+    },
+    country,
+    provider,
+  };
+}
+
+function nameReader(bytes: Uint8Array, ends: Uint32Array, unknown: string): (id: number) => string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const cache: (string | undefined)[] = new Array(ends.length - 1);
+  cache[0] = unknown;
+  return (id) => {
+    const cached = cache[id];
+    if (cached !== undefined) return cached;
+    if (!(id > 0 && id < ends.length - 1)) return unknown;
+    const name = text.toString('utf8', ends[id]!, ends[id + 1]!);
+    cache[id] = name;
+    return name;
+  };
+}
+
+function finder(sections: GeoSections): GeoReader['find'] {
+  const { header, root4, low4, value4, root6, low6, value6 } = sections;
+  const { deepRoot, deepWord1, deepWord2, deepWord3, deepValue } = sections;
+  const flags = header[2]!;
+  const sixToFour = aliasMask(flags, aliasFlags.countrySixToFour, aliasFlags.providerSixToFour);
+  const teredo = aliasMask(flags, aliasFlags.countryTeredo, aliasFlags.providerTeredo);
+
+  /** Last entry of the chunk of `word` that begins at or before its lower half. */
+  function entryOf(root: Uint32Array, lows: Uint16Array, word: number): number {
+    const high = word >>> 16;
+    const low = word & 0xffff;
+    let from = root[high]!;
+    let to = root[high + 1]! - 1;
+    while (from < to) {
+      const middle = (from + to + 1) >>> 1;
+      if (lows[middle]! <= low) from = middle;
+      else to = middle - 1;
+    }
+    return from;
+  }
+
+  function findDeep(list: number, words: Uint32Array): number {
+    const w1 = words[1]!;
+    const w2 = words[2]!;
+    const w3 = words[3]!;
+    let from = deepRoot[list]!;
+    let to = deepRoot[list + 1]! - 1;
+    while (from < to) {
+      const middle = (from + to + 1) >>> 1;
+      const d1 = deepWord1[middle]!;
+      const d2 = deepWord2[middle]!;
+      if (d1 < w1 || (d1 === w1 && (d2 < w2 || (d2 === w2 && deepWord3[middle]! <= w3)))) {
+        from = middle;
+      } else to = middle - 1;
+    }
+    return deepValue[from]!;
+  }
+
+  function find6(words: Uint32Array): number {
+    const value = value6[entryOf(root6, low6, words[0]!)]!;
+    return value < deepFlag ? value : findDeep(value - deepFlag, words);
+  }
+
+  function find4(word: number): number {
+    return value4[entryOf(root4, low4, word)]!;
+  }
+
+  return (family, words) => {
+    const w0 = words[0]!;
+    if (family === 4) return find4(w0);
+    const value = find6(words);
+    if (w0 >>> 16 === 0x2002 && sixToFour !== 0) {
+      const embedded = ((w0 << 16) | (words[1]! >>> 16)) >>> 0;
+      return (value & ~sixToFour) | (find4(embedded) & sixToFour);
+    }
+    if (w0 === 0x2001_0000 && teredo !== 0) {
+      return (value & ~teredo) | (find4(words[1]!) & teredo);
+    }
+    return value;
+  };
+}
+
+/** The halves of a value that an alias takes from the IPv4 table. */
+function aliasMask(flags: number, countryFlag: number, providerFlag: number): number {
+  return (flags & countryFlag ? countryMask : 0) | (flags & providerFlag ? providerMask : 0);
+}

