@@ -3,12 +3,12 @@
  *
  * An entry has few contributions (one a source that lists it, one an account that reported it),
  * a million entries have a million: as objects they would cost 100 bytes each and a second of
- * garbage collection. A node is five words:
+ * garbage collection. A node is six words:
  *
  *   owner  entry number, 0 when the node is free
  *   next   node number, 0 at the end (free nodes: the next free one)
  *   tag    kind in the top 4 bits, then what made it: source number or account slot
- *   x, y   by kind, see below
+ *   x y z  by kind, see below
  *
  * Only the thread that applies the journal touches this. The arrays are reserved whole:
  * zero pages cost no memory until they are written.
@@ -21,6 +21,11 @@ export const contributionKinds = {
   anon: 2,
   /** An allowlist rule. ref: 0. */
   allow: 3,
+  /**
+   * What an account's reports amount to. ref: account slot; x: strength as float32 (see score.ts);
+   * y: time of its newest report, seconds since 1970; z: number of reports << 1 | corroborated.
+   */
+  reports: 4,
 } as const;
 
 const refMask = 0x0fff_ffff;
@@ -41,14 +46,17 @@ export interface Contributions {
   readonly tag: Uint32Array;
   readonly x: Uint32Array;
   readonly y: Uint32Array;
+  readonly z: Uint32Array;
+  /** `x` read as float32: the same words. */
+  readonly strength: Float32Array;
   readonly next: Uint32Array;
   readonly owner: Uint32Array;
   /** First node of an entry, 0 for none. */
   first(entry: number): number;
   /** The entry's node with this tag, 0 for none. */
   find(entry: number, tag: number): number;
-  /** @returns the new node, or 0 when the reservation is used up */
-  add(entry: number, tag: number, x: number, y: number): number;
+  /** @returns a new node with x, y and z at 0, or 0 when the reservation is used up */
+  add(entry: number, tag: number): number;
   remove(node: number): void;
   /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
   highest(): number;
@@ -63,6 +71,8 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   const tag = new Uint32Array(nodesMax + 1);
   const x = new Uint32Array(nodesMax + 1);
   const y = new Uint32Array(nodesMax + 1);
+  const z = new Uint32Array(nodesMax + 1);
+  const strength = new Float32Array(x.buffer);
   let used = 0;
   let free = 0;
   let count = 0;
@@ -73,15 +83,16 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     return node;
   }
 
-  function add(entry: number, newTag: number, newX: number, newY: number): number {
+  function add(entry: number, newTag: number): number {
     let node = free;
     if (node !== 0) free = next[node]!;
     else if (used < nodesMax) node = ++used;
     else return 0;
     owner[node] = entry;
     tag[node] = newTag;
-    x[node] = newX;
-    y[node] = newY;
+    x[node] = 0;
+    y[node] = 0;
+    z[node] = 0;
     next[node] = heads[entry]!;
     heads[entry] = node;
     count++;
@@ -106,6 +117,8 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     tag,
     x,
     y,
+    z,
+    strength,
     next,
     owner,
     first: (entry) => heads[entry]!,

@@ -119,6 +119,7 @@ export function createEntries(options: {
         out.u32(contributions.tag[n]!);
         out.u32(contributions.x[n]!);
         out.u32(contributions.y[n]!);
+        out.varint(contributions.z[n]!);
       }
     });
     return out.finish();
@@ -144,7 +145,11 @@ export function createEntries(options: {
       setReportedAt(records, entry, firstReportedAt, lastReportedAt);
       setMeta(records, entry, packMeta(0, 0, distinct));
       for (let i = 0; i < count && !input.failed(); i++) {
-        contributions.add(entry, input.u32(), input.u32(), input.u32());
+        const node = contributions.add(entry, input.u32());
+        if (node === 0) return false;
+        contributions.x[node] = input.u32();
+        contributions.y[node] = input.u32();
+        contributions.z[node] = input.varint();
       }
       settle(entry);
     }

@@ -54,7 +54,11 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
   /** A row that stands twice in one run keeps its higher score. */
   function putRow(entry: number, tag: number, generation: number, score: number): boolean {
     const node = contributions.find(entry, tag);
-    if (node === 0) return contributions.add(entry, tag, (generation << 8) | score, 0) !== 0;
+    if (node === 0) {
+      const added = contributions.add(entry, tag);
+      if (added !== 0) contributions.x[added] = (generation << 8) | score;
+      return added !== 0;
+    }
     const before = contributions.x[node]!;
     const kept = before >>> 8 === generation ? Math.max(score, before & 0xff) : score;
     contributions.x[node] = (generation << 8) | kept;
@@ -88,7 +92,7 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
         refused++;
         return;
       }
-      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag, 0, 0) === 0)
+      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag) === 0)
         refused++;
       entries.settle(entry);
       return;

@@ -71,6 +71,8 @@ function createGuard(label: string, { signal, timeoutMs, deadlineMs }: DownloadO
     controller.abort(failure);
   }
   const deadline = setTimeout(() => expire('the download took too long'), deadlineMs);
+  // While a download runs its socket keeps the process alive; a forgotten one must not.
+  deadline.unref();
   return {
     signal: signal === undefined ? controller.signal : AbortSignal.any([signal, controller.signal]),
     async wait(step) {

@@ -74,8 +74,9 @@ interface Meter<State> extends Terms {
 }
 
 const plainLineEveryMs = 5_000;
-const barWidth = 24;
+const barWidth = 16;
 const labelCharactersMax = 32;
+const labelCharactersMin = 8;
 
 /** While a list is read. */
 export function createProgress(options: ProgressOptions): Progress {
@@ -124,9 +125,11 @@ function terminalBar<State>(meter: Meter<State>): Progress<State> {
     format(drawing, { progress, maxWidth }) {
       const drawn =
         total === undefined ? '' : `[${cliProgress.Format.BarFormat(progress, drawing)}] `;
-      const text = `${shortLabel(label)} ${drawn}${meter.text(state, clock.monotonicMs() - startMs)}`;
-      // A line that wraps would be left behind at every redraw.
-      return text.slice(0, Math.max(1, maxWidth - 1));
+      const text = drawn + meter.text(state, clock.monotonicMs() - startMs);
+      // A line that wraps would be left behind at every redraw: the label takes what is free.
+      const free = Math.min(labelCharactersMax, maxWidth - text.length - 2);
+      const line = free < labelCharactersMin ? text : `${shortened(label, free)} ${text}`;
+      return line.slice(0, Math.max(1, maxWidth - 1));
     },
   });
   bar.start(total ?? 1, 0);
@@ -161,6 +164,7 @@ function plainLines<State>(meter: Meter<State>): Progress<State> {
   };
 }
 
+<<<<<<< HEAD
 /** "42% 50,000/120,430 written, 61,000 rows/s, ETA 2 s" */
 export function rowProgressText(rows: number, totalRows: number, elapsedMs: number): string {
   const percent = totalRows === 0 ? 100 : Math.floor((100 * rows) / totalRows);
@@ -174,6 +178,9 @@ export function rowProgressText(rows: number, totalRows: number, elapsedMs: numb
 }
 
 /** "42% 1.2/2.9 MB, 51,234 rows, 102,000 rows/s, ETA 3 s"; parts that are unknown are left out. */
+=======
+/** "42% 1.2/2.9 MB, ETA 3 s, 51,234 rows, 9,120 rows/s"; parts that are unknown are left out. */
+>>>>>>> w/import
 export function progressText(
   state: ProgressState,
   totalBytes: number | undefined,
@@ -185,14 +192,14 @@ export function progressText(
     known
       ? `${Math.min(100, Math.floor((100 * readBytes) / totalBytes))}% ${megabytes(readBytes)}/${megabytes(totalBytes)} MB`
       : `${megabytes(readBytes)} MB`,
-    `${grouped(rows)} rows`,
   ];
-  if (badLines > 0) parts.push(`${grouped(badLines)} bad`);
-  if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
   if (known && readBytes > 0 && readBytes < totalBytes) {
     const leftMs = (elapsedMs * (totalBytes - readBytes)) / readBytes;
     parts.push(`ETA ${duration(Math.ceil(leftMs / 1_000))}`);
   }
+  parts.push(`${grouped(rows)} rows`);
+  if (badLines > 0) parts.push(`${grouped(badLines)} bad`);
+  if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
   return parts.join(', ');
 }
 
@@ -210,6 +217,7 @@ function duration(seconds: number): string {
   return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }
 
-function shortLabel(label: string): string {
-  return label.length <= labelCharactersMax ? label : `…${label.slice(1 - labelCharactersMax)}`;
+/** The end of a path tells more than its start. */
+function shortened(label: string, charactersMax: number): string {
+  return label.length <= charactersMax ? label : `…${label.slice(1 - charactersMax)}`;
 }

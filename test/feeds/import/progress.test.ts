@@ -34,15 +34,15 @@ test('the text tells share, rows, rate and time left', () => {
   const state = { readBytes: 500_000, rows: 12_345, badLines: 0 };
   assert.equal(
     progressText(state, 2_000_000, 1_000),
-    '25% 0.5/2.0 MB, 12,345 rows, 12,345 rows/s, ETA 3 s',
+    '25% 0.5/2.0 MB, ETA 3 s, 12,345 rows, 12,345 rows/s',
   );
   assert.equal(
     progressText({ ...state, badLines: 1_000 }, undefined, 500),
     '0.5 MB, 12,345 rows, 1,000 bad, 24,690 rows/s',
   );
   assert.equal(progressText({ ...state, readBytes: 0, rows: 0 }, 10, 0), '0% 0.0/0.0 MB, 0 rows');
-  assert.match(progressText({ ...state, readBytes: 1 }, 1_000, 600_000), /ETA 166 h 30 min$/);
-  assert.match(progressText({ ...state, readBytes: 1 }, 100, 1_000), /ETA 1 min 39 s$/);
+  assert.match(progressText({ ...state, readBytes: 1 }, 1_000, 600_000), /, ETA 166 h 30 min, /);
+  assert.match(progressText({ ...state, readBytes: 1 }, 100, 1_000), /, ETA 1 min 39 s, /);
 });
 
 test('a file that grew while being read stays at 100%', () => {
@@ -58,7 +58,7 @@ test('without a terminal a plain line comes every five seconds and at the end', 
   }
   progress.stop();
   assert.deepEqual(stream.text.split('\n'), [
-    'list: 50% 0.5/1.0 MB, 5,000 rows, 1,000 rows/s, ETA 5 s',
+    'list: 50% 0.5/1.0 MB, ETA 5 s, 5,000 rows, 1,000 rows/s',
     'list: 100% 1.0/1.0 MB, 10,000 rows, 1,000 rows/s',
     '',
   ]);
@@ -80,7 +80,9 @@ test('a terminal gets a bar that fits its width and ends with a new line', () =>
     progress.stop();
     assert.match(
       stream.text,
-      totalBytes === undefined ? /list 0\.5 MB, 77 rows/ : /\[={12} {12}\] 50%/,
+      totalBytes === undefined
+        ? /list 0\.5 MB, 77 rows/
+        : /list \[={8} {8}\] 50%.* ETA 1 s.* 77 rows\/s/,
     );
     assert.ok(stream.text.endsWith('\n'));
     for (const drawn of stream.text.split(/\u001b\[[^a-zA-Z]*[a-zA-Z]|\u001b\d|\n/)) {
@@ -102,6 +104,7 @@ test('with --json nothing is written, terminal or not', () => {
 test('progress leaves the signals of the process alone', () => {
   const before = process.listenerCount('SIGINT');
   const { progress } = start({ isTTY: true });
-  assert.equal(process.listenerCount('SIGINT'), before);
+  const during = process.listenerCount('SIGINT');
   progress.stop();
+  assert.equal(during, before);
 });
