@@ -15,7 +15,9 @@ export type ErrorCode =
   | 'invalid_parameter'
   | 'store_unavailable'
   | 'deadline_exceeded'
-  | 'internal';
+  | 'internal'
+  | 'snapshot_unusable'
+  | 'snapshot_not_written';
 
 /** A failure that ends the process or a command, with one line for the operator. */
 export class OperatorError extends Error {

@@ -1,0 +1,135 @@
+/**
+ * Entry numbers and the prefixes behind them. A number names one prefix from its insertion
+ * until every reader has forgotten it; then it is given to another prefix.
+ *
+ * Free rows and free key blocks form lists through their own words, so they need no memory
+ * besides. Only the writer follows these lists: a number is released after its grace period.
+ */
+
+import { KEY_ENTRY, KEY_LENGTH, KEY_WORDS } from './layout.ts';
+import type { IndexMemory } from './memory.ts';
+import type { Prefix } from './prefix.ts';
+import {
+  clearRecord,
+  KEY,
+  LENGTH,
+  LENGTH_4,
+  LENGTH_6,
+  LENGTH_FREE,
+  LENGTH_UNUSED,
+  PARENT,
+  ROW_SHIFT,
+  ROW_WORDS,
+} from './records.ts';
+
+/** Bits in the entry's prefix, in its own family. */
+export function lengthOf(rows: Int32Array, entry: number): number {
+  const length = rows[(entry << ROW_SHIFT) + LENGTH]!;
+  return length < LENGTH_6 ? length - LENGTH_4 : length - LENGTH_6;
+}
+
+/** Writes the prefix's words (one or four) to `out`. The entry must be in use. */
+export function copyWords(memory: IndexMemory, entry: number, out: Uint32Array): void {
+  const row = entry << ROW_SHIFT;
+  const key = memory.rows[row + KEY]!;
+  if (memory.rows[row + LENGTH]! < LENGTH_6) {
+    out[0] = key;
+    return;
+  }
+  for (let word = 0; word < 4; word++) out[word] = memory.keys[key * KEY_WORDS + word]!;
+}
+
+/** Undefined for 0, for a number out of range and for one not in use. */
+export function prefixOf(memory: IndexMemory, entry: number): Prefix | undefined {
+  const length = entry > 0 ? memory.rows[(entry << ROW_SHIFT) + LENGTH] : undefined;
+  if (length === undefined || length === LENGTH_UNUSED || length === LENGTH_FREE) return undefined;
+  const family = length < LENGTH_6 ? 4 : 6;
+  const words = new Uint32Array(family === 4 ? 1 : 4);
+  copyWords(memory, entry, words);
+  return { family, words, length: lengthOf(memory.rows, entry) };
+}
+
+export interface Entries {
+  /** A cleared record for the prefix, or 0 when all numbers are taken. */
+  allocate(prefix: Prefix): number;
+  /** After the grace period only. */
+  release(entry: number): void;
+  hasRoom(): boolean;
+  /** Numbers handed out again after another prefix held them. */
+  reused(): number;
+  /** Highest number ever in use, and the highest key block. */
+  topEntry(): number;
+  topKey(): number;
+  state(): EntriesState;
+}
+
+export interface EntriesState {
+  readonly topEntry: number;
+  readonly freeEntry: number;
+  readonly topKey: number;
+  readonly freeKey: number;
+}
+
+export function createEntries(memory: IndexMemory, from?: EntriesState): Entries {
+  const { rows, keys, records } = memory;
+  const entriesMax = rows.length / ROW_WORDS - 1;
+  let topEntry = from?.topEntry ?? 0;
+  let freeEntry = from?.freeEntry ?? 0;
+  let topKey = from?.topKey ?? 0;
+  let freeKey = from?.freeKey ?? 0;
+  let reused = 0;
+
+  function takeEntry(): number {
+    if (freeEntry === 0) return ++topEntry;
+    const entry = freeEntry;
+    freeEntry = rows[(entry << ROW_SHIFT) + KEY]!;
+    reused++;
+    return entry;
+  }
+
+  function takeKey(): number {
+    if (freeKey === 0) return ++topKey;
+    const key = freeKey;
+    freeKey = keys[key * KEY_WORDS]!;
+    return key;
+  }
+
+  return {
+    allocate({ family, words, length }) {
+      if (freeEntry === 0 && topEntry === entriesMax) return 0;
+      const entry = takeEntry();
+      const row = entry << ROW_SHIFT;
+      clearRecord(records, entry);
+      rows[row + PARENT] = 0;
+      if (family === 4) {
+        rows[row + KEY] = words[0]!;
+        rows[row + LENGTH] = LENGTH_4 + length;
+        return entry;
+      }
+      const key = takeKey();
+      const block = key * KEY_WORDS;
+      for (let word = 0; word < 4; word++) keys[block + word] = words[word]!;
+      keys[block + KEY_ENTRY] = entry;
+      keys[block + KEY_LENGTH] = length;
+      rows[row + KEY] = key;
+      rows[row + LENGTH] = LENGTH_6 + length;
+      return entry;
+    },
+    release(entry) {
+      const row = entry << ROW_SHIFT;
+      if (rows[row + LENGTH]! >= LENGTH_6) {
+        const key = rows[row + KEY]!;
+        keys[key * KEY_WORDS] = freeKey;
+        freeKey = key;
+      }
+      rows[row + LENGTH] = LENGTH_FREE;
+      rows[row + KEY] = freeEntry;
+      freeEntry = entry;
+    },
+    hasRoom: () => freeEntry !== 0 || topEntry < entriesMax,
+    reused: () => reused,
+    topEntry: () => topEntry,
+    topKey: () => topKey,
+    state: () => ({ topEntry, freeEntry, topKey, freeKey }),
+  };
+}

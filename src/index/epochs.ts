@@ -1,0 +1,113 @@
+/**
+ * Quiescent-state reclamation: who may still look at what was unlinked.
+ *
+ * The control block holds the epoch and one word per reader thread, each on a cache line of
+ * its own: 0 = idle, else the epoch that the reader announced when it began its request.
+ * Unlinked memory is stamped with the current epoch and reused only when every reader is idle
+ * or has announced a later one. A look-up never spans an `await`, so nothing found in one
+ * request is used in the next.
+ *
+ * Memory order. The writer fills a block with plain stores and publishes it with one
+ * `Atomics.store` (on arm64 a release store, on x64 an exchange). Readers use plain loads:
+ * the block's address comes out of the loaded word, and neither x64 nor arm64 lets a load
+ * through an address run before the load of that address, nor does V8 guess addresses.
+ *
+ * `enter` needs more: "I am active" must be visible before the first look-up loads a word, or
+ * the writer sees "idle" and reuses what that look-up reads. A store followed by a load is the
+ * one order that even x64 does not keep. `Atomics.store` then `Atomics.load` keeps it on both:
+ * on x64 the exchange is a full barrier; on arm64 STLR then LDAR stay in order, and plain loads
+ * stay behind LDAR. `leave` is a release store, so the loads of the request come before it.
+ *
+ * Cost (Node 20): each Atomics call 15–35 ns; three for enter and leave, once per request.
+ */
+
+export const READERS_MAX = 64;
+const LINE_WORDS = 16;
+const EPOCH = 0;
+const FENCE = 1;
+/** Number of entries, for readers. A count that is never used to reach memory. */
+export const SIZE = 2;
+export const CONTROL_WORDS = LINE_WORDS * (READERS_MAX + 1);
+const IDLE = 0;
+const FIRST_EPOCH = 1;
+
+export function readerWord(reader: number): number {
+  return LINE_WORDS * (reader + 1);
+}
+
+export interface ReaderEpoch {
+  /** Begins a request: whatever was found before is forgotten. Needs no `leave` before it. */
+  enter(): void;
+  /** Ends the request and marks the thread idle: it holds back no memory until it enters. */
+  leave(): void;
+  /** False while idle; a look-up then is a bug. */
+  isActive(): boolean;
+}
+
+export function readerEpoch(control: Int32Array, reader: number): ReaderEpoch {
+  const word = readerWord(reader);
+  let announced = IDLE;
+  return {
+    enter() {
+      const epoch = Atomics.load(control, EPOCH);
+      // Announced already: the epoch was loaded after all earlier look-ups, and no later one
+      // can meet what was unlinked before it. Nothing to tell.
+      if (epoch === announced) return;
+      announced = epoch;
+      Atomics.store(control, word, epoch);
+      Atomics.load(control, EPOCH);
+    },
+    leave() {
+      announced = IDLE;
+      Atomics.store(control, word, IDLE);
+    },
+    isActive: () => announced !== IDLE,
+  };
+}
+
+export interface WriterEpoch {
+  /** The stamp for what is unlinked now. */
+  current(): number;
+  /** Makes what was unlinked so far old enough for readers that enter from now on. */
+  advance(): void;
+  /** Stamps before this one (compare with `isBefore`) are out of every reader's sight. */
+  oldestInUse(): number;
+  /** Every store before the call is visible before any store after it. */
+  fence(): void;
+}
+
+export function writerEpoch(control: Int32Array, isOpen: (reader: number) => boolean): WriterEpoch {
+  let epoch = FIRST_EPOCH;
+  Atomics.store(control, EPOCH, epoch);
+  return {
+    current: () => epoch,
+    advance() {
+      epoch = (epoch + 1) | 0;
+      if (epoch === IDLE) epoch = FIRST_EPOCH;
+      Atomics.store(control, EPOCH, epoch);
+    },
+    oldestInUse() {
+      let oldest = epoch;
+      for (let reader = 0; reader < READERS_MAX; reader++) {
+        if (!isOpen(reader)) continue;
+        const announced = Atomics.load(control, readerWord(reader));
+        if (announced !== IDLE && isBefore(announced, oldest)) oldest = announced;
+      }
+      return oldest;
+    },
+    fence() {
+      Atomics.store(control, FENCE, 0);
+      Atomics.load(control, FENCE);
+    },
+  };
+}
+
+/** Epochs wrap: the difference decides. No reader sleeps in a request for 2^31 epochs. */
+export function isBefore(a: number, b: number): boolean {
+  return ((a - b) | 0) < 0;
+}
+
+/** Marks a reader's word idle: when its thread starts, and when it ended without `leave`. */
+export function clearReader(control: Int32Array, reader: number): void {
+  Atomics.store(control, readerWord(reader), IDLE);
+}

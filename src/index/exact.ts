@@ -1,0 +1,94 @@
+/** The entry of exactly one prefix. Any thread; the cost of one look-up. */
+
+import { coverUpTo } from './covers.ts';
+import { lengthOf } from './entries.ts';
+import {
+  BITMAP_WORDS,
+  COVER_FLAG,
+  COVER_WORDS,
+  ENTRY_MASK,
+  KEY_ENTRY,
+  KEY_MASK,
+  KEY_WORDS,
+  PATH_FLAG,
+  popcount,
+  ROOT_6,
+  ROOT_BITS,
+} from './layout.ts';
+import type { IndexMemory } from './memory.ts';
+import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
+import { byteAt, hostMask, type Prefix } from './prefix.ts';
+import { KEY, ROW_SHIFT } from './records.ts';
+
+/** Offset of the root cell of an address. */
+export function rootCell(family: 4 | 6, words: Uint32Array): number {
+  return (family === 4 ? 0 : ROOT_6) + ((words[0]! >>> ROOT_BITS) << 1);
+}
+
+/** The entry in a leaf slot. */
+export function leafEntry(keys: Int32Array, family: 4 | 6, slot: number): number {
+  return family === 4 ? slot & ENTRY_MASK : keys[(slot & KEY_MASK) * KEY_WORDS + KEY_ENTRY]!;
+}
+
+/** Most specific cover of a byte in a node with or without a cover part. */
+export function nodeCover(memory: IndexMemory, slot: number, byte: number): number {
+  if ((slot & COVER_FLAG) === 0) return 0;
+  const part = coverPartOffset(slot);
+  const word = byte >>> 5;
+  const upTo = memory.nodes[part + word]! & (-1 >>> (31 - (byte & 31)));
+  const rank = memory.nodeBytes[((part + BITMAP_WORDS) << 2) + word]! + popcount(upTo);
+  return memory.nodes[part + COVER_WORDS - 1 + rank]!;
+}
+
+/** Leading bits that `words` shares with the path of a node, at most `limit`. */
+export function pathBits(
+  nodes: Int32Array,
+  slot: number,
+  words: Uint32Array,
+  limit: number,
+): number {
+  const path = pathPartOffset(slot) + 1;
+  for (let word = 0; word << 5 < limit; word++) {
+    const difference = (nodes[path + word]! ^ words[word]!) & ~hostMask(limit - (word << 5));
+    if (difference !== 0) return (word << 5) + Math.clz32(difference);
+  }
+  return limit;
+}
+
+function hasWords(memory: IndexMemory, family: 4 | 6, entry: number, words: Uint32Array): boolean {
+  const key = memory.rows[(entry << ROW_SHIFT) + KEY]!;
+  if (family === 4) return key === (words[0]! | 0);
+  const block = key * KEY_WORDS;
+  for (let word = 0; word < 4; word++) {
+    if (memory.keys[block + word] !== (words[word]! | 0)) return false;
+  }
+  return true;
+}
+
+/** 0 = none. The prefix must be valid (`isPrefix`). */
+export function exactEntry(memory: IndexMemory, { family, words, length }: Prefix): number {
+  const { root, nodes, rows, keys } = memory;
+  const cell = rootCell(family, words);
+  if (length < ROOT_BITS) {
+    const cover = coverUpTo(rows, root[cell + 1]!, length);
+    return cover !== 0 && lengthOf(rows, cover) === length ? cover : 0;
+  }
+  let slot = root[cell]!;
+  let depth = ROOT_BITS;
+  while (slot > 0) {
+    depth = depthOf(nodes, slot, depth);
+    if (depth > length) return 0;
+    if ((slot & PATH_FLAG) !== 0 && pathBits(nodes, slot, words, depth) < depth) return 0;
+    if (length - depth < 8) {
+      const cover = coverUpTo(rows, nodeCover(memory, slot, byteAt(words, depth)), length);
+      return cover !== 0 && lengthOf(rows, cover) === length ? cover : 0;
+    }
+    const at = slotOffset(memory, slot, byteAt(words, depth));
+    if (at === 0) return 0;
+    slot = nodes[at]!;
+    depth += 8;
+  }
+  if (slot === 0) return 0;
+  const entry = leafEntry(keys, family, slot);
+  return lengthOf(rows, entry) === length && hasWords(memory, family, entry, words) ? entry : 0;
+}

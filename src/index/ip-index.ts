@@ -1,0 +1,241 @@
+/**
+ * The IP index: prefixes of both families to entry numbers, longest match first, in memory that
+ * all threads share. This is the owner's side: the only one that changes anything.
+ *
+ * An entry number is 1 or more and stays with its prefix until `remove`; 0 means none. The
+ * owner's own look-ups need no `enter`: they never run beside its changes. A number the owner
+ * keeps across a `remove` of its prefix is stale, as it is for everyone.
+ */
+
+import { type Arena, type ArenaState, createArena } from './arena.ts';
+import { createDisplace } from './displace.ts';
+import { createEntries, type EntriesState, prefixOf } from './entries.ts';
+import { clearReader, READERS_MAX, SIZE, writerEpoch } from './epochs.ts';
+import { exactEntry } from './exact.ts';
+import { KEY_WORDS, ROOT_WORDS } from './layout.ts';
+import { createLimbo, createUnsafeLimbo, type Limbo } from './limbo.ts';
+import { createLookup } from './lookup.ts';
+import { createMemory, type IndexMemory, nodeBytesFor } from './memory.ts';
+import { createNodes } from './nodes.ts';
+import { CHANGE_WORDS_MAX, createPlace } from './place.ts';
+import { isPrefix, type Prefix } from './prefix.ts';
+import type { IndexView, ReaderHandle } from './reader.ts';
+import { ROW_WORDS } from './records.ts';
+import { walk } from './walk.ts';
+
+export interface IpIndexOptions {
+  /** Entries of both families at most. Reserved address space, not memory. Default 4,194,304. */
+  readonly entriesMax?: number;
+  /** Bytes of nodes at most; the default suffices for the costliest set of `entriesMax`. */
+  readonly nodeBytesMax?: number;
+  /** For tests only: reuses memory while readers may be in it. */
+  readonly unsafeReuseAtOnce?: boolean;
+}
+
+export interface IndexStats {
+  readonly size: number;
+  /** Bytes in live nodes and key blocks, both roots included; no records. */
+  readonly liveBytes: number;
+  /** Bytes of the same structures that were ever touched: what resides in memory. */
+  readonly touchedBytes: number;
+  /** Bytes of touched records, 32 for each entry. */
+  readonly recordBytes: number;
+  /** Nodes and entries that wait until readers forget them. */
+  readonly waiting: number;
+  /** Node blocks and entries given back for reuse so far; entry numbers handed out again. */
+  readonly releasedNodes: number;
+  readonly releasedEntries: number;
+  readonly reusedEntries: number;
+}
+
+export interface IpIndex extends IndexView {
+  /**
+   * The prefix's entry, made if it is new, or 0 when the index is full. `fill` runs for a new
+   * entry before any reader can find it; without it the record says "nothing known".
+   */
+  insert(prefix: Prefix, fill?: (entry: number) => void): number;
+  /** False when there was no such entry. */
+  remove(prefix: Prefix): boolean;
+  /** A handle for one more reading thread, or undefined when all 64 are taken. */
+  openReader(): ReaderHandle | undefined;
+  /** When a reader's thread has ended, in whatever state it was. */
+  closeReader(handle: ReaderHandle): void;
+  /** Gives back all that no reader can see any more; also done along the way. */
+  settle(): void;
+  stats(): IndexStats;
+  /** Live memory and the private state, for snapshot.ts. */
+  image(): IndexImage;
+}
+
+/** Views of the used parts of the memory (not copies), and the state that is not in it. */
+export interface IndexImage {
+  readonly root: Uint8Array;
+  readonly nodes: Uint8Array;
+  readonly keys: Uint8Array;
+  readonly rows: Uint8Array;
+  readonly state: IndexState;
+}
+
+export interface IndexState {
+  readonly size: number;
+  readonly entries: EntriesState;
+  readonly arena: ArenaState;
+  /** Pairs (reference, words) that waited in limbo: free, once no reader lives. */
+  readonly limbo: Int32Array;
+}
+
+const ENTRIES_MAX_DEFAULT = 1 << 22;
+/** Insertions stop this short of the arena's end, so that removals find room for their copies. */
+const RESERVED_WORDS = 1 << 16;
+
+/** Room that the options ask for; also the memory a snapshot is loaded into. */
+export function reserveMemory(options: IpIndexOptions): IndexMemory {
+  const entriesMax = options.entriesMax ?? ENTRIES_MAX_DEFAULT;
+  const nodeBytesMax = options.nodeBytesMax ?? nodeBytesFor(entriesMax);
+  return createMemory({ entriesMax, nodeBytesMax: nodeBytesMax - (nodeBytesMax % 16) });
+}
+
+export function createIpIndex(options: IpIndexOptions = {}): IpIndex {
+  return openIpIndex(reserveMemory(options), options, undefined);
+}
+
+/** An index over memory that is empty, or that was filled to match `state`. */
+export function openIpIndex(
+  memory: IndexMemory,
+  options: IpIndexOptions,
+  state: IndexState | undefined,
+): IpIndex {
+  const { control, records } = memory;
+  const open = new Uint8Array(READERS_MAX);
+  const epoch = writerEpoch(control, (reader) => open[reader] === 1);
+  const arena = createArena(memory.nodes);
+  const entries = createEntries(memory, state?.entries);
+  let size = state?.size ?? 0;
+  let releasedNodes = 0;
+  let releasedEntries = 0;
+  let isWalking = false;
+
+  function release(reference: number, words: number): void {
+    if (words === 0) {
+      entries.release(reference);
+      releasedEntries++;
+    } else {
+      arena.release(reference, words);
+      releasedNodes++;
+    }
+  }
+
+  if (state !== undefined) {
+    arena.restore(state.arena);
+    for (let i = 0; i < state.limbo.length; i += 2) release(state.limbo[i]!, state.limbo[i + 1]!);
+  }
+  control[SIZE] = size;
+  const limbo = options.unsafeReuseAtOnce
+    ? createUnsafeLimbo(release)
+    : createLimbo(epoch, release);
+  const nodesOf = createNodes(memory, arena);
+  const tools = { memory, nodesOf, limbo, epoch };
+  const place = createPlace(tools);
+  const displace = createDisplace(tools);
+
+  function resize(by: number): void {
+    size += by;
+    control[SIZE] = size;
+  }
+
+  function checkChange(prefix: Prefix): void {
+    if (!isPrefix(prefix)) throw new RangeError('not a masked prefix');
+    if (isWalking) throw new Error('a walk must not change the index');
+  }
+
+  return {
+    ...createLookup(memory),
+    records,
+    get: (prefix) => exactEntry(memory, prefix),
+    prefixOf: (entry) => prefixOf(memory, entry),
+    walk(within, visit, walkOptions) {
+      isWalking = true;
+      try {
+        return walk(memory, within, visit, walkOptions);
+      } finally {
+        isWalking = false;
+      }
+    },
+    size: () => size,
+    insert(prefix, fill) {
+      checkChange(prefix);
+      const existing = exactEntry(memory, prefix);
+      if (existing !== 0) return existing;
+      if (!hasRoom(arena, limbo, CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
+      const entry = entries.allocate(prefix) || retryAllocate(prefix);
+      if (entry === 0) return 0;
+      fill?.(entry);
+      place(prefix, entry);
+      resize(1);
+      limbo.settle();
+      return entry;
+    },
+    remove(prefix) {
+      checkChange(prefix);
+      const entry = exactEntry(memory, prefix);
+      if (entry === 0) return false;
+      if (!hasRoom(arena, limbo, CHANGE_WORDS_MAX)) {
+        // Only after 64K words of copies while one reader stayed in one request.
+        throw new Error('no room to remove: a reader never leaves its request');
+      }
+      displace(prefix, entry);
+      limbo.add(entry, 0);
+      resize(-1);
+      limbo.settle();
+      return true;
+    },
+    openReader() {
+      const reader = open.indexOf(0);
+      if (reader === -1) return undefined;
+      clearReader(control, reader);
+      open[reader] = 1;
+      return { buffers: memory.buffers, reader };
+    },
+    closeReader({ reader }) {
+      clearReader(control, reader);
+      open[reader] = 0;
+    },
+    settle: () => limbo.drain(),
+    stats() {
+      const keyBytes = entries.topKey() * KEY_WORDS * 4;
+      const fixed = ROOT_WORDS * 4 + keyBytes;
+      return {
+        size,
+        liveBytes: fixed + arena.liveWords() * 4,
+        touchedBytes: fixed + arena.topWords() * 4,
+        recordBytes: entries.topEntry() * ROW_WORDS * 4,
+        waiting: limbo.size(),
+        releasedNodes,
+        releasedEntries,
+        reusedEntries: entries.reused(),
+      };
+    },
+    image() {
+      const { buffers } = memory;
+      return {
+        root: new Uint8Array(buffers.root),
+        nodes: new Uint8Array(buffers.nodes, 0, arena.topWords() * 4),
+        keys: new Uint8Array(buffers.keys, 0, (entries.topKey() + 1) * KEY_WORDS * 4),
+        rows: new Uint8Array(buffers.rows, 0, (entries.topEntry() + 1) * ROW_WORDS * 4),
+        state: { size, entries: entries.state(), arena: arena.state(), limbo: limbo.items() },
+      };
+    },
+  };
+
+  /** Numbers may all wait in limbo: those that readers have forgotten are given back first. */
+  function retryAllocate(prefix: Prefix): number {
+    limbo.drain();
+    return entries.allocate(prefix);
+  }
+}
+
+function hasRoom(arena: Arena, limbo: Limbo, words: number): boolean {
+  if (arena.hasRoom(words)) return true;
+  limbo.drain();
+  return arena.hasRoom(words);
+}

@@ -1,0 +1,239 @@
+/**
+ * Longest-prefix match for readers: plain loads of typed arrays, numbers in, numbers out, no
+ * allocation. Every loop ends: a node lies deeper than its parent, a parent entry is shorter.
+ *
+ * A look-up may run beside the writer. It sees each update wholly or not at all; what it found
+ * stays valid until the end of the request (epochs.ts).
+ */
+
+import {
+  BITMAP_WORDS,
+  COVER_FLAG,
+  COVER_WORDS,
+  ENTRY_MASK,
+  KEY_ENTRY,
+  KEY_LENGTH,
+  KEY_MASK,
+  KEY_WORDS,
+  NODE_LEVELS_MAX,
+  OFFSET_MASK,
+  PATH_FLAG,
+  PATH_WORDS,
+  popcount,
+  RANKED_WORDS,
+  ROOT_6,
+  WILD_SHIFT,
+} from './layout.ts';
+import type { IndexMemory } from './memory.ts';
+import { hostMask } from './prefix.ts';
+import { KEY, PARENT, ROW_SHIFT } from './records.ts';
+
+export interface Lookup {
+  /** Number of the most specific entry that covers the address; 0 = none. */
+  find4(address: number): number;
+  /** As `find4`; big-endian words. */
+  find6(w0: number, w1: number, w2: number, w3: number): number;
+  find(family: 4 | 6, words: Uint32Array): number;
+  /**
+   * Writes all entries that cover the address into `out`, most specific first, and returns
+   * their number. Stops when `out` is full: COVERING_MAX (129) always suffices, 33 for IPv4.
+   */
+  covering4(address: number, out: Int32Array): number;
+  covering6(w0: number, w1: number, w2: number, w3: number, out: Int32Array): number;
+  covering(family: 4 | 6, words: Uint32Array, out: Int32Array): number;
+}
+
+export function createLookup(memory: IndexMemory): Lookup {
+  const { root, nodes, nodeBytes, keys, rows } = memory;
+  /** Most specific cover of each level on the way down, for `covering`. */
+  const met = new Int32Array(NODE_LEVELS_MAX + 2);
+
+  /** Cover of byte `byte` in a node with a cover part; `part` is the part's offset. */
+  function coverAt(part: number, byte: number): number {
+    const word = byte >>> 5;
+    // Runs that start at or before the byte, less one: the run that holds it.
+    const upTo = nodes[part + word]! & (-1 >>> (31 - (byte & 31)));
+    const rank = nodeBytes[((part + BITMAP_WORDS) << 2) + word]! + popcount(upTo);
+    return nodes[part + COVER_WORDS - 1 + rank]!;
+  }
+
+  /** The slot of a byte; `slots` is the offset of the node's first slot. */
+  function slotAt(node: number, slots: number, byte: number): number {
+    const word = byte >>> 5;
+    const bits = nodes[node + word]!;
+    const bit = 1 << (byte & 31);
+    if ((bits & bit) === 0) return 0;
+    const rank = nodeBytes[((node + BITMAP_WORDS) << 2) + word]!;
+    return nodes[slots + rank + popcount(bits & (bit - 1))]!;
+  }
+
+  function find4(address: number): number {
+    const cell = (address >>> 16) << 1;
+    let slot = root[cell]!;
+    let best = root[cell + 1]!;
+    let shift = 8;
+    while (slot > 0) {
+      const node = slot & OFFSET_MASK;
+      let slots = node + RANKED_WORDS;
+      if ((slot & PATH_FLAG) !== 0) {
+        // Depth 24 is the only one that a node can skip to.
+        if ((address ^ nodes[slots + 1]!) >>> 8 !== 0) return best;
+        slots += PATH_WORDS;
+        shift = 0;
+      }
+      const byte = (address >>> shift) & 255;
+      if ((slot & COVER_FLAG) !== 0) {
+        const cover = coverAt(slots, byte);
+        if (cover !== 0) best = cover;
+        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
+      }
+      slot = slotAt(node, slots, byte);
+      // All 32 bits are decided: a leaf here is the address itself.
+      if (shift === 0) return slot === 0 ? best : slot & ENTRY_MASK;
+      shift = 0;
+    }
+    if (slot === 0) return best;
+    const entry = slot & ENTRY_MASK;
+    const key = rows[(entry << ROW_SHIFT) + KEY]!;
+    return (address ^ key) >>> ((slot >>> WILD_SHIFT) & 31) === 0 ? entry : best;
+  }
+
+  /** True when the address begins with the first `length` bits of the four words at `at`. */
+  function matches(
+    words: Int32Array,
+    at: number,
+    length: number,
+    w0: number,
+    w1: number,
+    w2: number,
+    w3: number,
+  ): boolean {
+    if (length === 128) {
+      const last = (words[at + 3]! ^ w3) | (words[at + 2]! ^ w2);
+      return (last | (words[at + 1]! ^ w1) | (words[at]! ^ w0)) === 0;
+    }
+    if (((words[at]! ^ w0) & ~hostMask(length)) !== 0) return false;
+    if (length <= 32) return true;
+    if (((words[at + 1]! ^ w1) & ~hostMask(length - 32)) !== 0) return false;
+    if (length <= 64) return true;
+    if (((words[at + 2]! ^ w2) & ~hostMask(length - 64)) !== 0) return false;
+    return length <= 96 || ((words[at + 3]! ^ w3) & ~hostMask(length - 96)) === 0;
+  }
+
+  function find6(w0: number, w1: number, w2: number, w3: number): number {
+    const cell = ROOT_6 + ((w0 >>> 16) << 1);
+    let slot = root[cell]!;
+    let best = root[cell + 1]!;
+    let depth = 16;
+    while (slot > 0) {
+      const node = slot & OFFSET_MASK;
+      let slots = node + RANKED_WORDS;
+      if ((slot & PATH_FLAG) !== 0) {
+        depth = nodes[slots]!;
+        if (!matches(nodes, slots + 1, depth, w0, w1, w2, w3)) return best;
+        slots += PATH_WORDS;
+      }
+      const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;
+      const byte = (word >>> (24 - (depth & 24))) & 255;
+      if ((slot & COVER_FLAG) !== 0) {
+        const cover = coverAt(slots, byte);
+        if (cover !== 0) best = cover;
+        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
+      }
+      slot = slotAt(node, slots, byte);
+      depth += 8;
+    }
+    if (slot === 0) return best;
+    const block = (slot & KEY_MASK) * KEY_WORDS;
+    return matches(keys, block, keys[block + KEY_LENGTH]!, w0, w1, w2, w3)
+      ? keys[block + KEY_ENTRY]!
+      : best;
+  }
+
+  /** `met[0..levels)` and the less specific entries of each one's node, deepest first. */
+  function collect(levels: number, out: Int32Array): number {
+    let count = 0;
+    for (let level = levels - 1; level >= 0; level--) {
+      let entry = met[level]!;
+      while (entry !== 0) {
+        if (count === out.length) return count;
+        out[count++] = entry;
+        entry = rows[(entry << ROW_SHIFT) + PARENT]!;
+      }
+    }
+    return count;
+  }
+
+  function covering4(address: number, out: Int32Array): number {
+    const cell = (address >>> 16) << 1;
+    let slot = root[cell]!;
+    let levels = 1;
+    met[0] = root[cell + 1]!;
+    for (let shift = 8; slot > 0 && shift >= 0; shift -= 8) {
+      const node = slot & OFFSET_MASK;
+      let slots = node + RANKED_WORDS;
+      if ((slot & PATH_FLAG) !== 0) {
+        if ((address ^ nodes[slots + 1]!) >>> 8 !== 0) return collect(levels, out);
+        slots += PATH_WORDS;
+        shift = 0;
+      }
+      const byte = (address >>> shift) & 255;
+      if ((slot & COVER_FLAG) !== 0) {
+        met[levels++] = coverAt(slots, byte);
+        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
+      }
+      slot = slotAt(node, slots, byte);
+    }
+    if (slot !== 0) {
+      const entry = slot & ENTRY_MASK;
+      const key = rows[(entry << ROW_SHIFT) + KEY]!;
+      if ((address ^ key) >>> ((slot >>> WILD_SHIFT) & 31) === 0) met[levels++] = entry;
+    }
+    return collect(levels, out);
+  }
+
+  function covering6(w0: number, w1: number, w2: number, w3: number, out: Int32Array): number {
+    const cell = ROOT_6 + ((w0 >>> 16) << 1);
+    let slot = root[cell]!;
+    let levels = 1;
+    met[0] = root[cell + 1]!;
+    let depth = 16;
+    while (slot > 0) {
+      const node = slot & OFFSET_MASK;
+      let slots = node + RANKED_WORDS;
+      if ((slot & PATH_FLAG) !== 0) {
+        depth = nodes[slots]!;
+        if (!matches(nodes, slots + 1, depth, w0, w1, w2, w3)) return collect(levels, out);
+        slots += PATH_WORDS;
+      }
+      const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;
+      const byte = (word >>> (24 - (depth & 24))) & 255;
+      if ((slot & COVER_FLAG) !== 0) {
+        met[levels++] = coverAt(slots, byte);
+        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
+      }
+      slot = slotAt(node, slots, byte);
+      depth += 8;
+    }
+    if (slot !== 0) {
+      const block = (slot & KEY_MASK) * KEY_WORDS;
+      if (matches(keys, block, keys[block + KEY_LENGTH]!, w0, w1, w2, w3)) {
+        met[levels++] = keys[block + KEY_ENTRY]!;
+      }
+    }
+    return collect(levels, out);
+  }
+
+  return {
+    find4,
+    find6,
+    covering4,
+    covering6,
+    find: (family, words) =>
+      family === 4 ? find4(words[0]!) : find6(words[0]!, words[1]!, words[2]!, words[3]!),
+    covering: (family, words, out) =>
+      family === 4
+        ? covering4(words[0]!, out)
+        : covering6(words[0]!, words[1]!, words[2]!, words[3]!, out),
+  };
+}

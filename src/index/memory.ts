@@ -1,0 +1,85 @@
+/**
+ * The shared memory of the index: one flat reservation for each structure, made once.
+ *
+ * V8 backs a SharedArrayBuffer with zero pages that cost nothing until they are touched:
+ * 2 GiB take 0.1 ms and no resident memory, in workers too, and do not make the garbage
+ * collector run more often (measured on Node 20). So growth is a page fault, not a copy; a
+ * look-up has no segment indirection; and a reader never has to be handed a new buffer. At
+ * the bound an insertion is refused. (Growable SharedArrayBuffers make views 20× slower.)
+ */
+
+import { CONTROL_WORDS } from './epochs.ts';
+import { ENTRY_MASK, KEY_WORDS, OFFSET_MASK, ROOT_WORDS } from './layout.ts';
+import { type Records, ROW_WORDS } from './records.ts';
+
+export interface IndexCapacity {
+  /** Greatest number of entries of both families, 1..2^26 - 2. */
+  readonly entriesMax: number;
+  /** Bytes reserved for nodes, at most 1 GiB. */
+  readonly nodeBytesMax: number;
+}
+
+/** What `postMessage` carries to a reader: buffers are shared, not copied. */
+export interface IndexBuffers {
+  readonly control: SharedArrayBuffer;
+  readonly root: SharedArrayBuffer;
+  readonly nodes: SharedArrayBuffer;
+  readonly keys: SharedArrayBuffer;
+  readonly rows: SharedArrayBuffer;
+}
+
+export interface IndexMemory {
+  readonly buffers: IndexBuffers;
+  readonly control: Int32Array;
+  readonly root: Int32Array;
+  readonly nodes: Int32Array;
+  /** The rank bytes of nodes: the buffer of `nodes`, byte by byte. */
+  readonly nodeBytes: Uint8Array;
+  /** Key blocks of IPv6 entries. */
+  readonly keys: Int32Array;
+  /** Rows, for the trie's own fields: the same buffer as `records`. */
+  readonly rows: Int32Array;
+  readonly records: Records;
+}
+
+export const ENTRIES_MAX = ENTRY_MASK - 1;
+export const NODE_BYTES_MAX = (OFFSET_MASK + 1) * 4;
+const NODE_BYTES_MIN = 1 << 20;
+
+/**
+ * Node bytes that hold `entriesMax` of the costliest entries: 64 (pairs of IPv6 prefixes that
+ * share all but the last byte), a parent slot each, and a fifth for fragmentation.
+ */
+export function nodeBytesFor(entriesMax: number): number {
+  return Math.min(NODE_BYTES_MAX, NODE_BYTES_MIN + entriesMax * 88);
+}
+
+export function createMemory({ entriesMax, nodeBytesMax }: IndexCapacity): IndexMemory {
+  if (!Number.isInteger(entriesMax) || entriesMax < 1 || entriesMax > ENTRIES_MAX) {
+    throw new RangeError(`entriesMax must be 1..${ENTRIES_MAX}`);
+  }
+  if (nodeBytesMax < NODE_BYTES_MIN || nodeBytesMax > NODE_BYTES_MAX || nodeBytesMax % 16 !== 0) {
+    throw new RangeError(`nodeBytesMax must be a multiple of 16 up to ${NODE_BYTES_MAX}`);
+  }
+  // Entry 0 and key block 0 mean "none", hence one more of each.
+  return viewMemory({
+    control: new SharedArrayBuffer(CONTROL_WORDS * 4),
+    root: new SharedArrayBuffer(ROOT_WORDS * 4),
+    nodes: new SharedArrayBuffer(nodeBytesMax),
+    keys: new SharedArrayBuffer((entriesMax + 1) * KEY_WORDS * 4),
+    rows: new SharedArrayBuffer((entriesMax + 1) * ROW_WORDS * 4),
+  });
+}
+
+export function viewMemory(buffers: IndexBuffers): IndexMemory {
+  return {
+    buffers,
+    control: new Int32Array(buffers.control),
+    root: new Int32Array(buffers.root),
+    nodes: new Int32Array(buffers.nodes),
+    nodeBytes: new Uint8Array(buffers.nodes),
+    keys: new Int32Array(buffers.keys),
+    rows: new Int32Array(buffers.rows),
+    records: { float: new Float32Array(buffers.rows), word: new Uint32Array(buffers.rows) },
+  };
+}

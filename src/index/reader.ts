@@ -1,0 +1,90 @@
+/**
+ * The index as other threads read it: the same look-ups over the same memory, within a request.
+ *
+ * `enter()` begins a request and `leave()` ends it; nothing found is kept beyond, and neither
+ * call may be separated from its look-ups by an `await`. A look-up outside a request throws:
+ * the writer could hand its memory to another prefix halfway through. A handler that throws
+ * before `leave()` does no harm but to hold memory back until the thread's next `enter()`.
+ */
+
+import { prefixOf } from './entries.ts';
+import { type ReaderEpoch, readerEpoch, SIZE } from './epochs.ts';
+import { exactEntry } from './exact.ts';
+import { createLookup, type Lookup } from './lookup.ts';
+import { type IndexBuffers, viewMemory } from './memory.ts';
+import type { Prefix } from './prefix.ts';
+import type { Records } from './records.ts';
+import { type WalkOptions, type WalkPosition, walk } from './walk.ts';
+
+/** For `postMessage` or `workerData`; made by `IpIndex.openReader`, for one thread. */
+export interface ReaderHandle {
+  readonly buffers: IndexBuffers;
+  readonly reader: number;
+}
+
+export interface IndexView extends Lookup {
+  /** Fields of entries; only read elsewhere than on the writer's thread. */
+  readonly records: Records;
+  /** The entry of exactly this prefix; 0 = none. */
+  get(prefix: Prefix): number;
+  /** What an entry stands for; undefined for a number not in use. */
+  prefixOf(entry: number): Prefix | undefined;
+  /** Visits the entries in `within`, itself included, in address order; see walk.ts. */
+  walk(within: Prefix, visit: (entry: number) => void, options?: WalkOptions): WalkPosition;
+  /** Entries in use. */
+  size(): number;
+}
+
+export interface IpIndexReader extends IndexView, ReaderEpoch {}
+
+export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexReader {
+  const memory = viewMemory(buffers);
+  const epoch = readerEpoch(memory.control, reader);
+  const lookup = createLookup(memory);
+
+  function check(): void {
+    if (!epoch.isActive()) throw new Error('a look-up outside enter() and leave()');
+  }
+
+  return {
+    ...epoch,
+    records: memory.records,
+    find4(address) {
+      check();
+      return lookup.find4(address);
+    },
+    find6(w0, w1, w2, w3) {
+      check();
+      return lookup.find6(w0, w1, w2, w3);
+    },
+    find(family, words) {
+      check();
+      return lookup.find(family, words);
+    },
+    covering4(address, out) {
+      check();
+      return lookup.covering4(address, out);
+    },
+    covering6(w0, w1, w2, w3, out) {
+      check();
+      return lookup.covering6(w0, w1, w2, w3, out);
+    },
+    covering(family, words, out) {
+      check();
+      return lookup.covering(family, words, out);
+    },
+    get(prefix) {
+      check();
+      return exactEntry(memory, prefix);
+    },
+    prefixOf(entry) {
+      check();
+      return prefixOf(memory, entry);
+    },
+    walk(within, visit, options) {
+      check();
+      return walk(memory, within, visit, options);
+    },
+    size: () => memory.control[SIZE]!,
+  };
+}

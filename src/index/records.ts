@@ -1,0 +1,105 @@
+/**
+ * The record of an entry: eight words in one row, so that a check touches half a cache line
+ * and not one line per field. Rows are updated in place, one aligned word at a time: a reader
+ * sees each field old or new, never torn; two fields read together may differ in age.
+ *
+ *     +0  strength      f32   log2 of the community evidence, -Infinity = none
+ *     +1  meta          u32   seedScore u8 | flags u8 << 8 | distinct reporters u16 << 16
+ *     +2  reports       u32
+ *     +3  firstReportedAt u32 seconds since 1970, 0 = never
+ *     +4  lastReportedAt  u32 seconds since 1970, 0 = never
+ *     +5  parent        u32   next less specific entry of the same node (trie-private)
+ *     +6  key           u32   IPv4 address, or number of the IPv6 key block (trie-private)
+ *     +7  length        u32   1 + 0..32 for IPv4, 64 + 0..128 for IPv6, 0 = never used, 255 = free
+ *                             (trie-private)
+ */
+
+export const ROW_WORDS = 8;
+export const ROW_SHIFT = 3;
+export const STRENGTH = 0;
+export const META = 1;
+export const REPORTS = 2;
+export const FIRST_REPORTED_AT = 3;
+export const LAST_REPORTED_AT = 4;
+export const PARENT = 5;
+export const KEY = 6;
+export const LENGTH = 7;
+
+export const LENGTH_UNUSED = 0;
+export const LENGTH_4 = 1;
+export const LENGTH_6 = 64;
+export const LENGTH_FREE = 255;
+
+/** Both views are of one buffer. Field f of entry e is at `(e << ROW_SHIFT) + f`. */
+export interface Records {
+  readonly float: Float32Array;
+  readonly word: Uint32Array;
+}
+
+export function strengthOf(records: Records, entry: number): number {
+  return records.float[(entry << ROW_SHIFT) + STRENGTH]!;
+}
+
+export function setStrength(records: Records, entry: number, strength: number): void {
+  records.float[(entry << ROW_SHIFT) + STRENGTH] = strength;
+}
+
+export function metaOf(records: Records, entry: number): number {
+  return records.word[(entry << ROW_SHIFT) + META]!;
+}
+
+export function setMeta(records: Records, entry: number, meta: number): void {
+  records.word[(entry << ROW_SHIFT) + META] = meta;
+}
+
+/** `seedScore` and `flags` are 0..255; `reporters` saturates at 65,535. */
+export function packMeta(seedScore: number, flags: number, reporters: number): number {
+  return (seedScore | (flags << 8) | (Math.min(reporters, 0xffff) << 16)) >>> 0;
+}
+
+export function seedScoreOf(meta: number): number {
+  return meta & 255;
+}
+
+export function flagsOf(meta: number): number {
+  return (meta >>> 8) & 255;
+}
+
+export function reportersOf(meta: number): number {
+  return meta >>> 16;
+}
+
+export function reportsOf(records: Records, entry: number): number {
+  return records.word[(entry << ROW_SHIFT) + REPORTS]!;
+}
+
+export function setReports(records: Records, entry: number, reports: number): void {
+  records.word[(entry << ROW_SHIFT) + REPORTS] = reports;
+}
+
+/** Seconds since 1970; 0 = never. */
+export function firstReportedAtOf(records: Records, entry: number): number {
+  return records.word[(entry << ROW_SHIFT) + FIRST_REPORTED_AT]!;
+}
+
+/** Seconds since 1970; 0 = never. */
+export function lastReportedAtOf(records: Records, entry: number): number {
+  return records.word[(entry << ROW_SHIFT) + LAST_REPORTED_AT]!;
+}
+
+export function setReportedAt(
+  records: Records,
+  entry: number,
+  firstSeconds: number,
+  lastSeconds: number,
+): void {
+  records.word[(entry << ROW_SHIFT) + FIRST_REPORTED_AT] = firstSeconds;
+  records.word[(entry << ROW_SHIFT) + LAST_REPORTED_AT] = lastSeconds;
+}
+
+/** No evidence, no reports. Leaves the words that the trie owns. */
+export function clearRecord(records: Records, entry: number): void {
+  const row = entry << ROW_SHIFT;
+  records.float[row + STRENGTH] = Number.NEGATIVE_INFINITY;
+  for (let field = META; field <= LAST_REPORTED_AT; field++) records.word[row + field] = 0;
+}
