@@ -7,7 +7,7 @@
  */
 
 import { fail, ok, type Result } from '../core/result.ts';
-import { type ArenaState, BIN_COUNT, tagWordsOf } from './arena.ts';
+import { type ArenaState, BIN_COUNT, GRANULE_SHIFT, tagWordsOf } from './arena.ts';
 import type { EntriesState } from './entries.ts';
 import {
   type IndexState,
@@ -101,10 +101,10 @@ export function loadSnapshot(path: string, options: IpIndexOptions = {}): Result
 
 /** Where a section's bytes go: into the index's memory, or into a buffer of their own. */
 function targetOf(memory: IndexMemory, name: string, length: number): Uint8Array | undefined {
-  const { root, nodes, keys, rows } = memory.buffers;
+  const { root, nodes, keys, rows } = memory;
   const own = [root, nodes, keys, rows][OWN.indexOf(name)];
   if (own === undefined) return new Uint8Array(length);
-  return length <= own.byteLength ? new Uint8Array(own, 0, length) : undefined;
+  return length <= own.byteLength ? bytesOf(own).subarray(0, length) : undefined;
 }
 
 /** Undefined when a section is missing or its length does not fit the others. */
@@ -126,8 +126,8 @@ function stateOf(
   const binWords = new Int32Array(bins.buffer);
   const top = binWords[0]!;
   const fits =
-    root === memory.buffers.root.byteLength &&
-    nodes === top * 16 &&
+    root === memory.root.byteLength &&
+    nodes === (top << GRANULE_SHIFT) * 4 &&
     keys === (entries.topKey + 1) * 24 &&
     rows === (entries.topEntry + 1) * 32 &&
     tags.byteLength === tagWordsOf(top) * 4;
