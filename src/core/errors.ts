@@ -25,6 +25,8 @@ export type ErrorCode =
   | 'unknown_key'
   | 'conflict'
   | 'geo_source_unusable'
+  | 'snapshot_unusable'
+  | 'snapshot_not_written'
   // of the service
   | 'capacity_exceeded'
   | 'store_unavailable'

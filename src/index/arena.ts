@@ -6,7 +6,7 @@
  * coalesce, and the best fit is taken: one bin for each size up to the largest node, and one
  * bin for all that is larger. Allocation and release are O(1).
  *
- * The unit is a granule of four words. A free block of g granules, in place:
+ * The unit is a granule of sixteen words, a cache line. A free block of g granules, in place:
  *
  *     first granule   +0 g   +1 next block of the bin   +2 previous   (offsets in granules, 0 = none)
  *     last granule    +3 g
@@ -17,7 +17,7 @@
 
 import { NODE_WORDS_MAX } from './layout.ts';
 
-export const GRANULE_SHIFT = 2;
+export const GRANULE_SHIFT = 4;
 const GRANULE_WORDS = 1 << GRANULE_SHIFT;
 /** Granules of the largest node: the last exact bin. */
 const EXACT_MAX = (NODE_WORDS_MAX + GRANULE_WORDS - 1) >> GRANULE_SHIFT;

@@ -47,7 +47,7 @@ export function pathBits(
   words: Uint32Array,
   limit: number,
 ): number {
-  const path = pathPartOffset(slot) + 1;
+  const path = pathPartOffset(slot);
   for (let word = 0; word << 5 < limit; word++) {
     const difference = (nodes[path + word]! ^ words[word]!) & ~hostMask(limit - (word << 5));
     if (difference !== 0) return (word << 5) + Math.clz32(difference);

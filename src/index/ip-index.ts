@@ -216,12 +216,11 @@ export function openIpIndex(
       };
     },
     image() {
-      const { buffers } = memory;
       return {
-        root: new Uint8Array(buffers.root),
-        nodes: new Uint8Array(buffers.nodes, 0, arena.topWords() * 4),
-        keys: new Uint8Array(buffers.keys, 0, (entries.topKey() + 1) * KEY_WORDS * 4),
-        rows: new Uint8Array(buffers.rows, 0, (entries.topEntry() + 1) * ROW_WORDS * 4),
+        root: firstBytes(memory.root, ROOT_WORDS),
+        nodes: firstBytes(memory.nodes, arena.topWords()),
+        keys: firstBytes(memory.keys, (entries.topKey() + 1) * KEY_WORDS),
+        rows: firstBytes(memory.rows, (entries.topEntry() + 1) * ROW_WORDS),
         state: { size, entries: entries.state(), arena: arena.state(), limbo: limbo.items() },
       };
     },
@@ -232,6 +231,10 @@ export function openIpIndex(
     limbo.drain();
     return entries.allocate(prefix);
   }
+}
+
+function firstBytes({ buffer, byteOffset }: Int32Array, words: number): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, words * 4);
 }
 
 function hasRoom(arena: Arena, limbo: Limbo, words: number): boolean {

@@ -23,8 +23,8 @@
  *     +0..7      slot bitmap: bit i of 256 says that byte i has a slot
  *     +8..9      eight bytes; byte w = number of slots in bitmap words before w
  *     ── path part, if P: the node skips bits, so an address must be compared ──
- *     +0         d
- *     +1..4      the first d bits of every address beneath the node, then zeros (IPv4: +1)
+ *     +0..3      the first d bits of every address beneath the node, then zeros (IPv4: +0);
+ *                but the last byte of +3 is d: it is free, since d is at most 120
  *     ── cover part, if C: the node holds entries with a length of d..d+7 ──
  *     +0..7      run bitmap: bit i says that a run of equal covers starts at byte i; bit 0 is set
  *     +8..9      eight bytes; byte w = number of runs in bitmap words before w
@@ -37,6 +37,9 @@
  * of its next byte: alone as a leaf, or with others in a child node. A node's depth is the
  * deepest multiple of 8 up to which all entries beneath it agree, so that it has at least two
  * of them and n entries never make more than n nodes, whatever an attacker chooses.
+ *
+ * Nodes begin on a cache line (64 bytes): bitmap, ranks, path and the first two slots are one
+ * line, so a node of two hosts is one miss, and a larger one two.
  *
  * Covers are not pushed down into child nodes. A look-up remembers the last cover it met, and
  * an insertion above a million hosts touches one node, or at most 65,536 root cells.
@@ -63,7 +66,7 @@ export const KEY_MASK = 0x7fff_ffff;
 export const BITMAP_WORDS = 8;
 /** Bitmap and its rank bytes. */
 export const RANKED_WORDS = 10;
-export const PATH_WORDS = 5;
+export const PATH_WORDS = 4;
 /** Ranked run bitmap and the number of runs, without the runs. */
 export const COVER_WORDS = 11;
 /** Ranked bitmap, path, cover part with 256 runs, 256 slots. */

@@ -77,7 +77,7 @@ export function createLookup(memory: IndexMemory): Lookup {
       let slots = node + RANKED_WORDS;
       if ((slot & PATH_FLAG) !== 0) {
         // Depth 24 is the only one that a node can skip to.
-        if ((address ^ nodes[slots + 1]!) >>> 8 !== 0) return best;
+        if ((address ^ nodes[slots]!) >>> 8 !== 0) return best;
         slots += PATH_WORDS;
         shift = 0;
       }
@@ -129,8 +129,8 @@ export function createLookup(memory: IndexMemory): Lookup {
       const node = slot & OFFSET_MASK;
       let slots = node + RANKED_WORDS;
       if ((slot & PATH_FLAG) !== 0) {
-        depth = nodes[slots]!;
-        if (!matches(nodes, slots + 1, depth, w0, w1, w2, w3)) return best;
+        depth = nodes[slots + PATH_WORDS - 1]! & 255;
+        if (!matches(nodes, slots, depth, w0, w1, w2, w3)) return best;
         slots += PATH_WORDS;
       }
       const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;
@@ -173,7 +173,7 @@ export function createLookup(memory: IndexMemory): Lookup {
       const node = slot & OFFSET_MASK;
       let slots = node + RANKED_WORDS;
       if ((slot & PATH_FLAG) !== 0) {
-        if ((address ^ nodes[slots + 1]!) >>> 8 !== 0) return collect(levels, out);
+        if ((address ^ nodes[slots]!) >>> 8 !== 0) return collect(levels, out);
         slots += PATH_WORDS;
         shift = 0;
       }
@@ -202,8 +202,8 @@ export function createLookup(memory: IndexMemory): Lookup {
       const node = slot & OFFSET_MASK;
       let slots = node + RANKED_WORDS;
       if ((slot & PATH_FLAG) !== 0) {
-        depth = nodes[slots]!;
-        if (!matches(nodes, slots + 1, depth, w0, w1, w2, w3)) return collect(levels, out);
+        depth = nodes[slots + PATH_WORDS - 1]! & 255;
+        if (!matches(nodes, slots, depth, w0, w1, w2, w3)) return collect(levels, out);
         slots += PATH_WORDS;
       }
       const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;

@@ -58,7 +58,7 @@ export function pathPartOffset(slot: number): number {
 
 /** Depth of a node that its slot places at `depth` at least. */
 export function depthOf(nodes: Int32Array, slot: number, depth: number): number {
-  return (slot & PATH_FLAG) === 0 ? depth : nodes[pathPartOffset(slot)]!;
+  return (slot & PATH_FLAG) === 0 ? depth : nodes[pathPartOffset(slot) + PATH_WORDS - 1]! & 255;
 }
 
 /** Offset of the slot word of a byte, or 0 when the node has none for it. */
@@ -111,10 +111,10 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
   }
 
   function writePath(part: number, depth: number, path: Uint32Array): void {
-    nodes[part] = depth;
-    for (let word = 0; word < 4; word++) {
-      nodes[part + 1 + word] = path[word]! & ~hostMask(depth - (word << 5));
+    for (let word = 0; word < PATH_WORDS; word++) {
+      nodes[part + word] = path[word]! & ~hostMask(depth - (word << 5));
     }
+    nodes[part + PATH_WORDS - 1]! |= depth;
   }
 
   function empty(depth: number, path: Uint32Array | undefined): number {

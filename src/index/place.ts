@@ -107,7 +107,7 @@ export function createPlace(tools: TrieTools): (prefix: Prefix, entry: number) =
     entry: number,
   ): number {
     const at = shared & ~7;
-    const path = pathPartOffset(slot) + 1;
+    const path = pathPartOffset(slot);
     for (let word = 0; word < 4; word++) otherWords[word] = nodes[path + word]!;
     const bare = nodesOf.empty(at, at > depth ? otherWords : undefined);
     const one = replaced(bare, nodesOf.withSlot(bare, byteAt(otherWords, at), slot));

@@ -128,7 +128,7 @@ function walkSlot(
   }
   const depth = depthOf(nodes, slot, slotDepth);
   if ((slot & PATH_FLAG) !== 0) {
-    const path = pathPartOffset(slot) + 1;
+    const path = pathPartOffset(slot);
     const lowOrder = onLow ? comparePath(nodes, path, low, depth) : 1;
     const highOrder = onHigh ? comparePath(nodes, path, high, depth) : -1;
     if (lowOrder < 0 || highOrder > 0) return;
@@ -165,8 +165,9 @@ function walkSlot(
 /** -1, 0 or 1: the order of a node's path and the first `depth` bits of `bound`. */
 function comparePath(nodes: Int32Array, path: number, bound: Uint32Array, depth: number): number {
   for (let word = 0; word << 5 < depth; word++) {
-    const a = nodes[path + word]! >>> 0;
-    const b = (bound[word]! & ~hostMask(depth - (word << 5))) >>> 0;
+    const mask = ~hostMask(depth - (word << 5));
+    const a = (nodes[path + word]! & mask) >>> 0;
+    const b = (bound[word]! & mask) >>> 0;
     if (a !== b) return a < b ? -1 : 1;
   }
   return 0;

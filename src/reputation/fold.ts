@@ -92,8 +92,7 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
         refused++;
         return;
       }
-      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag) === 0)
-        refused++;
+      if (contributions.find(entry, tag) === 0 && contributions.add(entry, tag) === 0) refused++;
       entries.settle(entry);
       return;
     }

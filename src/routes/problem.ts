@@ -49,6 +49,8 @@ export function statusOf(code: ErrorCode): number {
       return 429;
     case 'internal':
     case 'geo_source_unusable':
+    case 'snapshot_unusable':
+    case 'snapshot_not_written':
       return 500;
     case 'store_unavailable':
     case 'capacity_exceeded':
@@ -99,6 +101,8 @@ export function detailOf(code: ErrorCode): string {
     case 'client_limit_exceeded':
       return 'There were too many requests from your address.';
     case 'geo_source_unusable':
+    case 'snapshot_unusable':
+    case 'snapshot_not_written':
     case 'internal':
       return 'Something went wrong on our side.';
     case 'store_unavailable':

@@ -164,7 +164,6 @@ function plainLines<State>(meter: Meter<State>): Progress<State> {
   };
 }
 
-<<<<<<< HEAD
 /** "42% 50,000/120,430 written, 61,000 rows/s, ETA 2 s" */
 export function rowProgressText(rows: number, totalRows: number, elapsedMs: number): string {
   const percent = totalRows === 0 ? 100 : Math.floor((100 * rows) / totalRows);
@@ -177,10 +176,7 @@ export function rowProgressText(rows: number, totalRows: number, elapsedMs: numb
   return parts.join(', ');
 }
 
-/** "42% 1.2/2.9 MB, 51,234 rows, 102,000 rows/s, ETA 3 s"; parts that are unknown are left out. */
-=======
 /** "42% 1.2/2.9 MB, ETA 3 s, 51,234 rows, 9,120 rows/s"; parts that are unknown are left out. */
->>>>>>> w/import
 export function progressText(
   state: ProgressState,
   totalBytes: number | undefined,

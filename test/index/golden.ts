@@ -1,0 +1,49 @@
+/** A slow index that is right by inspection: a map from prefix text to value, asked per length. */
+
+import { bitsOf, comparePrefixes, covers, hostMask, type Prefix } from '../../src/index/prefix.ts';
+
+export function masked(family: 4 | 6, words: ArrayLike<number>, length: number): Prefix {
+  const out = new Uint32Array(bitsOf(family) >> 5);
+  for (let word = 0; word < out.length; word++) {
+    out[word] = words[word]! & ~hostMask(length - (word << 5));
+  }
+  return { family, words: out, length };
+}
+
+export function textOf({ family, words, length }: Prefix): string {
+  const hex = Array.from(words, (word) => word.toString(16).padStart(8, '0')).join('');
+  return `${family}:${hex}/${length}`;
+}
+
+export interface Golden {
+  readonly entries: Map<string, { prefix: Prefix; value: number }>;
+  set(prefix: Prefix, value: number): void;
+  delete(prefix: Prefix): boolean;
+  /** Values of all entries that cover the address, most specific first. */
+  covering(family: 4 | 6, words: Uint32Array): number[];
+  /** Texts of the entries within `within`, in address order. */
+  within(within: Prefix): string[];
+}
+
+export function createGolden(): Golden {
+  const entries = new Map<string, { prefix: Prefix; value: number }>();
+  return {
+    entries,
+    set: (prefix, value) => void entries.set(textOf(prefix), { prefix, value }),
+    delete: (prefix) => entries.delete(textOf(prefix)),
+    covering(family, words) {
+      const found: number[] = [];
+      for (let length = bitsOf(family); length >= 0; length--) {
+        const entry = entries.get(textOf(masked(family, words, length)));
+        if (entry !== undefined) found.push(entry.value);
+      }
+      return found;
+    },
+    within(within) {
+      return Array.from(entries.values(), (entry) => entry.prefix)
+        .filter((prefix) => covers(within, prefix))
+        .sort(comparePrefixes)
+        .map(textOf);
+    },
+  };
+}
