@@ -109,7 +109,7 @@ const list = v.pipe(
 
 const schema = v.object({
   HOST: v.optional(
-    v.pipe(v.string(), v.maxLength(253), v.regex(/^[0-9A-Za-z.:_-]+$/)),
+    v.pipe(v.string(), v.regex(/^[0-9A-Za-z.:_-]{1,253}$/, 'must be an address or a host name')),
     '127.0.0.1',
   ),
   PORT: v.optional(integer(0, 65_535), '8080'),
@@ -130,7 +130,8 @@ const schema = v.object({
   GEO_ASN_MMDB: v.optional(path),
   LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
   METRICS_TOKEN: v.optional(
-    v.pipe(v.string(), v.minLength(16, 'must have at least 16 characters')),
+    // What an Authorization header can carry (RFC 6750's b64token, and a little more).
+    v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 characters, no spaces')),
   ),
   CLIENT_LIMITS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
 });
@@ -158,7 +159,7 @@ export function readConfig(
   if (stranger !== undefined) {
     throw settingError(
       'TRUSTED_PROXIES',
-      `holds '${stranger.slice(0, 60)}', not an address or prefix`,
+      `holds '${stranger.slice(0, 60).replace(/\p{C}/gu, '?')}', not an address or prefix`,
     );
   }
   const local = `http://localhost:${s.PORT}`;

@@ -13,6 +13,7 @@ import { fail, ok, type Result } from '../core/result.ts';
 import { createEventId } from '../store/event-id.ts';
 import { accountByEmailKey, accountKey, apiKeyKey, apiKeyPrefix, type Key } from '../store/keys.ts';
 import type { Check, CommitResult, NewEvent, SetRow, Store } from '../store/store.ts';
+import { perMinuteMax } from './accounts-table.ts';
 import { type AccessEvent, encodeAccessEvent, keepQuota } from './events.ts';
 import { hashKey, makeKey } from './key-format.ts';
 import type { MasterKey } from './master-key.ts';
@@ -28,7 +29,8 @@ import { open, seal } from './seal.ts';
 
 /** How long a replaced key goes on working. */
 export const replacedKeyLifeMs = 24 * 60 * 60 * 1_000;
-const emailLengthMax = 254;
+/** RFC 5321, 4.5.3.1.3, less the angle brackets. */
+const emailBytesMax = 254;
 const attemptsMax = 5;
 
 export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
@@ -64,12 +66,16 @@ export interface Quotas {
   readonly writePerMinute?: number | undefined;
 }
 
-/** Trimmed and lower-cased: one mailbox, one account. Undefined when it can't be an address. */
+/**
+ * Trimmed, lower-cased and composed (NFC): one mailbox, one account, however it was typed.
+ * Undefined when it can't be an address.
+ */
 export function normaliseEmail(text: string): string | undefined {
-  const email = text.trim().toLowerCase();
+  if (text.length > 4 * emailBytesMax) return undefined;
+  const email = text.trim().toLowerCase().normalize('NFC');
   // Shape only; that it exists is shown by a link sent to it. No control characters, one @.
   const wellFormed = /^[^\s@<>"(),:;[\]\\\p{C}]+@[^\s@<>"(),:;[\]\\\p{C}]+$/u.test(email);
-  return wellFormed && email.length <= emailLengthMax ? email : undefined;
+  return wellFormed && Buffer.byteLength(email) <= emailBytesMax ? email : undefined;
 }
 
 export function createAccounts(options: {
@@ -161,6 +167,11 @@ export function createAccounts(options: {
   }
 
   async function setQuotas(email: string, quotas: Quotas): Promise<Result<AccountInfo>> {
+    for (const quota of [quotas.readPerMinute, quotas.writePerMinute]) {
+      if (quota === undefined) continue;
+      if (Number.isInteger(quota) && quota >= 0 && quota <= perMinuteMax) continue;
+      return fail('invalid_parameter', `a quota is a whole number from 0 to ${perMinuteMax}`);
+    }
     const found = await load(email);
     if (!found.ok) return found;
     const { id, record } = found.value;
@@ -186,6 +197,11 @@ export function createAccounts(options: {
     return entry && record ? { id, key, version: entry.version, record } : undefined;
   }
 
+  /** Replaced, its time over, and not revoked yet. */
+  function isOver(record: KeyRecord): boolean {
+    return record.revokedAt === 0 && record.endsAt !== 0 && record.endsAt <= clock.now();
+  }
+
   /** The account's keys that still work, oldest first. */
   async function liveKeys(record: AccountRecord) {
     const found = await Promise.all(record.keys.map(keyRecord));
@@ -203,6 +219,12 @@ export function createAccounts(options: {
       const account = found.value;
       if (account.record.disabled) return fail('conflict', `${account.record.email} is disabled`);
       const live = await liveKeys(account.record);
+      const over = live.find((k) => isOver(k.record));
+      if (over !== undefined) {
+        // Its time ended and nobody has retired it yet: it must not count as a second key.
+        const revoked = await revokeKey(over.id);
+        return revoked.ok ? null : revoked;
+      }
       if (live.length > 1) {
         return fail(
           'conflict',
@@ -229,7 +251,8 @@ export function createAccounts(options: {
       const former = live[0];
       if (former !== undefined) {
         check.push({ key: former.key, version: former.version });
-        const endsAt = clock.now() + replacedKeyLifeMs;
+        // One that was replaced before keeps its end: its successor was revoked since.
+        const endsAt = former.record.endsAt || clock.now() + replacedKeyLifeMs;
         set.push({ key: former.key, value: encodeKeyRecord({ ...former.record, endsAt }) });
       }
       const done = await write(check, set, [
@@ -297,8 +320,7 @@ export function createAccounts(options: {
   async function retireKeys(): Promise<number> {
     let retired = 0;
     for await (const { id, record } of allKeys()) {
-      const due = record.revokedAt === 0 && record.endsAt !== 0 && record.endsAt <= clock.now();
-      if (due && (await revokeKey(id)).ok) retired++;
+      if (isOver(record) && (await revokeKey(id)).ok) retired++;
     }
     return retired;
   }
@@ -317,5 +339,5 @@ export function createAccounts(options: {
 }
 
 function shown(text: string): string {
-  return text.replace(/\p{C}/gu, '?').slice(0, 80);
+  return text.slice(0, 80).replace(/\p{C}/gu, '?');
 }

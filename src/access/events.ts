@@ -6,6 +6,7 @@
 
 import { createWriter, decode, type Reader } from '../store/codec.ts';
 import type { NewEvent } from '../store/store.ts';
+import { perMinuteMax } from './accounts-table.ts';
 
 export type AccessEvent =
   | { kind: 'account.created'; account: string }
@@ -24,6 +25,8 @@ const kinds = new Set<string>([
 ] satisfies AccessEvent['kind'][]);
 
 const eventVersion = 1;
+/** SHA-256. */
+const hashBytes = 32;
 /** In `account.quotas`: leave this one as it is. */
 export const keepQuota = 0xffff_ffff;
 
@@ -73,15 +76,34 @@ function readBody(kind: AccessEvent['kind'], account: string, input: Reader): Ac
     case 'account.created':
       return { kind, account };
     case 'account.disabled':
-      return { kind, account, disabled: input.u8() === 1 };
+      return { kind, account, disabled: readFlag(input) };
     case 'account.quotas':
-      return { kind, account, readPerMinute: input.u32(), writePerMinute: input.u32() };
+      return { kind, account, readPerMinute: readQuota(input), writePerMinute: readQuota(input) };
     case 'key.created':
-      return { kind, account, key: input.text(), hash: input.bytes() };
+      return { kind, account, key: input.text(), hash: readHash(input) };
     case 'key.revoked':
       return { kind, account, key: input.text() };
     default:
       kind satisfies never;
       throw new TypeError(`no such event kind: ${String(kind)}`);
   }
+}
+
+function readFlag(input: Reader): boolean {
+  const byte = input.u8();
+  if (byte > 1) input.reject();
+  return byte === 1;
+}
+
+/** What the shared tables would refuse must not come so far. */
+function readQuota(input: Reader): number {
+  const perMinute = input.u32();
+  if (perMinute > perMinuteMax && perMinute !== keepQuota) input.reject();
+  return perMinute;
+}
+
+function readHash(input: Reader): Uint8Array {
+  const hash = input.bytes();
+  if (hash.length !== hashBytes) input.reject();
+  return hash;
 }

@@ -6,6 +6,7 @@
  * that meets a newer one stops instead of guessing.
  */
 
+import { bitsOf, hostMask } from '../index/prefix.ts';
 import { createWriter, decode, type Reader, type Writer } from '../store/codec.ts';
 import type { NewEvent } from '../store/store.ts';
 
@@ -105,14 +106,23 @@ function readBody(kind: EventKind, input: Reader): ReputationEvent | undefined {
 }
 
 function writeRef(out: Writer, ref: ListRef): void {
-  out.u8(ref.list === 'seed' ? 1 : 2);
+  writeListKind(out, ref.list);
   out.text(ref.source);
   out.text(ref.run);
 }
 
 function readRef(input: Reader): ListRef {
-  const list = input.u8() === 1 ? 'seed' : 'anon';
-  return { list, source: input.text(), run: input.text() };
+  return { list: readListKind(input), source: input.text(), run: input.text() };
+}
+
+export function writeListKind(out: Writer, list: ListKind): void {
+  out.u8(list === 'seed' ? 1 : 2);
+}
+
+export function readListKind(input: Reader): ListKind {
+  const number = input.u8();
+  if (number !== 1 && number !== 2) input.reject();
+  return number === 1 ? 'seed' : 'anon';
 }
 
 /** One byte: 0..32 is an IPv4 length, 64 + 0..128 an IPv6 one; then the 4 or 16 address bytes. */
@@ -128,7 +138,10 @@ export function writePrefix(
   for (let i = 0; i < count; i++) out.u32(words[at + i]!);
 }
 
-/** Reads what `writePrefix` wrote into `words` from `at`. */
+/**
+ * Reads what `writePrefix` wrote into `words` from `at`. The input fails for a length that does
+ * not exist and for bits beyond the length: the index refuses such a prefix, and must never meet it.
+ */
 export function readPrefix(
   input: Reader,
   words: Uint32Array,
@@ -136,12 +149,20 @@ export function readPrefix(
 ): { family: 4 | 6; length: number } {
   const first = input.u8();
   const family = first < 64 ? 4 : 6;
+  const length = family === 4 ? first : first - 64;
   const count = family === 4 ? 1 : 4;
-  for (let i = 0; i < count; i++) words[at + i] = input.u32();
-  return { family, length: family === 4 ? Math.min(first, 32) : Math.min(first - 64, 128) };
+  let stray = 0;
+  for (let i = 0; i < count; i++) {
+    const word = input.u32();
+    words[at + i] = word;
+    stray |= word & hostMask(length - 32 * i);
+  }
+  if (stray !== 0 || length > bitsOf(family)) input.reject();
+  return { family, length };
 }
 
 function writeRows(out: Writer, rows: RowBatch): void {
+  if (rows.count > rowsPerEventMax) throw new RangeError(`${rows.count} rows in one event`);
   out.u16(rows.count);
   for (let i = 0; i < rows.count; i++) {
     writePrefix(out, rows.families[i]!, rows.words, 4 * i, rows.lengths[i]!);
@@ -150,7 +171,10 @@ function writeRows(out: Writer, rows: RowBatch): void {
 }
 
 function readRows(input: Reader): RowBatch {
-  const count = Math.min(input.u16(), rowsPerEventMax);
+  const announced = input.u16();
+  // A row has six bytes at least: a count beyond what is there must not reserve memory.
+  if (announced > rowsPerEventMax || announced > input.remaining() / 6) input.reject();
+  const count = input.failed() ? 0 : announced;
   const rows = {
     count,
     families: new Uint8Array(count),
@@ -162,7 +186,9 @@ function readRows(input: Reader): RowBatch {
     const { family, length } = readPrefix(input, rows.words, 4 * i);
     rows.families[i] = family;
     rows.lengths[i] = length;
-    rows.scores[i] = Math.min(input.u8(), 100);
+    const score = input.u8();
+    if (score > 100) input.reject();
+    rows.scores[i] = score;
   }
   return rows;
 }

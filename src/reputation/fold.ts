@@ -25,7 +25,9 @@ export interface Fold {
   refusedRows(): number;
 }
 
-const sliceNodes = 20_000;
+/** A sweep gives others their turn after this long, looked at every so many contributions. */
+const sliceMs = 4;
+const nodesPerLook = 256;
 
 export function createFold(options: { entries: Entries; sources: Sources }): Fold {
   const { entries, sources } = options;
@@ -73,8 +75,13 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
   ): Promise<void> {
     const tag = tagOf(contributionKinds[list], sourceNumber);
     const { owner, tag: tags, x } = contributions;
+    // How long a slice takes has no influence on the result: no other event comes in between.
+    let sliceEnd = performance.now() + sliceMs;
     for (let node = 1; node <= contributions.highest(); node++) {
-      if (node % sliceNodes === 0) await nextTurn();
+      if (node % nodesPerLook === 0 && performance.now() > sliceEnd) {
+        await nextTurn();
+        sliceEnd = performance.now() + sliceMs;
+      }
       const entry = owner[node]!;
       if (entry === 0 || tags[node] !== tag || x[node]! >>> 8 === keep) continue;
       entries.touch(entry);
@@ -119,7 +126,8 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
           : sweep(event.ref.list, source.number, source.generation);
       }
       case 'list.expired': {
-        const source = sources.current(event.ref);
+        // A load that ended after this was decided has prolonged it.
+        const source = sources.overdue(event.ref, at);
         if (source === undefined) return;
         return sweep(event.ref.list, source.number, undefined).then(() =>
           sources.forget(event.ref),

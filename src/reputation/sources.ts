@@ -6,7 +6,7 @@
  */
 
 import type { Reader, Writer } from '../store/codec.ts';
-import type { ListKind, ListRef } from './events.ts';
+import { type ListKind, type ListRef, readListKind, writeListKind } from './events.ts';
 
 export interface Source {
   readonly list: ListKind;
@@ -32,6 +32,8 @@ export interface Sources {
   current(ref: ListRef): Source | undefined;
   /** Marks the run complete. @returns undefined when another run has overtaken it */
   end(ref: ListRef, at: number): Source | undefined;
+  /** The source, if `ref` is its present run and its time is over at `at`. */
+  overdue(ref: ListRef, at: number): Source | undefined;
   forget(ref: ListRef): void;
   list(): readonly Source[];
   encode(out: Writer): void;
@@ -40,6 +42,8 @@ export interface Sources {
 
 const dayMs = 86_400_000;
 const generationMax = 0xff_ffff;
+/** A run under way keeps the source alive this long, so that it can't end in the middle of a load. */
+export const runMsMax = 60 * 60 * 1_000;
 
 /** @param touch called before anything changes, for the checkpoint */
 export function createSources(capacity: number, touch: () => void): Sources {
@@ -73,8 +77,8 @@ export function createSources(capacity: number, touch: () => void): Sources {
         run: ref.run,
         complete: false,
         holdDays,
-        // A run that never ends must not prolong what the one before it said.
-        holdUntilMs: known?.holdUntilMs ?? at + holdDays * dayMs,
+        // A run that never ends must not prolong what the one before it said, but for that hour.
+        holdUntilMs: Math.max(known?.holdUntilMs ?? at + holdDays * dayMs, at + runMsMax),
         refreshedAtMs: known?.refreshedAtMs ?? at,
       });
     },
@@ -88,6 +92,10 @@ export function createSources(capacity: number, touch: () => void): Sources {
       source.refreshedAtMs = at;
       return source;
     },
+    overdue(ref, at) {
+      const source = current(ref);
+      return source !== undefined && source.holdUntilMs <= at ? source : undefined;
+    },
     forget(ref) {
       if (current(ref) === undefined) return;
       touch();
@@ -97,7 +105,7 @@ export function createSources(capacity: number, touch: () => void): Sources {
     encode(out) {
       out.u16(byName.size);
       for (const s of byName.values()) {
-        out.u8(s.list === 'seed' ? 1 : 2);
+        writeListKind(out, s.list);
         out.text(s.source);
         out.u16(s.number);
         out.u32(s.generation);
@@ -112,7 +120,7 @@ export function createSources(capacity: number, touch: () => void): Sources {
       const count = input.u16();
       for (let i = 0; i < count && !input.failed(); i++) {
         const source: Source = {
-          list: input.u8() === 1 ? 'seed' : 'anon',
+          list: readListKind(input),
           source: input.text(),
           number: input.u16(),
           generation: input.u32(),
@@ -122,6 +130,7 @@ export function createSources(capacity: number, touch: () => void): Sources {
           holdUntilMs: input.f64(),
           refreshedAtMs: input.f64(),
         };
+        if (source.number < 1 || source.number > capacity) input.reject();
         byName.set(nameOf(source), source);
       }
       return !input.failed();
