@@ -97,7 +97,14 @@ async function start(
   });
   await dependencies.prepare?.(store);
 
-  const state = await openState({ store, clock, random, log, onFailure: onFatal });
+  const state = await openState({
+    store,
+    clock,
+    random,
+    log,
+    onFailure: onFatal,
+    snapshotPath: `${config.dataDir}/index.snapshot`,
+  });
   state.start();
   closers.push(() => state.stop());
   await state.follower.catchUpTo(await store.lastSeq());

@@ -4,11 +4,14 @@
  * Opened from the last checkpoint, then brought up to date by following the journal, whoever
  * wrote it: this process, the command line beside it, another node. Shared tables are written
  * by this thread only; `shared` can be posted to front-end threads, which read.
+ *
+ * A state in which an event was applied in part is never written to the store.
  */
 
 import { type AccountsHandle, createAccountsTable } from './access/accounts-table.ts';
 import { decodeAccessEvent, isAccessEvent } from './access/events.ts';
 import { type AccessFold, createAccessFold } from './access/fold.ts';
+import { createKeyRecords } from './access/key-records.ts';
 import { createKeyTable, type KeyTableHandle } from './access/key-table.ts';
 import { createQuotaMemory, type QuotaHandle } from './access/quota.ts';
 import { capacities } from './config.ts';
@@ -21,14 +24,15 @@ import { decodeEvent, encodeEvent } from './reputation/events.ts';
 import { createFold, type Fold } from './reputation/fold.ts';
 import { entryPages } from './reputation/page-lists.ts';
 import { createSources, type Sources } from './reputation/sources.ts';
+import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
 import { createEventId } from './store/event-id.ts';
 import { createFollower, type Follower } from './store/follower.ts';
-import { createProjection, type Projection } from './store/projection.ts';
+import { createProjection, type Projection, readCheckpointSeq } from './store/projection.ts';
 import type { Store, StoreEvent } from './store/store.ts';
 
 /** Contributions an entry has on average at most, before rows are refused. */
 const contributionsPerEntry = 3;
-const checkpointMs = 5_000;
+const checkpointMsDefault = 5_000;
 /** Due times (ended lists, replaced keys) are looked at this often. */
 const housekeepingMs = 30_000;
 
@@ -52,7 +56,9 @@ export interface State {
   checkpoint(): Promise<void>;
   /** Begins to follow the journal and to write checkpoints. */
   start(): void;
-  /** Stops following and writes a last checkpoint. */
+  /** Ends what is due now: lists that were not refreshed in time, keys replaced long enough ago. */
+  housekeep(): Promise<void>;
+  /** Stops following and writes a last checkpoint and the snapshot. */
   stop(): Promise<void>;
 }
 
@@ -64,17 +70,47 @@ export interface StateOptions {
   /** The journal could not be applied: the process must not go on serving. */
   readonly onFailure: (error: unknown) => void;
   readonly entriesMax?: number;
+  readonly checkpointMs?: number;
+  /** File that makes the next start fast; without it none is written. */
+  readonly snapshotPath?: string;
 }
 
-/** Reads the last checkpoint and the journal's rest; resolves when memory is up to date. */
-export async function openState(options: StateOptions): Promise<State> {
-  const { store, clock, random, log } = options;
+interface Parts {
+  readonly index: IpIndex;
+  readonly entries: Entries;
+  readonly sources: Sources;
+  readonly access: AccessFold;
+  readonly projection: Projection;
+  readonly shared: SharedState;
+}
+
+/** The parts of the state with what the store knows of them, from a snapshot when there is one. */
+async function loadParts(options: StateOptions): Promise<Parts> {
+  const { store, log, snapshotPath: path } = options;
   const entriesMax = options.entriesMax ?? capacities.entries;
-  const index = createIpIndex({ entriesMax });
+  const sequence = await readCheckpointSeq(store);
+  const snapshot = path && takeSnapshot({ path, entriesMax, sequence, log });
+  if (snapshot) {
+    const parts = createParts(store, entriesMax, snapshot.index);
+    if (restore(parts, snapshot)) {
+      await parts.projection.load();
+      return parts;
+    }
+    log.warn('snapshot: ignored, it does not fit');
+  }
+  const parts = createParts(store, entriesMax, createIpIndex({ entriesMax }));
+  await parts.projection.load();
+  return parts;
+}
+
+function restore({ entries, projection }: Parts, { image }: SnapshotParts): boolean {
+  return entries.restore(image) && projection.restore(image, entryPages);
+}
+
+function createParts(store: Store, entriesMax: number, index: IpIndex): Parts {
   const keyTable = createKeyTable(capacities.keys);
   const accountsTable = createAccountsTable(capacities.accounts);
-  const quotaHandle = createQuotaMemory(capacities.accounts);
-
+  const quotas = createQuotaMemory(capacities.accounts);
   // The sections need `touch`, the projection needs the sections.
   let projection!: Projection;
   const touchPage = (page: number) => projection.touch(page);
@@ -100,23 +136,41 @@ export async function openState(options: StateOptions): Promise<State> {
     sections: [entries.section, access.section],
     header: { encode: sources.encode, load: sources.load },
   });
-  const fold = createFold({ entries, sources });
+  const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
+  return { index, entries, sources, access, projection, shared };
+}
 
-  const from = await projection.load();
+/** Reads the last checkpoint. The journal's rest is applied from `start` on. */
+export async function openState(options: StateOptions): Promise<State> {
+  const { store, clock, random, log } = options;
+  const parts = await loadParts(options);
+  const { index, entries, sources, access, projection } = parts;
+  const fold = createFold({ entries, sources });
+  const keyRecords = createKeyRecords({ store, clock, random });
+
+  const from = projection.checkpointSeq();
   /** Sequence number of the state, exact between events. */
   let stateSeq = from;
   let applying: Promise<void> | undefined;
+  /** While an event is being applied, and for good when that failed. */
+  let isPartial = false;
 
   function apply(event: StoreEvent): void | Promise<void> {
+    isPartial = true;
     const done = applyEvent(event);
     if (done === undefined) {
       stateSeq = event.seq;
+      isPartial = false;
       return;
     }
-    applying = done.then(() => {
-      stateSeq = event.seq;
-      applying = undefined;
-    });
+    applying = done
+      .then(() => {
+        stateSeq = event.seq;
+        isPartial = false;
+      })
+      .finally(() => {
+        applying = undefined;
+      });
     return applying;
   }
 
@@ -140,9 +194,13 @@ export async function openState(options: StateOptions): Promise<State> {
     onFailure: options.onFailure,
   });
 
+  /** True when an event failed half-way, not while one is under way. */
+  const isBroken = () => isPartial && applying === undefined;
+
   let writing: Promise<void> | undefined;
   async function checkpoint(): Promise<void> {
     while (applying !== undefined) await applying;
+    if (isPartial) throw new Error('an event was applied in part: the state is not written');
     writing ??= projection.checkpoint(stateSeq).finally(() => {
       writing = undefined;
     });
@@ -150,7 +208,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   async function tick(): Promise<void> {
-    if (projection.changed() === 0 || !store.writeState().available) return;
+    if (projection.changed() === 0 || isBroken() || !store.writeState().available) return;
     try {
       await checkpoint();
     } catch (error) {
@@ -169,6 +227,12 @@ export async function openState(options: StateOptions): Promise<State> {
     }
   }
 
+  async function housekeep(): Promise<void> {
+    await expireLists();
+    const retired = await keyRecords.retire();
+    if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
+  }
+
   const timers: NodeJS.Timeout[] = [];
   return {
     index,
@@ -178,18 +242,15 @@ export async function openState(options: StateOptions): Promise<State> {
     access,
     follower,
     projection,
-    shared: {
-      keys: keyTable.handle,
-      accounts: accountsTable.handle,
-      quotas: quotaHandle,
-    },
+    shared: parts.shared,
     checkpoint,
+    housekeep,
     start() {
       follower.start();
-      timers.push(setInterval(tick, checkpointMs));
+      timers.push(setInterval(tick, options.checkpointMs ?? checkpointMsDefault));
       timers.push(
         setInterval(() => {
-          expireLists().catch((error) => log.warn({ err: error }, 'lists: not looked at'));
+          housekeep().catch((error) => log.warn({ err: error }, 'lists, keys: not looked at'));
         }, housekeepingMs),
       );
       for (const timer of timers) timer.unref();
@@ -198,7 +259,13 @@ export async function openState(options: StateOptions): Promise<State> {
       for (const timer of timers) clearInterval(timer);
       await follower.stop();
       while (writing !== undefined) await writing.catch(() => undefined);
+      if (isBroken()) return;
       await checkpoint();
+      const { snapshotPath: path } = options;
+      if (path === undefined || projection.checkpointSeq() === 0n) return;
+      // Nothing changes any more: what is in memory is what the checkpoint says.
+      const image = new Map([...entries.image(), ...projection.image()]);
+      await writeSnapshot({ path, index, image, sequence: projection.checkpointSeq(), log });
     },
   };
 }

@@ -11,16 +11,16 @@ import type { Clock } from '../core/clock.ts';
 import { type Random, randomToken } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { createEventId } from '../store/event-id.ts';
-import { accountByEmailKey, accountKey, apiKeyKey, apiKeyPrefix, type Key } from '../store/keys.ts';
+import { accountByEmailKey, accountKey, apiKeyKey } from '../store/keys.ts';
 import type { Check, CommitResult, NewEvent, SetRow, Store } from '../store/store.ts';
 import { perMinuteMax } from './accounts-table.ts';
 import { type AccessEvent, encodeAccessEvent, keepQuota } from './events.ts';
 import { hashKey, makeKey } from './key-format.ts';
+import { createKeyRecords, type StoredKey } from './key-records.ts';
 import type { MasterKey } from './master-key.ts';
 import {
   type AccountRecord,
   decodeAccount,
-  decodeKey,
   encodeAccount,
   encodeKeyRecord,
   type KeyRecord,
@@ -85,6 +85,7 @@ export function createAccounts(options: {
   masterKey: MasterKey;
 }): Accounts {
   const { store, clock, random, masterKey } = options;
+  const keys = createKeyRecords(options);
 
   const event = (body: AccessEvent): NewEvent =>
     encodeAccessEvent(createEventId(clock, random), body);
@@ -190,24 +191,10 @@ export function createAccounts(options: {
     return done?.ok === false ? done : ok({ id, ...record });
   }
 
-  async function keyRecord(id: string) {
-    const key = apiKeyKey(id);
-    const entry = await store.get(key);
-    const record = entry && decodeKey(entry.value);
-    return entry && record ? { id, key, version: entry.version, record } : undefined;
-  }
-
-  /** Replaced, its time over, and not revoked yet. */
-  function isOver(record: KeyRecord): boolean {
-    return record.revokedAt === 0 && record.endsAt !== 0 && record.endsAt <= clock.now();
-  }
-
   /** The account's keys that still work, oldest first. */
   async function liveKeys(record: AccountRecord) {
-    const found = await Promise.all(record.keys.map(keyRecord));
-    return found.filter((k) => k !== undefined && k.record.revokedAt === 0) as NonNullable<
-      Awaited<ReturnType<typeof keyRecord>>
-    >[];
+    const found = await Promise.all(record.keys.map(keys.find));
+    return found.filter((k): k is StoredKey => k !== undefined && k.record.revokedAt === 0);
   }
 
   function createKey(
@@ -219,10 +206,10 @@ export function createAccounts(options: {
       const account = found.value;
       if (account.record.disabled) return fail('conflict', `${account.record.email} is disabled`);
       const live = await liveKeys(account.record);
-      const over = live.find((k) => isOver(k.record));
+      const over = live.find((k) => keys.isOver(k.record));
       if (over !== undefined) {
         // Its time ended and nobody has retired it yet: it must not count as a second key.
-        const revoked = await revokeKey(over.id);
+        const revoked = await keys.revoke(over.id);
         return revoked.ok ? null : revoked;
       }
       if (live.length > 1) {
@@ -243,10 +230,10 @@ export function createAccounts(options: {
         { key: account.key, version: account.version },
         { key: apiKeyKey(made.id), version: null },
       ];
-      const keys = [...live.map((k) => k.id), made.id];
+      const keyIds = [...live.map((k) => k.id), made.id];
       const set: SetRow[] = [
         { key: apiKeyKey(made.id), value: encodeKeyRecord(record) },
-        { key: account.key, value: encodeAccount({ ...account.record, keys }) },
+        { key: account.key, value: encodeAccount({ ...account.record, keys: keyIds }) },
       ];
       const former = live[0];
       if (former !== undefined) {
@@ -263,19 +250,9 @@ export function createAccounts(options: {
     });
   }
 
-  function revokeKey(keyId: string): Promise<Result<KeyInfo>> {
-    return retry(async () => {
-      const found = await keyRecord(keyId);
-      if (found === undefined) return fail('unknown_key', `there is no key ${shown(keyId)}`);
-      if (found.record.revokedAt !== 0) return ok(await info(found.id, found.record));
-      const record = { ...found.record, revokedAt: clock.now() };
-      const done = await write(
-        [{ key: found.key, version: found.version }],
-        [{ key: found.key, value: encodeKeyRecord(record) }],
-        [event({ kind: 'key.revoked', account: record.account, key: keyId })],
-      );
-      return done?.ok ? ok(await info(keyId, record)) : done;
-    });
+  async function revokeKey(keyId: string): Promise<Result<KeyInfo>> {
+    const revoked = await keys.revoke(keyId);
+    return revoked.ok ? ok(await info(keyId, revoked.value)) : revoked;
   }
 
   async function info(id: string, record: KeyRecord): Promise<KeyInfo> {
@@ -286,26 +263,9 @@ export function createAccounts(options: {
     return { id, email: account?.email ?? '', state, ...shownFields };
   }
 
-  async function* allKeys(): AsyncGenerator<{ id: string; record: KeyRecord }> {
-    const prefix = apiKeyPrefix();
-    const limit = 500;
-    let after: Key | undefined;
-    for (;;) {
-      const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
-      for (const { key, value } of page) {
-        const record = decodeKey(value);
-        // The key id is text, ended by a zero byte (see keys.ts).
-        const id = Buffer.from(key.subarray(1, -1)).toString('utf8');
-        if (record !== undefined) yield { id, record };
-      }
-      if (page.length === 0) return;
-      after = page.at(-1)!.key;
-    }
-  }
-
   async function listKeys(): Promise<KeyInfo[]> {
     const list: KeyInfo[] = [];
-    for await (const { id, record } of allKeys()) list.push(await info(id, record));
+    for await (const { id, record } of keys.all()) list.push(await info(id, record));
     return list.sort((a, b) => a.createdAt - b.createdAt);
   }
 
@@ -317,14 +277,6 @@ export function createAccounts(options: {
     return open(masterKey, `${found.value.id}/${newest.id}`, newest.record.sealed);
   }
 
-  async function retireKeys(): Promise<number> {
-    let retired = 0;
-    for await (const { id, record } of allKeys()) {
-      if (isOver(record) && (await revokeKey(id)).ok) retired++;
-    }
-    return retired;
-  }
-
   return {
     create,
     find,
@@ -334,7 +286,7 @@ export function createAccounts(options: {
     revokeKey,
     listKeys,
     revealKey,
-    retireKeys,
+    retireKeys: keys.retire,
   };
 }
 

@@ -14,6 +14,8 @@
  * zero pages cost no memory until they are written.
  */
 
+import { type ArrayImage, bytesOf, restoreArray } from '../core/array-image.ts';
+
 export const contributionKinds = {
   /** A seed list's row. ref: source; x: score in the low 8 bits, the source's generation above. */
   seed: 1,
@@ -61,6 +63,10 @@ export interface Contributions {
   /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
   highest(): number;
   readonly count: () => number;
+  /** Views of the used parts of the arrays, for the start's snapshot. */
+  image(): ArrayImage;
+  /** Into an empty state. False: the image is not of such arrays, and this must be thrown away. */
+  restore(image: ArrayImage): boolean;
 }
 
 /** @param entriesMax largest entry number; @param nodesMax largest number of contributions */
@@ -76,6 +82,9 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   let used = 0;
   let free = 0;
   let count = 0;
+  /** Largest entry number that ever had a contribution. */
+  let entryTop = 0;
+  const nodes = { owner, next, tag, x, y };
 
   function find(entry: number, wanted: number): number {
     let node = heads[entry]!;
@@ -95,6 +104,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     z[node] = 0;
     next[node] = heads[entry]!;
     heads[entry] = node;
+    if (entry > entryTop) entryTop = entry;
     count++;
     return node;
   }
@@ -113,6 +123,27 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     count--;
   }
 
+  function image(): ArrayImage {
+    const sections = new Map<string, Uint8Array>();
+    sections.set('contributions', bytesOf(Uint32Array.of(used, free, count, entryTop)));
+    sections.set('contributions.heads', bytesOf(heads.subarray(0, entryTop + 1)));
+    for (const [name, array] of Object.entries(nodes)) {
+      sections.set(`contributions.${name}`, bytesOf(array.subarray(0, used + 1)));
+    }
+    return sections;
+  }
+
+  function restore(from: ArrayImage): boolean {
+    const numbers = new Uint32Array(4);
+    if (!restoreArray(from, 'contributions', numbers)) return false;
+    if (!restoreArray(from, 'contributions.heads', heads)) return false;
+    for (const [name, array] of Object.entries(nodes)) {
+      if (!restoreArray(from, `contributions.${name}`, array)) return false;
+    }
+    [used, free, count, entryTop] = numbers as unknown as [number, number, number, number];
+    return true;
+  }
+
   return {
     tag,
     x,
@@ -127,5 +158,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     remove,
     highest: () => used,
     count: () => count,
+    image,
+    restore,
   };
 }

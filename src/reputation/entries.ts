@@ -6,6 +6,7 @@
  * after it works out what readers see, or removes the entry when nothing is left.
  */
 
+import type { ArrayImage } from '../core/array-image.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import {
   firstReportedAtOf,
@@ -43,6 +44,10 @@ export interface Entries {
   /** Publishes what the contributions add up to; removes an entry of which nothing is said. */
   settle(entry: number): void;
   readonly section: PageSection;
+  /** What is beside the index, for the start's snapshot. */
+  image(): ArrayImage;
+  /** Into an empty state, over an index from the same snapshot. False: unusable, start afresh. */
+  restore(image: ArrayImage): boolean;
 }
 
 export function createEntries(options: {
@@ -163,5 +168,7 @@ export function createEntries(options: {
     touch: (entry) => touchPage(pages.page(entry)),
     settle,
     section: { firstPage: 0, pages: entryPages, encode: encodePage, load: loadPage },
+    image: () => new Map([...contributions.image(), ...pages.image()]),
+    restore: (image) => contributions.restore(image) && pages.restore(image),
   };
 }

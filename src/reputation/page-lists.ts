@@ -10,6 +10,8 @@
  * removing cost a few words, whoever chose the addresses.
  */
 
+import { type ArrayImage, bytesOf, restoreArray } from '../core/array-image.ts';
+
 const ipv6Base = 65_536;
 /** Pages of entries; account pages are numbered from here. */
 export const entryPages = 131_072;
@@ -28,6 +30,10 @@ export interface PageLists {
   page(entry: number): number;
   /** Calls back for each member; the callback must not add or remove. */
   visit(page: number, callback: (entry: number) => void): void;
+  /** Views of the used parts of the arrays, for the start's snapshot. */
+  image(): ArrayImage;
+  /** Into an empty state. False: the image is not of such lists, and this must be thrown away. */
+  restore(image: ArrayImage): boolean;
 }
 
 export function createPageLists(entriesMax: number): PageLists {
@@ -35,6 +41,9 @@ export function createPageLists(entriesMax: number): PageLists {
   const next = new Uint32Array(entriesMax + 1);
   const previous = new Uint32Array(entriesMax + 1);
   const pages = new Uint32Array(entriesMax + 1);
+  const members = { next, previous, pages };
+  /** Largest entry number that was ever a member. */
+  let entryTop = 0;
   return {
     add(entry, page) {
       const head = heads[page]!;
@@ -43,6 +52,7 @@ export function createPageLists(entriesMax: number): PageLists {
       previous[entry] = 0;
       if (head !== 0) previous[head] = entry;
       heads[page] = entry;
+      if (entry > entryTop) entryTop = entry;
     },
     remove(entry) {
       const before = previous[entry]!;
@@ -54,6 +64,25 @@ export function createPageLists(entriesMax: number): PageLists {
     page: (entry) => pages[entry]!,
     visit(page, callback) {
       for (let entry = heads[page]!; entry !== 0; entry = next[entry]!) callback(entry);
+    },
+    image() {
+      const sections = new Map<string, Uint8Array>();
+      sections.set('pages.top', bytesOf(Uint32Array.of(entryTop)));
+      sections.set('pages.heads', bytesOf(heads));
+      for (const [name, array] of Object.entries(members)) {
+        sections.set(`pages.${name}`, bytesOf(array.subarray(0, entryTop + 1)));
+      }
+      return sections;
+    },
+    restore(image) {
+      const top = new Uint32Array(1);
+      if (!restoreArray(image, 'pages.top', top)) return false;
+      if (!restoreArray(image, 'pages.heads', heads)) return false;
+      for (const [name, array] of Object.entries(members)) {
+        if (!restoreArray(image, `pages.${name}`, array)) return false;
+      }
+      entryTop = top[0]!;
+      return true;
     },
   };
 }

@@ -8,9 +8,13 @@
  *
  * A checkpoint does not stop the journal: a page that is about to change while it waits to be
  * written is encoded first (copy on write), so everything written belongs to one sequence number.
+ *
+ * Each page and the record end with a CRC-32: a damaged one stops the start with its name.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { type ArrayImage, bytesOf, restoreArray } from '../core/array-image.ts';
 import { createReader, createWriter, decode, type Reader, type Writer } from './codec.ts';
 import {
   checkpointKey,
@@ -46,6 +50,13 @@ export interface Projection {
   changed(): number;
   /** Reads the last checkpoint into the empty state. @returns its sequence number, 0n for none */
   load(): Promise<bigint>;
+  /** Which versions of pages stand in the store, for the start's snapshot. */
+  image(): ArrayImage;
+  /**
+   * Before `load`, with an image of the same sequence number: pages below `firstPage` are in
+   * memory already, `load` leaves them out. False: unusable, this must be thrown away.
+   */
+  restore(image: ArrayImage, firstPage: number): boolean;
   /** Writes the state as of `appliedSeq`, the last event applied. One at a time. */
   checkpoint(appliedSeq: bigint): Promise<void>;
   readonly checkpointSeq: () => bigint;
@@ -53,18 +64,21 @@ export interface Projection {
 
 const name = 'state';
 const recordVersion = 1;
-/** A page larger than this is written as several rows. */
-const partBytesMax = 2 << 20;
+const recordDamaged = 'the checkpoint record is damaged';
+/** A page larger than this is written as several rows, at most 255. */
+const partBytesMaxDefault = 2 << 20;
 /** Bounds of one commit and of one slice of encoding, so that others get their turn. */
 const commitBytesMax = 1 << 20;
+const commitRowsMax = 1_000;
 const sliceMs = 4;
 
 export function createProjection(options: {
   store: Store;
   sections: readonly PageSection[];
   header: ProjectionHeader;
+  partBytesMax?: number;
 }): Projection {
-  const { store, sections, header } = options;
+  const { store, sections, header, partBytesMax = partBytesMaxDefault } = options;
   const pageCount = Math.max(...sections.map((s) => s.firstPage + s.pages));
   /** Sequence number under which a page's newest version stands; 0 for none. */
   const versionOf = new BigUint64Array(pageCount);
@@ -78,6 +92,10 @@ export function createProjection(options: {
   let headerBytes: Uint8Array | undefined;
   let running = false;
   let checkpointSeq = 0n;
+  /** Pages below this came from a snapshot. */
+  let firstPage = 0;
+  /** Versions that the next record replaces; kept when writing it fails. */
+  const outdated: Key[] = [];
 
   function sectionOf(page: number): PageSection {
     const section = sections.find((s) => page >= s.firstPage && page < s.firstPage + s.pages);
@@ -87,7 +105,7 @@ export function createProjection(options: {
 
   function encodeNow(page: number): void {
     waiting.delete(page);
-    encoded.push({ page, bytes: sectionOf(page).encode(page) });
+    encoded.push({ page, bytes: sealed(sectionOf(page).encode(page)) });
   }
 
   function encodeHeader(): Uint8Array {
@@ -107,22 +125,24 @@ export function createProjection(options: {
   }
 
   /** Writes what has been encoded so far, a bounded commit at a time. */
-  async function flush(seq: bigint, outdated: Key[]): Promise<void> {
+  async function flush(seq: bigint): Promise<void> {
+    let set: { key: Key; value: Uint8Array }[] = [];
+    let bytes = 0;
     while (encoded.length > 0) {
-      const set: { key: Key; value: Uint8Array }[] = [];
-      let bytes = 0;
-      while (encoded.length > 0 && bytes < commitBytesMax) {
-        const { page, bytes: value } = encoded.pop()!;
-        if (versionOf[page] !== seq) outdated.push(...versionKeys(page));
-        versionOf[page] = seq;
-        partsOf[page] = Math.max(1, Math.ceil(value.length / partBytesMax));
-        for (const [part, key] of versionKeys(page).entries()) {
-          set.push({ key, value: value.subarray(part * partBytesMax, (part + 1) * partBytesMax) });
-        }
-        bytes += value.length + 32;
+      const { page, bytes: value } = encoded.pop()!;
+      if (versionOf[page] !== seq) outdated.push(...versionKeys(page));
+      versionOf[page] = seq;
+      partsOf[page] = Math.ceil(value.length / partBytesMax);
+      for (const [part, key] of versionKeys(page).entries()) {
+        set.push({ key, value: value.subarray(part * partBytesMax, (part + 1) * partBytesMax) });
+        bytes += Math.min(value.length, partBytesMax) + key.length;
+        if (bytes < commitBytesMax && set.length < commitRowsMax) continue;
+        await write(store, { set });
+        set = [];
+        bytes = 0;
       }
-      await write(store, { set });
     }
+    if (set.length > 0) await write(store, { set });
   }
 
   /** Keys of the newest version of a page; none if the page was never written. */
@@ -132,16 +152,16 @@ export function createProjection(options: {
     );
   }
 
-  async function writePages(seq: bigint, outdated: Key[]): Promise<void> {
+  async function writePages(seq: bigint): Promise<void> {
     let sliceEnd = performance.now() + sliceMs;
     for (const page of waiting) {
       encodeNow(page);
       if (performance.now() < sliceEnd) continue;
-      await flush(seq, outdated);
+      await flush(seq);
       await nextTurn();
       sliceEnd = performance.now() + sliceMs;
     }
-    await flush(seq, outdated);
+    await flush(seq);
   }
 
   async function checkpoint(appliedSeq: bigint): Promise<void> {
@@ -152,10 +172,9 @@ export function createProjection(options: {
     dirty = new Set();
     headerDirty = false;
     headerBytes = undefined;
-    const started = new Set(waiting);
-    const outdated: Key[] = [];
+    const started = [...waiting];
     try {
-      await writePages(appliedSeq, outdated);
+      await writePages(appliedSeq);
       const record = encodeRecord(appliedSeq, headerBytes ?? encodeHeader());
       await write(store, { set: [{ key: checkpointKey(name), value: record }] });
       checkpointSeq = appliedSeq;
@@ -169,19 +188,22 @@ export function createProjection(options: {
       waiting = new Set();
       running = false;
     }
-    await removeAll(store, outdated);
+    await removeOutdated();
+  }
+
+  /** What could not be removed is tried again after the next checkpoint. */
+  async function removeOutdated(): Promise<void> {
+    while (outdated.length > 0) {
+      await write(store, { del: outdated.slice(-commitRowsMax) });
+      outdated.length = Math.max(0, outdated.length - commitRowsMax);
+    }
   }
 
   async function load(): Promise<bigint> {
-    const entry = await store.get(checkpointKey(name));
-    const record = entry === undefined ? undefined : decodeRecord(entry.value);
-    if (entry !== undefined && record === undefined) {
-      throw new Error('the checkpoint record is damaged');
-    }
+    const record = await readRecord(store);
     const seq = record?.seq ?? 0n;
-    const outdated: Key[] = [];
     let held: { page: number; parts: Uint8Array[] } | undefined;
-    for await (const { page, seq: version, key, value } of pageVersions(store)) {
+    for await (const { page, seq: version, key, value } of pageVersions(store, firstPage)) {
       if (version > seq || page >= pageCount) {
         outdated.push(key);
         continue;
@@ -200,19 +222,27 @@ export function createProjection(options: {
     }
     loadPage(held);
     if (record !== undefined && !header.load(createReader(record.header))) {
-      throw new Error('the checkpoint record is damaged');
+      throw new Error(recordDamaged);
     }
     checkpointSeq = seq;
-    await removeAll(store, outdated);
+    await removeOutdated();
     return seq;
   }
 
   function loadPage(held: { page: number; parts: Uint8Array[] } | undefined): void {
     if (held === undefined) return;
-    const bytes = held.parts.length === 1 ? held.parts[0]! : Buffer.concat(held.parts);
-    if (bytes.length > 0 && !sectionOf(held.page).load(held.page, bytes)) {
+    const bytes = unsealed(held.parts.length === 1 ? held.parts[0]! : Buffer.concat(held.parts));
+    if (bytes === undefined || !sectionOf(held.page).load(held.page, bytes)) {
       throw new Error(`projection page ${held.page} is damaged`);
     }
+  }
+
+  function restore(image: ArrayImage, restoredPages: number): boolean {
+    firstPage = restoredPages;
+    return (
+      restoreArray(image, 'projection.versions', versionOf) &&
+      restoreArray(image, 'projection.parts', partsOf)
+    );
   }
 
   return {
@@ -221,6 +251,12 @@ export function createProjection(options: {
     changed: () => dirty.size + (headerDirty ? 1 : 0),
     load,
     checkpoint,
+    image: () =>
+      new Map([
+        ['projection.versions', bytesOf(versionOf)],
+        ['projection.parts', bytesOf(partsOf)],
+      ]),
+    restore,
     checkpointSeq: () => checkpointSeq,
   };
 }
@@ -236,22 +272,59 @@ function encodeRecord(seq: bigint, header: Uint8Array): Uint8Array {
   out.u8(recordVersion);
   out.u64(seq);
   out.bytes(header);
-  return out.finish();
+  return sealed(out.finish());
 }
 
-function decodeRecord(bytes: Uint8Array): { seq: bigint; header: Uint8Array } | undefined {
-  return decode(bytes, (input) => {
-    if (input.u8() !== recordVersion) input.reject();
-    return { seq: input.u64(), header: input.bytes() };
-  });
+interface CheckpointRecord {
+  readonly seq: bigint;
+  readonly header: Uint8Array;
+}
+
+/** Undefined when there was no checkpoint yet. @throws when there is one and it can't be read */
+async function readRecord(store: Store): Promise<CheckpointRecord | undefined> {
+  const entry = await store.get(checkpointKey(name));
+  if (entry === undefined) return undefined;
+  const bytes = unsealed(entry.value);
+  const record =
+    bytes &&
+    decode(bytes, (input) => {
+      if (input.u8() !== recordVersion) input.reject();
+      return { seq: input.u64(), header: input.bytes() };
+    });
+  if (record === undefined) throw new Error(recordDamaged);
+  return record;
+}
+
+/** Sequence number of the last checkpoint, 0n for none. */
+export async function readCheckpointSeq(store: Store): Promise<bigint> {
+  return (await readRecord(store))?.seq ?? 0n;
+}
+
+/** With a CRC-32 behind it. LMDB has no checksums of its own. */
+function sealed(bytes: Uint8Array): Uint8Array {
+  const out = Buffer.allocUnsafe(bytes.length + 4);
+  out.set(bytes);
+  out.writeUInt32BE(crc32(bytes), bytes.length);
+  return out;
+}
+
+function unsealed(bytes: Uint8Array): Uint8Array | undefined {
+  const end = bytes.length - 4;
+  if (end < 0) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const body = bytes.subarray(0, end);
+  return view.getUint32(end) === crc32(body) ? body : undefined;
 }
 
 async function* pageVersions(
   store: Store,
+  firstPage: number,
 ): AsyncGenerator<{ page: number; seq: bigint; key: Key; value: Uint8Array }> {
-  let after: Key | undefined;
+  const limit = 1_000;
+  // The last key that a page before the first can have.
+  let after =
+    firstPage === 0 ? undefined : projectionPageKey(firstPage - 1, 0xffff_ffff_ffff_ffffn, 0xff);
   for (;;) {
-    const limit = 1_000;
     const found = await store.scan(
       projectionPagePrefix(),
       after === undefined ? { limit } : { after, limit },
@@ -259,11 +332,5 @@ async function* pageVersions(
     for (const { key, value } of found) yield { ...readProjectionPageKey(key), key, value };
     if (found.length === 0) return;
     after = found.at(-1)!.key;
-  }
-}
-
-async function removeAll(store: Store, outdated: readonly Key[]): Promise<void> {
-  for (let at = 0; at < outdated.length; at += 1_000) {
-    await write(store, { del: outdated.slice(at, at + 1_000) });
   }
 }

@@ -1,0 +1,69 @@
+/**
+ * The snapshot that makes a start fast: the index and what stands beside it in one file, as of
+ * one checkpoint. An optimisation, never the truth: it counts only if it carries the checkpoint's
+ * sequence number and every byte is what was written, else the state is rebuilt from the store.
+ *
+ * It is written at a stop and used up by the next start, so that after a crash the store's pages
+ * are always looked at and left-overs of a checkpoint cut short are cleared away.
+ */
+
+import { existsSync, rmSync } from 'node:fs';
+import type { ArrayImage } from './core/array-image.ts';
+import type { Log } from './core/log.ts';
+import type { IpIndex } from './index/ip-index.ts';
+import { loadSnapshot, saveSnapshot } from './index/snapshot.ts';
+
+export interface SnapshotParts {
+  readonly index: IpIndex;
+  /** Of the arrays beside the index. */
+  readonly image: ArrayImage;
+}
+
+/** @param sequence of the last checkpoint; @returns undefined: rebuild. The file is gone after. */
+export function takeSnapshot(options: {
+  path: string;
+  entriesMax: number;
+  sequence: bigint;
+  log: Log;
+}): SnapshotParts | undefined {
+  const { path, entriesMax, sequence, log } = options;
+  if (!existsSync(path)) return undefined;
+  try {
+    const loaded = loadSnapshot(path, { entriesMax });
+    if (!loaded.ok) {
+      log.warn({ detail: loaded.detail }, 'snapshot: ignored, it is damaged');
+      return undefined;
+    }
+    if (loaded.value.sequence !== sequence) {
+      log.warn(
+        { snapshot: String(loaded.value.sequence), checkpoint: String(sequence) },
+        'snapshot: ignored, it is of another moment',
+      );
+      return undefined;
+    }
+    return { index: loaded.value.index, image: loaded.value.extra };
+  } finally {
+    dropSnapshot(path, log);
+  }
+}
+
+/** Resolves also when it could not be written: the next start takes longer, no more. */
+export async function writeSnapshot(options: {
+  path: string;
+  index: IpIndex;
+  image: ArrayImage;
+  sequence: bigint;
+  log: Log;
+}): Promise<void> {
+  const { path, index, image, sequence, log } = options;
+  const saved = await saveSnapshot(index, path, { sequence, extra: image });
+  if (!saved.ok) log.warn({ detail: saved.detail }, 'snapshot: not written');
+}
+
+function dropSnapshot(path: string, log: Log): void {
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    log.warn({ err: error }, 'snapshot: not removed');
+  }
+}
