@@ -1,0 +1,121 @@
+/** Every setting, good and bad: a bad one is one line which names it. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { type Config, readConfig } from '../src/config.ts';
+import { OperatorError } from '../src/core/errors.ts';
+import { parsePrefix } from '../src/ip/prefix.ts';
+
+const isPrefix = (text: string) => parsePrefix(text).ok;
+const read = (environment: Record<string, string | undefined>) => readConfig(environment, isPrefix);
+
+const settings: Record<string, { field: keyof Config; good: [string, unknown][]; bad: string[] }> =
+  {
+    HOST: {
+      field: 'host',
+      good: [
+        ['0.0.0.0', '0.0.0.0'],
+        ['::1', '::1'],
+        [' localhost ', 'localhost'],
+      ],
+      bad: ['a b', 'a/b', 'a\nb', 'x'.repeat(254)],
+    },
+    PORT: {
+      field: 'port',
+      good: [
+        ['0', 0],
+        ['443', 443],
+        ['65535', 65_535],
+      ],
+      bad: ['65536', '-1', '80a', '8e1', '1.5', '0x50', '9999999999'],
+    },
+    BASE_URL: {
+      field: 'baseUrl',
+      good: [
+        ['https://id.example.org', 'https://id.example.org'],
+        ['http://localhost:8080/', 'http://localhost:8080'],
+      ],
+      bad: ['id.example.org', 'ftp://a', 'https://a/path', 'https://u:p@a', 'https://a/?q', 'x\ny'],
+    },
+    SECURE_URL: {
+      field: 'secureUrl',
+      good: [['https://s.example.org:444', 'https://s.example.org:444']],
+      bad: ['javascript:alert(1)', 'https://a/#f', 'https://'],
+    },
+    DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
+    HTTP_THREADS: { field: 'httpThreads', good: [['4', 4]], bad: ['0', '65', 'many'] },
+    CAPTCHA_THREADS: { field: 'captchaThreads', good: [['1', 1]], bad: ['0', '65', ' 1 2'] },
+    TRUSTED_PROXIES: {
+      field: 'trustedProxies',
+      good: [['10.0.0.0/8, ::1 ,', ['10.0.0.0/8', '::1']]],
+      bad: ['10.0.0.1/8', 'proxy', 'a\nb', Array.from({ length: 257 }, () => '::1').join(',')],
+    },
+    MASTER_KEY_FILE: { field: 'masterKeyFile', good: [['/k', '/k']], bad: ['\0'] },
+    SMTP_URL: {
+      field: 'smtpUrl',
+      good: [['smtps://u:p@mail:465', 'smtps://u:p@mail:465']],
+      bad: ['mail:25', 'http://mail', 'smtp'],
+    },
+    MAIL_FROM: {
+      field: 'mailFrom',
+      good: [['p@example.org', 'p@example.org']],
+      bad: ['p', 'P <p@example.org>', 'p@a\r\nBcc: b@c'],
+    },
+    SMS_WEBHOOK_URL: {
+      field: 'smsWebhookUrl',
+      good: [['https://sms/x?k=1', 'https://sms/x?k=1']],
+      bad: ['sms', 'ftp://sms'],
+    },
+    GEO_COUNTRY_MMDB: { field: 'geoCountryMmdb', good: [['/c.mmdb', '/c.mmdb']], bad: ['\0'] },
+    GEO_ASN_MMDB: { field: 'geoAsnMmdb', good: [['/a.mmdb', '/a.mmdb']], bad: ['\0'] },
+    LOG_LEVEL: { field: 'logLevel', good: [['warn', 'warn']], bad: ['loud', 'INFO\nx'] },
+    METRICS_TOKEN: {
+      field: 'metricsToken',
+      good: [['0123456789abcdef', '0123456789abcdef']],
+      bad: ['short', 'has a space in between', `${'é'.repeat(20)}`, 'x'.repeat(257)],
+    },
+    CLIENT_LIMITS: { field: 'clientLimitsOn', good: [['off', false]], bad: ['no', 'ON', '0'] },
+  };
+
+for (const [name, { field, good, bad }] of Object.entries(settings)) {
+  it(`${name} takes what is good and names itself in one line about what is not`, () => {
+    for (const [text, value] of good) assert.deepEqual(read({ [name]: text })[field], value);
+    const absent = read({})[field];
+    for (const empty of ['', '  ', undefined]) {
+      assert.deepEqual(read({ [name]: empty })[field], absent, 'empty counts as absent');
+    }
+    for (const text of bad) {
+      assert.throws(
+        () => read({ [name]: text }),
+        (error: unknown) => {
+          assert.ok(error instanceof OperatorError, JSON.stringify(text));
+          assert.ok(error.message.includes(name), error.message);
+          assert.ok(!/\p{C}/u.test(error.message), JSON.stringify(error.message));
+          assert.ok(error.message.length < 200, error.message);
+          return true;
+        },
+        JSON.stringify(text.slice(0, 40)),
+      );
+    }
+  });
+}
+
+it('there is a test for every setting, and each has a default or may be absent', () => {
+  const fields = Object.values(settings).map(({ field }) => field);
+  assert.deepEqual(fields.toSorted(), Object.keys(read({})).toSorted());
+});
+
+it('the links follow the port when no address is given', () => {
+  const { baseUrl, secureUrl } = read({ PORT: '9000' });
+  assert.deepEqual([baseUrl, secureUrl], ['http://localhost:9000', 'http://localhost:9000']);
+});
+
+it('the configuration is frozen, its lists too', () => {
+  const config = read({ TRUSTED_PROXIES: '::1' });
+  assert.ok(Object.isFrozen(config));
+  assert.ok(Object.isFrozen(config.trustedProxies));
+});
+
+it('strange variables beside the settings are no error', () => {
+  assert.doesNotThrow(() => read({ PATH: '/bin', PORTS: 'x', __proto__: 'y' } as never));
+});
