@@ -65,8 +65,10 @@ export interface Projection {
 const name = 'state';
 const recordVersion = 1;
 const recordDamaged = 'the checkpoint record is damaged';
-/** A page larger than this is written as several rows, at most 255. */
+/** A page larger than this is written as several rows. */
 const partBytesMaxDefault = 2 << 20;
+/** Their number is one byte of the key. */
+const partsMax = 255;
 /** Bounds of one commit and of one slice of encoding, so that others get their turn. */
 const commitBytesMax = 1 << 20;
 const commitRowsMax = 1_000;
@@ -130,9 +132,11 @@ export function createProjection(options: {
     let bytes = 0;
     while (encoded.length > 0) {
       const { page, bytes: value } = encoded.pop()!;
+      const parts = Math.ceil(value.length / partBytesMax);
+      if (parts > partsMax) throw new RangeError(`page ${page} has ${value.length} bytes`);
       if (versionOf[page] !== seq) outdated.push(...versionKeys(page));
       versionOf[page] = seq;
-      partsOf[page] = Math.ceil(value.length / partBytesMax);
+      partsOf[page] = parts;
       for (const [part, key] of versionKeys(page).entries()) {
         set.push({ key, value: value.subarray(part * partBytesMax, (part + 1) * partBytesMax) });
         bytes += Math.min(value.length, partBytesMax) + key.length;
