@@ -11,7 +11,9 @@ import type { ListRef, ReputationEvent, RowBatch } from '../../src/reputation/ev
 type Seeded = ReturnType<typeof seededRandom>;
 
 export interface JournalOptions {
+  /** Chooses the pool, and what happens unless `next` does. */
   readonly random: Seeded;
+  readonly next?: Seeded;
   /** Makes run names unique when several journals follow each other. */
   readonly name: string;
   readonly poolSize?: number;
@@ -38,9 +40,11 @@ const runsRemembered = 12;
 
 export function createRandomJournal(options: JournalOptions): RandomJournal {
   const { random, name, poolSize = 60, rowsMax = 12, startMs = Date.UTC(2026, 0, 1) } = options;
-  const below = (n: number) => Math.floor(random.next() * n);
+  let source = random;
+  const below = (n: number) => Math.floor(source.next() * n);
   const pick = <T>(items: readonly T[]): T => items[below(items.length)]!;
   const pool = Array.from({ length: poolSize }, () => randomPrefix(below));
+  source = options.next ?? random;
   const runs: ListRef[] = [];
   let runCount = 0;
   let at = startMs;
@@ -56,7 +60,7 @@ export function createRandomJournal(options: JournalOptions): RandomJournal {
     at += below(below(8) === 0 ? 6 * dayMs : 10_000);
     const choice = below(100);
     // The newest runs are the likeliest, older ones (ended, overtaken) come too.
-    const ref = runs[runs.length - 1 - Math.floor(random.next() ** 2 * runs.length)];
+    const ref = runs[runs.length - 1 - Math.floor(source.next() ** 2 * runs.length)];
     if (ref === undefined || choice < 14) return { event: begin(), at };
     if (choice < 62) return { event: { kind: 'list.rows', ref, rows: batch() }, at };
     if (choice < 76) return { event: { kind: 'list.ended', ref }, at };
