@@ -1,0 +1,103 @@
+/** A store whose journal is one list of many rows, as `portcullis seed` writes it. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../src/core/clock.ts';
+import { createLog } from '../src/core/log.ts';
+import { seededRandom } from '../src/core/random.ts';
+import type { Prefix } from '../src/index/prefix.ts';
+import { type RowBatch, rowsPerEventMax } from '../src/reputation/events.ts';
+import { loadList } from '../src/reputation/load-list.ts';
+import { openState, type State } from '../src/state.ts';
+import { openLmdbStore } from '../src/store/lmdb.ts';
+import type { Store } from '../src/store/store.ts';
+import { clustered, clustered6, dice, sparse } from './index-data.ts';
+
+const clock = systemClock();
+const log = createLog('fatal');
+
+export interface JournalStore {
+  readonly store: Store;
+  readonly snapshotPath: string;
+  /** A state on it that writes no checkpoint unasked. */
+  open(options?: { snapshot?: boolean; checkpointMs?: number }): Promise<State>;
+  /** Loads a list of `rows` distinct rows; the same ones each time. */
+  load(rows: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const neverMs = 2 ** 30;
+
+export function openJournalStore(entriesMax: number): JournalStore {
+  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-journal-'));
+  const store = openLmdbStore({ path: join(directory, 'store'), clock, log });
+  const snapshotPath = join(directory, 'index.snapshot');
+  let loads = 0;
+  return {
+    store,
+    snapshotPath,
+    open({ snapshot = false, checkpointMs = neverMs } = {}) {
+      return openState({
+        store,
+        clock,
+        random: seededRandom(1),
+        log,
+        entriesMax,
+        checkpointMs,
+        onFailure(error) {
+          throw error;
+        },
+        ...(snapshot ? { snapshotPath } : {}),
+      });
+    },
+    async load(rows) {
+      const result = await loadList({
+        store,
+        clock,
+        random: seededRandom(1_000 + loads++),
+        list: 'seed',
+        source: 'bench',
+        holdDays: 30,
+        batches: batches(rows),
+        onRows: () => {},
+      });
+      if (!result.ok) throw new Error(result.error);
+    },
+    async close() {
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Six in ten clustered IPv4, three scattered, one IPv6, in no order. */
+export function* batches(rows: number): Generator<RowBatch> {
+  const rolls = dice(11);
+  const kinds = [clustered(dice(1)), sparse(dice(2)), clustered6(dice(3))] as const;
+  const seen = new Set<string>();
+  let batch: Prefix[] = [];
+  while (seen.size < rows) {
+    const roll = rolls.next();
+    const prefix = kinds[roll < 0.6 ? 0 : roll < 0.9 ? 1 : 2].next().value as Prefix;
+    const name = `${prefix.family} ${prefix.words} ${prefix.length}`;
+    if (seen.has(name)) continue;
+    seen.add(name);
+    batch.push(prefix);
+    if (batch.length < rowsPerEventMax && seen.size < rows) continue;
+    yield packed(batch);
+    batch = [];
+  }
+}
+
+function packed(prefixes: readonly Prefix[]): RowBatch {
+  const batch = {
+    count: prefixes.length,
+    families: Uint8Array.from(prefixes, ({ family }) => family),
+    words: new Uint32Array(4 * prefixes.length),
+    lengths: Uint8Array.from(prefixes, ({ length }) => length),
+    scores: Uint8Array.from(prefixes, (_, i) => 50 + (i % 50)),
+  };
+  for (const [i, { words }] of prefixes.entries()) batch.words.set(words, 4 * i);
+  return batch;
+}
