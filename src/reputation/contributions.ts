@@ -84,7 +84,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   let count = 0;
   /** Largest entry number that ever had a contribution. */
   let entryTop = 0;
-  const nodes = { owner, next, tag, x, y };
+  const nodes = { owner, next, tag, x, y, z };
 
   function find(entry: number, wanted: number): number {
     let node = heads[entry]!;

@@ -8,6 +8,7 @@
 
 import type { ArrayImage } from '../core/array-image.ts';
 import type { IpIndex } from '../index/ip-index.ts';
+import { isPrefix } from '../index/prefix.ts';
 import {
   firstReportedAtOf,
   lastReportedAtOf,
@@ -21,7 +22,7 @@ import {
   setStrength,
   strengthOf,
 } from '../index/records.ts';
-import { createReader, createWriter } from '../store/codec.ts';
+import { createWriter } from '../store/codec.ts';
 import type { PageSection } from '../store/projection.ts';
 import {
   type Contributions,
@@ -30,7 +31,8 @@ import {
   kindOf,
 } from './contributions.ts';
 import { entryFlags } from './entry-flags.ts';
-import { readPrefix, writePrefix } from './events.ts';
+import { createEntryRow, readEntryRow } from './entry-page.ts';
+import { writePrefix } from './events.ts';
 import { createPageLists, entryPages, pageOf } from './page-lists.ts';
 
 export interface Entries {
@@ -62,6 +64,7 @@ export function createEntries(options: {
   const { records } = index;
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
   const pages = createPageLists(options.entriesMax);
+  const row = createEntryRow();
 
   function claim(family: 4 | 6, words: Uint32Array, length: number): number {
     const prefix = { family, words, length };
@@ -130,35 +133,40 @@ export function createEntries(options: {
     return out.finish();
   }
 
-  function loadPage(_page: number, bytes: Uint8Array): boolean {
-    const input = createReader(bytes);
-    while (input.remaining() > 0) {
-      const words = new Uint32Array(4);
-      const { family, length } = readPrefix(input, words, 0);
-      const reports = input.varint();
-      const strength = reports > 0 ? input.f32() : Number.NEGATIVE_INFINITY;
-      const distinct = reports > 0 ? input.u16() : 0;
-      const firstReportedAt = reports > 0 ? input.u32() : 0;
-      const lastReportedAt = reports > 0 ? input.u32() : 0;
-      const count = input.varint();
-      if (input.failed()) return false;
-      const entry = index.insert({ family, words, length });
-      if (entry === 0) return false;
-      pages.add(entry, pageOf(family, words[0]!, words[1]!));
-      setReports(records, entry, reports);
-      setStrength(records, entry, strength);
-      setReportedAt(records, entry, firstReportedAt, lastReportedAt);
-      setMeta(records, entry, packMeta(0, 0, distinct));
-      for (let i = 0; i < count && !input.failed(); i++) {
-        const node = contributions.add(entry, input.u32());
-        if (node === 0) return false;
-        contributions.x[node] = input.u32();
-        contributions.y[node] = input.u32();
-        contributions.z[node] = input.varint();
+  function loadPage(page: number, bytes: Uint8Array): boolean {
+    for (let at = 0; at < bytes.length; ) {
+      const next = readEntryRow(bytes, at, row);
+      if (next < 0 || !isPrefix(row) || pageOf(row.family, row.words[0]!, row.words[1]!) !== page) {
+        return false;
       }
-      settle(entry);
+      if (!addEntry(page)) return false;
+      at = next;
     }
-    return !input.failed();
+    return true;
+  }
+
+  /** The entry of `row`. */
+  function addEntry(page: number): boolean {
+    const entry = index.insert(row);
+    if (entry === 0) return false;
+    pages.add(entry, page);
+    // A new record says that nothing was reported.
+    if (row.reports > 0) {
+      setReports(records, entry, row.reports);
+      setStrength(records, entry, row.strength);
+      setReportedAt(records, entry, row.firstReportedAt, row.lastReportedAt);
+      setMeta(records, entry, packMeta(0, 0, row.reporters));
+    }
+    const words = row.contributionWords;
+    for (let word = 0; word < 4 * row.contributions; word += 4) {
+      const node = contributions.add(entry, words[word]!);
+      if (node === 0) return false;
+      contributions.x[node] = words[word + 1]!;
+      contributions.y[node] = words[word + 2]!;
+      contributions.z[node] = words[word + 3]!;
+    }
+    settle(entry);
+    return true;
   }
 
   return {

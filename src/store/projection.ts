@@ -206,25 +206,36 @@ export function createProjection(options: {
   async function load(): Promise<bigint> {
     const record = await readRecord(store);
     const seq = record?.seq ?? 0n;
-    let held: { page: number; parts: Uint8Array[] } | undefined;
-    for await (const { page, seq: version, key, value } of pageVersions(store, firstPage)) {
-      if (version > seq || page >= pageCount) {
-        outdated.push(key);
-        continue;
+    let held = -1;
+    let parts: Uint8Array[] = [];
+    let after = firstPage === 0 ? undefined : lastKeyOf(firstPage - 1);
+    for (;;) {
+      const limit = 1_000;
+      const options = after === undefined ? { limit } : { after, limit };
+      const found = await store.scan(projectionPagePrefix(), options);
+      if (found.length === 0) break;
+      for (const { key, value } of found) {
+        const { page, seq: version } = readProjectionPageKey(key);
+        if (version > seq || page >= pageCount) {
+          outdated.push(key);
+          continue;
+        }
+        // Ascending by page, then version: a later one that is allowed replaces the one before.
+        if (held !== page) {
+          loadPage(held, parts);
+          held = page;
+          parts = [];
+        } else if (versionOf[page] !== version) {
+          outdated.push(...versionKeys(page));
+          parts = [];
+        }
+        parts.push(value);
+        versionOf[page] = version;
+        partsOf[page] = parts.length;
       }
-      // Ascending by page, then version: a later one that is allowed replaces the one before.
-      if (held?.page !== page) {
-        loadPage(held);
-        held = { page, parts: [] };
-      } else if (versionOf[page] !== version) {
-        outdated.push(...versionKeys(page));
-        held.parts = [];
-      }
-      held.parts.push(value);
-      versionOf[page] = version;
-      partsOf[page] = held.parts.length;
+      after = found.at(-1)!.key;
     }
-    loadPage(held);
+    loadPage(held, parts);
     if (record !== undefined && !header.load(createReader(record.header))) {
       throw new Error(recordDamaged);
     }
@@ -233,11 +244,11 @@ export function createProjection(options: {
     return seq;
   }
 
-  function loadPage(held: { page: number; parts: Uint8Array[] } | undefined): void {
-    if (held === undefined) return;
-    const bytes = unsealed(held.parts.length === 1 ? held.parts[0]! : Buffer.concat(held.parts));
-    if (bytes === undefined || !sectionOf(held.page).load(held.page, bytes)) {
-      throw new Error(`projection page ${held.page} is damaged`);
+  function loadPage(page: number, parts: readonly Uint8Array[]): void {
+    if (parts.length === 0) return;
+    const bytes = unsealed(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
+    if (bytes === undefined || !sectionOf(page).load(page, bytes)) {
+      throw new Error(`projection page ${page} is damaged`);
     }
   }
 
@@ -320,21 +331,7 @@ function unsealed(bytes: Uint8Array): Uint8Array | undefined {
   return view.getUint32(end) === crc32(body) ? body : undefined;
 }
 
-async function* pageVersions(
-  store: Store,
-  firstPage: number,
-): AsyncGenerator<{ page: number; seq: bigint; key: Key; value: Uint8Array }> {
-  const limit = 1_000;
-  // The last key that a page before the first can have.
-  let after =
-    firstPage === 0 ? undefined : projectionPageKey(firstPage - 1, 0xffff_ffff_ffff_ffffn, 0xff);
-  for (;;) {
-    const found = await store.scan(
-      projectionPagePrefix(),
-      after === undefined ? { limit } : { after, limit },
-    );
-    for (const { key, value } of found) yield { ...readProjectionPageKey(key), key, value };
-    if (found.length === 0) return;
-    after = found.at(-1)!.key;
-  }
+/** No version or part of the page has a later key. */
+function lastKeyOf(page: number): Key {
+  return projectionPageKey(page, 0xffff_ffff_ffff_ffffn, 0xff);
 }

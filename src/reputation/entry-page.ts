@@ -1,0 +1,127 @@
+/**
+ * The bytes of one entry in a page of the projection. Written and read a million at a time at a
+ * checkpoint and at a start, so the reader is flat: no closures, no objects, about 0.15 µs a row.
+ *
+ *   prefix        u8 (0..32 IPv4 length, 64 + IPv6 length), then 4 or 16 address bytes
+ *   reports       varint; if not 0: strength f32, reporters u16, first and last report u32
+ *   contributions varint; each: tag u32, x u32, y u32, z varint
+ *
+ * Integers are big-endian. The page is under a checksum (store/projection.ts), so a row that
+ * does not fit is not damage but a mistake: reading stops and says so, nothing worse.
+ */
+
+import { bitsOf } from '../index/prefix.ts';
+
+/** The fields of the row read last. One object, used again for each row. */
+export interface EntryRow {
+  family: 4 | 6;
+  readonly words: Uint32Array;
+  length: number;
+  reports: number;
+  strength: number;
+  reporters: number;
+  firstReportedAt: number;
+  lastReportedAt: number;
+  contributions: number;
+  /** Four words each: tag, x, y, z. May be longer than what it holds. */
+  contributionWords: Uint32Array;
+}
+
+/** Of one contribution, at least. */
+const contributionBytesMin = 13;
+
+export function createEntryRow(): EntryRow {
+  return {
+    family: 4,
+    words: new Uint32Array(4),
+    length: 0,
+    reports: 0,
+    strength: Number.NEGATIVE_INFINITY,
+    reporters: 0,
+    firstReportedAt: 0,
+    lastReportedAt: 0,
+    contributions: 0,
+    contributionWords: new Uint32Array(64),
+  };
+}
+
+/** Big-endian; bytes beyond the end read as 0. */
+function u32At(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0
+  );
+}
+
+const floatBits = new Uint32Array(1);
+const float = new Float32Array(floatBits.buffer);
+
+function f32At(bytes: Uint8Array, at: number): number {
+  floatBits[0] = u32At(bytes, at);
+  return float[0]!;
+}
+
+/** End of the varint read last. */
+let varintEnd = 0;
+
+/** Below 2^53 as written; −1 for what no writer makes. */
+function varintAt(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]!;
+  if (first < 0x80) {
+    varintEnd = at + 1;
+    return first;
+  }
+  let value = 0;
+  let scale = 1;
+  for (let i = 0; i < 8 && at + i < bytes.length; i++) {
+    const byte = bytes[at + i]!;
+    value += (byte & 0x7f) * scale;
+    scale *= 0x80;
+    varintEnd = at + i + 1;
+    if (byte < 0x80) return value;
+  }
+  return -1;
+}
+
+/** Reads the row that begins at `at`. @returns where the next begins, −1: it is not such a row */
+export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow): number {
+  const first = bytes[at]!;
+  const family = first < 64 ? 4 : 6;
+  row.family = family;
+  row.length = family === 4 ? first : first - 64;
+  if (row.length > bitsOf(family)) return -1;
+  at++;
+  row.words[0] = u32At(bytes, at);
+  at += 4;
+  if (family === 6) {
+    for (let word = 1; word < 4; word++, at += 4) row.words[word] = u32At(bytes, at);
+  }
+  row.reports = varintAt(bytes, at);
+  at = varintEnd;
+  if (row.reports > 0) {
+    row.strength = f32At(bytes, at);
+    row.reporters = (bytes[at + 4]! << 8) | bytes[at + 5]!;
+    row.firstReportedAt = u32At(bytes, at + 6);
+    row.lastReportedAt = u32At(bytes, at + 10);
+    at += 14;
+  }
+  if (row.reports < 0 || at >= bytes.length) return -1;
+  row.contributions = varintAt(bytes, at);
+  return row.contributions < 0 ? -1 : readContributions(bytes, varintEnd, row);
+}
+
+function readContributions(bytes: Uint8Array, at: number, row: EntryRow): number {
+  const count = row.contributions;
+  if (count > (bytes.length - at) / contributionBytesMin) return -1;
+  if (4 * count > row.contributionWords.length) row.contributionWords = new Uint32Array(8 * count);
+  const words = row.contributionWords;
+  for (let word = 0; word < 4 * count; word += 4) {
+    words[word] = u32At(bytes, at);
+    words[word + 1] = u32At(bytes, at + 4);
+    words[word + 2] = u32At(bytes, at + 8);
+    const z = varintAt(bytes, at + 12);
+    if (z < 0 || z > 0xffff_ffff) return -1;
+    words[word + 3] = z;
+    at = varintEnd;
+  }
+  return at > bytes.length ? -1 : at;
+}

@@ -1,0 +1,138 @@
+/** A page of entries, and the arrays beside the index, come back whole: reports and all. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { bytesOf } from '../../src/core/array-image.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import type { IpIndex } from '../../src/index/ip-index.ts';
+import {
+  firstReportedAtOf,
+  lastReportedAtOf,
+  metaOf,
+  packMeta,
+  reportsOf,
+  setMeta,
+  setReportedAt,
+  setReports,
+  setStrength,
+  strengthOf,
+} from '../../src/index/records.ts';
+import { formatPrefix } from '../../src/ip/prefix.ts';
+import { contributionKinds, tagOf } from '../../src/reputation/contributions.ts';
+import type { Entries } from '../../src/reputation/entries.ts';
+import { corrupted } from '../support/corrupted.ts';
+import { createRandomJournal } from '../support/random-journal.ts';
+import { type FoldFixture, openFold } from './fixture.ts';
+
+/** Entries with all that can be said of one: lists, rules, and many accounts' reports. */
+function filled(seed: number): FoldFixture {
+  const random = seededRandom(seed);
+  const below = (n: number) => Math.floor(random.next() * n);
+  const state = openFold();
+  const { contributions, claim, settle } = state.entries;
+  const { records } = state.index;
+  for (const { family, words, length } of createRandomJournal({ random, name: '' }).pool) {
+    const entry = claim(family, words, length);
+    for (let i = below(40); i >= 0; i--) {
+      const kind = 1 + below(Object.keys(contributionKinds).length);
+      const tag = tagOf(kind, below(65_536));
+      const node = contributions.find(entry, tag) || contributions.add(entry, tag);
+      contributions.x[node] = below(2 ** 32);
+      contributions.y[node] = below(2 ** 32);
+      contributions.z[node] = below(below(2) === 0 ? 200 : 2 ** 32);
+    }
+    if (below(2) === 0) {
+      setReports(records, entry, 1 + below(100_000));
+      setStrength(records, entry, random.next() * 50);
+      setReportedAt(records, entry, below(2 ** 32), below(2 ** 32));
+      setMeta(records, entry, packMeta(0, 0, below(65_536)));
+    }
+    settle(entry);
+  }
+  return state;
+}
+
+function shown({ contributions }: Entries, index: IpIndex): string[] {
+  const lines: string[] = [];
+  const { records } = index;
+  for (const family of [4, 6] as const) {
+    index.walk({ family, words: new Uint32Array(4), length: 0 }, (entry) => {
+      const said: string[] = [];
+      const { tag, x, y, z, next, owner } = contributions;
+      for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
+        assert.equal(owner[n], entry);
+        said.push(`${tag[n]}:${x[n]}:${y[n]}:${z[n]}`);
+      }
+      const of = [metaOf, reportsOf, strengthOf, firstReportedAtOf, lastReportedAtOf];
+      const fields = of.map((field) => field(records, entry));
+      lines.push(`${formatPrefix(index.prefixOf(entry)!)} ${fields} ${said.sort()}`);
+    });
+  }
+  return lines;
+}
+
+it('pages come back as they were written', () => {
+  for (const seed of [1, 2, 3]) {
+    const written = filled(seed);
+    const read = openFold();
+    const { section } = written.entries;
+    for (let page = 0; page < section.pages; page++) {
+      const bytes = section.encode(page);
+      if (bytes.length > 0) assert.ok(read.entries.section.load(page, bytes));
+    }
+    assert.deepEqual(
+      shown(read.entries, read.index),
+      shown(written.entries, written.index),
+      `seed ${seed}`,
+    );
+    assert.equal(read.entries.contributions.count(), written.entries.contributions.count());
+  }
+});
+
+it('damaged pages are refused or read as other entries: no throw, no hang', () => {
+  const { section } = filled(4).entries;
+  const random = seededRandom(4);
+  let refused = 0;
+  for (let page = 0; page < section.pages; page++) {
+    const bytes = section.encode(page);
+    if (bytes.length === 0) continue;
+    for (const bad of corrupted(bytes, random, 5)) {
+      if (!openFold({ entriesMax: 200 }).entries.section.load(page, bad)) refused++;
+    }
+  }
+  assert.ok(refused > 100);
+});
+
+it('a page under the number of another is refused', () => {
+  const { section } = filled(5).entries;
+  for (let page = 0; page < section.pages; page++) {
+    const bytes = section.encode(page);
+    if (bytes.length > 0) assert.equal(openFold().entries.section.load(page ^ 1, bytes), false);
+  }
+});
+
+it('the image of the arrays comes back, and work goes on with it', () => {
+  const written = filled(6);
+  const { contributions } = written.entries;
+  const image = new Map([...written.entries.image()].map(([k, v]) => [k, Uint8Array.from(v)]));
+  const read = openFold();
+  assert.ok(read.entries.restore(image));
+  const other = read.entries.contributions;
+  assert.equal(other.count(), contributions.count());
+  assert.equal(other.highest(), contributions.highest());
+  for (const name of ['owner', 'next', 'tag', 'x', 'y', 'z'] as const) {
+    assert.deepEqual(bytesOf(other[name]), bytesOf(contributions[name]), name);
+  }
+  assert.equal(other.add(1, 5), contributions.add(1, 5));
+  assert.equal(other.find(1, 5), contributions.find(1, 5));
+});
+
+it('an image that misses a part, or does not fit, is refused', () => {
+  const image = new Map(filled(7).entries.image());
+  for (const name of image.keys()) {
+    const less = new Map(image);
+    less.delete(name);
+    assert.equal(openFold().entries.restore(less), false, name);
+  }
+  assert.equal(openFold({ entriesMax: 2, contributionsMax: 2 }).entries.restore(image), false);
+});
