@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { seededRandom } from '../src/core/random.ts';
+import { createIpIndex } from '../src/index/ip-index.ts';
 import type { Prefix } from '../src/index/prefix.ts';
 import { type RowBatch, rowsPerEventMax } from '../src/reputation/events.ts';
 import { loadList } from '../src/reputation/load-list.ts';
@@ -75,16 +76,17 @@ export function openJournalStore(entriesMax: number): JournalStore {
 export function* batches(rows: number): Generator<RowBatch> {
   const rolls = dice(11);
   const kinds = [clustered(dice(1)), sparse(dice(2)), clustered6(dice(3))] as const;
-  const seen = new Set<string>();
+  // An index tells the rows seen before: a set of texts would leave its garbage to the measured.
+  const seen = createIpIndex({ entriesMax: rows + 1 });
   let batch: Prefix[] = [];
-  while (seen.size < rows) {
+  while (seen.size() < rows) {
     const roll = rolls.next();
     const prefix = kinds[roll < 0.6 ? 0 : roll < 0.9 ? 1 : 2].next().value as Prefix;
-    const name = `${prefix.family} ${prefix.words} ${prefix.length}`;
-    if (seen.has(name)) continue;
-    seen.add(name);
+    const before = seen.size();
+    seen.insert(prefix);
+    if (seen.size() === before) continue;
     batch.push(prefix);
-    if (batch.length < rowsPerEventMax && seen.size < rows) continue;
+    if (batch.length < rowsPerEventMax && seen.size() < rows) continue;
     yield packed(batch);
     batch = [];
   }

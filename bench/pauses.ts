@@ -7,8 +7,13 @@ export interface Pauses {
   readonly elapsedMs: number;
 }
 
+const bucketsPerMs = 100;
+const bucketCount = 1_000 * bucketsPerMs;
+
 export async function watchPauses(run: () => Promise<void>): Promise<Pauses> {
-  const gaps: number[] = [];
+  const buckets = new Uint32Array(bucketCount);
+  let turns = 0;
+  let max = 0;
   let isDone = false;
   const startMs = performance.now();
   const watching = (async () => {
@@ -16,7 +21,10 @@ export async function watchPauses(run: () => Promise<void>): Promise<Pauses> {
     while (!isDone) {
       await new Promise(setImmediate);
       const now = performance.now();
-      gaps.push(now - before);
+      const gapMs = now - before;
+      if (gapMs > max) max = gapMs;
+      buckets[Math.min(bucketCount - 1, Math.floor(gapMs * bucketsPerMs))]! += 1;
+      turns++;
       before = now;
     }
   })();
@@ -24,6 +32,7 @@ export async function watchPauses(run: () => Promise<void>): Promise<Pauses> {
   const elapsedMs = performance.now() - startMs;
   isDone = true;
   await watching;
-  gaps.sort((a, b) => a - b);
-  return { max: gaps.at(-1)!, p99: gaps[Math.floor(gaps.length * 0.99)]!, elapsedMs };
+  let bucket = 0;
+  for (let seen = buckets[0]!; seen < 0.99 * turns; seen += buckets[bucket]!) bucket++;
+  return { max, p99: bucket / bucketsPerMs, elapsedMs };
 }

@@ -22,7 +22,6 @@ import {
   setStrength,
   strengthOf,
 } from '../index/records.ts';
-import { createWriter } from '../store/codec.ts';
 import type { PageSection } from '../store/projection.ts';
 import {
   type Contributions,
@@ -31,8 +30,7 @@ import {
   kindOf,
 } from './contributions.ts';
 import { entryFlags } from './entry-flags.ts';
-import { createEntryRow, readEntryRow } from './entry-page.ts';
-import { writePrefix } from './events.ts';
+import { createEntryRow, createPageWriter, readEntryRow } from './entry-page.ts';
 import { createPageLists, entryPages, pageOf } from './page-lists.ts';
 
 export interface Entries {
@@ -65,18 +63,19 @@ export function createEntries(options: {
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
   const pages = createPageLists(options.entriesMax);
   const row = createEntryRow();
+  const page = createPageWriter();
+  /** Used again for each row, so that a million of them are no work for the garbage collector. */
+  const sought = { family: 4 as 4 | 6, words: row.words, length: 0 };
 
   function claim(family: 4 | 6, words: Uint32Array, length: number): number {
-    const prefix = { family, words, length };
-    const known = index.get(prefix);
-    if (known !== 0) {
-      touchPage(pages.page(known));
-      return known;
-    }
     const page = pageOf(family, words[0]!, words[1]!);
     touchPage(page);
-    const entry = index.insert(prefix);
-    if (entry !== 0) pages.add(entry, page);
+    sought.family = family;
+    sought.words = words;
+    sought.length = length;
+    const before = index.size();
+    const entry = index.insert(sought);
+    if (index.size() !== before) pages.add(entry, page);
     return entry;
   }
 
@@ -106,31 +105,32 @@ export function createEntries(options: {
     setMeta(records, entry, packMeta(seedScore, flags, reportersOf(metaOf(records, entry))));
   }
 
-  function encodePage(page: number): Uint8Array {
-    const out = createWriter(1_024);
-    pages.visit(page, (entry) => {
+  function encodePage(number: number): Uint8Array {
+    const { tag, x, y, z, next } = contributions;
+    page.clear();
+    pages.visit(number, (entry) => {
       const prefix = index.prefixOf(entry);
-      if (prefix === undefined) throw new Error(`entry ${entry} of page ${page} has no prefix`);
-      writePrefix(out, prefix.family, prefix.words, 0, prefix.length);
+      if (prefix === undefined) throw new Error(`entry ${entry} of page ${number} has no prefix`);
+      page.prefix(prefix);
       const reports = reportsOf(records, entry);
-      out.varint(reports);
+      page.varint(reports);
       if (reports > 0) {
-        out.f32(strengthOf(records, entry));
-        out.u16(reportersOf(metaOf(records, entry)));
-        out.u32(firstReportedAtOf(records, entry));
-        out.u32(lastReportedAtOf(records, entry));
+        page.f32(strengthOf(records, entry));
+        page.u16(reportersOf(metaOf(records, entry)));
+        page.u32(firstReportedAtOf(records, entry));
+        page.u32(lastReportedAtOf(records, entry));
       }
       let count = 0;
-      for (let n = contributions.first(entry); n !== 0; n = contributions.next[n]!) count++;
-      out.varint(count);
-      for (let n = contributions.first(entry); n !== 0; n = contributions.next[n]!) {
-        out.u32(contributions.tag[n]!);
-        out.u32(contributions.x[n]!);
-        out.u32(contributions.y[n]!);
-        out.varint(contributions.z[n]!);
+      for (let n = contributions.first(entry); n !== 0; n = next[n]!) count++;
+      page.varint(count);
+      for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
+        page.u32(tag[n]!);
+        page.u32(x[n]!);
+        page.u32(y[n]!);
+        page.varint(z[n]!);
       }
     });
-    return out.finish();
+    return page.copy();
   }
 
   function loadPage(page: number, bytes: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 /**
  * The bytes of one entry in a page of the projection. Written and read a million at a time at a
- * checkpoint and at a start, so the reader is flat: no closures, no objects, about 0.15 µs a row.
+ * checkpoint and at a start, so both are flat: no object a field, one buffer used again.
  *
  *   prefix        u8 (0..32 IPv4 length, 64 + IPv6 length), then 4 or 16 address bytes
  *   reports       varint; if not 0: strength f32, reporters u16, first and last report u32
@@ -10,7 +10,7 @@
  * does not fit is not damage but a mistake: reading stops and says so, nothing worse.
  */
 
-import { bitsOf } from '../index/prefix.ts';
+import { bitsOf, type Prefix } from '../index/prefix.ts';
 
 /** The fields of the row read last. One object, used again for each row. */
 export interface EntryRow {
@@ -124,4 +124,74 @@ function readContributions(bytes: Uint8Array, at: number, row: EntryRow): number
     at = varintEnd;
   }
   return at > bytes.length ? -1 : at;
+}
+
+export interface PageWriter {
+  clear(): void;
+  prefix(prefix: Prefix): void;
+  /** 0 to 2^53 − 1. */
+  varint(value: number): void;
+  u16(value: number): void;
+  u32(value: number): void;
+  f32(value: number): void;
+  /** What was written since `clear`. */
+  copy(): Uint8Array;
+}
+
+export function createPageWriter(): PageWriter {
+  let bytes = new Uint8Array(4_096);
+  let length = 0;
+
+  /** Makes room for one field of at most 17 bytes. */
+  function reserve(): void {
+    if (length + 17 <= bytes.length) return;
+    const larger = new Uint8Array(2 * bytes.length);
+    larger.set(bytes);
+    bytes = larger;
+  }
+
+  function put32(value: number): void {
+    bytes[length] = value >>> 24;
+    bytes[length + 1] = value >>> 16;
+    bytes[length + 2] = value >>> 8;
+    bytes[length + 3] = value;
+    length += 4;
+  }
+
+  function u32(value: number): void {
+    reserve();
+    put32(value);
+  }
+
+  return {
+    clear() {
+      length = 0;
+    },
+    prefix({ family, words, length: bits }) {
+      reserve();
+      bytes[length++] = family === 4 ? bits : 64 + bits;
+      put32(words[0]!);
+      if (family === 6) for (let word = 1; word < 4; word++) put32(words[word]!);
+    },
+    varint(value) {
+      reserve();
+      let rest = value;
+      while (rest >= 0x80) {
+        bytes[length++] = (rest % 0x80) | 0x80;
+        rest = Math.floor(rest / 0x80);
+      }
+      bytes[length++] = rest;
+    },
+    u16(value) {
+      reserve();
+      bytes[length++] = value >>> 8;
+      bytes[length++] = value;
+    },
+    u32,
+    f32(value) {
+      float[0] = value;
+      u32(floatBits[0]!);
+    },
+    copy: () => bytes.slice(0, length),
+  };
 }

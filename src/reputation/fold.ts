@@ -13,11 +13,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { contributionKinds, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
 import type { ListRef, ReputationEvent, RowBatch } from './events.ts';
-import type { Sources } from './sources.ts';
+import type { Source, Sources } from './sources.ts';
 
 export interface Fold {
   /**
-   * Applies one event. A promise means that a large sweep runs in slices; the next event must
+   * Applies one event. A promise means that the work goes on in slices; the next event must
    * wait for it. `at`: the event's own time, ms.
    */
   apply(event: ReputationEvent, at: number): void | Promise<void>;
@@ -25,23 +25,41 @@ export interface Fold {
   refusedRows(): number;
 }
 
-/** A sweep gives others their turn after this long, looked at every so many contributions. */
-const sliceMs = 4;
+/** Rows and sweeps give others their turn after this long, looked at every so many. */
+const sliceMs = 3;
+const rowsPerLook = 16;
 const nodesPerLook = 256;
 
 export function createFold(options: { entries: Entries; sources: Sources }): Fold {
   const { entries, sources } = options;
   const { contributions } = entries;
+  const words = new Uint32Array(4);
   let refused = 0;
 
-  function addRows(ref: ListRef, rows: RowBatch): void {
+  /** Undefined when all rows fitted into one slice. */
+  function addRows(ref: ListRef, rows: RowBatch): Promise<void> | undefined {
     const source = sources.current(ref);
-    if (source === undefined) return;
+    if (source === undefined) return undefined;
+    const next = addSlice(ref, source, rows, 0);
+    return next === rows.count ? undefined : addRest(ref, source, rows, next);
+  }
+
+  async function addRest(ref: ListRef, source: Source, rows: RowBatch, at: number): Promise<void> {
+    while (at < rows.count) {
+      await nextTurn();
+      at = addSlice(ref, source, rows, at);
+    }
+  }
+
+  /** @returns the first row that had no time any more */
+  function addSlice(ref: ListRef, source: Source, rows: RowBatch, from: number): number {
+    const sliceEnd = performance.now() + sliceMs;
     const kind = contributionKinds[ref.list];
     const tag = tagOf(kind, source.number);
-    const words = new Uint32Array(4);
-    for (let i = 0; i < rows.count; i++) {
-      words.set(rows.words.subarray(4 * i, 4 * i + 4));
+    for (let i = from; i < rows.count; i++) {
+      // A row may cost the encoding of a whole page, while a checkpoint is under way.
+      if (i % rowsPerLook === 0 && i > from && performance.now() > sliceEnd) return i;
+      for (let word = 0; word < 4; word++) words[word] = rows.words[4 * i + word]!;
       const entry = entries.claim(rows.families[i] === 4 ? 4 : 6, words, rows.lengths[i]!);
       if (entry === 0) {
         refused++;
@@ -51,6 +69,7 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
       if (!putRow(entry, tag, source.generation, score)) refused++;
       entries.settle(entry);
     }
+    return rows.count;
   }
 
   /** A row that stands twice in one run keeps its higher score. */
@@ -117,8 +136,7 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
         sources.begin(event.ref, at, event.holdDays);
         return;
       case 'list.rows':
-        addRows(event.ref, event.rows);
-        return;
+        return addRows(event.ref, event.rows);
       case 'list.ended': {
         const source = sources.end(event.ref, at);
         return source === undefined

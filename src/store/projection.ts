@@ -71,8 +71,12 @@ const partBytesMaxDefault = 2 << 20;
 const partsMax = 255;
 /** Bounds of one commit and of one slice of encoding, so that others get their turn. */
 const commitBytesMax = 1 << 20;
-const commitRowsMax = 1_000;
-const sliceMs = 4;
+const commitRowsMax = 300;
+const sliceMs = 3;
+/** Changed since the last checkpoint. */
+const isDirty = 1;
+/** Of the running checkpoint, and not encoded yet. */
+const isWaiting = 2;
 
 export function createProjection(options: {
   store: Store;
@@ -86,10 +90,10 @@ export function createProjection(options: {
   const versionOf = new BigUint64Array(pageCount);
   /** Rows of that version. */
   const partsOf = new Uint16Array(pageCount);
-  let dirty = new Set<number>();
+  /** `isDirty`, `isWaiting` of each page. */
+  const flags = new Uint8Array(pageCount);
+  let dirty: number[] = [];
   let headerDirty = false;
-  /** Pages of the running checkpoint that still wait to be encoded. */
-  let waiting = new Set<number>();
   let encoded: { page: number; bytes: Uint8Array }[] = [];
   let headerBytes: Uint8Array | undefined;
   let running = false;
@@ -106,7 +110,7 @@ export function createProjection(options: {
   }
 
   function encodeNow(page: number): void {
-    waiting.delete(page);
+    flags[page]! &= ~isWaiting;
     encoded.push({ page, bytes: sealed(sectionOf(page).encode(page)) });
   }
 
@@ -117,8 +121,14 @@ export function createProjection(options: {
   }
 
   function touch(page: number): void {
-    if (waiting.has(page)) encodeNow(page);
-    dirty.add(page);
+    const before = flags[page]!;
+    if ((before & isWaiting) !== 0) encodeNow(page);
+    if ((before & isDirty) === 0) markDirty(page);
+  }
+
+  function markDirty(page: number): void {
+    flags[page]! |= isDirty;
+    dirty.push(page);
   }
 
   function touchHeader(): void {
@@ -134,12 +144,14 @@ export function createProjection(options: {
       const { page, bytes: value } = encoded.pop()!;
       const parts = Math.ceil(value.length / partBytesMax);
       if (parts > partsMax) throw new RangeError(`page ${page} has ${value.length} bytes`);
-      if (versionOf[page] !== seq) outdated.push(...versionKeys(page));
+      if (versionOf[page] !== seq) addVersionKeys(page, outdated);
       versionOf[page] = seq;
       partsOf[page] = parts;
-      for (const [part, key] of versionKeys(page).entries()) {
-        set.push({ key, value: value.subarray(part * partBytesMax, (part + 1) * partBytesMax) });
-        bytes += Math.min(value.length, partBytesMax) + key.length;
+      for (let part = 0; part < parts; part++) {
+        const rest = parts === 1 ? value : value.subarray(part * partBytesMax);
+        const row = rest.length > partBytesMax ? rest.subarray(0, partBytesMax) : rest;
+        set.push({ key: projectionPageKey(page, seq, part), value: row });
+        bytes += row.length;
         if (bytes < commitBytesMax && set.length < commitRowsMax) continue;
         await write(store, { set });
         set = [];
@@ -150,16 +162,16 @@ export function createProjection(options: {
   }
 
   /** Keys of the newest version of a page; none if the page was never written. */
-  function versionKeys(page: number): Key[] {
-    return Array.from({ length: partsOf[page]! }, (_, part) =>
-      projectionPageKey(page, versionOf[page]!, part),
-    );
+  function addVersionKeys(page: number, keys: Key[]): void {
+    for (let part = 0; part < partsOf[page]!; part++) {
+      keys.push(projectionPageKey(page, versionOf[page]!, part));
+    }
   }
 
-  async function writePages(seq: bigint): Promise<void> {
+  async function writePages(pages: readonly number[], seq: bigint): Promise<void> {
     let sliceEnd = performance.now() + sliceMs;
-    for (const page of waiting) {
-      encodeNow(page);
+    for (const page of pages) {
+      if ((flags[page]! & isWaiting) !== 0) encodeNow(page);
       if (performance.now() < sliceEnd) continue;
       await flush(seq);
       await nextTurn();
@@ -170,26 +182,28 @@ export function createProjection(options: {
 
   async function checkpoint(appliedSeq: bigint): Promise<void> {
     if (running) throw new Error('a checkpoint is running already');
-    if (appliedSeq === checkpointSeq || (dirty.size === 0 && !headerDirty)) return;
+    if (appliedSeq === checkpointSeq || (dirty.length === 0 && !headerDirty)) return;
     running = true;
-    waiting = dirty;
-    dirty = new Set();
+    const pages = dirty;
+    dirty = [];
+    for (const page of pages) flags[page] = isWaiting;
     headerDirty = false;
     headerBytes = undefined;
-    const started = [...waiting];
     try {
-      await writePages(appliedSeq);
+      await writePages(pages, appliedSeq);
       const record = encodeRecord(appliedSeq, headerBytes ?? encodeHeader());
       await write(store, { set: [{ key: checkpointKey(name), value: record }] });
       checkpointSeq = appliedSeq;
     } catch (error) {
       // What was not recorded counts as changed again; versions beyond the record are ignored.
-      for (const page of started) dirty.add(page);
+      for (const page of pages) {
+        flags[page]! &= ~isWaiting;
+        if ((flags[page]! & isDirty) === 0) markDirty(page);
+      }
       headerDirty = true;
       encoded = [];
       throw error;
     } finally {
-      waiting = new Set();
       running = false;
     }
     await removeOutdated();
@@ -226,7 +240,7 @@ export function createProjection(options: {
           held = page;
           parts = [];
         } else if (versionOf[page] !== version) {
-          outdated.push(...versionKeys(page));
+          addVersionKeys(page, outdated);
           parts = [];
         }
         parts.push(value);
@@ -263,7 +277,7 @@ export function createProjection(options: {
   return {
     touch,
     touchHeader,
-    changed: () => dirty.size + (headerDirty ? 1 : 0),
+    changed: () => dirty.length + (headerDirty ? 1 : 0),
     load,
     checkpoint,
     image: () =>
