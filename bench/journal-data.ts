@@ -19,6 +19,7 @@ const clock = systemClock();
 const log = createLog('fatal');
 
 export interface JournalStore {
+  readonly directory: string;
   readonly store: Store;
   readonly snapshotPath: string;
   /** A state on it that writes no checkpoint unasked. */
@@ -30,12 +31,14 @@ export interface JournalStore {
 
 const neverMs = 2 ** 30;
 
-export function openJournalStore(entriesMax: number): JournalStore {
-  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-journal-'));
+/** @param at a directory that has one, made otherwise; it is removed by whoever made it */
+export function openJournalStore(entriesMax: number, at?: string): JournalStore {
+  const directory = at ?? mkdtempSync(join(tmpdir(), 'portcullis-bench-journal-'));
   const store = openLmdbStore({ path: join(directory, 'store'), clock, log });
   const snapshotPath = join(directory, 'index.snapshot');
   let loads = 0;
   return {
+    directory,
     store,
     snapshotPath,
     open({ snapshot = false, checkpointMs = neverMs } = {}) {
@@ -67,7 +70,7 @@ export function openJournalStore(entriesMax: number): JournalStore {
     },
     async close() {
       await store.close();
-      rmSync(directory, { recursive: true, force: true });
+      if (at === undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
 }

@@ -1,80 +1,67 @@
 /**
  * The start with a full table: from the snapshot of the last stop, and rebuilt from the pages in
- * the store. The file systems' caches are warm. Medians over rounds.
+ * the store. Each in a process of its own, files in the system's cache. Medians over rounds.
  */
 
+import { spawnSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
-import { createLog } from '../src/core/log.ts';
-import { takeSnapshot } from '../src/state-snapshot.ts';
-import { readCheckpointSeq } from '../src/store/projection.ts';
-import { openJournalStore } from './journal-data.ts';
+import { fileURLToPath } from 'node:url';
+import { saveSnapshot } from '../src/index/snapshot.ts';
+import { type JournalStore, openJournalStore } from './journal-data.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
   tiny: { rows: 5_000, rounds: 1 },
   full: { rows: 1_000_000, rounds: 7 },
 } as const;
-const goals = { index: 50, snapshot: undefined, rebuild: 1_500 };
+const modes = {
+  index: { name: 'the index alone from a snapshot', goalMs: 50 },
+  read: { name: 'read the snapshot with all arrays', goalMs: undefined },
+  snapshot: { name: 'the state from the snapshot', goalMs: undefined },
+  rebuild: { name: 'the state rebuilt from the store', goalMs: 1_500 },
+} as const;
+
+type Mode = keyof typeof modes;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { rows, rounds } = sizes[size];
-  const entriesMax = 2 * rows;
-  const journal = openJournalStore(entriesMax);
-  const { snapshotPath } = journal;
-  const kept = `${snapshotPath}.kept`;
-  const log = createLog('fatal');
+  const journal = openJournalStore(2 * rows);
   try {
     await journal.load(rows);
     const first = await journal.open({ snapshot: true });
     first.start();
     await first.follower.catchUpTo(await journal.store.lastSeq());
     await first.stop();
-    copyFileSync(snapshotPath, kept);
-    const times = { index: [] as number[], snapshot: [] as number[], rebuild: [] as number[] };
-    const sequence = await readCheckpointSeq(journal.store);
+    copyFileSync(journal.snapshotPath, keptPath(journal));
+    await saveSnapshot(first.index, `${journal.directory}/index-alone`, { sequence: 1n });
+    const names = Object.keys(modes) as Mode[];
+    const times: Record<Mode, number[]> = { index: [], read: [], snapshot: [], rebuild: [] };
     for (let round = 0; round < rounds; round++) {
-      copyFileSync(kept, snapshotPath);
-      times.index.push(
-        await timed(async () => {
-          takeSnapshot({ path: snapshotPath, entriesMax, sequence, log });
-        }),
-      );
-      copyFileSync(kept, snapshotPath);
-      times.snapshot.push(await timed(() => opened(journal.open({ snapshot: true }), rows)));
-      times.rebuild.push(await timed(() => opened(journal.open(), rows)));
+      for (const mode of names) times[mode].push(startOnce(journal, rows, mode));
     }
-    const row = (name: string, part: keyof typeof times): BenchRow => {
-      const ours = Number(median(times[part]).toFixed(1));
-      const goal = goals[part];
-      return {
-        name: `${name}, ${rows.toLocaleString('en-US')} entries`,
-        unit: 'ms',
-        ours,
-        ...(goal === undefined ? {} : { goal: `<= ${goal}`, ok: ours <= goal }),
-      };
-    };
-    return [
-      row('read the snapshot', 'index'),
-      row('the state from the snapshot', 'snapshot'),
-      row('the state rebuilt from the store', 'rebuild'),
-    ];
+    return names.map((mode): BenchRow => {
+      const { name, goalMs } = modes[mode];
+      const ours = Number(median(times[mode]).toFixed(1));
+      const title = `${name}, ${rows.toLocaleString('en-US')} entries`;
+      const goal = goalMs === undefined ? {} : { goal: `<= ${goalMs}`, ok: ours <= goalMs };
+      return { name: title, unit: 'ms', ours, ...goal };
+    });
   } finally {
     await journal.close();
   }
 }
 
-async function opened(
-  opening: Promise<{ index: { size(): number } }>,
-  rows: number,
-): Promise<void> {
-  const { index } = await opening;
-  if (index.size() !== rows) throw new Error(`${index.size()} entries instead of ${rows}`);
-}
+const keptPath = (journal: JournalStore) => `${journal.directory}/kept`;
 
-async function timed(run: () => Promise<void>): Promise<number> {
-  const startMs = performance.now();
-  await run();
-  return performance.now() - startMs;
+function startOnce(journal: JournalStore, rows: number, mode: Mode): number {
+  copyFileSync(keptPath(journal), journal.snapshotPath);
+  const child = fileURLToPath(new URL('./start-child.js', import.meta.url));
+  const args = [child, journal.directory, String(2 * rows), mode];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  if (stdout === '') throw new Error(stderr);
+  const { ms, size } = JSON.parse(stdout) as { ms: number; size: number };
+  if (size !== rows) throw new Error(`${size} entries instead of ${rows}`);
+  return ms;
 }
 
 function median(values: number[]): number {

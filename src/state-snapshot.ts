@@ -7,7 +7,8 @@
  * are always looked at and left-overs of a checkpoint cut short are cleared away.
  */
 
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import type { ArrayImage } from './core/array-image.ts';
 import type { Log } from './core/log.ts';
 import type { IpIndex } from './index/ip-index.ts';
@@ -19,32 +20,46 @@ export interface SnapshotParts {
   readonly image: ArrayImage;
 }
 
-/** @param sequence of the last checkpoint; @returns undefined: rebuild. The file is gone after. */
-export function takeSnapshot(options: {
-  path: string;
-  entriesMax: number;
-  sequence: bigint;
-  log: Log;
-}): SnapshotParts | undefined {
-  const { path, entriesMax, sequence, log } = options;
-  if (!existsSync(path)) return undefined;
-  try {
-    const loaded = loadSnapshot(path, { entriesMax });
-    if (!loaded.ok) {
-      log.warn({ detail: loaded.detail }, 'snapshot: ignored, it is damaged');
-      return undefined;
-    }
-    if (loaded.value.sequence !== sequence) {
-      log.warn(
-        { snapshot: String(loaded.value.sequence), checkpoint: String(sequence) },
-        'snapshot: ignored, it is of another moment',
-      );
-      return undefined;
-    }
-    return { index: loaded.value.index, image: loaded.value.extra };
-  } finally {
-    dropSnapshot(path, log);
+export interface TakenSnapshot {
+  /** Undefined: rebuild. */
+  readonly parts: SnapshotParts | undefined;
+  /** Resolves when the file is gone, which must be before anything new is written. */
+  readonly gone: Promise<void>;
+}
+
+export interface SnapshotPlace {
+  readonly path: string;
+  readonly entriesMax: number;
+  /** Of the last checkpoint. */
+  readonly sequence: bigint;
+  readonly log: Log;
+}
+
+export function takeSnapshot(place: SnapshotPlace): TakenSnapshot {
+  if (!existsSync(place.path)) return { parts: undefined, gone: Promise.resolve() };
+  // Removing a large file takes its time, which other threads have.
+  return { parts: readSnapshot(place), gone: dropSnapshot(place) };
+}
+
+function readSnapshot({
+  path,
+  entriesMax,
+  sequence,
+  log,
+}: SnapshotPlace): SnapshotParts | undefined {
+  const loaded = loadSnapshot(path, { entriesMax });
+  if (!loaded.ok) {
+    log.warn({ detail: loaded.detail }, 'snapshot: ignored, it is damaged');
+    return undefined;
   }
+  if (loaded.value.sequence !== sequence) {
+    log.warn(
+      { snapshot: String(loaded.value.sequence), checkpoint: String(sequence) },
+      'snapshot: ignored, it is of another moment',
+    );
+    return undefined;
+  }
+  return { index: loaded.value.index, image: loaded.value.extra };
 }
 
 /** Resolves also when it could not be written: the next start takes longer, no more. */
@@ -60,9 +75,9 @@ export async function writeSnapshot(options: {
   if (!saved.ok) log.warn({ detail: saved.detail }, 'snapshot: not written');
 }
 
-function dropSnapshot(path: string, log: Log): void {
+async function dropSnapshot({ path, log }: SnapshotPlace): Promise<void> {
   try {
-    rmSync(path, { force: true });
+    await rm(path, { force: true });
   } catch (error) {
     log.warn({ err: error }, 'snapshot: not removed');
   }

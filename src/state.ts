@@ -89,25 +89,35 @@ async function loadParts(options: StateOptions): Promise<Parts> {
   const { store, log, snapshotPath: path } = options;
   const entriesMax = options.entriesMax ?? capacities.entries;
   const sequence = await readCheckpointSeq(store);
-  const snapshot = path && takeSnapshot({ path, entriesMax, sequence, log });
-  if (snapshot) {
-    const parts = createParts(store, entriesMax, snapshot.index);
-    if (restore(parts, snapshot)) {
-      await parts.projection.load();
-      return parts;
-    }
-    log.warn('snapshot: ignored, it does not fit');
-  }
-  const parts = createParts(store, entriesMax, createIpIndex({ entriesMax }));
+  const snapshot =
+    path === undefined ? undefined : takeSnapshot({ path, entriesMax, sequence, log });
+  const parts = restored(options, entriesMax, snapshot?.parts) ?? createParts(store, entriesMax);
   await parts.projection.load();
+  await snapshot?.gone;
   return parts;
 }
 
-function restore({ entries, projection }: Parts, { image }: SnapshotParts): boolean {
-  return entries.restore(image) && projection.restore(image, entryPages);
+/** Undefined without a snapshot, and when it does not fit. */
+function restored(
+  { store, log }: StateOptions,
+  entriesMax: number,
+  snapshot: SnapshotParts | undefined,
+): Parts | undefined {
+  if (snapshot === undefined) return undefined;
+  const parts = createParts(store, entriesMax, snapshot.index);
+  const { entries, projection } = parts;
+  if (entries.restore(snapshot.image) && projection.restore(snapshot.image, entryPages)) {
+    return parts;
+  }
+  log.warn('snapshot: ignored, it does not fit');
+  return undefined;
 }
 
-function createParts(store: Store, entriesMax: number, index: IpIndex): Parts {
+function createParts(
+  store: Store,
+  entriesMax: number,
+  index = createIpIndex({ entriesMax }),
+): Parts {
   const keyTable = createKeyTable(capacities.keys);
   const accountsTable = createAccountsTable(capacities.accounts);
   const quotas = createQuotaMemory(capacities.accounts);

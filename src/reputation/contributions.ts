@@ -128,7 +128,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     sections.set('contributions', bytesOf(Uint32Array.of(used, free, count, entryTop)));
     sections.set('contributions.heads', bytesOf(heads.subarray(0, entryTop + 1)));
     for (const [name, array] of Object.entries(nodes)) {
-      sections.set(`contributions.${name}`, bytesOf(array.subarray(0, used + 1)));
+      sections.set(`contributions.${name}`, bytesOf(withoutZerosBehind(array, used + 1)));
     }
     return sections;
   }
@@ -161,4 +161,11 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     image,
     restore,
   };
+}
+
+/** Fields that no kind in use has are all zero: 8 MB of a million entries. */
+function withoutZerosBehind(array: Uint32Array, length: number): Uint32Array {
+  let end = length;
+  while (end > 0 && array[end - 1] === 0) end--;
+  return array.subarray(0, end);
 }
