@@ -40,7 +40,8 @@ export async function slowdown(
   async function phase(isWriting: boolean): Promise<number> {
     const before = Atomics.load(signal, 1);
     const start = performance.now();
-    while (performance.now() - start < phaseMs) {
+    // On a busy machine the reader may not have run at all yet.
+    while (performance.now() - start < phaseMs || Atomics.load(signal, 1) === before) {
       if (isWriting) {
         const slice = performance.now();
         for (let i = 0; i < (UPDATES_PER_SECOND * SLICE_MS) / 1000; i++) {
@@ -54,21 +55,21 @@ export async function slowdown(
     return (Atomics.load(signal, 1) - before) / (performance.now() - start);
   }
 
-  const ratios: number[] = [];
+  // The best phase of each kind: other load on the machine only makes a phase slower.
+  let quiet = 0;
+  let busy = 0;
   await phase(false);
   for (let round = 0; round < rounds; round++) {
-    const quiet = await phase(false);
-    const busy = await phase(true);
-    ratios.push(quiet / busy - 1);
+    quiet = Math.max(quiet, await phase(false));
+    busy = Math.max(busy, await phase(true));
   }
   Atomics.store(signal, 0, 1);
   await once(worker, 'message');
   await worker.terminate();
   index.closeReader(handle);
-  ratios.sort((a, b) => a - b);
-  const percent = Number((ratios[ratios.length >> 1]! * 100).toPrecision(3));
+  const percent = Number(((quiet / busy - 1) * 100).toPrecision(3));
   return {
-    name: 'reader slowed down by updates at full speed',
+    name: 'reader slowed down by 100,000 updates/s',
     unit: '%',
     ours: percent,
     goal: '<= 10 %',
