@@ -83,7 +83,7 @@ function costliest({ index }: Table): BenchRow {
 }
 
 async function snapshots({ index }: Table): Promise<BenchRow[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-index-'));
+  const directory = mkdtempSync(join(tmpdir(), 'index-bench-'));
   const path = join(directory, 'index');
   const captures: number[] = [];
   const loads: number[] = [];
@@ -108,7 +108,7 @@ async function snapshots({ index }: Table): Promise<BenchRow[]> {
       );
     }
   } finally {
-    rmSync(directory, { recursive: true });
+    rmSync(directory, { recursive: true, force: true });
   }
   const note = (times: number[]): string =>
     `min ${round(Math.min(...times))}, ${round(bytes / 1e6)} MB`;
@@ -145,6 +145,7 @@ export function heap(plan: IndexPlan): BenchRow[] {
   const collect = runInNewContext('gc') as () => void;
   collect();
   const before = process.memoryUsage().heapUsed;
+  const empty = round(medianOf(Array.from({ length: 9 }, () => millisecondsOf(collect))));
   const { index } = fill(clustered(dice(16)), plan.entries);
   collect();
   const bytes = process.memoryUsage().heapUsed - before;
@@ -158,6 +159,9 @@ export function heap(plan: IndexPlan): BenchRow[] {
       name: 'full garbage collection, table loaded',
       unit: 'ms',
       ours: pause,
+      peer: 'the same thread before',
+      peerValue: empty,
+      ratio: round(pause / empty),
       goal: '<= 8 ms',
       ok: pause <= 8,
       note: `min ${round(Math.min(...pauses))}`,
