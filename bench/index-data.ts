@@ -1,6 +1,7 @@
 /**
- * Tables and questions for the index benches. Clustered: hosts in 12,000 /24s of 2,000 /16s,
- * one entry in a hundred a /20 to /28. Sparse: hosts anywhere. Seeded, so every run is alike.
+ * Tables for the index benches. Clustered: hosts in 12,000 /24s of 2,000 /16s, as blocklists
+ * have them. Mixed: the same, with one entry in a hundred a /20 to /28, so that nearly every
+ * node has covers. Sparse: hosts anywhere. Seeded, so every run is alike.
  */
 
 import { seededRandom } from '../src/core/random.ts';
@@ -28,12 +29,12 @@ export function dice(seed: number): Dice {
 }
 
 /** Endless; may repeat itself. */
-export function* clustered({ next, below, word }: Dice): Generator<Prefix> {
+export function* clustered({ next, below, word }: Dice, cidrShare = 0): Generator<Prefix> {
   const sites = Array.from({ length: 2_000 }, () => word() & 0xffff_0000);
   const nets = Array.from({ length: 12_000 }, () => sites[below(2_000)]! | (below(256) << 8));
   for (;;) {
     const net = nets[below(nets.length)]!;
-    yield prefix4(net | below(256), next() < 0.99 ? 32 : 20 + below(9));
+    yield prefix4(net | below(256), next() >= cidrShare ? 32 : 20 + below(9));
   }
 }
 

@@ -47,7 +47,7 @@ export function createDisplace(tools: TrieTools): (prefix: Prefix, entry: number
       return only === 0 ? slot : instead(slot, leafOf(rows, prefix.family, only));
     }
     if (count > 1 || hasCovers) return slot;
-    const value = nodes[slotsOffset(nodes, slot)]!;
+    const value = nodes[slotsOffset(slot)]!;
     if (value < 0) return instead(slot, value);
     if ((value & PATH_FLAG) !== 0) return instead(slot, value);
     // The child takes the node's place: its path is the node's and the byte of its slot.
@@ -63,7 +63,7 @@ export function createDisplace(tools: TrieTools): (prefix: Prefix, entry: number
 
   /** The single entry of a cover part, or 0 when it holds more. */
   function onlyCover(slot: number): number {
-    const runs = coverPartOffset(slot) + COVER_WORDS;
+    const runs = coverPartOffset(memory, slot) + COVER_WORDS;
     const count = nodes[runs - 1]!;
     let only = 0;
     for (let run = 0; run < count; run++) {

@@ -72,6 +72,8 @@ export interface WriterEpoch {
   advance(): void;
   /** Stamps before this one (compare with `isBefore`) are out of every reader's sight. */
   oldestInUse(): number;
+  /** Blocks the thread so long, for readers to get on. */
+  pause(milliseconds: number): void;
   /** Every store before the call is visible before any store after it. */
   fence(): void;
 }
@@ -94,6 +96,9 @@ export function writerEpoch(control: Int32Array, isOpen: (reader: number) => boo
         if (announced !== IDLE && isBefore(announced, oldest)) oldest = announced;
       }
       return oldest;
+    },
+    pause(milliseconds) {
+      Atomics.wait(control, FENCE, 0, milliseconds);
     },
     fence() {
       Atomics.store(control, FENCE, 0);

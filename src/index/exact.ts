@@ -33,7 +33,7 @@ export function leafEntry(keys: Int32Array, family: 4 | 6, slot: number): number
 /** Most specific cover of a byte in a node with or without a cover part. */
 export function nodeCover(memory: IndexMemory, slot: number, byte: number): number {
   if ((slot & COVER_FLAG) === 0) return 0;
-  const part = coverPartOffset(slot);
+  const part = coverPartOffset(memory, slot);
   const word = byte >>> 5;
   const upTo = memory.nodes[part + word]! & (-1 >>> (31 - (byte & 31)));
   const rank = memory.nodeBytes[((part + BITMAP_WORDS) << 2) + word]! + popcount(upTo);

@@ -10,7 +10,7 @@
 import { type Arena, type ArenaState, createArena } from './arena.ts';
 import { createDisplace } from './displace.ts';
 import { createEntries, type EntriesState, prefixOf } from './entries.ts';
-import { clearReader, READERS_MAX, SIZE, writerEpoch } from './epochs.ts';
+import { clearReader, READERS_MAX, SIZE, type WriterEpoch, writerEpoch } from './epochs.ts';
 import { exactEntry } from './exact.ts';
 import { KEY_WORDS, ROOT_WORDS } from './layout.ts';
 import { createLimbo, createUnsafeLimbo, type Limbo } from './limbo.ts';
@@ -87,6 +87,9 @@ export interface IndexState {
 const ENTRIES_MAX_DEFAULT = 1 << 22;
 /** Insertions stop this short of the arena's end, so that removals find room for their copies. */
 const RESERVED_WORDS = 1 << 16;
+/** A full arena waits so long for readers, blocking; requests take microseconds. */
+const WAIT_MS_MAX = 1_000;
+const WAIT_STEP_MS = 1;
 
 /** Room that the options ask for; also the memory a snapshot is loaded into. */
 export function reserveMemory(options: IpIndexOptions): IndexMemory {
@@ -109,6 +112,7 @@ export function openIpIndex(
   const open = new Uint8Array(READERS_MAX);
   const epoch = writerEpoch(control, (reader) => open[reader] === 1);
   const arena = createArena(memory.nodes);
+  const entriesMax = memory.rows.length / ROW_WORDS - 1;
   const entries = createEntries(memory, state?.entries);
   let size = state?.size ?? 0;
   let releasedNodes = 0;
@@ -166,7 +170,7 @@ export function openIpIndex(
       checkChange(prefix);
       const existing = exactEntry(memory, prefix);
       if (existing !== 0) return existing;
-      if (!hasRoom(arena, limbo, CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
+      if (!hasRoom(arena, limbo, epoch, CHANGE_WORDS_MAX + RESERVED_WORDS)) return 0;
       const entry = entries.allocate(prefix) || retryAllocate(prefix);
       if (entry === 0) return 0;
       fill?.(entry);
@@ -179,8 +183,8 @@ export function openIpIndex(
       checkChange(prefix);
       const entry = exactEntry(memory, prefix);
       if (entry === 0) return false;
-      if (!hasRoom(arena, limbo, CHANGE_WORDS_MAX)) {
-        // Only after 64K words of copies while one reader stayed in one request.
+      if (!hasRoom(arena, limbo, epoch, CHANGE_WORDS_MAX)) {
+        // 64K words of copies and a second later, a reader is still in the same request.
         throw new Error('no room to remove: a reader never leaves its request');
       }
       displace(prefix, entry);
@@ -228,8 +232,14 @@ export function openIpIndex(
 
   /** Numbers may all wait in limbo: those that readers have forgotten are given back first. */
   function retryAllocate(prefix: Prefix): number {
-    limbo.drain();
-    return entries.allocate(prefix);
+    for (let waitedMs = 0; waitedMs <= WAIT_MS_MAX; waitedMs += WAIT_STEP_MS) {
+      limbo.drain();
+      const entry = entries.allocate(prefix);
+      // With as many entries as there are numbers, none of them waits.
+      if (entry !== 0 || size + 1 > entriesMax) return entry;
+      epoch.pause(WAIT_STEP_MS);
+    }
+    return 0;
   }
 }
 
@@ -237,8 +247,15 @@ function firstBytes({ buffer, byteOffset }: Int32Array, words: number): Uint8Arr
   return new Uint8Array(buffer, byteOffset, words * 4);
 }
 
-function hasRoom(arena: Arena, limbo: Limbo, words: number): boolean {
-  if (arena.hasRoom(words)) return true;
-  limbo.drain();
-  return arena.hasRoom(words);
+/**
+ * True when the arena has room, if need be after what waits has been given back. A reader that
+ * the system has suspended within a request may hold back much: it is given time to end it.
+ */
+function hasRoom(arena: Arena, limbo: Limbo, epoch: WriterEpoch, words: number): boolean {
+  for (let waitedMs = 0; !arena.hasRoom(words); waitedMs += WAIT_STEP_MS) {
+    limbo.drain();
+    if (limbo.size() === 0 || waitedMs >= WAIT_MS_MAX) return arena.hasRoom(words);
+    if (!arena.hasRoom(words)) epoch.pause(WAIT_STEP_MS);
+  }
+  return true;
 }

@@ -25,13 +25,13 @@
  *     ── path part, if P: the node skips bits, so an address must be compared ──
  *     +0..3      the first d bits of every address beneath the node, then zeros (IPv4: +0);
  *                but the last byte of +3 is d: it is free, since d is at most 120
+ *     ── slots ──
+ *     ...        one slot word for each bit of the slot bitmap, in order
  *     ── cover part, if C: the node holds entries with a length of d..d+7 ──
  *     +0..7      run bitmap: bit i says that a run of equal covers starts at byte i; bit 0 is set
  *     +8..9      eight bytes; byte w = number of runs in bitmap words before w
  *     +10        r = number of runs
  *     +11..      r words: most specific entry with a length of d..d+7 that covers the run, or 0
- *     ── slots ──
- *     ...        one slot word for each bit of the slot bitmap, in order
  *
  * An entry of length l in a node at depth d is a cover when l - d < 8, else it lies in the slot
  * of its next byte: alone as a leaf, or with others in a child node. A node's depth is the
@@ -41,8 +41,9 @@
  * Nodes begin on a cache line (64 bytes): bitmap, ranks, path and the first two slots are one
  * line, so a node of two hosts is one miss, and a larger one two.
  *
- * Covers are not pushed down into child nodes. A look-up remembers the last cover it met, and
- * an insertion above a million hosts touches one node, or at most 65,536 root cells.
+ * Covers are not pushed down into child nodes: an insertion above a million hosts touches one
+ * node, or at most 65,536 root cells. A look-up goes down by the slots alone, and only if it
+ * ends without a leaf looks at the covers on its way, deepest first.
  *
  * KEY BLOCK, one per IPv6 entry, six words: address (4), entry, length.
  * ROW, one per entry, eight words = half a cache line: see records.ts.

@@ -2,8 +2,9 @@
  * Longest-prefix match for readers: plain loads of typed arrays, numbers in, numbers out, no
  * allocation. Every loop ends: a node lies deeper than its parent, a parent entry is shorter.
  *
- * A look-up may run beside the writer. It sees each update wholly or not at all; what it found
- * stays valid until the end of the request (epochs.ts).
+ * A look-up may run beside the writer. It sees each update wholly or not at all (of two that
+ * fall within it, perhaps only the later one); what it found stays valid until the end of the
+ * request (epochs.ts).
  */
 
 import {
@@ -45,11 +46,20 @@ export interface Lookup {
 
 export function createLookup(memory: IndexMemory): Lookup {
   const { root, nodes, nodeBytes, keys, rows } = memory;
-  /** Most specific cover of each level on the way down, for `covering`. */
+  /** Way down: slots of nodes with covers (or the covers, for `covering`), and their bytes. */
   const met = new Int32Array(NODE_LEVELS_MAX + 2);
+  const metBytes = new Int32Array(NODE_LEVELS_MAX + 2);
 
-  /** Cover of byte `byte` in a node with a cover part; `part` is the part's offset. */
-  function coverAt(part: number, byte: number): number {
+  /** Most specific cover of a byte in a node with a cover part. */
+  function coverAt(slot: number, byte: number): number {
+    const node = slot & OFFSET_MASK;
+    const ranks = (node + BITMAP_WORDS) << 2;
+    const part =
+      node +
+      RANKED_WORDS +
+      ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS) +
+      nodeBytes[ranks + BITMAP_WORDS - 1]! +
+      popcount(nodes[node + BITMAP_WORDS - 1]!);
     const word = byte >>> 5;
     // Runs that start at or before the byte, less one: the run that holds it.
     const upTo = nodes[part + word]! & (-1 >>> (31 - (byte & 31)));
@@ -69,33 +79,40 @@ export function createLookup(memory: IndexMemory): Lookup {
 
   function find4(address: number): number {
     const cell = (address >>> 16) << 1;
+    // The slots passed: of a node at depth 16, of one at depth 24.
+    let upper = 0;
+    let lower = 0;
     let slot = root[cell]!;
-    let best = root[cell + 1]!;
-    let shift = 8;
-    while (slot > 0) {
+    if (slot > 0 && (slot & PATH_FLAG) === 0) {
+      upper = slot;
+      const node = slot & OFFSET_MASK;
+      slot = slotAt(node, node + RANKED_WORDS, (address >>> 8) & 255);
+    }
+    if (slot > 0) {
       const node = slot & OFFSET_MASK;
       let slots = node + RANKED_WORDS;
-      if ((slot & PATH_FLAG) !== 0) {
-        // Depth 24 is the only one that a node can skip to.
-        if ((address ^ nodes[slots]!) >>> 8 !== 0) return best;
-        slots += PATH_WORDS;
-        shift = 0;
+      const skips = (slot & PATH_FLAG) !== 0;
+      if (skips) slots += PATH_WORDS;
+      if (!skips || (address ^ nodes[slots - PATH_WORDS]!) >>> 8 === 0) {
+        lower = slot;
+        slot = slotAt(node, slots, address & 255);
+        // All 32 bits are decided: a leaf here is the address itself.
+        if (slot !== 0) return slot & ENTRY_MASK;
       }
-      const byte = (address >>> shift) & 255;
-      if ((slot & COVER_FLAG) !== 0) {
-        const cover = coverAt(slots, byte);
-        if (cover !== 0) best = cover;
-        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
-      }
-      slot = slotAt(node, slots, byte);
-      // All 32 bits are decided: a leaf here is the address itself.
-      if (shift === 0) return slot === 0 ? best : slot & ENTRY_MASK;
-      shift = 0;
+    } else if (slot !== 0) {
+      const entry = slot & ENTRY_MASK;
+      const key = rows[(entry << ROW_SHIFT) + KEY]!;
+      if ((address ^ key) >>> ((slot >>> WILD_SHIFT) & 31) === 0) return entry;
     }
-    if (slot === 0) return best;
-    const entry = slot & ENTRY_MASK;
-    const key = rows[(entry << ROW_SHIFT) + KEY]!;
-    return (address ^ key) >>> ((slot >>> WILD_SHIFT) & 31) === 0 ? entry : best;
+    if ((lower & COVER_FLAG) !== 0) {
+      const cover = coverAt(lower, address & 255);
+      if (cover !== 0) return cover;
+    }
+    if ((upper & COVER_FLAG) !== 0) {
+      const cover = coverAt(upper, (address >>> 8) & 255);
+      if (cover !== 0) return cover;
+    }
+    return root[cell + 1]!;
   }
 
   /** True when the address begins with the first `length` bits of the four words at `at`. */
@@ -123,31 +140,39 @@ export function createLookup(memory: IndexMemory): Lookup {
   function find6(w0: number, w1: number, w2: number, w3: number): number {
     const cell = ROOT_6 + ((w0 >>> 16) << 1);
     let slot = root[cell]!;
-    let best = root[cell + 1]!;
     let depth = 16;
+    let levels = 0;
     while (slot > 0) {
       const node = slot & OFFSET_MASK;
       let slots = node + RANKED_WORDS;
       if ((slot & PATH_FLAG) !== 0) {
         depth = nodes[slots + PATH_WORDS - 1]! & 255;
-        if (!matches(nodes, slots, depth, w0, w1, w2, w3)) return best;
+        if (!matches(nodes, slots, depth, w0, w1, w2, w3)) {
+          slot = 0;
+          break;
+        }
         slots += PATH_WORDS;
       }
       const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;
       const byte = (word >>> (24 - (depth & 24))) & 255;
       if ((slot & COVER_FLAG) !== 0) {
-        const cover = coverAt(slots, byte);
-        if (cover !== 0) best = cover;
-        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
+        met[levels] = slot;
+        metBytes[levels++] = byte;
       }
       slot = slotAt(node, slots, byte);
       depth += 8;
     }
-    if (slot === 0) return best;
-    const block = (slot & KEY_MASK) * KEY_WORDS;
-    return matches(keys, block, keys[block + KEY_LENGTH]!, w0, w1, w2, w3)
-      ? keys[block + KEY_ENTRY]!
-      : best;
+    if (slot !== 0) {
+      const block = (slot & KEY_MASK) * KEY_WORDS;
+      if (matches(keys, block, keys[block + KEY_LENGTH]!, w0, w1, w2, w3)) {
+        return keys[block + KEY_ENTRY]!;
+      }
+    }
+    while (levels > 0) {
+      const cover = coverAt(met[--levels]!, metBytes[levels]!);
+      if (cover !== 0) return cover;
+    }
+    return root[cell + 1]!;
   }
 
   /** `met[0..levels)` and the less specific entries of each one's node, deepest first. */
@@ -178,10 +203,7 @@ export function createLookup(memory: IndexMemory): Lookup {
         shift = 0;
       }
       const byte = (address >>> shift) & 255;
-      if ((slot & COVER_FLAG) !== 0) {
-        met[levels++] = coverAt(slots, byte);
-        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
-      }
+      if ((slot & COVER_FLAG) !== 0) met[levels++] = coverAt(slot, byte);
       slot = slotAt(node, slots, byte);
     }
     if (slot !== 0) {
@@ -208,10 +230,7 @@ export function createLookup(memory: IndexMemory): Lookup {
       }
       const word = depth < 64 ? (depth < 32 ? w0 : w1) : depth < 96 ? w2 : w3;
       const byte = (word >>> (24 - (depth & 24))) & 255;
-      if ((slot & COVER_FLAG) !== 0) {
-        met[levels++] = coverAt(slots, byte);
-        slots += COVER_WORDS + nodes[slots + COVER_WORDS - 1]!;
-      }
+      if ((slot & COVER_FLAG) !== 0) met[levels++] = coverAt(slot, byte);
       slot = slotAt(node, slots, byte);
       depth += 8;
     }

@@ -39,16 +39,18 @@ export interface Nodes {
 }
 
 /** Offset of the node's first slot word. */
-export function slotsOffset(nodes: Int32Array, slot: number): number {
-  let at = (slot & OFFSET_MASK) + RANKED_WORDS;
-  if ((slot & PATH_FLAG) !== 0) at += PATH_WORDS;
-  if ((slot & COVER_FLAG) !== 0) at += COVER_WORDS + nodes[at + COVER_WORDS - 1]!;
-  return at;
+export function slotsOffset(slot: number): number {
+  return (slot & OFFSET_MASK) + RANKED_WORDS + ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS);
 }
 
-/** Offset of the cover part, if the node has one. */
-export function coverPartOffset(slot: number): number {
-  return (slot & OFFSET_MASK) + RANKED_WORDS + ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS);
+export function slotCount({ nodes, nodeBytes }: IndexMemory, slot: number): number {
+  const node = slot & OFFSET_MASK;
+  return nodeBytes[((node + BITMAP_WORDS) << 2) + LAST]! + popcount(nodes[node + LAST]!);
+}
+
+/** Offset of the cover part, if the node has one: where the slots end. */
+export function coverPartOffset(memory: IndexMemory, slot: number): number {
+  return slotsOffset(slot) + slotCount(memory, slot);
 }
 
 /** Offset of the path part, if the node has one. */
@@ -68,7 +70,7 @@ export function slotOffset(memory: IndexMemory, slot: number, byte: number): num
   const bit = 1 << (byte & 31);
   if ((bits & bit) === 0) return 0;
   const rank = memory.nodeBytes[((node + BITMAP_WORDS) << 2) + (byte >>> 5)]!;
-  return slotsOffset(memory.nodes, slot) + rank + popcount(bits & (bit - 1));
+  return slotsOffset(slot) + rank + popcount(bits & (bit - 1));
 }
 
 export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
@@ -81,13 +83,13 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     return node;
   }
 
-  function slotCount(slot: number): number {
-    const node = slot & OFFSET_MASK;
-    return nodeBytes[((node + BITMAP_WORDS) << 2) + LAST]! + popcount(nodes[node + LAST]!);
+  function coverWords(slot: number): number {
+    if ((slot & COVER_FLAG) === 0) return 0;
+    return COVER_WORDS + nodes[coverPartOffset(memory, slot) + COVER_WORDS - 1]!;
   }
 
   function wordsOf(slot: number): number {
-    return slotsOffset(nodes, slot) - (slot & OFFSET_MASK) + slotCount(slot);
+    return coverPartOffset(memory, slot) - (slot & OFFSET_MASK) + coverWords(slot);
   }
 
   /** Short copies: a loop beats the call of `copyWithin`. */
@@ -127,8 +129,9 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
 
   function withSlot(slot: number, byte: number, value: number): number {
     const old = slot & OFFSET_MASK;
-    const fixed = slotsOffset(nodes, slot) - old;
-    const count = slotCount(slot);
+    const fixed = slotsOffset(slot) - old;
+    // What lies behind the head: slots, and the cover part if there is one.
+    const count = wordsOf(slot) - fixed;
     const node = allocate(fixed + count + 1);
     copy(old, node, fixed);
     const word = byte >>> 5;
@@ -146,8 +149,8 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
 
   function withoutSlot(slot: number, byte: number): number {
     const old = slot & OFFSET_MASK;
-    const fixed = slotsOffset(nodes, slot) - old;
-    const count = slotCount(slot);
+    const fixed = slotsOffset(slot) - old;
+    const count = wordsOf(slot) - fixed;
     const node = allocate(fixed + count - 1);
     copy(old, node, fixed);
     const word = byte >>> 5;
@@ -167,12 +170,9 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     for (let byte = 1; byte < 256; byte++) if (covers[byte] !== covers[byte - 1]) runs++;
     const kept = runs > 1 || covers[0] !== 0;
     const old = slot & OFFSET_MASK;
-    const fixed = RANKED_WORDS + ((slot & PATH_FLAG) === 0 ? 0 : PATH_WORDS);
-    const part = kept ? COVER_WORDS + runs : 0;
-    const count = slotCount(slot);
-    const node = allocate(fixed + part + count);
+    const fixed = coverPartOffset(memory, slot) - old;
+    const node = allocate(fixed + (kept ? COVER_WORDS + runs : 0));
     copy(old, node, fixed);
-    copy(slotsOffset(nodes, slot), node + fixed + part, count);
     const tag = slot & PATH_FLAG;
     if (!kept) return node | tag;
     const at = node + fixed;
@@ -203,7 +203,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
       covers.fill(0);
       return;
     }
-    const part = coverPartOffset(slot);
+    const part = coverPartOffset(memory, slot);
     let run = part + COVER_WORDS - 1;
     for (let byte = 0; byte < 256; byte++) {
       if (((nodes[part + (byte >>> 5)]! >>> (byte & 31)) & 1) !== 0) run++;
@@ -219,7 +219,7 @@ export function createNodes(memory: IndexMemory, arena: Arena): Nodes {
     withPath,
     readCovers,
     wordsOf,
-    slotCount,
+    slotCount: (slot) => slotCount(memory, slot),
     discard: (slot) => arena.release(slot & OFFSET_MASK, wordsOf(slot)),
   };
 }

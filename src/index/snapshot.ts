@@ -2,10 +2,11 @@
  * A snapshot of the index: an optimisation of the start, never the truth. A file that is not
  * exactly what was written is refused as a value, so that the caller rebuilds.
  *
- * Saving copies the used memory at once (about 10 ms for a million entries) and then writes at
- * leisure: updates go on meanwhile, and the file is of one moment.
+ * Saving copies the used memory at once (about 10 ms for a million entries: the one part that
+ * blocks) and writes at leisure: updates go on meanwhile, and the file is of one moment.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import { fail, ok, type Result } from '../core/result.ts';
 import { type ArenaState, BIN_COUNT, GRANULE_SHIFT, tagWordsOf } from './arena.ts';
 import type { EntriesState } from './entries.ts';
@@ -28,6 +29,11 @@ import {
 const OWN: readonly string[] = ['index.root', 'index.nodes', 'index.keys', 'index.rows'];
 const STATE = ['index.state', 'index.bins', 'index.tags', 'index.limbo'] as const;
 const ownNames: ReadonlySet<string> = new Set([...OWN, ...STATE]);
+
+/** Filled per turn while the pool is prepared: about a millisecond. */
+const PREPARE_BYTES = 1 << 20;
+const POOL_SPARE_BYTES = 1 << 16;
+const EXTRA_MAX = SECTIONS_MAX - ownNames.size;
 
 export interface SnapshotInput {
   /** What the index adds up to: the caller's journal position. Unsigned 64 bits. */
@@ -55,31 +61,62 @@ function sectionsOf(index: IpIndex): Section[] {
   return [...own, ...private_.map((view, i) => ({ name: STATE[i]!, bytes: bytesOf(view) }))];
 }
 
-/** A copy in plain memory: `slice` of a view of shared memory would allocate shared memory. */
-function copied({ name, bytes }: Section): Section {
-  const copy = Buffer.allocUnsafeSlow(bytes.byteLength);
-  copy.set(bytes);
-  return { name, bytes: copy };
+/**
+ * Plain memory whose pages are there already: copying into fresh pages takes several times as
+ * long as copying, and the copy is what blocks. (A `slice` of a view of shared memory would be
+ * shared and fresh.)
+ */
+async function preparePool(bytes: number): Promise<Buffer> {
+  const pool = Buffer.allocUnsafeSlow(bytes);
+  for (let at = 0; at < bytes; at += PREPARE_BYTES) {
+    pool.fill(0, at, Math.min(bytes, at + PREPARE_BYTES));
+    await setImmediate();
+  }
+  return pool;
 }
 
-/**
- * Copies the state of this moment before it returns its promise, then writes it to a temporary
- * file beside `path`, syncs, and renames. A failure leaves the earlier snapshot in place.
- * One call at a time for one path.
- */
-export function saveSnapshot(
-  index: IpIndex,
-  path: string,
-  { sequence, extra }: SnapshotInput,
-): Promise<Result<{ readonly bytes: number }>> {
-  const added = [...(extra ?? [])].map(([name, bytes]) => ({ name, bytes }));
-  for (const { name } of added) {
+/** Copies one after the other into the pool; what it has no room for into memory of its own. */
+function copyInto(pool: Buffer, sections: readonly Section[]): Section[] {
+  let used = 0;
+  return sections.map(({ name, bytes }) => {
+    const length = bytes.byteLength;
+    const fits = used + length <= pool.byteLength;
+    const copy = fits ? pool.subarray(used, used + length) : Buffer.allocUnsafeSlow(length);
+    if (fits) used += length;
+    copy.set(bytes);
+    return { name, bytes: copy };
+  });
+}
+
+function checkNames(extra: ReadonlyMap<string, Uint8Array>): void {
+  for (const name of extra.keys()) {
     if (!isSectionName(name) || name.startsWith('index.')) {
       throw new RangeError(`bad section name: ${name}`);
     }
   }
-  const sections = [...sectionsOf(index), ...added].map(copied);
-  if (sections.length > SECTIONS_MAX) throw new RangeError('too many sections');
+  if (extra.size > EXTRA_MAX) throw new RangeError('too many sections');
+}
+
+/**
+ * Writes the index as it is when `capture` is called: once, soon, and in the same turn as the
+ * copy. The file goes to a temporary place, is synced, and renamed; a failure leaves the
+ * earlier snapshot. One call at a time for one path.
+ */
+export async function saveSnapshot(
+  index: IpIndex,
+  path: string,
+  capture: () => SnapshotInput,
+  extraBytesExpected = 0,
+): Promise<Result<{ readonly bytes: number }>> {
+  const expected = sectionsOf(index).reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  // A little more: the index may grow before the pool is ready.
+  const pool = await preparePool(
+    Math.ceil(expected * 1.02) + extraBytesExpected + POOL_SPARE_BYTES,
+  );
+  const { sequence, extra = new Map<string, Uint8Array>() } = capture();
+  checkNames(extra);
+  const added = [...extra].map(([name, bytes]) => ({ name, bytes }));
+  const sections = copyInto(pool, [...sectionsOf(index), ...added]);
   return writeSections(path, sequence, sections);
 }
 

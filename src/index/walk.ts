@@ -136,7 +136,7 @@ function walkSlot(
     onHigh = highOrder === 0;
   }
   const node = slot & OFFSET_MASK;
-  const part = coverPartOffset(slot);
+  const part = (slot & COVER_FLAG) === 0 ? 0 : coverPartOffset(memory, slot);
   const first = onLow ? byteAt(low, depth) : 0;
   const last = onHigh ? byteAt(high, depth) : 255;
   for (let byte = first; byte <= last && state.left > 0; byte++) {

@@ -1,7 +1,9 @@
 /** The index against a golden table: look-ups, chains, exact gets and walks, under change. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
 import { COVERING_MAX } from '../../src/index/layout.ts';
 import type { Prefix } from '../../src/index/prefix.ts';
@@ -272,4 +274,25 @@ test('64 readers at most', () => {
   assert.equal(index.openReader(), undefined);
   index.closeReader(handles[5]!);
   assert.equal(index.openReader()!.reader, 5);
+});
+
+test('a full arena that only waits for a reader gives way when the reader does', async () => {
+  const index = createIpIndex({ entriesMax: 100, nodeBytesMax: 1 << 20 });
+  const handle = index.openReader()!;
+  // Another thread enters, and leaves a while later.
+  const worker = new Worker(new URL('./slow-reader.worker.js', import.meta.url), {
+    workerData: handle,
+    execArgv: [],
+  });
+  await once(worker, 'message');
+  const net = Array.from({ length: 60 }, (_, host) => masked(4, [0x0a00_0000 + host], 32));
+  for (const prefix of net) assert.ok(index.insert(prefix) > 0);
+  // Far more copies than the arena holds.
+  for (let round = 0; round < 100; round++) {
+    for (const prefix of net) {
+      assert.equal(index.remove(prefix), true);
+      assert.ok(index.insert(prefix) > 0);
+    }
+  }
+  await worker.terminate();
 });

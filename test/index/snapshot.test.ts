@@ -47,7 +47,7 @@ async function saved(name: string): Promise<{ path: string; index: IpIndex; pref
     ['contributions', Uint8Array.of(1, 2, 3)],
     ['empty', new Uint8Array(0)],
   ]);
-  const result = await saveSnapshot(index, path, { sequence: 2n ** 63n + 5n, extra });
+  const result = await saveSnapshot(index, path, () => ({ sequence: 2n ** 63n + 5n, extra }));
   assert.ok(result.ok);
   return { path, index, prefixes };
 }
@@ -82,21 +82,48 @@ test('a loaded index goes on as the saved one would, and gives all memory back',
   assert.equal(copy.stats().touchedBytes - copy.image().keys.byteLength + 24, fresh.touchedBytes);
 });
 
-test('changes after the call are not in the file', async () => {
+test('the file is of the moment of the capture, whatever changes before and after', async () => {
   const path = join(directory, 'moment');
   const { index } = filled(3, 500);
-  const before = contents(index);
-  const pending = saveSnapshot(index, path, { sequence: 0n });
-  for (let i = 0; i < 500; i++) index.insert(masked(4, [0x0b00_0000 + i * 3], 32));
-  assert.ok((await pending).ok);
+  let captured: string[] = [];
+  const pending = saveSnapshot(index, path, () => {
+    captured = contents(index);
+    return { sequence: 0n, extra: new Map([['late', new Uint8Array(1 << 18).fill(7)]]) };
+  });
+  // More than the prepared memory has to spare.
+  for (let i = 0; i < 5000; i++) index.insert(masked(4, [0x0b00_0000 + i * 3], 32));
+  queueMicrotask(() => index.insert(masked(4, [0x0c00_0000], 32)));
+  const result = await pending;
+  assert.ok(result.ok);
+  for (let i = 0; i < 5000; i++) index.remove(masked(4, [0x0b00_0000 + i * 3], 32));
   const loaded = loadSnapshot(path, options);
   assert.ok(loaded.ok);
-  assert.deepEqual(contents(loaded.value.index), before);
+  assert.ok(captured.length > 5000);
+  assert.deepEqual(contents(loaded.value.index), captured);
+  assert.deepEqual([...new Set(loaded.value.extra.get('late'))], [7]);
+});
+
+test('changes while the file is written are not in it', async () => {
+  const path = join(directory, 'while-writing');
+  const { index } = filled(6, 500);
+  let captured: string[] = [];
+  const result = await saveSnapshot(index, path, () => {
+    captured = contents(index);
+    setImmediate(() => {
+      for (let i = 0; i < 5000; i++) index.insert(masked(4, [0x0b00_0000 + i * 3], 32));
+    });
+    return { sequence: 0n };
+  });
+  assert.ok(result.ok);
+  assert.ok(contents(index).length > captured.length);
+  const loaded = loadSnapshot(path, options);
+  assert.ok(loaded.ok);
+  assert.deepEqual(contents(loaded.value.index), captured);
 });
 
 test('an empty index survives too', async () => {
   const path = join(directory, 'empty');
-  assert.ok((await saveSnapshot(createIpIndex(options), path, { sequence: 0n })).ok);
+  assert.ok((await saveSnapshot(createIpIndex(options), path, () => ({ sequence: 0n }))).ok);
   const loaded = loadSnapshot(path, options);
   assert.ok(loaded.ok);
   assert.equal(loaded.value.index.size(), 0);
@@ -107,7 +134,7 @@ test('every flipped bit and every cut is refused', async () => {
   const path = join(directory, 'damage');
   const { index } = filled(4, 40);
   const extra = new Map([['extra', Uint8Array.of(9)]]);
-  assert.ok((await saveSnapshot(index, path, { sequence: 1n, extra })).ok);
+  assert.ok((await saveSnapshot(index, path, () => ({ sequence: 1n, extra }))).ok);
   const good = readFileSync(path);
   const bad = join(directory, 'damaged');
   const sample = createSample(5);
@@ -148,9 +175,9 @@ test('no file, a directory, and a table too small for the file are failures, not
 test('a file that cannot be written is a failure and leaves the earlier one', async () => {
   const { path, index } = await saved('kept');
   const before = readFileSync(path);
-  const result = await saveSnapshot(index, join(directory, 'no', 'such', 'folder'), {
+  const result = await saveSnapshot(index, join(directory, 'no', 'such', 'folder'), () => ({
     sequence: 1n,
-  });
+  }));
   assert.ok(!result.ok);
   assert.equal(result.error, 'snapshot_not_written');
   assert.deepEqual(readFileSync(path), before);

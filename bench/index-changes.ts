@@ -1,0 +1,200 @@
+/** Changes of the index: updates, the costliest ones, walks, snapshots, collection pauses. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createIpIndex } from '../src/index/ip-index.ts';
+import { setReports } from '../src/index/records.ts';
+import { loadSnapshot, saveSnapshot } from '../src/index/snapshot.ts';
+import { clustered, dice, prefix4 } from './index-data.ts';
+import type { IndexPlan } from './index-plan.ts';
+import { goalRow, medianOf, millisecondsOf, round } from './index-rows.ts';
+import { slowdown } from './index-slowdown.ts';
+import { fill, prefixAt, type Table } from './index-table.ts';
+import { measure } from './rounds.ts';
+import type { BenchRow } from './row.ts';
+import { torture } from './torture.ts';
+
+function updates(table: Table, plan: IndexPlan): BenchRow[] {
+  const { index, words, lengths } = table;
+  const { below } = dice(15);
+  const picks = Uint32Array.from({ length: plan.queries }, () => below(lengths.length));
+  const few = Array.from(picks.subarray(0, picks.length >> 3), (pick) => prefixAt(table, 4, pick));
+  const times = measure(
+    {
+      update: {
+        operations: picks.length,
+        run() {
+          for (const pick of picks) {
+            setReports(index.records, index.find4(words[pick * 4]!), pick);
+          }
+          return 0;
+        },
+      },
+      replace: {
+        operations: few.length,
+        run() {
+          let sum = 0;
+          for (const prefix of few) {
+            index.remove(prefix);
+            sum ^= index.insert(prefix);
+          }
+          return sum;
+        },
+      },
+      walk: {
+        operations: index.size(),
+        run() {
+          let sum = 0;
+          index.walk(prefix4(0, 0), (entry) => {
+            sum ^= entry;
+          });
+          return sum;
+        },
+      },
+    },
+    Math.min(plan.rounds, 9),
+  );
+  return [
+    goalRow('one live update: look-up and a field in place', times.update, 1000),
+    goalRow('an entry removed and inserted again', times.replace),
+    goalRow('walk in address order, per entry', times.walk),
+  ];
+}
+
+/** The changes that touch most: short prefixes above everything, with and without others there. */
+function costliest({ index }: Table): BenchRow {
+  const times = [0, 1, 7, 8, 15].flatMap((length) => [
+    millisecondsOf(() => index.insert(prefix4(0x0100_0000, length))),
+    millisecondsOf(() => index.remove(prefix4(0x0100_0000, length))),
+  ]);
+  const crowded = createIpIndex({ entriesMax: 200_000 });
+  for (let i = 0; i < 32_768; i++) crowded.insert(prefix4(i << 17, 15));
+  const top = prefix4(0, 0);
+  times.push(
+    millisecondsOf(() => crowded.insert(top)),
+    millisecondsOf(() => crowded.remove(top)),
+  );
+  const ours = round(Math.max(...times));
+  const name = 'costliest change: /0 to /15 above the table';
+  return { name, unit: 'ms', ours, goal: '<= 10 ms', ok: ours <= 10 };
+}
+
+async function snapshots({ index }: Table): Promise<BenchRow[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'index-bench-'));
+  const path = join(directory, 'index');
+  const captures: number[] = [];
+  const loads: number[] = [];
+  let bytes = 0;
+  try {
+    for (let i = 0; i < 5; i++) {
+      let start = 0;
+      const pending = saveSnapshot(index, path, () => {
+        start = performance.now();
+        // What follows in the same turn is the copy.
+        queueMicrotask(() => captures.push(performance.now() - start));
+        return { sequence: 1n };
+      });
+      const saved = await pending;
+      bytes = saved.ok ? saved.value.bytes : 0;
+      loads.push(
+        millisecondsOf(() => {
+          const loaded = loadSnapshot(path);
+          if (!loaded.ok || loaded.value.index.size() !== index.size())
+            throw new Error('not loaded');
+        }),
+      );
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  const note = (times: number[]): string =>
+    `min ${round(Math.min(...times))}, ${round(bytes / 1e6)} MB`;
+  const capture = round(medianOf(captures));
+  const load = round(medianOf(loads));
+  return [
+    {
+      name: 'snapshot: blocked while captured',
+      unit: 'ms',
+      ours: capture,
+      note: note(captures),
+    },
+    {
+      name: 'snapshot: load',
+      unit: 'ms',
+      ours: load,
+      goal: '<= 50 ms',
+      ok: load <= 50,
+      note: note(loads),
+    },
+  ];
+}
+
+export async function changes(plan: IndexPlan): Promise<BenchRow[]> {
+  const table = fill(clustered(dice(1)), plan.entries);
+  const rows = [...updates(table, plan), costliest(table), ...(await snapshots(table))];
+  const hosts = table.words.filter((_, i) => (i & 3) === 0);
+  rows.push(await slowdown(table.index, hosts, plan.slowdownMs, Math.min(plan.rounds, 9)));
+  return rows;
+}
+
+export function heap(plan: IndexPlan): BenchRow[] {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const empty = round(medianOf(Array.from({ length: 9 }, () => millisecondsOf(collect))));
+  const { index } = fill(clustered(dice(16)), plan.entries);
+  collect();
+  const bytes = process.memoryUsage().heapUsed - before;
+  const pauses = Array.from({ length: 9 }, () => millisecondsOf(collect));
+  // Used after the measurement, so that it was alive during it.
+  if (index.size() === 0) throw new Error('the table is empty');
+  const pause = round(medianOf(pauses));
+  const heapMiB = round(bytes / 2 ** 20);
+  return [
+    {
+      name: 'full garbage collection, table loaded',
+      unit: 'ms',
+      ours: pause,
+      peer: 'the same thread before',
+      peerValue: empty,
+      ratio: round(pause / empty),
+      goal: '<= 8 ms',
+      ok: pause <= 8,
+      note: `min ${round(Math.min(...pauses))}`,
+    },
+    {
+      name: 'JS heap of the index',
+      unit: 'MiB',
+      ours: heapMiB,
+      goal: '< 5 MiB',
+      ok: heapMiB < 5,
+    },
+  ];
+}
+
+export async function tortured(plan: IndexPlan): Promise<BenchRow[]> {
+  const result = await torture({ lookups: plan.tortureLookups, families: [4, 6], seed: 17 });
+  const { violations, lookups, updatesInPlace, replacements, releasedNodes, reusedEntries } =
+    result;
+  const counts = [
+    `${lookups} look-ups`,
+    `${updatesInPlace} updates in place`,
+    `${replacements} replacements`,
+    `${releasedNodes} nodes released for reuse`,
+    `${reusedEntries} entry numbers reused`,
+  ];
+  return [
+    {
+      name: 'torture: torn or recycled answers',
+      unit: 'answers',
+      ours: violations,
+      goal: '0',
+      ok: violations === 0,
+      note: counts.join(', '),
+    },
+  ];
+}
