@@ -154,17 +154,12 @@ test('pointers of every size are followed, inside maps too', () => {
 
 const shape = { recordSize: 24, ipVersion: 6 } as const;
 
-/** A decoy that nests maps by pointers: each level doubles the values. */
+/** Maps nested by pointers, eight to a level: without a bound on steps, millions of values. */
 function nestedData(): Buffer {
   const levels = Array.from({ length: 15 }, (_, i) => {
-    const pointer = encodePointer(3, (i + 1) * 19);
-    return Buffer.concat([
-      Buffer.from([0xe2]),
-      encodeValue('aaa'),
-      pointer,
-      encodeValue('bbb'),
-      pointer,
-    ]);
+    const pointer = encodePointer(3, (i + 1) * 73);
+    const entries = Array.from({ length: 8 }, (_, n) => [encodeValue(`key${n}`.slice(1)), pointer]);
+    return Buffer.concat([Buffer.from([0xe8]), ...entries.flat()]);
   });
   return Buffer.concat([...levels, encodeValue('x')]);
 }
@@ -183,7 +178,7 @@ const hostile: Record<string, Buffer> = {
   'a record into the separator': assembleMmdb(shape, [[2, 2]], encodeValue(code('FR'))),
   'a record past the data': assembleMmdb(shape, [[9_999, 1]], encodeValue(code('FR'))),
   'a pointer to itself': assembleMmdb(shape, [[17, 17]], encodePointer(0, 0)),
-  'a map of pointers that doubles': assembleMmdb(shape, [[17, 17]], nestedData()),
+  'maps of pointers to maps of pointers': assembleMmdb(shape, [[17, 17]], nestedData()),
   'a map of millions': assembleMmdb(shape, [[17, 17]], Buffer.from([0xff, 255, 255, 255])),
   'a list of millions': assembleMmdb(shape, [[17, 17]], Buffer.from([0x1f, 4, 255, 255, 255])),
   'a string past its end': assembleMmdb(shape, [[17, 17]], Buffer.from([0x5f, 255, 255, 255])),
