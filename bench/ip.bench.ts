@@ -63,12 +63,36 @@ function benchFamily(family: IpFamily, count: number, rounds: number): BenchRow[
   const { texts, bytes, words } = sampleOf(family, count);
   const out = new Uint32Array(4);
   const [parse, parseBytes, peerParse, peerCheck, format, peerFormat] = race(rounds, count, [
-    () => texts.reduce((sum, text) => sum + parseIp(text, out) + (out[0]! & 1), 0),
-    () => bytes.reduce((sum, each) => sum + parseIpBytes(each, 0, each.length, out), 0),
-    () => texts.reduce((sum, text) => sum + ipaddr.parse(text).toByteArray()[0]!, 0),
-    () => texts.reduce((sum, text) => sum + isIP(text), 0),
-    () => words.reduce((sum, each) => sum + formatIp(family, each).length, 0),
-    () => texts.reduce((sum, text) => sum + ipaddr.parse(text).toString().length, 0),
+    () => {
+      let sum = 0;
+      for (const text of texts) sum += parseIp(text, out) ^ (out[0]! & 1);
+      return sum;
+    },
+    () => {
+      let sum = 0;
+      for (const each of bytes) sum += parseIpBytes(each, 0, each.length, out) ^ (out[0]! & 1);
+      return sum;
+    },
+    () => {
+      let sum = 0;
+      for (const text of texts) sum += ipaddr.parse(text).toByteArray()[0]!;
+      return sum;
+    },
+    () => {
+      let sum = 0;
+      for (const text of texts) sum += isIP(text);
+      return sum;
+    },
+    () => {
+      let sum = 0;
+      for (const each of words) sum += formatIp(family, each).length;
+      return sum;
+    },
+    () => {
+      let sum = 0;
+      for (const text of texts) sum += ipaddr.parse(text).toString().length;
+      return sum;
+    },
   ]);
   const goalNs = family === 4 ? 60 : 120;
   return [

@@ -32,13 +32,29 @@ export function readCsvRanges(
   let ranges = 0;
   let skipped = 0;
 
+  /** Commas at which the first three fields end; the name may hold more. */
+  let comma1 = 0;
+  let comma2 = 0;
+  let comma3 = 0;
+
+  /** Sets the commas of the line at `start` (0: none) and returns where it ends. */
+  function scanLine(start: number): number {
+    comma1 = 0;
+    comma2 = 0;
+    comma3 = 0;
+    for (let at = start; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte === LINE_FEED) return at;
+      if (byte !== COMMA || comma3 !== 0) continue;
+      if (comma1 === 0) comma1 = at;
+      else if (comma2 === 0) comma2 = at;
+      else comma3 = at;
+    }
+    return bytes.length;
+  }
+
   function addLine(start: number, end: number): boolean {
-    const comma1 = bytes.indexOf(COMMA, start);
-    if (comma1 < 0 || comma1 >= end) return false;
-    const comma2 = bytes.indexOf(COMMA, comma1 + 1);
-    if (comma2 < 0 || comma2 >= end) return false;
-    const comma3 = bytes.indexOf(COMMA, comma2 + 1);
-    if (comma3 < 0 || comma3 >= end) return false;
+    if (comma3 === 0) return false;
     if (parseIpBytes(bytes, start, comma1, first) !== family) return false;
     if (parseIpBytes(bytes, comma1 + 1, comma2, last) !== family) return false;
     const key = bytes.toString('latin1', comma3 + 1, end);
@@ -51,8 +67,7 @@ export function readCsvRanges(
   }
 
   for (let start = 0; start < bytes.length; ) {
-    const found = bytes.indexOf(LINE_FEED, start);
-    const next = found < 0 ? bytes.length : found;
+    const next = scanLine(start);
     const end = next > start && bytes[next - 1] === CARRIAGE_RETURN ? next - 1 : next;
     if (end > start) {
       if (addLine(start, end)) ranges++;

@@ -38,12 +38,12 @@ export function createCountryNames(): NameTable {
   });
 }
 
+const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
 /** Names of providers, without control characters and outer spaces. */
 export function createProviderNames(): NameTable {
-  return createNameTable(providerIdMax, (name) =>
-    name
-      .slice(0, nameLengthMax)
-      .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-      .trim(),
-  );
+  return createNameTable(providerIdMax, (name) => {
+    const short = name.length > nameLengthMax ? name.slice(0, nameLengthMax) : name;
+    return (control.test(short) ? short.replace(/\p{Cc}|[\u2028\u2029]/gu, ' ') : short).trim();
+  });
 }

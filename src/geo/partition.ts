@@ -14,8 +14,8 @@ export interface Partition {
 
 export interface PartitionBuilder {
   /**
-   * Adds `first..last` (inclusive) in ascending order. What an earlier range already covers
-   * stays with the earlier one. Returns false when nothing of the range was left.
+   * Adds `first..last` (inclusive) in ascending order. What lies at or before the end of an
+   * earlier range stays as it is. Returns false when nothing of the range was left.
    */
   add(first: ArrayLike<number>, last: ArrayLike<number>, id: number): boolean;
   finish(): Partition;

@@ -82,16 +82,21 @@ function finder(sections: GeoSections): GeoReader['find'] {
   const sixToFour = aliasMask(flags, aliasFlags.countrySixToFour, aliasFlags.providerSixToFour);
   const teredo = aliasMask(flags, aliasFlags.countryTeredo, aliasFlags.providerTeredo);
 
-  /** Last entry of the chunk of `word` that begins at or before its lower half. */
+  /**
+   * Last entry of the chunk of `word` that begins at or before its lower half. The step is
+   * arithmetic instead of a branch: which half holds the address can't be predicted.
+   */
   function entryOf(root: Uint32Array, lows: Uint16Array, word: number): number {
     const high = word >>> 16;
     const low = word & 0xffff;
     let from = root[high]!;
-    let to = root[high + 1]! - 1;
-    while (from < to) {
-      const middle = (from + to + 1) >>> 1;
-      if (lows[middle]! <= low) from = middle;
-      else to = middle - 1;
+    let length = root[high + 1]! - from;
+    while (length > 1) {
+      const half = length >>> 1;
+      // All ones when the entry begins behind the address.
+      const behind = (low - lows[from + half]!) >> 31;
+      from += half & ~behind;
+      length -= half;
     }
     return from;
   }

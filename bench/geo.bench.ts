@@ -1,0 +1,143 @@
+/**
+ * Country and provider look-ups beside `mmdb-lib`, which answers one of the two questions and
+ * takes text: interleaved rounds, the median of each. Also the start: compiling and loading.
+ */
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type CountryResponse, Reader } from 'mmdb-lib';
+import { seededRandom } from '../src/core/random.ts';
+import { openGeo } from '../src/geo/open.ts';
+import { type GeoReader, openGeoReader } from '../src/geo/reader.ts';
+import { defaultSource } from '../src/geo/sources.ts';
+import { formatIp, type IpFamily, parseIp } from '../src/ip/address.ts';
+import type { BenchRow } from './row.ts';
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+function elapsedMs(run: () => void): number {
+  const start = process.hrtime.bigint();
+  run();
+  return Number(process.hrtime.bigint() - start) / 1e6;
+}
+
+/** Random IPv4 over the whole space; IPv6 in 2000::/3, its first 32 bits where blocks are. */
+function randomAddresses(family: IpFamily, count: number): Uint32Array[] {
+  const random = seededRandom(family);
+  const word = () => Math.floor(random.next() * 0x1_0000_0000);
+  const tops = [0x2001_0000, 0x2400_0000, 0x2600_0000, 0x2800_0000, 0x2a00_0000, 0x2c00_0000];
+  return Array.from({ length: count }, () => {
+    if (family === 4) return Uint32Array.of(word(), 0, 0, 0);
+    const top = tops[Math.floor(random.next() * tops.length)]! + (word() & 0x000f_ffff);
+    return Uint32Array.of(top, word(), word(), word());
+  });
+}
+
+function benchFamily(
+  family: IpFamily,
+  reader: GeoReader,
+  peer: Reader<CountryResponse>,
+  count: number,
+  rounds: number,
+): BenchRow[] {
+  const addresses = randomAddresses(family, count);
+  const texts = addresses.map((each) => Buffer.from(formatIp(family, each)).toString('latin1'));
+  const flat = new Uint32Array(4 * count);
+  addresses.forEach((each, i) => {
+    flat.set(each, 4 * i);
+  });
+  const words = new Uint32Array(4);
+  let sink = 0;
+  const runners = [
+    () => {
+      for (let i = 0; i < count; i++) {
+        words[0] = flat[4 * i]!;
+        words[1] = flat[4 * i + 1]!;
+        words[2] = flat[4 * i + 2]!;
+        words[3] = flat[4 * i + 3]!;
+        sink ^= reader.find(family, words);
+      }
+    },
+    () => {
+      for (const text of texts) {
+        const parsed = parseIp(text, words);
+        if (parsed !== 0) sink ^= reader.find(parsed, words);
+      }
+    },
+    () => {
+      for (const text of texts) sink ^= peer.get(text) === null ? 0 : 1;
+    },
+  ];
+  const times = runners.map(() => [] as number[]);
+  // The first round only warms up.
+  for (let round = -1; round < rounds; round++) {
+    runners.forEach((run, i) => {
+      const ns = (elapsedMs(run) * 1e6) / count;
+      if (round >= 0) times[i]!.push(ns);
+    });
+  }
+  if (Number.isNaN(sink)) throw new Error('a look-up returned no number');
+  const [find, findText, peerGet] = times.map(median) as [number, number, number];
+  const shared = { unit: 'ns', peer: 'mmdb-lib get', peerValue: peerGet };
+  const note = 'ours: country and provider; the peer: the country';
+  const ratio = peerGet / find;
+  return [
+    {
+      name: `geo v${family} from words`,
+      ...shared,
+      ours: find,
+      ratio,
+      goal: '>= 15x',
+      ok: ratio >= 15,
+      note,
+    },
+    {
+      name: `geo v${family} from text`,
+      ...shared,
+      ours: findText,
+      ratio: peerGet / findText,
+      note,
+    },
+  ];
+}
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const count = size === 'full' ? 50_000 : 500;
+  const rounds = size === 'full' ? 7 : 5;
+  const dataDir = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
+  const options = { dataDir, log: { info: () => {}, warn: () => {} } };
+  try {
+    const compileMs = elapsedMs(() => openGeo(options));
+    const loads = Array.from({ length: 5 }, () => elapsedMs(() => openGeo(options)));
+    const loadMs = median(loads);
+    const { shared } = openGeo(options);
+    const reader = openGeoReader(shared);
+    const country = defaultSource('country');
+    if (country === undefined) throw new Error('the country package is not installed');
+    const peer = new Reader<CountryResponse>(readFileSync(country.paths[0]!));
+    return [
+      ...benchFamily(4, reader, peer, count, rounds),
+      ...benchFamily(6, reader, peer, count, rounds),
+      {
+        name: 'geo compile of the default packages (one cold run)',
+        unit: 'ms',
+        ours: compileMs,
+        goal: '< 2000 ms',
+        ok: compileMs < 2_000,
+      },
+      {
+        name: 'geo load of the snapshot',
+        unit: 'ms',
+        ours: loadMs,
+        goal: '<= 50 ms',
+        ok: loadMs <= 50,
+        note: `${(shared.byteLength / 1024 ** 2).toFixed(1)} MiB`,
+      },
+    ];
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,11 @@
+/** The geo bench runs to its end at a tiny size; no time is asserted. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../bench/geo.bench.ts';
+
+test('the geo bench yields finite rows', async () => {
+  const rows = await run('tiny');
+  assert.equal(rows.length, 6);
+  for (const row of rows) assert.ok(Number.isFinite(row.ours), row.name);
+});

@@ -1,0 +1,135 @@
+/** The start: fallbacks, the snapshot that saves compiling, and what becomes of a damaged one. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openGeo, snapshotName } from '../../src/geo/open.ts';
+import type { GeoKind, GeoSource } from '../../src/geo/sources.ts';
+import { below, seeded } from '../support/addresses.ts';
+import { lookupByText, temporaryFolder } from '../support/geo.ts';
+import { buildMmdb } from '../support/mmdb.ts';
+
+function writeMmdb(path: string, iso: string, isp: string): string {
+  const value = { country: { iso_code: iso }, isp };
+  const networks = [['1.0.0.0/8', value] as const, ['2a00::/12', value] as const];
+  writeFileSync(path, buildMmdb({ recordSize: 28, ipVersion: 6, networks }));
+  return path;
+}
+
+/** A data folder, a default package of either kind, and a recorded log. */
+function setup(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const defaultPath = writeMmdb(join(folder, 'default.mmdb'), 'FR', 'Default Net');
+  const dataDir = join(folder, 'data');
+  const lines: string[] = [];
+  const record = (line: unknown) => lines.push(String(line));
+  const log = { info: record, warn: record };
+  const defaults = (kind: GeoKind): GeoSource => ({
+    kind,
+    origin: 'default',
+    format: 'mmdb',
+    paths: [defaultPath],
+  });
+  return { folder, dataDir, defaultPath, lines, options: { dataDir, log, defaults } };
+}
+
+function answer(shared: SharedArrayBuffer): string {
+  const { country, provider } = lookupByText(shared)('1.2.3.4');
+  return `${country} ${provider}`;
+}
+
+test('the defaults serve when nothing is configured, and say so', (t) => {
+  const { options, lines } = setup(t);
+  const opened = openGeo(options);
+  assert.equal(answer(opened.shared), 'FR Default Net');
+  assert.deepEqual(
+    opened.sources.map((each) => each.origin),
+    ['default', 'default'],
+  );
+  assert.match(opened.sources[0]!.note!, /no longer updated/);
+  assert.deepEqual(opened.warnings, []);
+  assert.deepEqual(lines, []);
+});
+
+test('configured files come first, each for its own table', (t) => {
+  const { folder, options } = setup(t);
+  const countryMmdbPath = writeMmdb(join(folder, 'c.mmdb'), 'DE', 'unused');
+  const asnMmdbPath = writeMmdb(join(folder, 'a.mmdb'), 'SE', 'Own Net');
+  assert.equal(answer(openGeo({ ...options, countryMmdbPath }).shared), 'DE Default Net');
+  assert.equal(answer(openGeo({ ...options, asnMmdbPath }).shared), 'FR Own Net');
+  const both = openGeo({ ...options, countryMmdbPath, asnMmdbPath });
+  assert.equal(answer(both.shared), 'DE Own Net');
+  assert.deepEqual(
+    both.sources.map((each) => each.origin),
+    ['configured', 'configured'],
+  );
+});
+
+test('a broken or missing file falls back to the default, then to an empty table', (t) => {
+  const { folder, options, lines, defaultPath } = setup(t);
+  const countryMmdbPath = join(folder, 'broken.mmdb');
+  writeFileSync(countryMmdbPath, 'not a database');
+  const asnMmdbPath = join(folder, 'missing.mmdb');
+  const opened = openGeo({ ...options, countryMmdbPath, asnMmdbPath });
+  assert.equal(answer(opened.shared), 'FR Default Net');
+  assert.equal(opened.warnings.length, 2);
+  assert.match(opened.warnings[0]!, /country.*broken\.mmdb/);
+  assert.match(opened.warnings[1]!, /provider.*missing\.mmdb/);
+  assert.deepEqual(lines, opened.warnings);
+  const again = openGeo({ ...options, countryMmdbPath, asnMmdbPath });
+  assert.equal(again.fromSnapshot, true);
+  assert.deepEqual(again.warnings, opened.warnings);
+  rmSync(defaultPath);
+  const empty = openGeo({ ...options, countryMmdbPath, asnMmdbPath });
+  assert.equal(answer(empty.shared), 'ZZ Unknown');
+  assert.deepEqual(
+    empty.sources.map((each) => each.origin),
+    ['none', 'none'],
+  );
+  assert.equal(answer(openGeo({ ...options, defaults: () => undefined }).shared), 'ZZ Unknown');
+});
+
+test('a snapshot is used while its sources stay the same', (t) => {
+  const { options, dataDir, defaultPath } = setup(t);
+  const first = openGeo(options);
+  const second = openGeo(options);
+  assert.deepEqual([first.fromSnapshot, second.fromSnapshot], [false, true]);
+  assert.deepEqual(second.sources, first.sources);
+  assert.deepEqual(new Uint8Array(second.shared), new Uint8Array(first.shared));
+  assert.deepEqual(readdirSync(dataDir), [snapshotName]);
+  const { mtime } = statSync(defaultPath);
+  utimesSync(defaultPath, mtime, new Date(mtime.getTime() + 5_000));
+  assert.equal(openGeo(options).fromSnapshot, false);
+  writeMmdb(defaultPath, 'IT', 'A Longer Name');
+  assert.equal(answer(openGeo(options).shared), 'IT A Longer Name');
+});
+
+test('a damaged snapshot is ignored and replaced', { timeout: 60_000 }, (t) => {
+  const { options, dataDir } = setup(t);
+  openGeo(options);
+  const path = join(dataDir, snapshotName);
+  const whole = readFileSync(path);
+  const seed = 61;
+  const random = seeded(seed);
+  for (let i = 0; i < 60; i++) {
+    let bytes = Buffer.from(whole);
+    const kind = i % 4;
+    // Most of the file is tables; every second flip is in the head and the meta.
+    const at = below(random, random.next() < 0.5 ? 200 : bytes.length);
+    if (kind < 2) bytes[at] = bytes[at]! ^ (1 << below(random, 8));
+    if (kind === 2) bytes = bytes.subarray(0, below(random, bytes.length));
+    if (kind === 3) bytes = Buffer.concat([bytes, random.bytes(1 + below(random, 9))]);
+    writeFileSync(path, bytes);
+    const opened = openGeo(options);
+    assert.equal(opened.fromSnapshot, false, `seed ${seed}, ${i}`);
+    assert.equal(answer(opened.shared), 'FR Default Net');
+    assert.deepEqual(readFileSync(path), whole, `seed ${seed}, ${i}`);
+  }
+});
+
+test('a data folder that can not be written costs the snapshot only', (t) => {
+  const { options, defaultPath } = setup(t);
+  const opened = openGeo({ ...options, dataDir: join(defaultPath, 'below-a-file') });
+  assert.equal(answer(opened.shared), 'FR Default Net');
+});
