@@ -10,7 +10,7 @@ import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { Admission } from './admission.ts';
 import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
-import type { Wire } from './exchange.ts';
+import { createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
 import { createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
@@ -25,6 +25,11 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Partial<HttpLimits>;
+  /**
+   * Asked for each request; must be cheap. While true, one request in 64 ends its connection
+   * unanswered, which frees what clients who don't read make the library hold for them.
+   */
+  readonly isUnderPressure?: () => boolean;
   /** Added to every reply that doesn't set them itself; not to hot routes. */
   readonly defaultHeaders?: readonly Header[];
   /**
@@ -63,6 +68,7 @@ interface Lanes {
   readonly admission: Admission;
   readonly hot: HotLane;
   readonly clientIpOf: (wire: Wire) => string;
+  readonly shouldShed: () => boolean;
 }
 
 const defaultHeaders: readonly Header[] = [
@@ -134,7 +140,8 @@ function openLanes(options: ServerOptions, isClosing: () => boolean): Lanes {
     const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
     return resolveClientIp(peerText(bytes, addresses), scan.forwarded, addresses);
   };
-  const shared = { limits, renderProblem, log, isClosing, onFinished };
+  const shouldProbe = createProbe();
+  const shared = { limits, renderProblem, log, isClosing, shouldProbe, onFinished };
   return {
     router: createRouter(options.routes),
     scan,
@@ -146,7 +153,14 @@ function openLanes(options: ServerOptions, isClosing: () => boolean): Lanes {
     }),
     hot: createHotLane({ ...shared, scan, clientIpOf }),
     clientIpOf,
+    shouldShed: createShedding(options.isUnderPressure),
   };
+}
+
+/** By count, not by connection: the library doesn't tell connections apart, and a flood sends most. */
+function createShedding(isUnderPressure: (() => boolean) | undefined): () => boolean {
+  let count = 0;
+  return () => isUnderPressure?.() === true && (++count & 63) === 0;
 }
 
 const noNames: readonly string[] = [];
@@ -193,8 +207,8 @@ function passes(
 }
 
 /** A body on GET or HEAD has no meaning: a small one is discarded, others end the connection. */
-function isRefused(isBodiless: boolean, { scan, limits }: Lanes): boolean {
-  if (scan.isRefused()) return true;
+function isRefused(isBodiless: boolean, { scan, limits, shouldShed }: Lanes): boolean {
+  if (scan.isRefused() || shouldShed()) return true;
   return isBodiless && (scan.chunked || scan.contentLength > limits.strayBodyBytesMax);
 }
 
