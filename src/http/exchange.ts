@@ -188,12 +188,12 @@ export function sendAsTaken(wire: Wire, body: Uint8Array, done: () => void): voi
 
 /**
  * The library buffers small answers without bound: somebody who pipelines requests and reads
- * nothing would fill the memory with them. One answer in 32 goes uncorked through `tryEnd`,
- * which tells when the socket is full. (It costs several packets, so not every one.)
+ * nothing would fill the memory with them. One answer in 128 goes uncorked through `tryEnd`,
+ * which tells when the socket is full. (That costs ten times as much, so not every one.)
  */
 export function createProbe(): () => boolean {
   let count = 0;
-  return () => (++count & 31) === 0;
+  return () => (++count & 127) === 0;
 }
 
 function byteLengthOf(body: string | Uint8Array): number {
