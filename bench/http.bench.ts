@@ -21,17 +21,14 @@ interface Contender {
 
 const kinds = ['ours', 'bare', 'bareOneString', 'node', 'fastify'] as const;
 
-const peers: readonly { kind: string; name: string; goal: string; ratioMax: number }[] = [
-  { kind: 'bare', name: 'bare uWebSockets.js', goal: '≤ 1.18', ratioMax: 1 / 0.85 },
-  {
-    kind: 'bareOneString',
-    name: 'the same, headers in one string',
-    goal: '≤ 1.18',
-    ratioMax: 1 / 0.85,
-  },
-  { kind: 'node', name: 'node:http', goal: '≤ 0.25', ratioMax: 0.25 },
-  { kind: 'fastify', name: 'Fastify', goal: '≤ 0.25', ratioMax: 0.25 },
-];
+/** The floor has no goal: nobody writes headers by hand, it shows what the checks cost. */
+const peers: readonly { kind: string; name: string; goal?: { text: string; ratioMax: number } }[] =
+  [
+    { kind: 'bare', name: 'bare uWebSockets.js', goal: { text: '≤ 1/0.85', ratioMax: 1 / 0.85 } },
+    { kind: 'bareOneString', name: 'bare, headers in one constant string' },
+    { kind: 'node', name: 'node:http', goal: { text: '≤ 1/4', ratioMax: 0.25 } },
+    { kind: 'fastify', name: 'Fastify', goal: { text: '≤ 1/4', ratioMax: 0.25 } },
+  ];
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const rounds = size === 'full' ? 7 : 1;
@@ -82,7 +79,7 @@ function median(values: readonly number[]): number {
 function rowsOf(contenders: readonly Contender[], generator: string): BenchRow[] {
   const ours = contenders.find(({ kind }) => kind === 'ours')!;
   const oursNs = median(ours.nsPerAnswer);
-  return peers.map(({ kind, name, goal, ratioMax }) => {
+  return peers.map(({ kind, name, goal }) => {
     const peerNs = median(contenders.find((contender) => contender.kind === kind)!.nsPerAnswer);
     const ratio = oursNs / peerNs;
     return {
@@ -92,8 +89,7 @@ function rowsOf(contenders: readonly Contender[], generator: string): BenchRow[]
       peer: name,
       peerValue: peerNs,
       ratio,
-      goal,
-      ok: ratio <= ratioMax,
+      ...(goal === undefined ? {} : { goal: goal.text, ok: ratio <= goal.ratioMax }),
       p50: median(ours.p50),
       p99: median(ours.p99),
       note: `${generator}, 64 connections; p50 and p99 in ms under full load`,

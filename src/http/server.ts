@@ -95,12 +95,11 @@ export function createServer(options: ServerOptions): HttpServer {
   }
   app.any('/*', (res, req) => dispatch(res, req, lanes));
 
-  let listenSocket: us_listen_socket | undefined;
+  const listening: us_listen_socket[] = [];
   let isOpen = true;
   function stopListening(): void {
     isClosing = true;
-    if (listenSocket !== undefined) uws.us_listen_socket_close(listenSocket);
-    listenSocket = undefined;
+    for (const socket of listening.splice(0)) uws.us_listen_socket_close(socket);
   }
   function closeNow(): void {
     stopListening();
@@ -115,7 +114,7 @@ export function createServer(options: ServerOptions): HttpServer {
             reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
             return;
           }
-          listenSocket = socket;
+          listening.push(socket);
           resolve(uws.us_socket_local_port(socket as never));
         });
       }),
