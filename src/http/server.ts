@@ -111,6 +111,8 @@ export function createServer(options: ServerOptions): HttpServer {
       new Promise((resolve, reject) => {
         app.listen(host, port, (socket) => {
           if (socket === false) {
+            // A thread that ends over this error must not leave an open server behind.
+            if (listening.length === 0) closeNow();
             reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
             return;
           }
@@ -122,6 +124,9 @@ export function createServer(options: ServerOptions): HttpServer {
       stopListening();
       await lanes.admission.inFlight.drained(graceMs);
       closeNow();
+      // The library lets go of closed sockets when the event loop turns; a thread that ended
+      // before would take the process with it.
+      await new Promise((resolve) => setTimeout(resolve, loopTurnsMs));
     },
     closeNow,
     inFlight: () => lanes.admission.inFlight.total,
@@ -162,6 +167,7 @@ function createShedding(isUnderPressure: (() => boolean) | undefined): () => boo
   return () => isUnderPressure?.() === true && (++count & 63) === 0;
 }
 
+const loopTurnsMs = 20;
 const noNames: readonly string[] = [];
 
 /** Copies what is needed from the request, which dies with this call, and hands it on. */

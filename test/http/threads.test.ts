@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { ask, get, startServer } from './raw.ts';
+import { claimPort } from '../../src/http/port-claim.ts';
+import { ask, get } from './raw.ts';
 
 const rawUrl = new URL('./raw.js', import.meta.url).href;
 
@@ -16,7 +17,10 @@ const workerCode = `
   const { server } = await startServer([
     { kind: 'plain', method: 'GET', path: '/', handle: () => ({ status: 200, headers: [], body }) },
   ]);
-  await server.listen('127.0.0.1', workerData.port);
+  await server.listen('127.0.0.1', workerData.port).catch((error) => {
+    server.closeNow(); // or the thread's end is the end of the whole process
+    throw error;
+  });
   parentPort.once('message', async () => {
     await server.close(1_000);
     parentPort.close();
@@ -24,9 +28,7 @@ const workerCode = `
   parentPort.postMessage('listening');`;
 
 test('threads share a port, send shared memory, and exit by themselves after a close', async () => {
-  // Holds a port that nobody else has; it gets none of the traffic after its close.
-  const holder = await startServer([]);
-  const { port } = holder;
+  const { port, release } = await claimPort('127.0.0.1', 0);
   const workers = [0x61, 0x62].map(
     (letter) =>
       new Worker(workerCode, {
@@ -36,7 +38,6 @@ test('threads share a port, send shared memory, and exit by themselves after a c
       }),
   );
   await Promise.all(workers.map((worker) => once(worker, 'message')));
-  await holder.server.close(100);
   const seen = new Set<string>();
   for (let i = 0; i < 200 && seen.size < 2; i++) {
     const [answer] = await ask(port, get('/'));
@@ -47,4 +48,5 @@ test('threads share a port, send shared memory, and exit by themselves after a c
   const exits = workers.map((worker) => once(worker, 'exit'));
   for (const worker of workers) worker.postMessage('stop');
   assert.deepEqual((await Promise.all(exits)).flat(), [0, 0]);
+  await release();
 });
