@@ -10,9 +10,10 @@ import { createMetrics } from './core/metrics.ts';
 import type { Random } from './core/random.ts';
 import { createFrontEnd, type FrontEndMemory } from './frontend.ts';
 import { openGeo } from './geo/open.ts';
+import { listenAnywhere } from './http/any-port.ts';
 import { openFilesWarning } from './http/limits.ts';
 import { claimPort } from './http/port-claim.ts';
-import { createServer } from './http/server.ts';
+import { createServer, type HttpServer } from './http/server.ts';
 import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
@@ -139,7 +140,7 @@ async function start(
     log,
     onFinished: (path, status) => count(path, status),
   });
-  const port = await server.listen(config.host, config.port);
+  const port = await listenOn(server, config, closers);
   closers.push(() => server.close(graceMs));
   const threads = await startThreads({
     threads: config.httpThreads,
@@ -163,6 +164,18 @@ async function start(
     'listening',
   );
   return { port, store, state, close };
+}
+
+/** @returns the port, which PORT=0 leaves open */
+async function listenOn(
+  server: HttpServer,
+  { host, port }: Config,
+  closers: (() => Promise<void> | void)[],
+): Promise<number> {
+  if (port !== 0) return server.listen(host, port);
+  const found = await listenAnywhere(server, host);
+  closers.push(() => found.claim.release());
+  return found.port;
 }
 
 /** The journal behind a checkpoint is needed by nobody but a follower that lags. */
