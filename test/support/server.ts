@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { type LineChild, startCommand } from './child.ts';
@@ -27,7 +28,7 @@ export interface TestServerOptions {
   readonly env?: Environment;
   /** `serve --demo` and a key with more reads than any test needs. Default true. */
   readonly demo?: boolean;
-  /** A directory from before; it is not removed at the end. */
+  /** A directory that is there already; it is not removed at the end. */
   readonly dataDir?: string;
   /** Arguments of node itself, such as a preloaded module. */
   readonly nodeArguments?: readonly string[];
@@ -86,9 +87,15 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     ...options.env,
   };
   const args = [...(options.nodeArguments ?? []), entry, 'serve', ...(demo ? ['--demo'] : [])];
+  const geo = lendGeo(dataDir);
   const child = startCommand(process.execPath, args, withPath(env));
   const late = setTimeout(() => child.process.kill('SIGKILL'), startMsMax);
-  const port = await listeningPort(child).finally(() => clearTimeout(late));
+  const port = await listeningPort(child)
+    .finally(() => clearTimeout(late))
+    .catch((error) => {
+      directory?.remove();
+      throw error;
+    });
   const baseUrl = `http://127.0.0.1:${port}`;
   let key = '';
   async function end(signal: NodeJS.Signals): Promise<Ended> {
@@ -127,14 +134,40 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
       directory?.remove();
     },
   };
-  if (demo) key = await plentifulKey(server);
+  if (directory !== undefined) geo.keep();
+  if (demo) key = directory === undefined ? demoKeyIn(child) : await plentifulKey(server);
   return server;
+}
+
+/**
+ * Compiling the geo tables takes longer than all the rest of a start. The server itself decides
+ * whether a snapshot from before is fit for use.
+ */
+function lendGeo(dataDir: string): { keep(): void } {
+  const kept = 'test-output/geo.snapshot';
+  const own = `${dataDir}/geo.snapshot`;
+  if (existsSync(kept) && !existsSync(own)) copyFileSync(kept, own);
+  const lentAt = existsSync(own) ? statSync(own).mtimeMs : 0;
+  return {
+    keep() {
+      if (!existsSync(own) || statSync(own).mtimeMs === lentAt) return;
+      mkdirSync('test-output', { recursive: true });
+      const fresh = `${kept}.${process.pid}`;
+      copyFileSync(own, fresh);
+      renameSync(fresh, kept);
+    },
+  };
 }
 
 /** Waits until the log says where the server listens. */
 async function listeningPort(child: LineChild): Promise<number> {
   const line = await child.errorLine((text) => text.includes('"msg":"listening"'));
   return (JSON.parse(line) as { port: number }).port;
+}
+
+/** Of a directory from before: its quota was set then. */
+function demoKeyIn(child: LineChild): string {
+  return /^Demo API key: (\S+)$/m.exec(child.lines.join('\n'))?.[1] ?? '';
 }
 
 async function plentifulKey(server: TestServer): Promise<string> {
