@@ -73,8 +73,7 @@ const urlOf = (...protocols: string[]) =>
     v.string(),
     v.check(
       (text) => {
-        const url = URL.parse?.(text) ?? (URL.canParse(text) ? new URL(text) : null);
-        return url !== null && protocols.includes(url.protocol);
+        return URL.canParse(text) && protocols.includes(new URL(text).protocol);
       },
       `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     ),
@@ -84,6 +83,8 @@ const urlOf = (...protocols: string[]) =>
 const origin = v.pipe(
   urlOf('http:', 'https:'),
   v.check((text) => {
+    // Checks go on after one has failed: the text may be no URL at all.
+    if (!URL.canParse(text)) return true;
     const url = new URL(text);
     return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password;
   }, 'must be scheme, host and port alone, without a path'),
