@@ -70,7 +70,7 @@ for (const threads of threadCounts) {
       assert.equal(own.status, 200);
       assert.match(String(own.headers['content-type']), /^text\/plain; version=0\.0\.4/);
       for (const line of own.body.trimEnd().split('\n')) {
-        assert.match(line, /^(# (HELP|TYPE) \S+ .+|[a-z_]+(\{[^{}]*\})? \S+)$/);
+        assert.match(line, /^(|# (HELP|TYPE) \S+ .+|[a-z0-9_]+(\{[^{}]*\})? \S+)$/);
       }
       assert.match(own.body, /^portcullis_index_entries 24$/m);
       assert.match(own.body, /^portcullis_store_writable 1$/m);
