@@ -135,7 +135,7 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     },
   };
   if (directory !== undefined) geo.keep();
-  if (demo) key = directory === undefined ? demoKeyIn(child) : await plentifulKey(server);
+  if (demo) key = directory === undefined ? await demoKeyIn(child) : await plentifulKey(server);
   return server;
 }
 
@@ -165,9 +165,10 @@ async function listeningPort(child: LineChild): Promise<number> {
   return (JSON.parse(line) as { port: number }).port;
 }
 
-/** Of a directory from before: its quota was set then. */
-function demoKeyIn(child: LineChild): string {
-  return /^Demo API key: (\S+)$/m.exec(child.lines.join('\n'))?.[1] ?? '';
+/** Of a directory that is there already: a second key each time would soon be one too many. */
+async function demoKeyIn(child: LineChild): Promise<string> {
+  const line = await child.line((text) => text.startsWith('Demo API key: '));
+  return line.split(': ')[1]!;
 }
 
 async function plentifulKey(server: TestServer): Promise<string> {
