@@ -22,6 +22,7 @@ export interface AdmissionOptions {
   readonly limits: HttpLimits;
   readonly defaultHeaders: readonly Header[];
   readonly isClosing: () => boolean;
+  readonly shouldProbe: () => boolean;
   readonly onFinished?:
     | ((path: string, status: number, elapsedMs: number | undefined) => void)
     | undefined;
@@ -69,7 +70,7 @@ export class Admission {
   }
 
   #open(arrival: Arrival): Exchange {
-    const { limits, clock, isClosing, onFinished } = this.#options;
+    const { limits, clock, isClosing, shouldProbe, onFinished } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter(arrival.clientIp);
     const exchange = new Exchange({
@@ -78,6 +79,7 @@ export class Admission {
       limits,
       render: (reply) => this.#render(reply, arrival),
       shouldClose: () => arrival.wantsClose || isClosing(),
+      shouldProbe,
       onOver: (status) => {
         this.inFlight.leave(arrival.clientIp);
         onFinished?.(arrival.match?.resource.path ?? '', status, clock.monotonicMs() - startMs);

@@ -33,6 +33,8 @@ export interface ExchangeOptions {
   readonly render: (reply: Reply) => { head: Head; reply: Reply };
   /** The client or a stop asks that this connection ends with the answer. */
   readonly shouldClose: () => boolean;
+  /** True now and then: send this answer so that a client who doesn't read is noticed. */
+  readonly shouldProbe: () => boolean;
   /** Status sent, or 0 if the client went first. */
   readonly onOver: (status: number) => void;
 }
@@ -94,36 +96,39 @@ export class Exchange implements Caller {
 
   #write(head: Head, reply: Reply): void {
     this.#state = 'writing';
-    const close = this.#options.shouldClose();
     const body = reply.body ?? '';
     const hasNoBody = reply.status === 204 || reply.status === 304;
+    if (hasNoBody || this.#options.isHead) this.#writeHeadOnly(head, hasNoBody ? undefined : body);
+    else if (typeof body !== 'string' && body.length > this.#options.limits.copiedBodyBytesMax) {
+      this.#wire.cork(() => this.#writeAsTaken(head, body));
+    } else if (body.length > 0 && this.#options.shouldProbe()) {
+      this.#writeAsTaken(head, typeof body === 'string' ? Buffer.from(body) : body);
+    } else {
+      this.#wire.cork(() => {
+        this.#wire.writeStatus(head);
+        this.#wire.end(body, this.#options.shouldClose());
+      });
+      this.#finish();
+    }
+  }
+
+  #writeHeadOnly(head: Head, body: string | Uint8Array | undefined): void {
     this.#wire.cork(() => {
       this.#wire.writeStatus(head);
-      if (hasNoBody || this.#options.isHead) {
-        if (close) this.#wire.writeHeader('Connection', 'close');
-        if (!hasNoBody) this.#wire.writeHeader('Content-Length', String(byteLengthOf(body)));
-        this.#wire.endWithoutBody();
-      } else if (
-        typeof body !== 'string' &&
-        body.length > this.#options.limits.copiedBodyBytesMax
-      ) {
-        this.#writeLarge(body, close);
-        return;
-      } else this.#wire.end(body, close);
-      this.#finish();
+      if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
+      if (body !== undefined) {
+        this.#wire.writeHeader('Content-Length', String(byteLengthOf(body)));
+      }
+      this.#wire.endWithoutBody();
     });
+    this.#finish();
   }
 
   /** Sends from the caller's memory as the socket takes it; the library copies nothing. */
-  #writeLarge(body: Uint8Array, close: boolean): void {
-    if (close) this.#wire.writeHeader('Connection', 'close');
-    const attempt = (offset: number): boolean => {
-      const rest = offset === 0 ? body : body.subarray(offset);
-      const [hasRoom, isDone] = this.#wire.tryEnd(rest, body.length);
-      if (isDone) this.#finish();
-      return hasRoom;
-    };
-    if (!attempt(0)) this.#wire.onWritable(attempt);
+  #writeAsTaken(head: Head, body: Uint8Array): void {
+    this.#wire.writeStatus(head);
+    if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
+    sendAsTaken(this.#wire, body, () => this.#finish());
   }
 
   /**
@@ -165,6 +170,30 @@ export class Exchange implements Caller {
     clearTimeout(this.#timer);
     this.#options.onOver(this.#status);
   }
+}
+
+/**
+ * Until `done`, the response stays pending, so a client that pipelines more is dropped by
+ * the library, and one that doesn't read is closed by its timeout.
+ */
+export function sendAsTaken(wire: Wire, body: Uint8Array, done: () => void): void {
+  const attempt = (offset: number): boolean => {
+    const rest = offset === 0 ? body : body.subarray(offset);
+    const [hasRoom, isDone] = wire.tryEnd(rest, body.length);
+    if (isDone) done();
+    return hasRoom;
+  };
+  if (!attempt(0)) wire.onWritable(attempt);
+}
+
+/**
+ * The library buffers small answers without bound: somebody who pipelines requests and reads
+ * nothing would fill the memory with them. One answer in 128 goes uncorked through `tryEnd`,
+ * which tells when the socket is full. (That costs ten times as much, so not every one.)
+ */
+export function createProbe(): () => boolean {
+  let count = 0;
+  return () => (++count & 127) === 0;
 }
 
 function byteLengthOf(body: string | Uint8Array): number {

@@ -5,7 +5,7 @@
  */
 
 import type { Log } from '../core/log.ts';
-import type { Wire } from './exchange.ts';
+import { sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
 import type { HttpLimits } from './limits.ts';
@@ -19,6 +19,7 @@ export interface HotLaneOptions {
   readonly renderProblem: RenderProblem;
   readonly clientIpOf: (wire: Wire) => string;
   readonly isClosing: () => boolean;
+  readonly shouldProbe: () => boolean;
   readonly onFinished?:
     | ((path: string, status: number, elapsedMs: number | undefined) => void)
     | undefined;
@@ -29,8 +30,10 @@ export interface HotLane {
   serve(route: HotRoute, isHead: boolean, wire: Wire, query: string): void;
 }
 
+const noHandler = (): void => undefined;
+
 export function createHotLane(options: HotLaneOptions): HotLane {
-  const { scan, limits, clientIpOf, isClosing, onFinished } = options;
+  const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished } = options;
   let wire!: Wire;
   let query = '';
   let head: Head | undefined;
@@ -59,6 +62,13 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     if (close) wire.writeHeader('Connection', 'close');
     wire.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     wire.endWithoutBody();
+  }
+
+  function probe(): void {
+    wire.onAborted(noHandler);
+    wire.writeStatus(head!);
+    if (scan.wantsClose || isClosing()) wire.writeHeader('Connection', 'close');
+    sendAsTaken(wire, Buffer.from(body), noHandler);
   }
 
   function refuse(path: string, what: Problem): void {
@@ -92,9 +102,10 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       isHead = forHead;
       head = undefined;
       handle(route);
-      // The library corks only the first of several pipelined requests: uncorked, each
-      // piece of an answer would be a packet of its own.
-      wire.cork(write);
+      // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
+      // answer would be a packet of its own.
+      if (shouldProbe() && !isHead && body !== '') probe();
+      else wire.cork(write);
       if (onFinished !== undefined) onFinished(route.path, statusOf(head!), undefined);
     },
   };

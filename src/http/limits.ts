@@ -1,6 +1,7 @@
 /** Every bound of the transport in one place; docs/HTTP.md says what happens at each. */
 
 import { readFileSync } from 'node:fs';
+import type { Clock } from '../core/clock.ts';
 
 export interface HttpLimits {
   /** Names and values together. The library stops at 4 KB when they come in several packets. */
@@ -64,4 +65,21 @@ function readOwnLimits(): string | undefined {
   } catch {
     return undefined; // not Linux: nothing to read
   }
+}
+
+/** A check of resident memory for `isUnderPressure`, measured at most every `everyMs` (1.5 µs). */
+export function createMemoryGauge(
+  clock: Clock,
+  options: { rssBytesMax: number; everyMs: number },
+): () => boolean {
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let isOver = false;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs >= nextMs) {
+      nextMs = nowMs + options.everyMs;
+      isOver = process.memoryUsage.rss() > options.rssBytesMax;
+    }
+    return isOver;
+  };
 }

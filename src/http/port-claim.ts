@@ -6,30 +6,39 @@
  * Portcullis; an exclusive bind finds every other program that holds the port.
  */
 
-import { createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { OperatorError } from '../core/errors.ts';
 
 export interface PortClaim {
+  /** For every thread's `listen`. */
+  readonly port: number;
   release(): Promise<void>;
 }
 
-/** Rejects with an `OperatorError` if somebody has the port. Port 0 has nothing to claim. */
+/**
+ * Rejects with an `OperatorError` if somebody has the port. Port 0 picks a free one: threads
+ * can't share a port that the library itself picked.
+ */
 export async function claimPort(host: string, port: number): Promise<PortClaim> {
-  if (port === 0) return { release: async () => undefined };
-  const taken = `port ${port} of ${host} is in use by another program or another Portcullis`;
-  const lock = process.platform === 'linux' ? await bound({ path: lockName(host, port) }) : null;
-  if (lock === undefined) throw new OperatorError(taken);
   const probe = await bound({ host, port, exclusive: true });
-  if (probe === undefined) {
-    if (lock !== null) await closed(lock);
-    throw new OperatorError(taken);
-  }
+  if (probe === undefined) throw taken(host, port);
+  const found = (probe.address() as AddressInfo).port;
+  const lock = await lockOf(host, found);
   await closed(probe);
-  return { release: async () => (lock === null ? undefined : closed(lock)) };
+  if (lock === undefined) throw taken(host, found);
+  return { port: found, release: async () => (lock === null ? undefined : closed(lock)) };
 }
 
-function lockName(host: string, port: number): string {
-  return `\0portcullis-http-${host}-${port}`;
+function taken(host: string, port: number): OperatorError {
+  return new OperatorError(
+    `port ${port} of ${host} is in use by another program or another Portcullis`,
+  );
+}
+
+/** Undefined if another process holds it, null where there are no abstract sockets. */
+async function lockOf(host: string, port: number): Promise<Server | undefined | null> {
+  if (process.platform !== 'linux') return null;
+  return bound({ path: `\0portcullis-http-${host}-${port}` });
 }
 
 /** Undefined if the address is in use; any other error is thrown for the operator. */

@@ -10,7 +10,7 @@ import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { Admission } from './admission.ts';
 import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
-import type { Wire } from './exchange.ts';
+import { createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
 import { createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
@@ -25,6 +25,11 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Partial<HttpLimits>;
+  /**
+   * Asked for each request; must be cheap. While true, one request in 64 ends its connection
+   * unanswered, which frees what clients who don't read make the library hold for them.
+   */
+  readonly isUnderPressure?: () => boolean;
   /** Added to every reply that doesn't set them itself; not to hot routes. */
   readonly defaultHeaders?: readonly Header[];
   /**
@@ -63,6 +68,7 @@ interface Lanes {
   readonly admission: Admission;
   readonly hot: HotLane;
   readonly clientIpOf: (wire: Wire) => string;
+  readonly shouldShed: () => boolean;
 }
 
 const defaultHeaders: readonly Header[] = [
@@ -89,12 +95,11 @@ export function createServer(options: ServerOptions): HttpServer {
   }
   app.any('/*', (res, req) => dispatch(res, req, lanes));
 
-  let listenSocket: us_listen_socket | undefined;
+  const listening: us_listen_socket[] = [];
   let isOpen = true;
   function stopListening(): void {
     isClosing = true;
-    if (listenSocket !== undefined) uws.us_listen_socket_close(listenSocket);
-    listenSocket = undefined;
+    for (const socket of listening.splice(0)) uws.us_listen_socket_close(socket);
   }
   function closeNow(): void {
     stopListening();
@@ -106,10 +111,12 @@ export function createServer(options: ServerOptions): HttpServer {
       new Promise((resolve, reject) => {
         app.listen(host, port, (socket) => {
           if (socket === false) {
+            // A thread that ends over this error must not leave an open server behind.
+            if (listening.length === 0) closeNow();
             reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
             return;
           }
-          listenSocket = socket;
+          listening.push(socket);
           resolve(uws.us_socket_local_port(socket as never));
         });
       }),
@@ -117,6 +124,9 @@ export function createServer(options: ServerOptions): HttpServer {
       stopListening();
       await lanes.admission.inFlight.drained(graceMs);
       closeNow();
+      // The library lets go of closed sockets when the event loop turns; a thread that ended
+      // before would take the process with it.
+      await new Promise((resolve) => setTimeout(resolve, loopTurnsMs));
     },
     closeNow,
     inFlight: () => lanes.admission.inFlight.total,
@@ -134,7 +144,8 @@ function openLanes(options: ServerOptions, isClosing: () => boolean): Lanes {
     const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
     return resolveClientIp(peerText(bytes, addresses), scan.forwarded, addresses);
   };
-  const shared = { limits, renderProblem, log, isClosing, onFinished };
+  const shouldProbe = createProbe();
+  const shared = { limits, renderProblem, log, isClosing, shouldProbe, onFinished };
   return {
     router: createRouter(options.routes),
     scan,
@@ -146,9 +157,17 @@ function openLanes(options: ServerOptions, isClosing: () => boolean): Lanes {
     }),
     hot: createHotLane({ ...shared, scan, clientIpOf }),
     clientIpOf,
+    shouldShed: createShedding(options.isUnderPressure),
   };
 }
 
+/** By count, not by connection: the library doesn't tell connections apart, and a flood sends most. */
+function createShedding(isUnderPressure: (() => boolean) | undefined): () => boolean {
+  let count = 0;
+  return () => isUnderPressure?.() === true && (++count & 63) === 0;
+}
+
+const loopTurnsMs = 20;
 const noNames: readonly string[] = [];
 
 /** Copies what is needed from the request, which dies with this call, and hands it on. */
@@ -193,8 +212,8 @@ function passes(
 }
 
 /** A body on GET or HEAD has no meaning: a small one is discarded, others end the connection. */
-function isRefused(isBodiless: boolean, { scan, limits }: Lanes): boolean {
-  if (scan.isRefused()) return true;
+function isRefused(isBodiless: boolean, { scan, limits, shouldShed }: Lanes): boolean {
+  if (scan.isRefused() || shouldShed()) return true;
   return isBodiless && (scan.chunked || scan.contentLength > limits.strayBodyBytesMax);
 }
 

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { manualClock } from '../../src/core/clock.ts';
 import { HeaderScan } from '../../src/http/framing.ts';
 import { numberField, renderHead, statusOf } from '../../src/http/head.ts';
-import { openFilesWarning } from '../../src/http/limits.ts';
+import { createMemoryGauge, openFilesWarning } from '../../src/http/limits.ts';
 import { inspectNative } from '../../src/http/native.ts';
 import '../../src/http/server.ts';
 
@@ -103,4 +104,10 @@ test('a low limit of open files is reported, a high one is not', () => {
   assert.equal(openFilesWarning(limits('65536')), undefined);
   assert.equal(openFilesWarning(limits('unlimited')), undefined);
   assert.equal(openFilesWarning('nonsense'), undefined);
+});
+
+test('the memory gauge compares resident bytes and measures only now and then', () => {
+  const clock = manualClock(0);
+  assert.equal(createMemoryGauge(clock, { rssBytesMax: 1, everyMs: 10 })(), true);
+  assert.equal(createMemoryGauge(clock, { rssBytesMax: 1e15, everyMs: 10 })(), false);
 });

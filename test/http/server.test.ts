@@ -322,3 +322,17 @@ test('a stop waits no longer than its grace for a handler that hangs', async () 
   await running.server.close(50);
   assert.equal(await busy.closed(), '');
 });
+
+test('under memory pressure one request in 64 ends its connection', async () => {
+  let isUnderPressure = false;
+  await using running = await startServer([echo], { isUnderPressure: () => isUnderPressure });
+  for (const expected of [200, 63]) {
+    isUnderPressure = expected === 63;
+    const connection = openConnection(running.port);
+    connection.send(get('/hot?x').repeat(200));
+    await connection.until((sofar) => statusesIn(sofar).length === 200);
+    assert.ok(statusesIn(connection.text()).length <= expected);
+    assert.equal(connection.isClosed(), isUnderPressure);
+    connection.socket.destroy();
+  }
+});

@@ -1,0 +1,107 @@
+/**
+ * The outside load generator: `wrk` when it is installed, else autocannon. 64 keep-alive
+ * connections, requests built before the first one is sent.
+ */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface LoadResult {
+  readonly answers: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface Load extends Disposable {
+  readonly generator: string;
+  run(port: number, seconds: number): Promise<LoadResult>;
+}
+
+const run = promisify(execFile);
+
+/** `targets` are paths with their queries; every connection walks through all of them. */
+export async function openLoad(
+  targets: readonly string[],
+  headers: Readonly<Record<string, string>>,
+): Promise<Load> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
+  const dispose = () => rmSync(folder, { recursive: true });
+  const hasWrk = await run('wrk', ['-v']).then(
+    () => true,
+    (error: { code?: unknown }) => error.code !== 'ENOENT', // -v exits with 1
+  );
+  if (!hasWrk) {
+    const first = targets[0]!;
+    return {
+      generator: 'autocannon',
+      run: (port, seconds) => runAutocannon(`http://127.0.0.1:${port}${first}`, headers, seconds),
+      [Symbol.dispose]: dispose,
+    };
+  }
+  const script = join(folder, 'requests.lua');
+  writeFileSync(script, luaOf(targets, headers));
+  return {
+    generator: 'wrk',
+    run: async (port, seconds) => {
+      const url = `http://127.0.0.1:${port}/`;
+      const args = ['-t1', '-c64', `-d${seconds}s`, '--latency', '-s', script, url];
+      return readWrk((await run('wrk', args)).stdout);
+    },
+    [Symbol.dispose]: dispose,
+  };
+}
+
+function luaOf(targets: readonly string[], headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `wrk.headers["${name}"] = "${value}"`,
+  );
+  const paths = targets.map((target) => `"${target}"`).join(',');
+  return `${lines.join('\n')}
+local requests = {}
+local n = 0
+init = function(args)
+  for i, path in ipairs({${paths}}) do requests[i] = wrk.format("GET", path) end
+end
+request = function()
+  n = n % #requests + 1
+  return requests[n]
+end
+`;
+}
+
+const unitsMs: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000 };
+
+function readWrk(stdout: string): LoadResult {
+  const answers = Number(/(\d+) requests in/.exec(stdout)?.[1]);
+  const errors = /Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)/.exec(stdout);
+  if (!(answers > 0) || errors !== null) throw new Error(`wrk failed: ${stdout}`);
+  const percentile = (p: string): number => {
+    const [, value, unit] = new RegExp(`${p}%\\s+([\\d.]+)(us|ms|s)`).exec(stdout) ?? [];
+    return Number(value) * unitsMs[unit ?? '']!;
+  };
+  return { answers, p50: percentile('50'), p99: percentile('99') };
+}
+
+/** In a process of its own, so that the bench's own CPU is not what is measured. */
+async function runAutocannon(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  seconds: number,
+): Promise<LoadResult> {
+  const script = createRequire(import.meta.url).resolve('autocannon/autocannon.js');
+  const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`]);
+  const args = [script, '-c', '64', '-d', String(seconds), '-j', '-n', ...lines, url];
+  const { stdout } = await run(process.execPath, args, { maxBuffer: 1 << 24 });
+  const result = JSON.parse(stdout) as {
+    requests: { total: number };
+    non2xx: number;
+    latency: { p50: number; p99: number };
+  };
+  if (result.requests.total === 0 || result.non2xx > 0) throw new Error('autocannon failed');
+  return { answers: result.requests.total, p50: result.latency.p50, p99: result.latency.p99 };
+}

@@ -1,0 +1,117 @@
+/**
+ * One server of the HTTP bench, alone in its process: `http-server.js <kind>`. All kinds
+ * answer the same path with the same bytes and the same headers. Any message is answered
+ * with the CPU time that the process has used.
+ */
+
+import uws from 'uWebSockets.js';
+import { createServer as createNodeServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fastify from 'fastify';
+import { systemClock } from '../src/core/clock.ts';
+import { createLog } from '../src/core/log.ts';
+import { numberField, renderHead, withNumber } from '../src/http/head.ts';
+import { createServer } from '../src/http/server.ts';
+
+export const path = '/api/v2/check';
+const body = JSON.stringify({
+  ipAddress: '203.0.113.77',
+  malicious: true,
+  abuseConfidenceScore: 96,
+  countryCode: 'US',
+  isp: 'Example Networks',
+  totalReports: 42,
+  lastReportedAt: '2026-11-21T09:30:00+00:00',
+});
+const fields: [string, string][] = [
+  ['Content-Type', 'application/json; charset=utf-8'],
+  ['Cache-Control', 'no-store'],
+  ['X-RateLimit-Limit', '1000'],
+  ['X-RateLimit-Remaining', '999'],
+  ['X-RateLimit-Reset', '1795253400'],
+];
+
+type Start = () => Promise<number>;
+
+const starts: Record<string, Start> = {
+  /** The wrapper: framing checks, query and key read, a number put into the head. */
+  async ours() {
+    // As the check does it: limit and reset change by the second at most and stay in a head
+    // that is kept; what remains is different in every answer.
+    const head = renderHead(200, [...fields.slice(0, 3), fields[4]!]);
+    const remaining = numberField(fields[3]![0]);
+    let left = 1_000;
+    const server = createServer({
+      routes: [
+        {
+          kind: 'hot',
+          method: 'GET',
+          path,
+          headers: ['key'],
+          handle: (request) => {
+            if (request.values[0] === undefined || request.query === '') throw new Error('bench');
+            left = left === 100 ? 999 : left - 1;
+            request.answer(withNumber(head, remaining, left), body);
+          },
+        },
+      ],
+      renderProblem: (problem) => ({ status: problem.status, headers: [], body: problem.code }),
+      addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },
+      clock: systemClock(),
+      log: createLog('error'),
+    });
+    return server.listen('127.0.0.1', 0);
+  },
+  /** The library as its documentation shows it: one call for each header. */
+  bare: () =>
+    listenBare((res) => {
+      for (const [name, value] of fields) res.writeHeader(name, value);
+      res.end(body);
+    }),
+  /** The library at its best: all headers in one constant string. */
+  bareOneString() {
+    const head = `200 OK\r\n${fields.map(([name, value]) => `${name}: ${value}`).join('\r\n')}`;
+    return listenBare((res) => {
+      res.writeStatus(head);
+      res.end(body);
+    });
+  },
+  node: () =>
+    new Promise((resolve) => {
+      const server = createNodeServer((_request, response) => {
+        response.writeHead(200, fields.flat());
+        response.end(body);
+      });
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    }),
+  async fastify() {
+    const app = fastify();
+    const headers = Object.fromEntries(fields);
+    app.get(path, (_request, reply) => {
+      reply.headers(headers).send(body);
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    return (app.server.address() as AddressInfo).port;
+  },
+};
+
+function listenBare(handle: (res: uws.HttpResponse) => void): Promise<number> {
+  return new Promise((resolve) => {
+    uws
+      .App()
+      .get(path, handle)
+      .listen('127.0.0.1', 0, (socket) => {
+        resolve(uws.us_socket_local_port(socket as never));
+      });
+  });
+}
+
+if (process.send !== undefined) {
+  const port = await starts[process.argv[2] ?? '']!();
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage();
+    process.send!({ cpuUs: user + system });
+  });
+  process.on('disconnect', () => process.exit());
+  process.send({ port });
+}

@@ -1,0 +1,98 @@
+/**
+ * What the transport costs: CPU time of the server process for one answer, from the process's
+ * own accounting, so that the load generator on the same machine is no limit. Servers run in
+ * processes of their own; rounds are interleaved, and the median counts.
+ */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { type Load, openLoad } from './http-load.ts';
+import { path } from './http-server.ts';
+import type { BenchRow } from './row.ts';
+
+interface Contender {
+  readonly kind: string;
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly nsPerAnswer: number[];
+  readonly p50: number[];
+  readonly p99: number[];
+}
+
+const kinds = ['ours', 'bare', 'bareOneString', 'node', 'fastify'] as const;
+
+/** The floor has no goal: nobody writes headers by hand, it shows what the checks cost. */
+const peers: readonly { kind: string; name: string; goal?: { text: string; ratioMax: number } }[] =
+  [
+    { kind: 'bare', name: 'bare uWebSockets.js', goal: { text: '≤ 1/0.85', ratioMax: 1 / 0.85 } },
+    { kind: 'bareOneString', name: 'bare, headers in one constant string' },
+    { kind: 'node', name: 'node:http', goal: { text: '≤ 1/4', ratioMax: 0.25 } },
+    { kind: 'fastify', name: 'Fastify', goal: { text: '≤ 1/4', ratioMax: 0.25 } },
+  ];
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const rounds = size === 'full' ? 7 : 1;
+  const contenders = await Promise.all(kinds.map(start));
+  const addresses = Array.from({ length: 256 }, (_, i) => `198.51.100.${i}`);
+  using load = await openLoad(
+    addresses.map((address) => `${path}?ipAddress=${address}`),
+    { Key: `pcl_${'k'.repeat(60)}`, Accept: 'application/json' },
+  );
+  try {
+    // The first round warms up and is not counted.
+    for (let round = size === 'full' ? -1 : 0; round < rounds; round++) {
+      for (const contender of contenders) await measure(contender, load, round >= 0);
+    }
+  } finally {
+    for (const { child } of contenders) child.disconnect();
+  }
+  return rowsOf(contenders, load.generator);
+}
+
+async function start(kind: string): Promise<Contender> {
+  const child = fork(new URL('./http-server.js', import.meta.url), [kind]);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return { kind, child, port, nsPerAnswer: [], p50: [], p99: [] };
+}
+
+async function cpuUsOf(child: ChildProcess): Promise<number> {
+  child.send('cpu');
+  const [{ cpuUs }] = (await once(child, 'message')) as [{ cpuUs: number }];
+  return cpuUs;
+}
+
+async function measure(contender: Contender, load: Load, counts: boolean): Promise<void> {
+  const before = await cpuUsOf(contender.child);
+  const result = await load.run(contender.port, 1);
+  const usedUs = (await cpuUsOf(contender.child)) - before;
+  if (!counts) return;
+  contender.nsPerAnswer.push((usedUs * 1_000) / result.answers);
+  contender.p50.push(result.p50);
+  contender.p99.push(result.p99);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? Number.NaN;
+}
+
+function rowsOf(contenders: readonly Contender[], generator: string): BenchRow[] {
+  const ours = contenders.find(({ kind }) => kind === 'ours')!;
+  const oursNs = median(ours.nsPerAnswer);
+  return peers.map(({ kind, name, goal }) => {
+    const peerNs = median(contenders.find((contender) => contender.kind === kind)!.nsPerAnswer);
+    const ratio = oursNs / peerNs;
+    return {
+      name: 'http: CPU of one hot answer',
+      unit: 'ns',
+      ours: oursNs,
+      peer: name,
+      peerValue: peerNs,
+      ratio,
+      ...(goal === undefined ? {} : { goal: goal.text, ok: ratio <= goal.ratioMax }),
+      p50: median(ours.p50),
+      p99: median(ours.p99),
+      note: `${generator}, 64 connections; p50 and p99 in ms under full load`,
+    };
+  });
+}

@@ -1,0 +1,105 @@
+/** Memory of a server under clients that send too much or read nothing. */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { after, before, test } from 'node:test';
+import { answersIn, ask, get, openConnection, sleep } from './raw.ts';
+
+let child: ChildProcess;
+let port = 0;
+
+before(async () => {
+  child = fork(new URL('./server-process.js', import.meta.url), { execArgv: ['--expose-gc'] });
+  [{ port }] = (await once(child, 'message')) as [{ port: number }];
+});
+after(() => child.disconnect());
+
+async function rssMiB(): Promise<number> {
+  child.send('rss');
+  const [{ rssBytes }] = (await once(child, 'message')) as [{ rssBytes: number }];
+  return rssBytes / 1_048_576;
+}
+
+async function isAlive(): Promise<void> {
+  assert.equal((await ask(port, get('/hot')))[0]!.status, 200);
+}
+
+test('a 100 MB POST is a 413 and its bytes are not kept', async () => {
+  const before = await rssMiB();
+  const chunk = Buffer.alloc(1_000_000, 0x61);
+  for (const path of ['/upload', '/hot', '/nowhere']) {
+    const connection = openConnection(port);
+    connection.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n`);
+    for (let i = 0; i < 100 && !connection.isClosed(); i++) {
+      connection.send(chunk);
+      await sleep(1);
+    }
+    const text = await connection.closed(5_000);
+    const status = { '/upload': 413, '/hot': 405, '/nowhere': 404 }[path];
+    assert.equal(answersIn(text)[0]?.status, status, path);
+  }
+  assert.ok((await rssMiB()) - before < 16, 'memory stays flat');
+  await isAlive();
+});
+
+test('a header block of 1 MB is refused and closed', async () => {
+  for (const size of [200_000, 1_000_000]) {
+    const connection = openConnection(port);
+    connection.send(get('/hot', `A: ${'b'.repeat(size)}`));
+    assert.equal(await connection.closed(), '');
+  }
+  await isAlive();
+});
+
+test('a hundred downloads that read nothing cost no more than socket buffers', async () => {
+  const before = await rssMiB();
+  const sockets = Array.from({ length: 100 }, () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write(get('/feed'));
+    return socket;
+  });
+  await sleep(1_000);
+  const grown = (await rssMiB()) - before;
+  for (const socket of sockets) socket.destroy();
+  assert.ok(grown < 16, `grew by ${grown.toFixed(1)} MiB; copies would be 800`);
+  await isAlive();
+});
+
+test('a large download arrives complete through a slow reader', async () => {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.write(get('/feed'));
+  let received = 0;
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`only ${received} bytes`)), 8_000);
+    socket.on('data', (chunk) => {
+      received += chunk.length;
+      if (received > 8_000_000) {
+        clearTimeout(timer);
+        resolve();
+      }
+      socket.pause();
+      setTimeout(() => socket.resume(), 1);
+    });
+  });
+  socket.destroy();
+});
+
+test('pipelining without reading does not fill the memory of the server', async () => {
+  const before = await rssMiB();
+  const batch = Buffer.from(get('/hot').repeat(1_000));
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  socket.pause();
+  for (let i = 0; i < 400 && !socket.destroyed; i++) {
+    socket.write(batch);
+    await sleep(2);
+  }
+  const grown = (await rssMiB()) - before;
+  socket.destroy();
+  assert.ok(grown < 24, `grew by ${grown.toFixed(1)} MiB for 400,000 requests`);
+  await isAlive();
+});

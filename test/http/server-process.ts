@@ -1,0 +1,34 @@
+/**
+ * A transport in a process of its own, so that its memory can be measured without the
+ * client's. Reports its port, then answers each message with its resident bytes.
+ */
+
+import { renderHead } from '../../src/http/head.ts';
+import { startServer } from './raw.ts';
+
+const feed = new Uint8Array(8_000_000).fill(0x61);
+const head = renderHead(200, [['Content-Type', 'application/json']]);
+const answer = 'x'.repeat(200);
+
+const running = await startServer([
+  { kind: 'hot', method: 'GET', path: '/hot', handle: (request) => request.answer(head, answer) },
+  {
+    kind: 'plain',
+    method: 'GET',
+    path: '/feed',
+    handle: () => ({ status: 200, headers: [['ETag', '"1"']], body: feed }),
+  },
+  {
+    kind: 'plain',
+    method: 'POST',
+    path: '/upload',
+    bodyBytesMax: 65_536,
+    handle: () => ({ status: 200, headers: [], body: 'ok' }),
+  },
+]);
+process.on('message', () => {
+  globalThis.gc?.();
+  process.send!({ rssBytes: process.memoryUsage.rss() });
+});
+process.on('disconnect', () => process.exit());
+process.send!({ port: running.port });
