@@ -46,6 +46,10 @@ export function startCommand(
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
+  // Also when the test fails before it comes to its own end.
+  const killWithParent = () => child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  child.once('close', () => process.off('exit', killWithParent));
   const output = collectLines(child.stdout);
   const errorOutput = collectLines(child.stderr);
   function waitIn({ lines, waiters }: Lines, test: LineTest): Promise<string> {

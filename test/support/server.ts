@@ -135,8 +135,13 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     },
   };
   if (directory !== undefined) geo.keep();
-  if (demo) key = directory === undefined ? await demoKeyIn(child) : await plentifulKey(server);
-  return server;
+  try {
+    if (demo) key = directory === undefined ? await demoKeyIn(child) : await plentifulKey(server);
+    return server;
+  } catch (error) {
+    await server[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /**
