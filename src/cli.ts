@@ -9,7 +9,6 @@ import { accountCommands } from './cli/accounts.ts';
 import { allowCommands } from './cli/allow.ts';
 import { loadListCommand } from './cli/lists.ts';
 import { createOutput } from './cli/output.ts';
-import { serve } from './cli/serve.ts';
 import { withWorkspace } from './cli/workspace.ts';
 import { OperatorError } from './core/errors.ts';
 import { confidenceDefault, type SeedFormat, seedFormats } from './feeds/import/parse.ts';
@@ -61,14 +60,17 @@ function program(): Command {
     .description(
       'Self-hosted IP reputation and sign-on. Settings come from the environment; see README.md.',
     )
-    .showHelpAfterError('(portcullis --help shows the commands)')
     .configureHelp({ showGlobalOptions: true });
 
   root
     .command('serve')
     .description('start the server')
     .option('--demo', 'load demo data, make a demo account and print ready-to-paste commands')
-    .action((flags: { demo?: boolean }) => serve({ demo: flags.demo === true }));
+    .action(async (flags: { demo?: boolean }) => {
+      // Loaded here, because the other commands start twice as fast without the server.
+      const { serve } = await import('./cli/serve.ts');
+      await serve({ demo: flags.demo === true });
+    });
 
   listOptions(
     root
@@ -132,9 +134,20 @@ async function load(
   );
 }
 
-/** Every subcommand throws instead of exiting, so that one place decides the exit status. */
+/**
+ * Every subcommand throws instead of exiting, so that one place decides the exit status, and
+ * tells what is wrong with its arguments in one line.
+ */
 function throwing(command: Command): Command {
-  command.exitOverride();
+  command.exitOverride().configureOutput({
+    outputError(text, write) {
+      const line = text
+        .trim()
+        .replace(/^error: /, '')
+        .replace(/\s*\n\s*/g, ' ');
+      write(`portcullis: ${line} (portcullis --help shows the commands)\n`);
+    },
+  });
   for (const child of command.commands) throwing(child);
   return command;
 }

@@ -23,7 +23,7 @@ import { acquireServerLock } from './store/lock.ts';
 import type { Store } from './store/store.ts';
 import { startSweeper } from './store/sweeper.ts';
 import { createThreadCounters } from './thread-counters.ts';
-import { startThreads } from './threads.ts';
+import { startThreads, type Threads } from './threads.ts';
 
 export interface RunningServer {
   /** The port that was really taken: PORT=0 asks for any. */
@@ -47,6 +47,8 @@ export interface ServerDependencies {
   readonly exampleAddresses?: readonly string[];
 }
 
+type Closer = () => unknown;
+
 /** How long requests in flight may take when the server is told to stop. */
 const graceMs = 8_000;
 /** Events kept behind the checkpoint, so that another process's follower finds its place. */
@@ -55,7 +57,7 @@ const pruneMs = 60_000;
 
 export async function startServer(dependencies: ServerDependencies): Promise<RunningServer> {
   const { log } = dependencies;
-  const closers: (() => Promise<void> | void)[] = [];
+  const closers: Closer[] = [];
   async function close(): Promise<void> {
     for (const closer of closers.splice(0).reverse()) {
       await Promise.resolve()
@@ -73,12 +75,13 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
 
 async function start(
   dependencies: ServerDependencies,
-  closers: (() => Promise<void> | void)[],
+  closers: Closer[],
   close: () => Promise<void>,
 ): Promise<RunningServer> {
   const { config, clock, random, log, onFatal } = dependencies;
-  const claim = await claimPort(config.host, config.port);
-  closers.push(() => claim.release());
+  /** A port that nobody named is found when it is needed: until then others could take it. */
+  const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
+  closers.push(() => claim?.release());
   const store = openLmdbStore({ path: `${config.dataDir}/store`, clock, log });
   closers.push(() => store.close());
   const lock = await acquireServerLock({
@@ -146,9 +149,13 @@ async function start(
     log,
     onFinished: (path, status) => count(path, status),
   });
-  const port = await server.listen(config.host, config.port);
-  closers.push(() => server.close(graceMs));
-  const threads = await startThreads({
+  const { port, release } = claim ?? (await claimPort(config.host, 0));
+  if (claim === undefined) closers.push(release);
+  await server.listen(config.host, port);
+  let threads: Threads | undefined;
+  // Together: a client that hangs may take all of the grace, but not once in each thread.
+  closers.push(() => Promise.all([server.close(graceMs), threads?.stop(graceMs)]));
+  threads = await startThreads({
     threads: config.httpThreads,
     host: config.host,
     port,
@@ -163,7 +170,6 @@ async function start(
     logLevel: config.logLevel,
     log,
   });
-  closers.push(() => threads.stop(graceMs));
   registerMetrics({ metrics, state, store, counters, threads });
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },

@@ -24,6 +24,7 @@ function account(): Command {
   const command = new Command('account').description('sign-on accounts');
   command
     .command('create')
+    .description('make an account')
     .argument('<email>')
     .option('--json', 'print the account as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
@@ -32,6 +33,7 @@ function account(): Command {
     });
   command
     .command('show')
+    .description('state, age and keys of an account')
     .argument('<email>')
     .option('--json', 'print the account as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
@@ -43,12 +45,13 @@ function account(): Command {
         `${found.email}  ${state}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}`,
       );
     });
-  for (const [name, disabled] of [
-    ['disable', true],
-    ['enable', false],
+  for (const [name, disabled, description] of [
+    ['disable', true, 'refuse all keys of an account from the next request on'],
+    ['enable', false, 'let the keys of a disabled account work again'],
   ] as const) {
     command
       .command(name)
+      .description(description)
       .argument('<email>')
       .option('--json', 'print the account as JSON')
       .action(async (email: string, flags: { json?: boolean }) => {
@@ -81,9 +84,14 @@ function key(wholeNumber: NumberParser): Command {
     .addOption(perMinute('--write-per-minute', 'reports'))
     .option('--json', 'print the key as JSON')
     .action(createKey);
-  command.command('list').option('--json', 'print the keys as JSON').action(listKeys);
+  command
+    .command('list')
+    .description('all keys with their accounts; never the secret part')
+    .option('--json', 'print the keys as JSON')
+    .action(listKeys);
   command
     .command('revoke')
+    .description('refuse a key from the next request on, for good')
     .argument('<id>', 'the part between the underscores: pcl_<id>_…')
     .option('--json', 'print the key as JSON')
     .action(async (id: string, flags: { json?: boolean }) => {

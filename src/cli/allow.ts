@@ -11,6 +11,7 @@ export function allowCommands(): Command {
   );
   allow
     .command('add')
+    .description('put an address or a network on the allowlist')
     .argument('<cidr>', 'an address or a network such as 192.0.2.0/24')
     .option('--reason <text>', 'why; shown by list', '')
     .option('--json', 'print the rule as JSON')
@@ -24,6 +25,7 @@ export function allowCommands(): Command {
     });
   allow
     .command('remove')
+    .description('take an address or a network off the allowlist')
     .argument('<cidr>', 'as it was added')
     .option('--json', 'print the removed rule as JSON')
     .action(async (cidr: string, flags: { json?: boolean }) => {
@@ -34,6 +36,7 @@ export function allowCommands(): Command {
     });
   allow
     .command('list')
+    .description('what is on the allowlist, since when, and why')
     .option('--json', 'print the rules as JSON')
     .action(async (flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);

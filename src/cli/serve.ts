@@ -28,6 +28,13 @@ export async function serve(options: { demo: boolean }): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     wake = resolve;
   });
+  // From now on, so that a signal during the start ends it in order as soon as it is done.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'stopping');
+      wake();
+    });
+  }
   const server = await startServer({
     config,
     clock,
@@ -42,12 +49,6 @@ export async function serve(options: { demo: boolean }): Promise<void> {
       if (options.demo) demoKey = await loadDemo({ store, clock, random, masterKey });
     },
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      log.info({ signal }, 'stopping');
-      wake();
-    });
-  }
   if (options.demo) process.stdout.write(welcome({ config, port: server.port, key: demoKey }));
   await stopped;
   // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.

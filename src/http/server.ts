@@ -123,6 +123,8 @@ export function createServer(options: ServerOptions): HttpServer {
     close: async (graceMs) => {
       stopListening();
       await lanes.admission.inFlight.drained(graceMs);
+      // The last answers still lie in the library's cork buffer; it flushes at the end of the turn.
+      await new Promise((resolve) => setImmediate(resolve));
       closeNow();
       // The library lets go of closed sockets when the event loop turns; a thread that ended
       // before would take the process with it.

@@ -147,18 +147,17 @@ export type RenderErrorPage = (
   detail: string,
 ) => { html: string; headers: readonly Header[] };
 
-/** How a refusal by the transport looks, by the path it was asked for. */
+/**
+ * How a refusal by the transport looks, by the path it was asked for. The transport adds the
+ * problem's own headers (`Allow`, `Retry-After`) itself.
+ */
 export function createRenderProblem(renderPage: RenderErrorPage) {
   return (problem: Problem, line: RequestLine): Reply => {
-    const { status, detail, headers } = problem;
+    const { status, detail } = problem;
     if (line.path.startsWith('/api/')) {
-      return {
-        status,
-        headers: [jsonType, noStore, ...headers],
-        body: apiErrorBody(status, detail),
-      };
+      return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
     }
     const page = renderPage(status, detail);
-    return { status, headers: [...page.headers, noStore, ...headers], body: page.html };
+    return { status, headers: page.headers, body: page.html };
   };
 }

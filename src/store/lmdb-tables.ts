@@ -7,7 +7,7 @@
  * no process meets a file that another one grew beyond its map.
  */
 
-import { mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { OperatorError } from '../core/errors.ts';
 import { metaRowKey } from './keys.ts';
@@ -34,9 +34,20 @@ const formatVersion = 1;
 const mapBytes = 64 * 2 ** 30;
 const tableOptions = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
+/** Throws an OperatorError when the directory can't be used or holds something else. */
 export function openTables(path: string): Tables {
+  try {
+    return openEnvironment(path);
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`the store in ${path} can't be opened: ${(error as Error).message}`);
+  }
+}
+
+function openEnvironment(path: string): Tables {
   // lmdb makes its files readable to the group: the directory keeps others out.
   mkdirSync(path, { recursive: true, mode: 0o700 });
+  refuseStrangeFile(`${path}/data.mdb`);
   const root = open<Buffer, Uint8Array>({
     path,
     ...tableOptions,
@@ -57,6 +68,27 @@ export function openTables(path: string): Tables {
   };
   claimFormat(tables.meta);
   return tables;
+}
+
+/** LMDB's mark in the first page: magic number and format, little-endian. */
+const fileMark = Buffer.from('dec0efbe02000000', 'hex');
+const fileMarkAt = 24;
+
+/** The library ends the whole process when it meets a file that LMDB didn't write. */
+function refuseStrangeFile(file: string): void {
+  if (!existsSync(file)) return;
+  const descriptor = openSync(file, 'r');
+  try {
+    const start = Buffer.alloc(fileMarkAt + fileMark.length);
+    const length = readSync(descriptor, start, 0, start.length, 0);
+    // Another process may be making it at this moment.
+    if (length === 0) return;
+    if (length < start.length || !start.subarray(fileMarkAt).equals(fileMark)) {
+      throw new OperatorError(`${file} is damaged, or no store`);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Synchronous, for the start only: the first process writes the format, all others compare. */

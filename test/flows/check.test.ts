@@ -1,0 +1,303 @@
+/** GET /api/v2/check of a whole server: the answer, the refusals, the rate-limit headers. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  type Answer,
+  demoEmail,
+  plenty,
+  proveEachThread,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+  within,
+} from '../support/server.ts';
+
+const maxAgeDetail = 'The max age in days must be between 1 and 365.';
+const keyDetail = 'Authentication failed. Your API key is either missing, incorrect, or revoked.';
+
+/** Address asked → address answered, score, malicious, isAnon. */
+const verdicts: readonly (readonly [string, string, number, boolean, boolean])[] = [
+  ['198.51.100.7', '198.51.100.7', 99, true, false],
+  ['192.0.2.61', '192.0.2.61', 61, false, true],
+  ['192.0.2.74', '192.0.2.74', 74, false, false],
+  ['192.0.2.75', '192.0.2.75', 75, true, false],
+  ['192.0.2.10', '192.0.2.10', 0, false, false],
+  ['192.0.2.100', '192.0.2.100', 100, true, false],
+  ['2001:db8:bad::1', '2001:db8:bad::1', 99, true, false],
+  ['2001:0DB8:0BAD:0::0001', '2001:db8:bad::1', 99, true, false],
+  ['2001:db8:bad:ffff::2', '2001:db8:bad:ffff::2', 90, true, false],
+  ['::ffff:198.51.100.7', '198.51.100.7', 99, true, false],
+  ['::ffff:c633:6407', '198.51.100.7', 99, true, false],
+  ['203.0.113.129', '203.0.113.129', 80, true, false],
+  ['203.0.113.127', '203.0.113.127', 0, false, false],
+  ['203.0.113.200', '203.0.113.200', 96, true, false],
+  ['198.51.100.200', '198.51.100.200', 0, false, true],
+  ['2001:db8::a0:1', '2001:db8::a0:1', 0, false, true],
+  ['127.0.0.1', '127.0.0.1', 0, false, false],
+];
+
+const invalidQueries: readonly (readonly [string, string, string | undefined])[] = [
+  ['missing', '', 'ipAddress'],
+  ['missing beside another', 'maxAgeInDays=3', 'ipAddress'],
+  ['empty', 'ipAddress=', 'ipAddress'],
+  ['a repeated one', 'ipAddress=1.1.1.1&ipAddress=1.1.1.1', 'ipAddress'],
+  ['a repeated one, encoded', 'ipAddress=1.1.1.1&ip%41ddress=8.8.8.8', 'ipAddress'],
+  ['a name', 'ipAddress=localhost', 'ipAddress'],
+  ['a short form', 'ipAddress=127.1', 'ipAddress'],
+  ['octal', 'ipAddress=010.0.0.1', 'ipAddress'],
+  ['hexadecimal', 'ipAddress=0x7f.0.0.1', 'ipAddress'],
+  ['an integer', 'ipAddress=2130706433', 'ipAddress'],
+  ['a network', 'ipAddress=10.0.0.0/8', 'ipAddress'],
+  ['a zone', 'ipAddress=fe80::1%25eth0', 'ipAddress'],
+  ['a bracketed one', 'ipAddress=%5B::1%5D', 'ipAddress'],
+  ['a space before', 'ipAddress=%201.1.1.1', 'ipAddress'],
+  ['a plus before', 'ipAddress=+1.1.1.1', 'ipAddress'],
+  ['over-long', `ipAddress=${'1'.repeat(3_000)}`, 'ipAddress'],
+  ['a bad escape', 'ipAddress=1.1.1.1%', 'ipAddress'],
+  ['a worse escape', 'ipAddress=%zz', 'ipAddress'],
+  ['an encoded NUL', 'ipAddress=1.1.1.1%00', 'ipAddress'],
+  ['encoded invalid UTF-8', 'ipAddress=%ff', 'ipAddress'],
+  ['a bad escape elsewhere', 'ipAddress=1.1.1.1&x=%', 'x'],
+  ['maxAgeInDays 0', 'ipAddress=1.1.1.1&maxAgeInDays=0', 'maxAgeInDays'],
+  ['maxAgeInDays 366', 'ipAddress=1.1.1.1&maxAgeInDays=366', 'maxAgeInDays'],
+  ['maxAgeInDays abc', 'ipAddress=1.1.1.1&maxAgeInDays=abc', 'maxAgeInDays'],
+  ['maxAgeInDays -1', 'ipAddress=1.1.1.1&maxAgeInDays=-1', 'maxAgeInDays'],
+  ['maxAgeInDays 1.5', 'ipAddress=1.1.1.1&maxAgeInDays=1.5', 'maxAgeInDays'],
+  ['maxAgeInDays empty', 'ipAddress=1.1.1.1&maxAgeInDays=', 'maxAgeInDays'],
+];
+
+interface ApiErrors {
+  readonly errors: readonly {
+    readonly detail: string;
+    readonly status: number;
+    readonly source?: { readonly parameter: string };
+  }[];
+}
+
+function errorOf(answer: Answer): ApiErrors['errors'][number] {
+  assert.match(String(answer.headers['content-type']), /^application\/json\b/);
+  const { errors, ...rest } = answer.json() as ApiErrors;
+  assert.deepEqual(rest, {});
+  assert.equal(errors.length, 1);
+  assert.equal(errors[0]!.status, answer.status);
+  assert.ok(errors[0]!.detail.length > 5);
+  return errors[0]!;
+}
+
+function assertRateLimit({ headers }: Answer): void {
+  for (const name of ['limit', 'remaining', 'reset']) {
+    assert.match(String(headers[`x-ratelimit-${name}`]), /^\d+$/, name);
+  }
+  const reset = Number(headers['x-ratelimit-reset']) - Date.now() / 1_000;
+  assert.ok(reset > -5 && reset < 70, `reset in ${reset} s`);
+}
+
+function assertNoRateLimit({ headers }: Answer): void {
+  assert.deepEqual(
+    Object.keys(headers).filter((name) => /ratelimit|retry-after/.test(name)),
+    [],
+  );
+}
+
+for (const threads of threadCounts) {
+  describe(`check, ${threads} threads`, () => {
+    let server: TestServer;
+    before(async () => {
+      server = await startTestServer({ threads });
+    });
+    after(() => server[Symbol.asyncDispose]());
+
+    const ask = (query: string, headers: Record<string, string> = { Key: server.key }) =>
+      server.fetch(`/api/v2/check${query === '' ? '' : `?${query}`}`, { headers });
+
+    it('answers the seven fields and nothing else', async () => {
+      const answer = await ask('ipAddress=8.8.8.8');
+      assert.equal(answer.status, 200);
+      assert.match(String(answer.headers['content-type']), /^application\/json\b/);
+      assert.equal(answer.headers['cache-control'], 'no-store');
+      assertRateLimit(answer);
+      const { data, ...rest } = answer.json() as { data: Record<string, unknown> };
+      assert.deepEqual(rest, {});
+      assert.deepEqual(
+        Object.entries(data).map(([name, value]) => `${name} ${typeof value}`),
+        [
+          'ipAddress string',
+          'abuseConfidenceScore number',
+          'countryCode string',
+          'isp string',
+          'isAnon boolean',
+          'totalReports number',
+          'malicious boolean',
+        ],
+      );
+      assert.equal(data.ipAddress, '8.8.8.8');
+      assert.equal(data.countryCode, 'US');
+      assert.match(String(data.isp), /google/i);
+    });
+
+    it('knows each demo address, in either family and spelling', async () => {
+      for (const [asked, address, score, malicious, isAnon] of verdicts) {
+        assert.deepEqual(await server.check(asked), {
+          ipAddress: address,
+          abuseConfidenceScore: score,
+          countryCode: 'ZZ',
+          isp: 'Unknown',
+          isAnon,
+          totalReports: 0,
+          malicious,
+        });
+      }
+    });
+
+    it('answers the same from every thread', async () => {
+      await proveEachThread(server, '/api/v2/check', async () => {
+        assert.equal((await server.check('192.0.2.61')).abuseConfidenceScore, 61);
+      });
+    });
+
+    it('finds an allowlisted address harmless, and guilty again afterwards', async () => {
+      await server.cliJson('allow', 'add', '192.0.2.96/27', '--reason', 'ours');
+      await within(5_000, async () => !(await server.check('192.0.2.100')).malicious, 'allowed');
+      assert.equal((await server.check('192.0.2.100')).abuseConfidenceScore, 0);
+      await server.cliJson('allow', 'remove', '192.0.2.96/27');
+      await within(5_000, async () => (await server.check('192.0.2.100')).malicious, 'removed');
+    });
+
+    it('takes the key in any case of the header and in the query', async () => {
+      for (const name of ['Key', 'key', 'KEY', 'kEy']) {
+        const answer = await ask('ipAddress=192.0.2.75', { [name]: server.key });
+        assert.equal(answer.status, 200, name);
+      }
+      for (const query of ['key=@&ipAddress=192.0.2.75', 'ipAddress=192.0.2.75&key=@']) {
+        assert.equal((await ask(query.replace('@', server.key), {})).status, 200);
+      }
+      assert.equal((await ask('ipAddress=1.1.1.1&maxAgeInDays=365')).status, 200);
+      assert.equal((await ask('ipAddress=1.1.1.1&maxAgeInDays=1&unknown=x')).status, 200);
+    });
+
+    it('refuses a missing, malformed and unknown key with 401 and no rate limit', async () => {
+      const unknown = `${server.key.slice(0, -1)}${server.key.endsWith('A') ? 'B' : 'A'}`;
+      const keys = ['', 'pcl_', 'x'.repeat(3_000), unknown, ` ${server.key}x`];
+      const answers = await Promise.all([
+        ask('ipAddress=1.1.1.1', {}),
+        ask('', {}),
+        ask('ipAddress=1.1.1.1&key=x', {}),
+        ...keys.map((key) => ask('ipAddress=1.1.1.1', { Key: key })),
+      ]);
+      for (const answer of answers) {
+        assert.equal(answer.status, 401);
+        assert.equal(errorOf(answer).detail, keyDetail);
+        assertNoRateLimit(answer);
+      }
+    });
+
+    it('refuses a revoked key and a disabled account with the same 401', async () => {
+      const email = 'gone@portcullis.example';
+      await server.cliJson('account', 'create', email);
+      const { text, id } = await server.cliJson('key', 'create', email);
+      const status = async () => (await ask('ipAddress=1.1.1.1', { Key: text })).status;
+      await within(5_000, async () => (await status()) === 200, 'the new key');
+      await server.cliJson('account', 'disable', email);
+      await within(5_000, async () => (await status()) === 401, 'disabling');
+      assert.equal(errorOf(await ask('ipAddress=1.1.1.1', { Key: text })).detail, keyDetail);
+      await server.cliJson('account', 'enable', email);
+      await within(5_000, async () => (await status()) === 200, 'enabling');
+      await server.cliJson('key', 'revoke', id);
+      await within(5_000, async () => (await status()) === 401, 'revoking');
+    });
+
+    it('refuses a bad parameter with 422, which costs a read', async () => {
+      for (const [name, query, parameter] of invalidQueries) {
+        const answer = await ask(query);
+        assert.equal(answer.status, 422, `${name}: ${answer.body}`);
+        const error = errorOf(answer);
+        assert.equal(error.source?.parameter, parameter, name);
+        if (parameter === 'maxAgeInDays') assert.equal(error.detail, maxAgeDetail);
+        assertRateLimit(answer);
+      }
+    });
+
+    it('counts refused parameters, and ends with 429 and Retry-After', async () => {
+      const email = 'small@portcullis.example';
+      await server.cliJson('account', 'create', email);
+      const { text } = await server.cliJson('key', 'create', email, '--read-per-minute', '7');
+      const small = (query: string) => ask(query, { Key: text });
+      await within(5_000, async () => {
+        const { headers } = await small('ipAddress=1.1.1.1');
+        return headers['x-ratelimit-limit'] === '7';
+      });
+      let last = await small('ipAddress=nonsense');
+      for (let tries = 0; tries < 8 && last.status !== 429; tries++) {
+        assert.equal(last.status, 422);
+        last = await small('ipAddress=nonsense');
+      }
+      assert.equal(last.status, 429);
+      assertRateLimit(last);
+      assert.equal(last.headers['x-ratelimit-remaining'], '0');
+      const wait = Number(last.headers['retry-after']);
+      assert.ok(Number.isInteger(wait) && wait >= 1 && wait <= 61, `Retry-After ${wait}`);
+      assert.match(errorOf(last).detail, /read rate limit of 7 per minute/);
+      // One account's end is not another's.
+      assert.equal((await ask('ipAddress=1.1.1.1')).status, 200);
+      assert.equal((await ask('ipAddress=1.1.1.1', { Key: 'x' })).status, 401);
+    });
+
+    it('answers HEAD with the headers of GET and no body', async () => {
+      const path = '/api/v2/check?ipAddress=192.0.2.75';
+      const options = { headers: { Key: server.key } };
+      const head = await server.fetch(path, { ...options, method: 'HEAD' });
+      const get = await server.fetch(path, options);
+      assert.equal(head.status, 200);
+      assert.equal(head.bytes.length, 0);
+      assert.equal(head.headers['content-length'], String(get.bytes.length));
+      assertRateLimit(head);
+      const refused = await server.fetch(path, { method: 'HEAD' });
+      assert.equal(refused.status, 401);
+      assert.equal(refused.bytes.length, 0);
+    });
+
+    it('refuses other methods with 405 and Allow', async () => {
+      const path = '/api/v2/check?ipAddress=192.0.2.75';
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
+        const answer = await server.fetch(path, { method, headers: { Key: server.key } });
+        assert.equal(answer.status, 405, method);
+        assert.equal(answer.headers.allow, 'GET, HEAD');
+        errorOf(answer);
+      }
+      const bulk = await server.fetch('/api/v2/check-bulk', { headers: { Key: server.key } });
+      assert.equal(bulk.status, 405);
+      assert.equal(bulk.headers.allow, 'POST');
+      errorOf(bulk);
+    });
+
+    it('answers unknown paths with JSON under /api/ and with a page elsewhere', async () => {
+      for (const path of ['/api/v2/nothing', '/api/v2/check/', '/api/', '/api/v3/check']) {
+        const answer = await server.fetch(path, { headers: { Key: server.key } });
+        assert.equal(answer.status, 404, path);
+        errorOf(answer);
+      }
+      for (const path of ['/nothing', '/API/v2/check', '/static/nothing.css', '/%00', '/ip/1/2']) {
+        const answer = await server.fetch(path);
+        assert.equal(answer.status, 404, path);
+        assert.match(String(answer.headers['content-type']), /^text\/html\b/);
+        assert.match(answer.body, /<!doctype html>/i);
+        assert.ok(answer.headers['content-security-policy']);
+        assert.equal(answer.headers['cache-control'], 'no-store');
+      }
+    });
+
+    it('keeps what an operator sets: the quota shows in the headers', async () => {
+      assert.equal((await ask('ipAddress=1.1.1.1')).headers['x-ratelimit-limit'], String(plenty));
+      const shown = await server.cliJson('account', 'show', demoEmail);
+      assert.equal(shown.email, demoEmail);
+    });
+
+    it('logs neither keys nor queries', () => {
+      const log = server.stderr();
+      assert.match(log, /"msg":"listening"/);
+      assert.ok(!log.includes(server.key.split('_')[2]!), 'a key is in the log');
+      assert.doesNotMatch(log, /ipAddress|192\.0\.2\.|198\.51\.100\./);
+    });
+  });
+}

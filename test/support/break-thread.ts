@@ -1,0 +1,37 @@
+/**
+ * Preloaded into a server (`node --import`): at SIGUSR2 it throws an error inside one of the
+ * front-end threads, through the debugger. The server itself has no such door.
+ */
+
+import { type InspectorNotification, Session } from 'node:inspector';
+import { isMainThread } from 'node:worker_threads';
+
+interface Attached {
+  readonly sessionId: string;
+  readonly workerInfo: { readonly title: string };
+}
+
+/** A throw in a timer is nobody's to catch; the second one is a promise that nobody awaits. */
+const faults = [
+  "setTimeout(() => { throw new Error('thrown on purpose'); }, 0)",
+  "Promise.reject(new Error('rejected on purpose'))",
+];
+let turn = 0;
+
+function breakOne(): void {
+  const session = new Session();
+  session.connect();
+  let isDone = false;
+  session.on('NodeWorker.attachedToWorker', (message: InspectorNotification<object>) => {
+    const { sessionId } = message.params as Attached;
+    if (isDone) return;
+    isDone = true;
+    const expression = faults[turn++ % faults.length]!;
+    const call = { id: 1, method: 'Runtime.evaluate', params: { expression } };
+    session.post('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify(call) });
+    setTimeout(() => session.disconnect(), 500);
+  });
+  session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
+}
+
+if (isMainThread) process.on('SIGUSR2', breakOne);
