@@ -12,8 +12,11 @@ import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { numberField, renderHead, withNumber } from '../src/http/head.ts';
 import { createServer } from '../src/http/server.ts';
+import { createCheckEngine } from './check-engine.ts';
 
 export const path = '/api/v2/check';
+/** Entries of the `check` kind; the parent makes the same table to know its addresses. */
+export const checkEntries = Number(process.argv[3] ?? 1_000_000);
 const body = JSON.stringify({
   ipAddress: '203.0.113.77',
   malicious: true,
@@ -55,6 +58,18 @@ const starts: Record<string, Start> = {
           },
         },
       ],
+      renderProblem: (problem) => ({ status: problem.status, headers: [], body: problem.code }),
+      addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },
+      clock: systemClock(),
+      log: createLog('error'),
+    });
+    return server.listen('127.0.0.1', 0);
+  },
+  /** The whole check: key, quota, index of a million hosts, country and provider, JSON. */
+  async check() {
+    const { frontEnd } = createCheckEngine(checkEntries);
+    const server = createServer({
+      routes: frontEnd.routes,
       renderProblem: (problem) => ({ status: problem.status, headers: [], body: problem.code }),
       addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },
       clock: systemClock(),

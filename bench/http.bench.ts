@@ -6,6 +6,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { createCheckEngine } from './check-engine.ts';
 import { type Load, openLoad } from './http-load.ts';
 import { path } from './http-server.ts';
 import type { BenchRow } from './row.ts';
@@ -19,7 +20,7 @@ interface Contender {
   readonly p99: number[];
 }
 
-const kinds = ['ours', 'bare', 'bareOneString', 'node', 'fastify'] as const;
+const kinds = ['ours', 'check', 'bare', 'bareOneString', 'node', 'fastify'] as const;
 
 /** The floor has no goal: nobody writes headers by hand, it shows what the checks cost. */
 const peers: readonly { kind: string; name: string; goal?: { text: string; ratioMax: number } }[] =
@@ -32,11 +33,12 @@ const peers: readonly { kind: string; name: string; goal?: { text: string; ratio
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const rounds = size === 'full' ? 7 : 1;
-  const contenders = await Promise.all(kinds.map(start));
-  const addresses = Array.from({ length: 256 }, (_, i) => `198.51.100.${i}`);
+  const entries = size === 'full' ? 1_000_000 : 1_000;
+  const { key, hits: addresses } = createCheckEngine(entries);
+  const contenders = await Promise.all(kinds.map((kind) => start(kind, entries)));
   using load = await openLoad(
     addresses.map((address) => `${path}?ipAddress=${address}`),
-    { Key: `pcl_${'k'.repeat(60)}`, Accept: 'application/json' },
+    { Key: key, Accept: 'application/json' },
   );
   try {
     // The first round warms up and is not counted.
@@ -49,8 +51,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   return rowsOf(contenders, load.generator);
 }
 
-async function start(kind: string): Promise<Contender> {
-  const child = fork(new URL('./http-server.js', import.meta.url), [kind]);
+async function start(kind: string, entries: number): Promise<Contender> {
+  const child = fork(new URL('./http-server.js', import.meta.url), [kind, String(entries)]);
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return { kind, child, port, nsPerAnswer: [], p50: [], p99: [] };
 }
@@ -77,13 +79,25 @@ function median(values: readonly number[]): number {
 }
 
 function rowsOf(contenders: readonly Contender[], generator: string): BenchRow[] {
-  const ours = contenders.find(({ kind }) => kind === 'ours')!;
+  return [
+    ...rowsFor('ours', 'http: CPU of one constant hot answer', contenders, generator),
+    ...rowsFor('check', 'http: CPU of one check, 1M entries', contenders, generator),
+  ];
+}
+
+function rowsFor(
+  which: string,
+  title: string,
+  contenders: readonly Contender[],
+  generator: string,
+): BenchRow[] {
+  const ours = contenders.find(({ kind }) => kind === which)!;
   const oursNs = median(ours.nsPerAnswer);
   return peers.map(({ kind, name, goal }) => {
     const peerNs = median(contenders.find((contender) => contender.kind === kind)!.nsPerAnswer);
     const ratio = oursNs / peerNs;
     return {
-      name: 'http: CPU of one hot answer',
+      name: title,
       unit: 'ns',
       ours: oursNs,
       peer: name,

@@ -33,7 +33,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     await first.follower.catchUpTo(await journal.store.lastSeq());
     await first.stop();
     copyFileSync(journal.snapshotPath, keptPath(journal));
-    await saveSnapshot(first.index, `${journal.directory}/index-alone`, { sequence: 1n });
+    await saveSnapshot(first.index, `${journal.directory}/index-alone`, () => ({ sequence: 1n }));
     const names = Object.keys(modes) as Mode[];
     const times: Record<Mode, number[]> = { index: [], read: [], snapshot: [], rebuild: [] };
     for (let round = 0; round < rounds; round++) {

@@ -71,7 +71,8 @@ export async function writeSnapshot(options: {
   log: Log;
 }): Promise<void> {
   const { path, index, image, sequence, log } = options;
-  const saved = await saveSnapshot(index, path, { sequence, extra: image });
+  const bytes = [...image.values()].reduce((sum, part) => sum + part.byteLength, 0);
+  const saved = await saveSnapshot(index, path, () => ({ sequence, extra: image }), bytes);
   if (!saved.ok) log.warn({ detail: saved.detail }, 'snapshot: not written');
 }
 

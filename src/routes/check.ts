@@ -11,7 +11,7 @@ import type { HotRequest, HotRoute } from '../http/router.ts';
 import { ipTextLengthMax } from '../ip/address.ts';
 import type { Check } from '../reputation/check.ts';
 import { apiErrorBody, jsonType, noStore, unauthenticatedDetail } from './problem.ts';
-import { quotaDetail, withQuota, withRefusal } from './quota-headers.ts';
+import { quotaDetail, quotaHead, withQuota, withRefusal } from './quota-headers.ts';
 
 const okHead = renderHead(200, [jsonType, noStore]);
 const unauthenticatedHead = renderHead(401, [jsonType, noStore]);
@@ -31,6 +31,8 @@ const plainAddress = /^ipAddress=[0-9A-Fa-f:.]{1,45}$/;
 export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }): HotRoute {
   const { gate, check, clock } = options;
 
+  const headOf = quotaHead(okHead);
+
   function handle(request: HotRequest): void {
     const asked = readQuery(request.query);
     const slot = gate.authenticate(request.values[0] ?? asked.key);
@@ -49,7 +51,7 @@ export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }):
       request.answer(withQuota(invalidHead, gate.quotas), refusal);
       return;
     }
-    request.answer(withQuota(okHead, gate.quotas), `{"data":${data}}`);
+    request.answer(headOf(gate.quotas), `{"data":${data}}`);
   }
 
   return { kind: 'hot', method: 'GET', path: '/api/v2/check', headers: ['key'], handle };

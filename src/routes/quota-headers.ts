@@ -11,6 +11,24 @@ const remainingField = numberField('X-RateLimit-Remaining');
 const resetField = numberField('X-RateLimit-Reset');
 const retryAfterField = numberField('Retry-After');
 
+/**
+ * As `withQuota` for one head: limit and reset, which change by the second at most, stay in a
+ * head that is kept. Saves two concatenations of numbers an answer, 0.5 µs.
+ */
+export function quotaHead(base: Head): (q: Findings) => Head {
+  let limit = -1;
+  let resetSecond = -1;
+  let kept = base;
+  return (q) => {
+    if (q.limit !== limit || q.resetSecond !== resetSecond) {
+      limit = q.limit;
+      resetSecond = q.resetSecond;
+      kept = withNumber(withNumber(base, limitField, limit), resetField, resetSecond);
+    }
+    return withNumber(kept, remainingField, q.remaining);
+  };
+}
+
 /** For hot routes: string concatenation only. */
 export function withQuota(head: Head, q: Findings): Head {
   return withNumber(

@@ -1,3 +1,4 @@
+/** Bodies: media types, forms, JSON within bounds, multipart; malformed ones are failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mediaType, parseForm, parseJsonObject, parseMultipart } from '../../src/http/body.ts';

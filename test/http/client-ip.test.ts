@@ -1,3 +1,4 @@
+/** Who is asking: the peer, or the walk over trusted proxies from the right. */
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+/** Query strings: duplicates, bad escapes, NUL and invalid UTF-8 are refused. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+/** The route table: exact paths, one parameter, tails, HEAD and OPTIONS, contradictions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRouter, type Route } from '../../src/http/router.ts';
