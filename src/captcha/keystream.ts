@@ -51,7 +51,7 @@ export function createKeystream(seed: Uint8Array): Keystream {
 
 /**
  * Words whose bits are 1 with a chance of `share64` / 64, each bit on its own. From the lowest
- * binary digit of the share to its highest, OR-ing fair bits for a 1 and AND-ing them for a 0
+ * binary digit of the share (1 to 63) to its highest, OR-ing fair bits for a 1 and AND-ing them for a 0
  * halves the distance each time: 101101b takes six fair bits for one biased one.
  */
 export function biasedDigits(share64: number): readonly boolean[] {

@@ -11,8 +11,8 @@ const turn = 2 * Math.PI;
 
 /** Offset of the letters' cloud in each frame, in dots; the background's is its negative. */
 export interface Orbit {
-  readonly dx: Int8Array;
-  readonly dy: Int8Array;
+  readonly dx: Int16Array;
+  readonly dy: Int16Array;
 }
 
 /** A letter's own slow movement, one full swing a loop. */
@@ -28,8 +28,8 @@ export function orbit(profile: Profile, stream: Keystream): Orbit {
   const { frames, amplitudeDots } = profile;
   const phase = stream.unit() * turn;
   const sense = stream.below(2) === 0 ? 1 : -1;
-  const dx = new Int8Array(frames);
-  const dy = new Int8Array(frames);
+  const dx = new Int16Array(frames);
+  const dy = new Int16Array(frames);
   for (let k = 0; k < frames; k++) {
     const angle = phase + (sense * turn * k) / frames;
     dx[k] = Math.round(amplitudeDots * Math.cos(angle));
@@ -38,15 +38,20 @@ export function orbit(profile: Profile, stream: Keystream): Orbit {
   return { dx, dy };
 }
 
-const jitterDots = 2;
+const jitterDots = 1;
+const marginDots = 3;
+
+/** Where letter `i` stands before jitter, dots from the left. */
+export function letterCentre(profile: Profile, i: number): number {
+  const first = marginDots + profile.letterWidthDotsMax / 2;
+  return first + (i * (profile.widthDots - 2 * first)) / (profile.letters - 1);
+}
 
 export function letterMotions(profile: Profile, stream: Keystream): LetterMotion[] {
-  const { letters, widthDots, heightDots, letterWidthDotsMax } = profile;
-  const first = 3 + letterWidthDotsMax / 2;
-  const pitch = (widthDots - 2 * first) / (letters - 1);
+  const { letters, heightDots } = profile;
   return Array.from({ length: letters }, (_, i) => ({
-    centreX: first + i * pitch + stream.below(2 * jitterDots + 1) - jitterDots,
-    centreY: heightDots / 2 + stream.below(3) - 1,
+    centreX: letterCentre(profile, i) + stream.below(2 * jitterDots + 1) - jitterDots,
+    centreY: heightDots / 2 + stream.below(2 * jitterDots + 1) - jitterDots,
     bobPhase: stream.unit() * turn,
     turnPhase: stream.unit() * turn,
   }));

@@ -32,7 +32,7 @@ export const alphabet = 'ABCDEFHJKLMNPRTUVWXY3479';
 const letterSize = {
   cssPixelsPerDot: 2,
   capHeightDots: 35,
-  letterWidthDotsMax: 27,
+  letterWidthDotsMax: 25,
   bobDots: 2,
   turnDegrees: 12,
 } as const;
@@ -53,8 +53,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   economy: {
     name: 'economy',
     cssPixelsPerDot: 3,
-    capHeightDots: 28,
-    letterWidthDotsMax: 22,
+    capHeightDots: 27,
+    letterWidthDotsMax: 20,
     bobDots: 1,
     turnDegrees: 12,
     widthDots: 120,
