@@ -36,18 +36,27 @@ export function openRenderThreads(
     recordTiming: false,
   });
   const speech = openSpeech();
+  let closed = false;
+
+  async function run(job: RenderJob): Promise<unknown> {
+    // A destroyed piscina pool would start threads anew.
+    if (closed) throw new Error('the rendering threads are closed');
+    return await pool.run(job);
+  }
+
   return {
     threads: options.threads,
     images: async (profile, seeds) =>
-      (await pool.run({ kind: 'images', profile, seeds })) as readonly MotionImage[],
+      (await run({ kind: 'images', profile, seeds })) as readonly MotionImage[],
     async clip(seed) {
       const voices = await speech.voices();
-      return (await pool.run({ kind: 'clip', seed, voices })) as SpokenClip;
+      return (await run({ kind: 'clip', seed, voices })) as SpokenClip;
     },
     async warmUp() {
       await speech.voices();
     },
     async close() {
+      closed = true;
       await Promise.all([pool.destroy(), speech.close()]);
     },
   };

@@ -16,8 +16,9 @@ export type RenderJob =
     }
   | { readonly kind: 'clip'; readonly seed: Uint8Array; readonly voices: Voices };
 
-yieldToRequests();
 const render = createMotionRenderer(loadOutlines());
+// After the start, which a request may be waiting for.
+yieldToRequests();
 
 export default function work(job: RenderJob): unknown {
   if (job.kind === 'clip') {

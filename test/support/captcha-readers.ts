@@ -133,14 +133,14 @@ export interface TemplateReader {
 }
 
 const degreesTried = [-8, 0, 8];
-const offsetsTried = [-4, -2, 0, 2, 4];
+const offsetsTried = [-3, 0, 3];
 
 /** Matches each letter's cell against every letter in a few poses and places. */
 export function createTemplateReader(profile: Profile, sigmaDots: number): TemplateReader {
   const w = 2 * Math.ceil(profile.letterWidthDotsMax / 2 + 4);
   const h = profile.heightDots;
   const glyphs = createGlyphSet(outlines, profile);
-  const bank: { letter: string; dots: Float64Array }[] = [];
+  const bank: { letter: string; dots: Picture }[] = [];
   for (const letter of alphabet) {
     for (const degrees of degreesTried) {
       for (const dx of offsetsTried) {
