@@ -139,7 +139,7 @@ test('nothing is rendered ahead while somebody waits', async () => {
   const { pool, jobs, settle } = setUp();
   await settle();
   const long = pool.image('long');
-  await pool.image('normal');
+  for (let i = 0; i < 8; i++) await pool.image('normal');
   await turn();
   assert.deepEqual(
     jobs.map((job) => job.profile),
@@ -147,6 +147,8 @@ test('nothing is rendered ahead while somebody waits', async () => {
   );
   await settle();
   await long;
+  await settle();
+  assert.equal(pool.stats().stock, 20, 'and all of it afterwards');
   await pool.close();
 });
 
