@@ -1,0 +1,18 @@
+/** The CAPTCHA benches run at their tiny size, so that they can't rot. No figure is judged here. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../bench/captcha.bench.ts';
+import { run as runAttacks } from '../../bench/captcha-attack.bench.ts';
+
+test('the CAPTCHA bench gives a positive number in each row', async () => {
+  const rows = await run('tiny');
+  assert.equal(rows.length, 13);
+  for (const row of rows) assert.ok(row.ours > 0, row.name);
+});
+
+test('the attack bench gives counts of words', async () => {
+  const rows = await runAttacks('tiny');
+  assert.ok(rows.length >= 8);
+  for (const row of rows) assert.ok(row.ours >= 0 && row.ours <= 4, row.name);
+});
