@@ -1,4 +1,4 @@
-/** Sizes of the index benches. */
+/** The sizes of the index benches: a full run for figures, a tiny one that shows it works. */
 
 export interface IndexPlan {
   readonly entries: number;
