@@ -9,6 +9,7 @@ import { accountCommands } from './cli/accounts.ts';
 import { allowCommands } from './cli/allow.ts';
 import { loadListCommand } from './cli/lists.ts';
 import { createOutput } from './cli/output.ts';
+import { reportCommands } from './cli/report.ts';
 import { withWorkspace } from './cli/workspace.ts';
 import { OperatorError } from './core/errors.ts';
 import { confidenceDefault, type SeedFormat, seedFormats } from './feeds/import/parse.ts';
@@ -105,6 +106,7 @@ function program(): Command {
   ).action((from: string, flags: ListFlags) => load('anon', from, flags, 'anon', 0));
 
   root.addCommand(allowCommands());
+  root.addCommand(reportCommands());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);
   return root;
 }

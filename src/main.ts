@@ -3,6 +3,7 @@
  * Everything that lives is made here and handed down; nothing else is a singleton.
  */
 
+import { networkInterfaces } from 'node:os';
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
@@ -13,6 +14,7 @@ import { openGeo } from './geo/open.ts';
 import { openFilesWarning } from './http/limits.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createServer } from './http/server.ts';
+import { createReportStore, type ReportStore } from './reputation/report-store.ts';
 import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
@@ -43,6 +45,8 @@ export interface ServerDependencies {
   readonly onFatal: (error: unknown) => void;
   /** Runs when the data directory is ours, before anything is read from it. */
   readonly prepare?: (store: Store) => Promise<void>;
+  /** Documentation ranges may be reported. */
+  readonly demo?: boolean;
   /** Offered on the home page; the demo's. */
   readonly exampleAddresses?: readonly string[];
 }
@@ -54,6 +58,7 @@ const graceMs = 8_000;
 /** Events kept behind the checkpoint, so that another process's follower finds its place. */
 const journalKeepEvents = 10_000n;
 const pruneMs = 60_000;
+const expiryMs = 30_000;
 
 export async function startServer(dependencies: ServerDependencies): Promise<RunningServer> {
   const { log } = dependencies;
@@ -120,10 +125,14 @@ async function start(
     asnMmdbPath: config.geoAsnMmdb,
     log,
   });
+  for (const { kind, origin, path, note } of geo.sources)
+    log.info({ kind, origin, path, note }, 'geo');
 
   const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
   const { index } = state;
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
+  const reports = createReportStore({ store, clock, random });
+  closers.push(startExpiry(reports, store, log));
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -132,6 +141,12 @@ async function start(
     index,
     check: frontEnd.check,
     geo: frontEnd.geo,
+    gate: frontEnd.gate,
+    reports,
+    accountOf: state.access.idOf,
+    catchUpTo: state.follower.catchUpTo,
+    demo: dependencies.demo ?? false,
+    serverAddresses: ownAddresses(),
     exampleAddresses: dependencies.exampleAddresses ?? [],
     readiness: () => readinessOf(state, store, clock),
   });
@@ -176,6 +191,32 @@ async function start(
     'listening',
   );
   return { port, store, state, close };
+}
+
+/** Reports older than a year go, a bounded batch at a time. */
+function startExpiry(reports: ReportStore, store: Store, log: Log): () => Promise<void> {
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    if (!store.writeState().available) return;
+    running = reports.expire().then(
+      () => undefined,
+      (error) => log.warn({ err: error }, 'reports: not expired, tried again later'),
+    );
+  }, expiryMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return running;
+  };
+}
+
+/** Addresses of this machine's interfaces: a report of one is a sender's mistake. */
+function ownAddresses(): string[] {
+  const rules = addressRules([]);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => rules.normalise(address))
+    .filter((address) => address !== undefined);
 }
 
 /** The journal behind a checkpoint is needed by nobody but a follower that lags. */

@@ -23,6 +23,7 @@ import { createEntries, type Entries } from './reputation/entries.ts';
 import { decodeEvent, encodeEvent } from './reputation/events.ts';
 import { createFold, type Fold } from './reputation/fold.ts';
 import { entryPages } from './reputation/page-lists.ts';
+import { createReportFold } from './reputation/report-fold.ts';
 import { createSources, type Sources } from './reputation/sources.ts';
 import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
 import { createEventId } from './store/event-id.ts';
@@ -155,7 +156,8 @@ export async function openState(options: StateOptions): Promise<State> {
   const { store, clock, random, log } = options;
   const parts = await loadParts(options);
   const { index, entries, sources, access, projection } = parts;
-  const fold = createFold({ entries, sources });
+  const reports = createReportFold({ entries, index, reporters: access.reporters });
+  const fold = createFold({ entries, sources, reports });
   const keyRecords = createKeyRecords({ store, clock, random });
 
   const from = projection.checkpointSeq();
@@ -188,7 +190,7 @@ export async function openState(options: StateOptions): Promise<State> {
     if (isAccessEvent(event.kind)) {
       const body = decodeAccessEvent(event.kind, event.version, event.body);
       if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
-      return access.apply(body);
+      return access.apply(body, event.at);
     }
     const body = decodeEvent(event.kind, event.version, event.body);
     if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);

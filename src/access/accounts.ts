@@ -141,7 +141,7 @@ export function createAccounts(options: {
         { key: byEmail, value: Buffer.from(id) },
         { key: accountKey(id), value: encodeAccount(record) },
       ],
-      [event({ kind: 'account.created', account: id })],
+      [event({ kind: 'account.created', account: id, verified: true })],
     );
     if (done === null) return fail('conflict', `${normal} has an account already`);
     return done.ok ? ok({ id, ...record }) : done;

@@ -9,7 +9,8 @@ import type { NewEvent } from '../store/store.ts';
 import { perMinuteMax } from './accounts-table.ts';
 
 export type AccessEvent =
-  | { kind: 'account.created'; account: string }
+  /** `verified`: somebody vouches for it, the operator or an answered mail. */
+  | { kind: 'account.created'; account: string; verified: boolean }
   | { kind: 'account.disabled'; account: string; disabled: boolean }
   /** Quotas set by hand; 0: what trust earns; `keepQuota`: as it was. */
   | { kind: 'account.quotas'; account: string; readPerMinute: number; writePerMinute: number }
@@ -40,6 +41,7 @@ export function encodeAccessEvent(id: string, event: AccessEvent): NewEvent {
   out.text(event.account);
   switch (event.kind) {
     case 'account.created':
+      out.u8(event.verified ? 1 : 0);
       break;
     case 'account.disabled':
       out.u8(event.disabled ? 1 : 0);
@@ -74,7 +76,7 @@ export function decodeAccessEvent(
 function readBody(kind: AccessEvent['kind'], account: string, input: Reader): AccessEvent {
   switch (kind) {
     case 'account.created':
-      return { kind, account };
+      return { kind, account, verified: input.u8() === 1 };
     case 'account.disabled':
       return { kind, account, disabled: readFlag(input) };
     case 'account.quotas':

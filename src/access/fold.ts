@@ -10,17 +10,29 @@ import { createReader, createWriter } from '../store/codec.ts';
 import type { PageSection } from '../store/projection.ts';
 import type { AccountState } from './accounts-table.ts';
 import { type AccessEvent, keepQuota } from './events.ts';
-import { readQuota, writeQuota } from './trust.ts';
+import {
+  earnAccepted,
+  earnCorroborated,
+  newStanding,
+  penalise,
+  pointRules,
+  type Standing,
+} from './points.ts';
+import { readQuota, trustFromPoints, writeQuota } from './trust.ts';
 
 export interface Account {
   readonly id: string;
   readonly slot: number;
+  /** When it was made, ms since 1970. */
+  readonly createdAt: number;
+  readonly verified: boolean;
   disabled: boolean;
   /** Set by hand; 0: earned by trust. */
   readPerMinute: number;
   writePerMinute: number;
   /** Key id to the SHA-256 of the key's text. */
   readonly keys: Map<string, Uint8Array>;
+  readonly standing: Standing;
 }
 
 /** The shared tables, as far as the fold writes them. */
@@ -32,12 +44,26 @@ export interface AccessTables {
 }
 
 export interface AccessFold {
-  apply(event: AccessEvent): void;
+  /** `at`: the event's own time, ms. */
+  apply(event: AccessEvent, at: number): void;
   /** Undefined if the journal doesn't know it. */
   account(id: string): Account | undefined;
+  /** Id of the account in a slot; undefined for a slot not in use. */
+  idOf(slot: number): string | undefined;
+  /** The accounts as the fold of reports sees them. */
+  readonly reporters: ReportersView;
   /** Events refused because a table was full, since the start. */
   refused(): number;
   readonly section: PageSection;
+}
+
+export interface ReportersView {
+  slotOf(account: string): number;
+  weight(slot: number): number;
+  mayCorroborate(slot: number, at: number): boolean;
+  earnAccepted(slot: number, at: number): void;
+  earnCorroborated(slot: number, at: number): boolean;
+  penalise(slot: number): void;
 }
 
 const accountsPerPage = 64;
@@ -56,11 +82,11 @@ export function createAccessFold(options: {
   const pageOf = (slot: number) => firstPage + Math.floor(slot / accountsPerPage);
 
   function publish(account: Account): void {
-    // Trust starts at 0; what it earns comes with reports.
+    const trust = trustFromPoints(account.standing.points);
     tables.setAccount(account.slot, {
-      readPerMinute: account.readPerMinute || readQuota(0),
-      writePerMinute: account.writePerMinute || writeQuota(0),
-      trust: 0,
+      readPerMinute: account.readPerMinute || readQuota(trust),
+      writePerMinute: account.writePerMinute || writeQuota(trust),
+      trust,
       disabled: account.disabled,
     });
   }
@@ -74,7 +100,7 @@ export function createAccessFold(options: {
     }
   }
 
-  function create(id: string): void {
+  function create(id: string, verified: boolean, at: number): void {
     if (byId.has(id)) return;
     const slot = bySlot.length;
     if (slot >= accountsMax) {
@@ -82,12 +108,22 @@ export function createAccessFold(options: {
       return;
     }
     touchPage(pageOf(slot));
-    put({ id, slot, disabled: false, readPerMinute: 0, writePerMinute: 0, keys: new Map() });
+    put({
+      id,
+      slot,
+      createdAt: at,
+      verified,
+      disabled: false,
+      readPerMinute: 0,
+      writePerMinute: 0,
+      keys: new Map(),
+      standing: newStanding(),
+    });
   }
 
-  function apply(event: AccessEvent): void {
+  function apply(event: AccessEvent, at: number): void {
     if (event.kind === 'account.created') {
-      create(event.account);
+      create(event.account, event.verified, at);
       return;
     }
     const account = byId.get(event.account);
@@ -119,14 +155,36 @@ export function createAccessFold(options: {
     }
   }
 
+  /** Changes an account's standing, and with it its trust and quotas. */
+  function change(slot: number, by: (standing: Standing) => boolean): boolean {
+    const account = bySlot[slot]!;
+    touchPage(pageOf(slot));
+    if (!by(account.standing)) return false;
+    publish(account);
+    return true;
+  }
+
+  const reporters: ReportersView = {
+    slotOf: (id) => byId.get(id)?.slot ?? -1,
+    weight: (slot) => 0.5 + (1.5 * trustFromPoints(bySlot[slot]!.standing.points)) / 100,
+    mayCorroborate(slot, at) {
+      const { verified, createdAt } = bySlot[slot]!;
+      return verified && at - createdAt >= pointRules.corroboratorAgeMs;
+    },
+    earnAccepted: (slot, at) => void change(slot, (s) => earnAccepted(s, at)),
+    earnCorroborated: (slot, at) => change(slot, (s) => earnCorroborated(s, at)),
+    penalise: (slot) => void change(slot, penalise),
+  };
+
   function encode(page: number): Uint8Array {
     const first = (page - firstPage) * accountsPerPage;
     const out = createWriter();
     for (const account of bySlot.slice(first, first + accountsPerPage)) {
-      out
-        .u32(account.slot)
-        .text(account.id)
-        .u8(account.disabled ? 1 : 0);
+      const { standing } = account;
+      out.u32(account.slot).text(account.id).f64(account.createdAt);
+      out.u8((account.disabled ? 1 : 0) | (account.verified ? 2 : 0));
+      out.varint(standing.points).varint(standing.acceptedTotal).varint(standing.day);
+      out.varint(standing.acceptedToday).varint(standing.corroboratedToday);
       out.u32(account.readPerMinute).u32(account.writePerMinute).varint(account.keys.size);
       for (const [id, hash] of account.keys) out.text(id).bytes(hash);
     }
@@ -138,7 +196,15 @@ export function createAccessFold(options: {
     while (input.remaining() > 0) {
       const slot = input.u32();
       const id = input.text();
-      const disabled = input.u8() === 1;
+      const createdAt = input.f64();
+      const flags = input.u8();
+      const standing: Standing = {
+        points: input.varint(),
+        acceptedTotal: input.varint(),
+        day: input.varint(),
+        acceptedToday: input.varint(),
+        corroboratedToday: input.varint(),
+      };
       const readPerMinute = input.u32();
       const writePerMinute = input.u32();
       const keys = new Map<string, Uint8Array>();
@@ -147,7 +213,19 @@ export function createAccessFold(options: {
         keys.set(input.text(), Uint8Array.from(input.bytes()));
       }
       if (input.failed() || slot >= accountsMax || pageOf(slot) !== page) return false;
-      put({ id, slot, disabled, readPerMinute, writePerMinute, keys });
+      const disabled = (flags & 1) !== 0;
+      const verified = (flags & 2) !== 0;
+      put({
+        id,
+        slot,
+        createdAt,
+        verified,
+        disabled,
+        readPerMinute,
+        writePerMinute,
+        keys,
+        standing,
+      });
     }
     return !input.failed();
   }
@@ -155,6 +233,8 @@ export function createAccessFold(options: {
   return {
     apply,
     account: (id) => byId.get(id),
+    idOf: (slot) => bySlot[slot]?.id,
+    reporters,
     refused: () => refused,
     section: {
       firstPage,

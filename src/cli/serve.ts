@@ -44,6 +44,7 @@ export async function serve(options: { demo: boolean }): Promise<void> {
       failure ??= error;
       wake();
     },
+    demo: options.demo,
     exampleAddresses: options.demo ? demoAddresses : [],
     async prepare(store) {
       if (options.demo) demoKey = await loadDemo({ store, clock, random, masterKey });

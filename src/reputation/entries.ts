@@ -82,6 +82,8 @@ export function createEntries(options: {
   function settle(entry: number): void {
     let seedScore = 0;
     let flags = 0;
+    let reporters = 0;
+    let strongest = Number.NEGATIVE_INFINITY;
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       switch (kindOf(contributions.tag[node]!)) {
         case contributionKinds.seed:
@@ -94,6 +96,10 @@ export function createEntries(options: {
         case contributionKinds.allow:
           flags |= entryFlags.allowlisted;
           break;
+        case contributionKinds.reports:
+          reporters++;
+          strongest = Math.max(strongest, contributions.strength[node]!);
+          break;
       }
     }
     if (contributions.first(entry) === 0 && reportsOf(records, entry) === 0) {
@@ -102,7 +108,22 @@ export function createEntries(options: {
       if (prefix !== undefined) index.remove(prefix);
       return;
     }
-    setMeta(records, entry, packMeta(seedScore, flags, reportersOf(metaOf(records, entry))));
+    setMeta(records, entry, packMeta(seedScore, flags, reporters));
+    setStrength(records, entry, reporters < 2 ? strongest : sumOfStrengths(entry, strongest));
+  }
+
+  /**
+   * Evidence adds up; strengths are its logarithms. Relative to the strongest nothing overflows,
+   * and what is too weak to count vanishes by itself.
+   */
+  function sumOfStrengths(entry: number, strongest: number): number {
+    if (strongest === Number.NEGATIVE_INFINITY) return strongest;
+    let sum = 0;
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
+      sum += 2 ** (contributions.strength[node]! - strongest);
+    }
+    return strongest + Math.log2(sum);
   }
 
   function encodePage(number: number): Uint8Array {

@@ -37,7 +37,21 @@ export type ReputationEvent =
   | { kind: 'list.ended'; ref: ListRef }
   | { kind: 'list.expired'; ref: ListRef }
   | { kind: 'allow.added'; family: 4 | 6; words: Uint32Array; length: number }
-  | { kind: 'allow.removed'; family: 4 | 6; words: Uint32Array; length: number };
+  | { kind: 'allow.removed'; family: 4 | 6; words: Uint32Array; length: number }
+  /** A report of an address; `ageSeconds`: how long before the event it happened. */
+  | ({ kind: 'report.added'; ageSeconds: number } & Reported)
+  /** All that an account said of an address goes; `penalty`: it was false, and costs trust. */
+  | ({ kind: 'reports.withdrawn'; penalty: boolean } & Reported)
+  /** Reports that became older than a year: they no longer count in `totalReports`. */
+  | ({ kind: 'reports.expired'; reports: number } & Reported);
+
+/** Who said something of which address. */
+export interface Reported {
+  /** Account id. */
+  readonly account: string;
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
 
 type EventKind = ReputationEvent['kind'];
 
@@ -64,6 +78,18 @@ export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
     case 'allow.added':
     case 'allow.removed':
       writePrefix(out, event.family, event.words, 0, event.length);
+      break;
+    case 'report.added':
+      writeReported(out, event);
+      out.u32(event.ageSeconds);
+      break;
+    case 'reports.withdrawn':
+      writeReported(out, event);
+      out.u8(event.penalty ? 1 : 0);
+      break;
+    case 'reports.expired':
+      writeReported(out, event);
+      out.varint(event.reports);
       break;
     default:
       event satisfies never;
@@ -99,6 +125,12 @@ function readBody(kind: EventKind, input: Reader): ReputationEvent | undefined {
       const { family, length } = readPrefix(input, words, 0);
       return { kind, family, words, length };
     }
+    case 'report.added':
+      return { kind, ...readReported(input), ageSeconds: input.u32() };
+    case 'reports.withdrawn':
+      return { kind, ...readReported(input), penalty: input.u8() === 1 };
+    case 'reports.expired':
+      return { kind, ...readReported(input), reports: input.varint() };
     default:
       kind satisfies never;
       return undefined;
@@ -123,6 +155,19 @@ export function readListKind(input: Reader): ListKind {
   const number = input.u8();
   if (number !== 1 && number !== 2) input.reject();
   return number === 1 ? 'seed' : 'anon';
+}
+
+function writeReported(out: Writer, { account, family, words }: Reported): void {
+  out.text(account);
+  writePrefix(out, family, words, 0, family === 4 ? 32 : 128);
+}
+
+function readReported(input: Reader): Reported {
+  const account = input.text();
+  const words = new Uint32Array(4);
+  const { family, length } = readPrefix(input, words, 0);
+  if (length !== (family === 4 ? 32 : 128)) input.reject();
+  return { account, family, words };
 }
 
 /** One byte: 0..32 is an IPv4 length, 64 + 0..128 an IPv6 one; then the 4 or 16 address bytes. */

@@ -10,9 +10,10 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { contributionKinds, tagOf } from './contributions.ts';
+import { contributionKinds, kindOf, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
 import type { ListRef, ReputationEvent, RowBatch } from './events.ts';
+import type { ReportFold } from './report-fold.ts';
 import type { Source, Sources } from './sources.ts';
 
 export interface Fold {
@@ -21,7 +22,7 @@ export interface Fold {
    * wait for it. `at`: the event's own time, ms.
    */
   apply(event: ReputationEvent, at: number): void | Promise<void>;
-  /** Rows refused because the index or the contributions were full, since the start. */
+  /** Rows and reports refused because the index or the contributions were full, since the start. */
   refusedRows(): number;
 }
 
@@ -30,29 +31,45 @@ const sliceMs = 3;
 const rowsPerLook = 16;
 const nodesPerLook = 256;
 
-export function createFold(options: { entries: Entries; sources: Sources }): Fold {
-  const { entries, sources } = options;
+export function createFold(options: {
+  entries: Entries;
+  sources: Sources;
+  reports: ReportFold;
+}): Fold {
+  const { entries, sources, reports } = options;
   const { contributions } = entries;
   const words = new Uint32Array(4);
   let refused = 0;
 
   /** Undefined when all rows fitted into one slice. */
-  function addRows(ref: ListRef, rows: RowBatch): Promise<void> | undefined {
+  function addRows(ref: ListRef, rows: RowBatch, at: number): Promise<void> | undefined {
     const source = sources.current(ref);
     if (source === undefined) return undefined;
-    const next = addSlice(ref, source, rows, 0);
-    return next === rows.count ? undefined : addRest(ref, source, rows, next);
+    const next = addSlice(ref, source, rows, 0, at);
+    return next === rows.count ? undefined : addRest(ref, source, rows, next, at);
   }
 
-  async function addRest(ref: ListRef, source: Source, rows: RowBatch, at: number): Promise<void> {
-    while (at < rows.count) {
+  async function addRest(
+    ref: ListRef,
+    source: Source,
+    rows: RowBatch,
+    from: number,
+    at: number,
+  ): Promise<void> {
+    while (from < rows.count) {
       await nextTurn();
-      at = addSlice(ref, source, rows, at);
+      from = addSlice(ref, source, rows, from, at);
     }
   }
 
   /** @returns the first row that had no time any more */
-  function addSlice(ref: ListRef, source: Source, rows: RowBatch, from: number): number {
+  function addSlice(
+    ref: ListRef,
+    source: Source,
+    rows: RowBatch,
+    from: number,
+    at: number,
+  ): number {
     const sliceEnd = performance.now() + sliceMs;
     const kind = contributionKinds[ref.list];
     const tag = tagOf(kind, source.number);
@@ -66,19 +83,27 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
         continue;
       }
       const score = kind === contributionKinds.seed ? rows.scores[i]! : 0;
-      if (!putRow(entry, tag, source.generation, score)) refused++;
+      if (!putRow(entry, tag, source.generation, score, at)) refused++;
       entries.settle(entry);
     }
     return rows.count;
   }
 
   /** A row that stands twice in one run keeps its higher score. */
-  function putRow(entry: number, tag: number, generation: number, score: number): boolean {
+  function putRow(
+    entry: number,
+    tag: number,
+    generation: number,
+    score: number,
+    at: number,
+  ): boolean {
     const node = contributions.find(entry, tag);
     if (node === 0) {
       const added = contributions.add(entry, tag);
-      if (added !== 0) contributions.x[added] = (generation << 8) | score;
-      return added !== 0;
+      if (added === 0) return false;
+      contributions.x[added] = (generation << 8) | score;
+      if (kindOf(tag) === contributionKinds.seed) reports.corroboratedByList(entry, at);
+      return true;
     }
     const before = contributions.x[node]!;
     const kept = before >>> 8 === generation ? Math.max(score, before & 0xff) : score;
@@ -136,7 +161,7 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
         sources.begin(event.ref, at, event.holdDays);
         return;
       case 'list.rows':
-        return addRows(event.ref, event.rows);
+        return addRows(event.ref, event.rows, at);
       case 'list.ended': {
         const source = sources.end(event.ref, at);
         return source === undefined
@@ -155,10 +180,19 @@ export function createFold(options: { entries: Entries; sources: Sources }): Fol
       case 'allow.removed':
         allow(event);
         return;
+      case 'report.added':
+        reports.add(event, at);
+        return;
+      case 'reports.withdrawn':
+        reports.withdraw(event);
+        return;
+      case 'reports.expired':
+        reports.expire(event);
+        return;
       default:
         event satisfies never;
     }
   }
 
-  return { apply, refusedRows: () => refused };
+  return { apply, refusedRows: () => refused + reports.refused() };
 }

@@ -45,6 +45,7 @@ export function statusOf(code: ErrorCode): number {
     case 'invalid_parameter':
       return 422;
     case 'quota_exceeded':
+    case 'duplicate_report':
     case 'client_limit_exceeded':
       return 429;
     case 'internal':
@@ -96,6 +97,8 @@ export function detailOf(code: ErrorCode): string {
       return 'The body has a media type that is not understood here.';
     case 'invalid_parameter':
       return 'A parameter is invalid.';
+    case 'duplicate_report':
+      return 'You can only report the same IP address once in 15 minutes.';
     case 'quota_exceeded':
       return 'The rate limit of this API key is exceeded.';
     case 'client_limit_exceeded':

@@ -24,6 +24,9 @@ export const namespaces = {
   apiKey: 0x12,
   apiKeyByAccount: 0x13,
   allow: 0x20,
+  reportByAddress: 0x30,
+  reportById: 0x31,
+  reportGuard: 0x32,
   scratch: 0xf0,
 } as const;
 
@@ -144,6 +147,27 @@ export const apiKeyByAccountPrefix = (accountId: string): Key =>
 /** 20 CIDR: a rule of the allowlist, in canonical text. */
 export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));
 export const allowPrefix = (): Key => encodeKey(namespaces.allow);
+
+/** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
+export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>
+  encodeKey(namespaces.reportByAddress, raw(address), descendingTime(reportedAt), raw(id));
+export const reportByAddressPrefix = (address: Uint8Array): Key =>
+  encodeKey(namespaces.reportByAddress, raw(address));
+
+/** 31 id:16 — reports by id; an id begins with its report's time, so they lie oldest first. */
+export const reportByIdKey = (id: Uint8Array): Key => encodeKey(namespaces.reportById, raw(id));
+export const reportByIdPrefix = (): Key => encodeKey(namespaces.reportById);
+
+/** 32 account-id 00 address:17 — there while the account may not report the address again. */
+export const reportGuardKey = (accountId: string, address: Uint8Array): Key =>
+  encodeKey(namespaces.reportGuard, text(accountId), raw(address));
+
+/** 48 bits, later times first. */
+function descendingTime(ms: number): Part {
+  const part = Buffer.alloc(6);
+  part.writeUIntBE(0xffff_ffff_ffff - ms, 0, 6);
+  return part;
+}
 
 /** f0 parts: for tests and tools; nothing in production. */
 export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);

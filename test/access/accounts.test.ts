@@ -66,7 +66,9 @@ it('one mailbox has one account, however it is typed', async () => {
   const made = value(await accounts.create(mail));
   assert.equal(errorOf(await accounts.create(` ${mail.toUpperCase()}\r\n`)), 'conflict');
   assert.equal(value(await accounts.find(mail.toUpperCase())).id, made.id);
-  assert.deepEqual(await lastEvents(1), [{ kind: 'account.created', account: made.id }]);
+  assert.deepEqual(await lastEvents(1), [
+    { kind: 'account.created', account: made.id, verified: true },
+  ]);
   value(await accounts.create(`caf\u00e9-${mail}`));
   assert.equal(errorOf(await accounts.create(`cafe\u0301-${mail}`)), 'conflict');
 });

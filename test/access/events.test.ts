@@ -23,7 +23,7 @@ import { corrupted } from '../support/corrupted.ts';
 
 const hash = seededRandom(5).bytes(32);
 const events: readonly AccessEvent[] = [
-  { kind: 'account.created', account: 'abc' },
+  { kind: 'account.created', account: 'abc', verified: true },
   { kind: 'account.disabled', account: 'abc', disabled: true },
   { kind: 'account.disabled', account: 'abc', disabled: false },
   { kind: 'account.quotas', account: 'abc', readPerMinute: 10, writePerMinute: keepQuota },
@@ -64,12 +64,12 @@ it('damaged bytes are refused or are another valid event, which the fold takes',
   const random = seededRandom(6);
   for (const event of events) {
     const { fold } = openFold();
-    if (event.kind !== 'account.created') fold.apply(events[0]!);
-    fold.apply(event);
+    if (event.kind !== 'account.created') fold.apply(events[0]!, 0);
+    fold.apply(event, 0);
     const { version, body } = encodeAccessEvent('id', event);
     for (const bytes of corrupted(body, random, 300)) {
       const decoded = decodeAccessEvent(event.kind, version, bytes);
-      if (decoded !== undefined) fold.apply(decoded);
+      if (decoded !== undefined) fold.apply(decoded, 0);
     }
   }
 });
@@ -96,29 +96,29 @@ it('records come back as written; damaged ones are refused or read as another re
 
 it('events about an account that the journal does not know change nothing', () => {
   const { fold, reader } = openFold();
-  for (const event of events.slice(1)) fold.apply(event);
+  for (const event of events.slice(1)) fold.apply(event, 0);
   assert.equal(fold.account('abc'), undefined);
   assert.equal(reader.find(hash), false);
 });
 
 it('the shared tables follow the events', () => {
   const { fold, accounts, reader } = openFold();
-  for (const event of events.slice(0, 6)) fold.apply(event);
+  for (const event of events.slice(0, 6)) fold.apply(event, 0);
   assert.ok(reader.find(hash));
   assert.equal(reader.accountSlot, 0);
   assert.equal(accounts.readPerMinute[0], perMinuteMax);
   assert.equal(accounts.writePerMinute[0], 50, 'what trust earns');
-  fold.apply({ kind: 'account.disabled', account: 'abc', disabled: true });
+  fold.apply({ kind: 'account.disabled', account: 'abc', disabled: true }, 0);
   assert.equal(accounts.isDisabled(0), true);
-  fold.apply(events[6]!);
+  fold.apply(events[6]!, 0);
   assert.equal(reader.find(hash), false);
-  fold.apply(events[6]!);
+  fold.apply(events[6]!, 0);
 });
 
 it('an account beyond the most is refused and counted', () => {
   const { fold } = openFold(1);
-  fold.apply({ kind: 'account.created', account: 'one' });
-  fold.apply({ kind: 'account.created', account: 'two' });
+  fold.apply({ kind: 'account.created', account: 'one', verified: true }, 0);
+  fold.apply({ kind: 'account.created', account: 'two', verified: true }, 0);
   assert.equal(fold.account('two'), undefined);
   assert.equal(fold.refused(), 1);
 });
@@ -126,11 +126,11 @@ it('an account beyond the most is refused and counted', () => {
 it('a page of accounts comes back as it was written', () => {
   const written = openFold();
   for (let i = 0; i < 70; i++) {
-    written.fold.apply({ kind: 'account.created', account: `a${i}` });
+    written.fold.apply({ kind: 'account.created', account: `a${i}`, verified: true }, 0);
     const key = seededRandom(i).bytes(32);
-    written.fold.apply({ kind: 'key.created', account: `a${i}`, key: `k${i}`, hash: key });
+    written.fold.apply({ kind: 'key.created', account: `a${i}`, key: `k${i}`, hash: key }, 0);
   }
-  written.fold.apply({ kind: 'account.disabled', account: 'a3', disabled: true });
+  written.fold.apply({ kind: 'account.disabled', account: 'a3', disabled: true }, 0);
   const read = openFold();
   for (const page of [7, 8]) {
     assert.ok(read.fold.section.load(page, written.fold.section.encode(page)));

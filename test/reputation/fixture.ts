@@ -1,9 +1,13 @@
 /** The fold on an index of its own, without a store: what a test of the reputation domain needs. */
 
+import { type AccountsTable, createAccountsTable } from '../../src/access/accounts-table.ts';
+import { type AccessFold, createAccessFold } from '../../src/access/fold.ts';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
 import { type Check, openCheck } from '../../src/reputation/check.ts';
 import { createEntries, type Entries } from '../../src/reputation/entries.ts';
 import { createFold, type Fold } from '../../src/reputation/fold.ts';
+import { entryPages } from '../../src/reputation/page-lists.ts';
+import { createReportFold } from '../../src/reputation/report-fold.ts';
 import { createSources, type Sources } from '../../src/reputation/sources.ts';
 
 export interface FoldFixture {
@@ -12,6 +16,8 @@ export interface FoldFixture {
   readonly sources: Sources;
   readonly fold: Fold;
   readonly check: Check;
+  readonly access: AccessFold;
+  readonly accounts: AccountsTable;
   /** Pages announced as changing, in order. */
   readonly touched: number[];
 }
@@ -25,8 +31,20 @@ export function openFold(
   const touchPage = (page: number) => touched.push(page);
   const entries = createEntries({ index, entriesMax, contributionsMax, touchPage });
   const sources = createSources(sourcesMax, () => {});
-  const fold = createFold({ entries, sources });
+  const accounts = createAccountsTable(64);
+  const access = createAccessFold({
+    tables: {
+      addKey: () => true,
+      revokeKey: () => {},
+      setAccount: (slot, state) => accounts.set(slot, state),
+    },
+    accountsMax: 64,
+    firstPage: entryPages,
+    touchPage,
+  });
+  const reports = createReportFold({ entries, index, reporters: access.reporters });
+  const fold = createFold({ entries, sources, reports });
   const geo = { fragment: () => '"countryCode":"ZZ","isp":"Unknown"' };
   const check = openCheck({ lookup: index, records: index.records, geo });
-  return { index, entries, sources, fold, check, touched };
+  return { index, entries, sources, fold, access, accounts, check, touched };
 }

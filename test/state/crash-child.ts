@@ -48,7 +48,8 @@ let count = 0;
 function nextEvent(id: string): NewEvent {
   const account = `a${Math.floor(random.next() * 300)}`;
   const choice = random.next();
-  if (choice < 0.1) return encodeAccessEvent(id, { kind: 'account.created', account });
+  if (choice < 0.1)
+    return encodeAccessEvent(id, { kind: 'account.created', account, verified: true });
   if (choice < 0.2) {
     const hash = random.bytes(32);
     return encodeAccessEvent(id, { kind: 'key.created', account, key: id, hash });

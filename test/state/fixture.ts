@@ -117,7 +117,7 @@ function randomAccess(random: ReturnType<typeof seededRandom>): () => AccessEven
     switch (below(6)) {
       case 0:
       case 1:
-        return { kind: 'account.created', account: `a${count++}` };
+        return { kind: 'account.created', account: `a${count++}`, verified: true };
       case 2:
         return { kind: 'account.disabled', account, disabled: below(2) === 0 };
       case 3:

@@ -121,7 +121,9 @@ it('housekeeping ends lists and replaced keys whose time is over', async () => {
     await accounts.createKey('a@example.org');
     const ref = { list: 'anon', source: 'tor', run: '1' } as const;
     await fixture.commit(encodeEvent('begun', { kind: 'list.begun', ref, holdDays: 1 }));
-    await fixture.commit(encodeAccessEvent('a', { kind: 'account.created', account: 'a' }));
+    await fixture.commit(
+      encodeAccessEvent('a', { kind: 'account.created', account: 'a', verified: true }),
+    );
     const state = await fixture.openCaughtUp({ log });
     await state.housekeep();
     assert.equal(state.sources.list().length, 1);

@@ -40,7 +40,7 @@ export function createListModel() {
   function apply(event: ReputationEvent, at: number): void {
     if (event.kind === 'allow.added') rules.add(nameOf(event));
     else if (event.kind === 'allow.removed') rules.delete(nameOf(event));
-    else applyList(event, at);
+    else if ('ref' in event) applyList(event, at);
   }
 
   function applyList(event: Extract<ReputationEvent, { ref: unknown }>, at: number): void {

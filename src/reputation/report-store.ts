@@ -1,0 +1,249 @@
+/**
+ * Reports at rest. One commit holds everything of a report: its row under the address (newest
+ * first), its id, the guard against reporting the same address again at once, and the journal
+ * event from which the score follows. Comments live here alone, where they can be deleted.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { createWriter, decode } from '../store/codec.ts';
+import { createEventId } from '../store/event-id.ts';
+import {
+  type Key,
+  reportByAddressKey,
+  reportByAddressPrefix,
+  reportByIdKey,
+  reportByIdPrefix,
+  reportGuardKey,
+} from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { encodeEvent } from './events.ts';
+import { type Report, reportAgeMaxMs } from './report.ts';
+
+/** An account may report the same address once in this time. */
+export const reportGuardMs = 15 * 60_000;
+
+export interface StoredReport {
+  /** base64url text of 16 bytes. */
+  readonly id: string;
+  /** Account id. */
+  readonly account: string;
+  /** Account slot: the public `reporterId`. */
+  readonly reporter: number;
+  /** Country of the reporter's client address, `ZZ` when unknown. */
+  readonly country: string;
+  /** Bit n for category n. */
+  readonly categories: number;
+  readonly comment: string;
+  /** Milliseconds since 1970. */
+  readonly reportedAt: number;
+}
+
+export interface Reporter {
+  readonly account: string;
+  readonly slot: number;
+  readonly country: string;
+}
+
+export interface ReportStore {
+  /** Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one. */
+  add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
+  /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
+  list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
+  /** Takes back all that an account said of an address. @returns how many reports went */
+  withdraw(
+    account: string,
+    family: 4 | 6,
+    words: Uint32Array,
+    penalty: boolean,
+  ): Promise<Result<{ removed: number; seq: bigint }>>;
+  /** The address and account of a report. */
+  find(id: string): Promise<{ account: string; family: 4 | 6; words: Uint32Array } | undefined>;
+  /** Removes what is older than a year, a bounded batch. @returns how many went */
+  expire(): Promise<number>;
+}
+
+const scanPage = 500;
+const expirePage = 200;
+
+/** 1 byte family, 16 bytes address (IPv4 in the last four). Fixed width, sorts by address. */
+export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
+  const bytes = Buffer.alloc(17);
+  bytes[0] = family;
+  if (family === 4) bytes.writeUInt32BE(words[0]!, 13);
+  else for (let i = 0; i < 4; i++) bytes.writeUInt32BE(words[i]!, 1 + 4 * i);
+  return bytes;
+}
+
+function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Array } {
+  const view = Buffer.from(bytes);
+  const words = new Uint32Array(4);
+  if (view[0] === 4) words[0] = view.readUInt32BE(13);
+  else for (let i = 0; i < 4; i++) words[i] = view.readUInt32BE(1 + 4 * i);
+  return { family: view[0] === 4 ? 4 : 6, words };
+}
+
+export function createReportStore(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}): ReportStore {
+  const { store, clock, random } = options;
+
+  /** Ids begin with the time of the report: rows by id lie in the order in which they expire. */
+  function newId(reportedAt: number): Buffer {
+    const id = Buffer.alloc(16);
+    id.writeUIntBE(reportedAt, 0, 6);
+    id.set(random.bytes(10), 6);
+    return id;
+  }
+
+  async function add(
+    reporter: Reporter,
+    report: Report,
+  ): Promise<Result<{ id: string; seq: bigint }>> {
+    const now = clock.now();
+    const address = addressBytes(report.family, report.words);
+    const guard = reportGuardKey(reporter.account, address);
+    const id = newId(report.reportedAt);
+    const ageSeconds = Math.max(0, Math.round((now - report.reportedAt) / 1_000));
+    const { family, words } = report;
+    const body = {
+      kind: 'report.added',
+      account: reporter.account,
+      family,
+      words,
+      ageSeconds,
+    } as const;
+    const result = await store.commit({
+      check: [{ key: guard, version: null }],
+      set: [
+        { key: guard, value: new Uint8Array(), expiresAt: now + reportGuardMs },
+        {
+          key: reportByAddressKey(address, report.reportedAt, id),
+          value: encodeRow(reporter, report),
+        },
+        { key: reportByIdKey(id), value: encodeIdRow(reporter.account, address) },
+      ],
+      events: [encodeEvent(createEventId(clock, random), body)],
+    });
+    if (result.ok) return ok({ id: id.toString('base64url'), seq: result.seq });
+    return result.error === 'check_failed' ? fail('duplicate_report') : fail('store_unavailable');
+  }
+
+  async function* rows(address: Uint8Array): AsyncGenerator<{ key: Key; report: StoredReport }> {
+    let after: Key | undefined;
+    for (;;) {
+      const page = await store.scan(
+        reportByAddressPrefix(address),
+        after === undefined ? { limit: scanPage } : { after, limit: scanPage },
+      );
+      if (page.length === 0) return;
+      for (const { key, value } of page) {
+        const report = decodeRow(key, value);
+        if (report !== undefined) yield { key, report };
+      }
+      after = page.at(-1)!.key;
+    }
+  }
+
+  async function list(family: 4 | 6, words: Uint32Array, since: number, limit: number) {
+    const found: StoredReport[] = [];
+    for await (const { report } of rows(addressBytes(family, words))) {
+      if (found.length >= limit || report.reportedAt < since) break;
+      found.push(report);
+    }
+    return found;
+  }
+
+  async function withdraw(account: string, family: 4 | 6, words: Uint32Array, penalty: boolean) {
+    const address = addressBytes(family, words);
+    const doomed: Key[] = [];
+    let removed = 0;
+    for await (const { key, report } of rows(address)) {
+      if (report.account !== account) continue;
+      removed++;
+      doomed.push(key, reportByIdKey(Buffer.from(report.id, 'base64url')));
+    }
+    if (removed === 0) return ok({ removed, seq: await store.lastSeq() });
+    const body = { kind: 'reports.withdrawn', account, family, words, penalty } as const;
+    // The event first: rows that a crash leaves behind are found and removed by the next try.
+    const result = await store.commit({
+      del: doomed.slice(0, 2_000),
+      events: [encodeEvent(createEventId(clock, random), body)],
+    });
+    if (!result.ok) return fail('store_unavailable');
+    for (let at = 2_000; at < doomed.length; at += 2_000) {
+      await store.commit({ del: doomed.slice(at, at + 2_000) });
+    }
+    return ok({ removed, seq: result.seq });
+  }
+
+  async function find(id: string) {
+    const bytes = Buffer.from(id, 'base64url');
+    if (bytes.length !== 16) return undefined;
+    const entry = await store.get(reportByIdKey(bytes));
+    const row = entry && decodeIdRow(entry.value);
+    return row && { account: row.account, ...addressOf(row.address) };
+  }
+
+  async function expire(): Promise<number> {
+    const cutoff = clock.now() - reportAgeMaxMs;
+    const page = await store.scan(reportByIdPrefix(), { limit: expirePage });
+    const due = page.filter(({ key }) => Buffer.from(key).readUIntBE(1, 6) < cutoff);
+    if (due.length === 0) return 0;
+    const del: Key[] = [];
+    const events = [];
+    for (const { key, value } of due) {
+      del.push(key);
+      const row = decodeIdRow(value);
+      if (row === undefined) continue;
+      const id = key.subarray(1);
+      del.push(reportByAddressKey(row.address, Buffer.from(id).readUIntBE(0, 6), id));
+      const body = {
+        kind: 'reports.expired',
+        account: row.account,
+        ...addressOf(row.address),
+        reports: 1,
+      } as const;
+      events.push(encodeEvent(createEventId(clock, random), body));
+    }
+    const result = await store.commit({ del, events });
+    return result.ok ? due.length : 0;
+  }
+
+  return { add, list, withdraw, find, expire };
+}
+
+const layout = 1;
+
+function encodeRow(reporter: Reporter, report: Report): Uint8Array {
+  const out = createWriter(64 + report.comment.length);
+  out.u8(layout).text(reporter.account).varint(reporter.slot).text(reporter.country);
+  return out.u32(report.categories).text(report.comment).finish();
+}
+
+function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
+  const tail = Buffer.from(key.subarray(key.length - 22));
+  return decode(value, (input) => {
+    if (input.u8() !== layout) input.reject();
+    return {
+      account: input.text(),
+      reporter: input.varint(),
+      country: input.text(),
+      categories: input.u32(),
+      comment: input.text(),
+      reportedAt: 0xffff_ffff_ffff - tail.readUIntBE(0, 6),
+      id: tail.subarray(6).toString('base64url'),
+    };
+  });
+}
+
+function encodeIdRow(account: string, address: Uint8Array): Uint8Array {
+  return createWriter().text(account).raw(address).finish();
+}
+
+function decodeIdRow(value: Uint8Array): { account: string; address: Uint8Array } | undefined {
+  return decode(value, (input) => ({ account: input.text(), address: input.raw(17) }));
+}

@@ -1,0 +1,97 @@
+/**
+ * Parameters of an API call, wherever a client put them: query, urlencoded form, multipart form
+ * or JSON. A name that comes from two places, or twice from one, is refused.
+ */
+
+import { fail, ok, type Result } from '../core/result.ts';
+import { decodeUtf8, mediaType, parseForm, parseJsonObject, parseMultipart } from '../http/body.ts';
+import { firstHeader, type Request } from '../http/message.ts';
+import { type Params, parseQuery } from '../http/query.ts';
+
+export interface Fields {
+  /** Text of a parameter; a JSON number as its text. Undefined if absent. */
+  text(name: string): string | undefined;
+  /** As JSON sent it, or text; arrays of a repeatable `name[]` too. */
+  value(name: string): unknown;
+  has(name: string): boolean;
+}
+
+/** Lists may come as `categories[]=18&categories[]=22`, the way PHP writes them. */
+const repeatable = ['categories[]'];
+
+/** The key in header, query or form, in this order; it never reaches a log. */
+export function keyOf(request: Request, fields: Result<Fields>): string | undefined {
+  return firstHeader(request, 'key') ?? (fields.ok ? fields.value.text('key') : undefined);
+}
+
+export async function readFields(request: Request): Promise<Result<Fields>> {
+  const query = parseQuery(request.query, { repeatable });
+  if (!query.ok) return query;
+  const values = new Map<string, unknown>();
+  addParams(values, query.value);
+  const body = await readBody(request);
+  if (!body.ok) return body;
+  for (const [name, value] of body.value) {
+    if (values.has(name)) {
+      return fail('invalid_parameter', `The ${name} parameter is given more than once.`, name);
+    }
+    values.set(name, value);
+  }
+  return ok(fieldsOf(values));
+}
+
+function fieldsOf(values: ReadonlyMap<string, unknown>): Fields {
+  return {
+    has: (name) => values.has(name),
+    value: (name) => values.get(name) ?? values.get(`${name}[]`),
+    text(name) {
+      const value = values.get(name);
+      if (typeof value === 'string') return value;
+      return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+    },
+  };
+}
+
+function addParams(values: Map<string, unknown>, params: Params): void {
+  for (const name of params.names) {
+    values.set(name, repeatable.includes(name) ? params.all(name) : params.get(name));
+  }
+}
+
+async function readBody(request: Request): Promise<Result<Map<string, unknown>>> {
+  const values = new Map<string, unknown>();
+  const contentType = firstHeader(request, 'content-type');
+  if (request.body.length === 0) return ok(values);
+  switch (mediaType(contentType)) {
+    case 'json': {
+      const json = parseJsonObject(request.body);
+      if (!json.ok) return fail('invalid_parameter', json.detail, 'body');
+      return ok(new Map(Object.entries(json.value)));
+    }
+    case 'multipart': {
+      const parts = await parseMultipart(request.body, contentType!);
+      if (!parts.ok) return fail('invalid_parameter', parts.detail, 'body');
+      for (const { name, data } of parts.value) {
+        const text = decodeUtf8(data);
+        if (text === undefined || text.includes('\0') || values.has(name)) {
+          return fail(
+            'invalid_parameter',
+            `The ${name.slice(0, 60)} parameter is invalid or given twice.`,
+            'body',
+          );
+        }
+        values.set(name, text);
+      }
+      return ok(values);
+    }
+    case 'form':
+    case 'none': {
+      const form = parseForm(request.body, { repeatable, charsMax: request.body.length });
+      if (!form.ok) return fail('invalid_parameter', form.detail, form.parameter ?? 'body');
+      addParams(values, form.value);
+      return ok(values);
+    }
+    default:
+      return fail('unsupported_media_type', 'Send a form, a multipart form or JSON.');
+  }
+}

@@ -1,0 +1,134 @@
+/** Reports, trust and their attacks: the fold against rules worked out from scratch. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { seededRandom } from '../../src/core/random.ts';
+import { parseIp } from '../../src/ip/address.ts';
+import { halfLifeMs } from '../../src/reputation/score.ts';
+import { openFold } from './fixture.ts';
+
+const start = Date.UTC(2026, 10, 21);
+const dayMs = 86_400_000;
+
+function world() {
+  const fixture = openFold();
+  const at = { now: start };
+  return {
+    ...fixture,
+    at,
+    account(id: string, verified = true): void {
+      fixture.access.apply({ kind: 'account.created', account: id, verified }, at.now);
+    },
+    report(account: string, ip: string, ageSeconds = 0): void {
+      const words = new Uint32Array(4);
+      const family = parseIp(ip, words) as 4 | 6;
+      void fixture.fold.apply({ kind: 'report.added', account, family, words, ageSeconds }, at.now);
+    },
+    withdraw(account: string, ip: string, penalty: boolean): void {
+      const words = new Uint32Array(4);
+      const family = parseIp(ip, words) as 4 | 6;
+      void fixture.fold.apply(
+        { kind: 'reports.withdrawn', account, family, words, penalty },
+        at.now,
+      );
+    },
+    score(ip: string): number {
+      const words = new Uint32Array(4);
+      const family = parseIp(ip, words) as 4 | 6;
+      return fixture.check.judge(family, words, at.now).score;
+    },
+    points(id: string): number {
+      return fixture.access.account(id)!.standing.points;
+    },
+  };
+}
+
+it('one new account alone tops out at a score of 26, however often it reports', () => {
+  const w = world();
+  w.account('a');
+  let before = 0;
+  for (let i = 0; i < 200; i++) {
+    w.report('a', '8.8.8.8');
+    const score = w.score('8.8.8.8');
+    assert.ok(score >= before, 'a report never lowers the score');
+    before = score;
+  }
+  // Trust grows with its own accepted reports (20 a day at most), and the cap with it a little.
+  assert.ok(before >= 18 && before < 40, String(before));
+});
+
+it('one report each of seven new accounts makes an address malicious, of six not', () => {
+  const w = world();
+  for (let i = 0; i < 7; i++) {
+    w.account(`a${i}`, false);
+    w.report(`a${i}`, '9.9.9.9');
+    assert.equal(w.score('9.9.9.9') >= 75, i === 6, `after ${i + 1}`);
+  }
+});
+
+it('evidence halves in 14 days, and the same account counts again', () => {
+  const w = world();
+  w.account('a');
+  w.report('a', '8.8.8.8');
+  assert.equal(w.score('8.8.8.8'), 18, 'the first report adds the weight 0.5');
+  w.at.now += halfLifeMs;
+  assert.equal(w.score('8.8.8.8'), 10, 'half of it');
+  w.report('a', '8.8.8.8');
+  assert.ok(w.score('8.8.8.8') > 18);
+});
+
+it('addresses rotated inside a /64 do not help one account', () => {
+  const w = world();
+  w.account('a', false);
+  for (let i = 1; i <= 500; i++) w.report('a', `2606:4700::${i.toString(16)}`);
+  assert.ok(w.score('2606:4700::ffff') <= 25, 'a neighbour shows the /64 alone');
+  assert.ok(w.score('2606:4700::1') <= 40);
+});
+
+it('withdrawing takes the contribution and the points, others stay', () => {
+  const w = world();
+  w.account('a');
+  w.account('b');
+  w.report('b', '8.8.4.4');
+  const alone = w.score('8.8.4.4');
+  w.report('a', '8.8.4.4');
+  w.report('a', '8.8.4.4');
+  assert.ok(w.score('8.8.4.4') > alone);
+  w.withdraw('a', '8.8.4.4', true);
+  assert.equal(w.score('8.8.4.4'), alone);
+  assert.equal(w.points('a'), 0);
+  w.withdraw('b', '8.8.4.4', false);
+  assert.equal(w.score('8.8.4.4'), 0);
+  assert.equal(w.index.size(), 0, 'nothing is said of it any more');
+});
+
+it('points stop at the caps, and trust at its bound, whatever two colluding accounts do', () => {
+  const w = world();
+  w.account('a');
+  w.account('b');
+  const random = seededRandom(4);
+  for (let day = 0; day < 10; day++) {
+    for (let i = 0; i < 100; i++) {
+      const ip = `9.${day}.${i}.${1 + Math.floor(random.next() * 200)}`;
+      w.report('a', ip);
+      w.report('b', ip);
+    }
+    const accepted = Math.min(60, 20 * (day + 1));
+    // Corroboration needs an account of seven days: none before.
+    const corroborated = day < 7 ? 0 : 25 * (day - 6);
+    assert.ok(w.points('a') <= accepted + corroborated, `day ${day}: ${w.points('a')}`);
+    assert.ok(w.points('b') <= accepted, 'the copier earns nothing by copying');
+    w.at.now += dayMs;
+  }
+});
+
+it('a report of an allowlisted address is recorded without weight or points', () => {
+  const w = world();
+  w.account('a');
+  const words = Uint32Array.of(0x08080800, 0, 0, 0);
+  void w.fold.apply({ kind: 'allow.added', family: 4, words, length: 24 }, w.at.now);
+  w.report('a', '8.8.8.8');
+  assert.equal(w.score('8.8.8.8'), 0);
+  assert.equal(w.points('a'), 0);
+  void w.fold.apply({ kind: 'allow.removed', family: 4, words, length: 24 }, w.at.now);
+  assert.equal(w.score('8.8.8.8'), 0, 'the weight was fixed when it was applied');
+});
