@@ -94,8 +94,12 @@ async function main(args: readonly string[]): Promise<void> {
     const rows: BenchRow[] = await bench.run(size);
     benches[name] = rows;
     process.stdout.write(`${table(name, rows)}\n`);
+    // After each one: a run that is broken off keeps what it has measured.
+    if (size === 'full' && wanted.length === 0) save(benches);
   }
-  if (size === 'tiny' || wanted.length > 0) return;
+}
+
+function save(benches: BenchReport['benches']): void {
   const cpu = cpus();
   const report: BenchReport = {
     date: new Date().toISOString().slice(0, 10),

@@ -17,9 +17,18 @@ import { firstReportedAtOf, lastReportedAtOf, metaOf, reportersOf } from '../ind
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable } from '../pages/ip.ts';
+import { categoriesOf, categoryName } from '../reputation/categories.ts';
 import type { Check } from '../reputation/check.ts';
+import { reportAgeMaxMs } from '../reputation/report.ts';
+import type { ReportStore, StoredReport } from '../reputation/report-store.ts';
 import { errorReply, languageOf, type PageTools } from './pages.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
+
+const dayMs = 86_400_000;
+const chartDays = 90;
+/** Bound on the reports that one page looks at. */
+const reportsShownMax = 2_000;
+const commentsShownMax = 25;
 
 /** CC BY 4.0 asks for it wherever provider names are shown. */
 const attribution = {
@@ -34,6 +43,7 @@ export interface IpPageOptions {
   readonly check: Check;
   readonly geo: GeoReader;
   readonly clock: Clock;
+  readonly reports: ReportStore;
   /** Undefined when CLIENT_LIMITS=off. */
   readonly limits: ClientLimits<ClientLimitName> | undefined;
 }
@@ -49,7 +59,7 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
     return limits?.take('ipPage', client, clock.monotonicMs()) ?? 0;
   }
 
-  function show(request: Request): Reply {
+  async function show(request: Request): Promise<Reply> {
     const language = languageOf(request);
     const asJson = wantsJson(request);
     const waitSeconds = takeLimit(request);
@@ -59,7 +69,7 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
       const reply = errorReply(tools, language, 429);
       return { ...reply, headers: [...reply.headers, ...retry] };
     }
-    const data = dataOf(request.param, options);
+    const data = await dataOf(request.param, options);
     if (data === undefined) {
       if (asJson)
         return apiProblem(
@@ -102,12 +112,19 @@ function wantsJson(request: Request): boolean {
 }
 
 /** Undefined when `text` is no address. */
-function dataOf(text: string, options: IpPageOptions): IpPageData | undefined {
+async function dataOf(text: string, options: IpPageOptions): Promise<IpPageData | undefined> {
   const { index, check, geo, clock } = options;
   const address = new Uint32Array(4);
   const family = parseIp(text, address);
   if (family === 0) return undefined;
   const nowMs = clock.now();
+  const found = await options.reports.list(
+    family,
+    address,
+    nowMs - reportAgeMaxMs,
+    reportsShownMax,
+  );
+  // After the await: the verdict is one object for all calls.
   const verdict = check.judge(family, address, nowMs);
   const { entry, decidedBy } = verdict;
   const ids = geo.find(family, address);
@@ -127,11 +144,40 @@ function dataOf(text: string, options: IpPageOptions): IpPageData | undefined {
     distinctReporters: entry === 0 ? 0 : reportersOf(metaOf(index.records, entry)),
     firstReportedAt: entry === 0 ? undefined : seconds(firstReportedAtOf(index.records, entry)),
     lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
-    reportsPerDay: [],
-    categories: [],
-    comments: [],
+    ...summaryOf(found, nowMs),
     attribution: provider === 0 ? undefined : attribution,
     now: nowMs,
+  };
+}
+
+/** Chart, categories and comments out of an address's reports, newest first. */
+function summaryOf(
+  reports: readonly StoredReport[],
+  nowMs: number,
+): Pick<IpPageData, 'reportsPerDay' | 'categories' | 'comments'> {
+  const today = Math.floor(nowMs / dayMs);
+  const perDay = new Array<number>(chartDays).fill(0);
+  const byCategory = new Map<number, number>();
+  for (const { reportedAt, categories } of reports) {
+    const place = chartDays - 1 - (today - Math.floor(reportedAt / dayMs));
+    if (place >= 0 && place < chartDays) perDay[place]! += 1;
+    for (const number of categoriesOf(categories)) {
+      byCategory.set(number, (byCategory.get(number) ?? 0) + 1);
+    }
+  }
+  return {
+    reportsPerDay: perDay.map((count, i) => ({ day: (today - chartDays + 1 + i) * dayMs, count })),
+    categories: [...byCategory]
+      .sort((a, b) => b[1] - a[1])
+      .map(([number, count]) => ({ name: categoryName(number), count })),
+    comments: reports
+      .filter(({ comment }) => comment !== '')
+      .slice(0, commentsShownMax)
+      .map(({ comment, reportedAt, categories }) => ({
+        text: comment,
+        at: reportedAt,
+        categories: categoriesOf(categories).map(categoryName),
+      })),
   };
 }
 
