@@ -1,11 +1,12 @@
 /**
  * Runs the benches and prints one table: ours, the peer beside it, their ratio, the goal.
  * `npm run bench` runs all at full size and writes bench/results/<date>.json and
- * docs/BENCHMARKS.md; names after `--` run those alone, and `--tiny` writes nothing.
+ * docs/BENCHMARKS.md; names after `--` run those alone and write only with `--save`;
+ * `--tiny` never writes.
  */
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { BenchRow } from './row.ts';
@@ -95,7 +96,7 @@ async function main(args: readonly string[]): Promise<void> {
     benches[name] = rows;
     process.stdout.write(`${table(name, rows)}\n`);
     // After each one: a run that is broken off keeps what it has measured.
-    if (size === 'full' && wanted.length === 0) save(benches);
+    if (size === 'full' && (wanted.length === 0 || args.includes('--save'))) save(benches);
   }
 }
 
@@ -108,6 +109,7 @@ function save(benches: BenchReport['benches']): void {
     commit: gitCommit(),
     benches,
   };
+  mkdirSync('bench/results', { recursive: true });
   writeFileSync(`bench/results/${report.date}.json`, `${JSON.stringify(report, null, 2)}\n`);
   writeFileSync('docs/BENCHMARKS.md', document(report));
 }
