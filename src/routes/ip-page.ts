@@ -21,6 +21,7 @@ import { categoriesOf, categoryName } from '../reputation/categories.ts';
 import type { Check } from '../reputation/check.ts';
 import { reportAgeMaxMs } from '../reputation/report.ts';
 import type { ReportStore, StoredReport } from '../reputation/report-store.ts';
+import { maliciousScore } from '../reputation/score.ts';
 import { errorReply, languageOf, type PageTools } from './pages.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 
@@ -193,7 +194,7 @@ function jsonOf(data: IpPageData): string {
       isAnon: data.anonymousExit,
       isWhitelisted: data.allowlisted,
       totalReports: data.totalReports,
-      malicious: data.score >= 75,
+      malicious: data.score >= maliciousScore,
       firstReportedAt: date(data.firstReportedAt),
       lastReportedAt: date(data.lastReportedAt),
     },
