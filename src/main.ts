@@ -145,6 +145,7 @@ async function start(
     reports,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
+    allowChanges: state.fold.allowChanges,
     demo: dependencies.demo ?? false,
     serverAddresses: ownAddresses(),
     exampleAddresses: dependencies.exampleAddresses ?? [],

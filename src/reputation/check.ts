@@ -11,13 +11,7 @@ import type { Lookup } from '../index/lookup.ts';
 import { META, REPORTS, type Records, ROW_SHIFT, STRENGTH } from '../index/records.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { entryFlags } from './entry-flags.ts';
-import {
-  communityEvidence,
-  halfLivesAt,
-  maliciousScore,
-  scoreOf,
-  seedEvidenceTable,
-} from './score.ts';
+import { entryScore, maliciousScore } from './score.ts';
 
 /** What the index says of an address. One object, reused by every call. */
 export interface Verdict {
@@ -72,13 +66,8 @@ export function openCheck(options: { lookup: Lookup; records: Records; geo: GeoF
       const entry = covering[i]!;
       const row = entry << ROW_SHIFT;
       const meta = word[row + META]!;
-      const strength = float[row + STRENGTH]!;
       flags |= meta >>> 8;
-      let score = meta & 0xff;
-      if (strength !== Number.NEGATIVE_INFINITY) {
-        const community = communityEvidence(strength, halfLivesAt(nowMs));
-        score = scoreOf(community + seedEvidenceTable[score]!);
-      }
+      const score = entryScore(meta & 0xff, float[row + STRENGTH]!, nowMs);
       if (score > best) {
         best = score;
         decidedBy = entry;

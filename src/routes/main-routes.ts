@@ -11,6 +11,8 @@ import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import { apiReadRoutes } from './api-reads.ts';
+import { clearAddressRoute } from './clear-address.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
@@ -34,6 +36,8 @@ export function mainRoutes(options: {
   accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
+  /** See `Fold.allowChanges`. */
+  allowChanges: () => number;
   /** Documentation ranges may be reported. */
   demo: boolean;
   /** Canonical addresses of this machine. */
@@ -53,6 +57,8 @@ export function mainRoutes(options: {
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...ipPageRoutes({ ...options, tools, limits }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
+      ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
+      clearAddressRoute(options),
       ...serviceRoutes({
         clock,
         metrics,
