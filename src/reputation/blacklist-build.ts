@@ -13,8 +13,9 @@ import { createTimeSlice, type TimeSlice } from '../core/time-slice.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import { countryOf } from '../geo/reader.ts';
 import type { IpIndex } from '../index/ip-index.ts';
+import { COVERING_MAX } from '../index/layout.ts';
 import { flagsOf, lastReportedAtOf, metaOf, seedScoreOf, strengthOf } from '../index/records.ts';
-import { compare, contains, type Prefix } from '../ip/prefix.ts';
+import { contains, type Prefix } from '../ip/prefix.ts';
 import { type BlacklistRows, createBlacklistRows, orderRows } from './blacklist-rows.ts';
 import { entryFlags } from './entry-flags.ts';
 import { entryScore } from './score.ts';
@@ -23,9 +24,9 @@ import { withoutHoles } from './split-prefix.ts';
 /** Nothing below this can be asked for. */
 export const confidenceMin = 25;
 /** Entries of one call of the walk: about 0.2 ms. */
-const entriesPerLook = 1_000;
-/** A network with more allowed ranges inside is left out whole. */
-const holesMax = 256;
+const entriesPerLook = 500;
+/** A network with more allowed ranges inside is left out whole: splitting it could take too long. */
+const holesMax = 64;
 /** Rows that entries and pieces may be more than the entries at the start. */
 const spareRows = 65_536;
 
@@ -40,11 +41,15 @@ export interface BuiltBlacklist {
   readonly order: Uint32Array;
 }
 
-/** An entry that covers the present one, with what it and those above it say. */
+/** A network that covers the present entry, with what it and those above it say. */
 interface Above {
   readonly prefix: Prefix;
   readonly score: number;
   readonly isAllowed: boolean;
+  /** Its row, -1 if it is not listed. */
+  readonly row: number;
+  /** Allowed prefixes met inside it. */
+  readonly holes: Prefix[];
 }
 
 const everything: readonly Prefix[] = [
@@ -59,11 +64,14 @@ export async function buildBlacklist(
 ): Promise<BuiltBlacklist> {
   const { index } = sources;
   const slice = createTimeSlice();
-  const allowed = await allowedPrefixes(index, slice);
   const rows = createBlacklistRows(index.size() + spareRows);
   for (const family of everything) {
-    const visit = createVisit(sources, rows, allowed, nowMs);
-    await walkInSlices(index, family, slice, visit);
+    const holed: Above[] = [];
+    await walkInSlices(index, family, slice, createVisit(sources, rows, holed, nowMs));
+    for (const network of holed) {
+      split(sources, rows, network);
+      if (slice.isOver()) await slice.next();
+    }
   }
   return { rows, order: await orderRows(rows, slice) };
 }
@@ -81,31 +89,28 @@ async function walkInSlices(
   } while (after !== undefined);
 }
 
-/** In the order of `compare`. */
-async function allowedPrefixes(index: IpIndex, slice: TimeSlice): Promise<Prefix[]> {
-  const found: Prefix[] = [];
-  for (const family of everything) {
-    await walkInSlices(index, family, slice, (entry) => {
-      if ((flagsOf(metaOf(index.records, entry)) & entryFlags.allowlisted) === 0) return;
-      found.push(fourWords(index.prefixOf(entry)!));
-    });
-  }
-  return found;
-}
-
+/** @param holed gets the listed networks that have allowed ranges inside */
 function createVisit(
   { index, geo }: BlacklistSources,
   rows: BlacklistRows,
-  allowed: readonly Prefix[],
+  holed: Above[],
   nowMs: number,
 ): (entry: number) => void {
   const { records } = index;
   const stack: Above[] = [];
 
-  function addRow(prefix: Prefix, score: number, lastReportedAt: number): void {
-    const { family, words, length } = prefix;
+  function markHole(hole: Prefix): void {
+    for (const above of stack) {
+      if (above.row < 0) continue;
+      if (above.holes.length === 0) holed.push(above);
+      if (above.holes.length <= holesMax) above.holes.push(hole);
+    }
+  }
+
+  function addRow({ family, words, length }: Prefix, score: number, entry: number): number {
     const country = countryOf(geo.find(family, words));
-    rows.add({ family, words, length, score, lastReportedAt, country });
+    const lastReportedAt = lastReportedAtOf(records, entry);
+    return rows.add({ family, words, length, score, lastReportedAt, country });
   }
 
   return (entry) => {
@@ -117,34 +122,35 @@ function createVisit(
     const meta = metaOf(records, entry);
     const own = entryScore(seedScoreOf(meta), strengthOf(records, entry), nowMs);
     const score = Math.max(own, above?.score ?? 0);
-    const isAllowed = above?.isAllowed === true || (flagsOf(meta) & entryFlags.allowlisted) !== 0;
+    const isRule = (flagsOf(meta) & entryFlags.allowlisted) !== 0;
+    const isAllowed = isRule || above?.isAllowed === true;
+    if (isRule && above?.isAllowed !== true) markHole(prefix);
+    const isListed = !isAllowed && score >= confidenceMin;
+    const row = isListed ? addRow(prefix, score, entry) : -1;
     const isNetwork = prefix.length < (prefix.family === 4 ? 32 : 128);
-    if (isNetwork) stack.push({ prefix, score, isAllowed });
-    if (isAllowed || score < confidenceMin) return;
-    const last = lastReportedAtOf(records, entry);
-    const holes = isNetwork ? holesIn(prefix, allowed) : [];
-    if (holes.length > holesMax) return;
-    if (holes.length === 0) addRow(prefix, score, last);
-    else for (const piece of withoutHoles(prefix, holes)) addRow(piece, score, last);
+    if (isNetwork) stack.push({ prefix, score, isAllowed, row, holes: [] });
   };
 }
 
-/** The allowed prefixes inside a network: they follow it in order. At most one over the limit. */
-function holesIn(network: Prefix, allowed: readonly Prefix[]): Prefix[] {
-  let from = 0;
-  let to = allowed.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (compare(allowed[middle]!, network) < 0) from = middle + 1;
-    else to = middle;
+/** Puts pieces in place of a listed network's row. Too many holes: nothing. */
+function split({ index, geo }: BlacklistSources, rows: BlacklistRows, network: Above): void {
+  const { prefix, score, row, holes } = network;
+  const lastReportedAt = rows.lastReportedAt[row]!;
+  // A score that nobody can ask for.
+  rows.score[row] = 0;
+  if (holes.length > holesMax) return;
+  const entry = index.get(prefix);
+  const covering = new Int32Array(COVERING_MAX);
+  for (const { family, words, length } of withoutHoles(prefix, holes)) {
+    // What a more specific entry covers or equals is told of there, with a score no lower.
+    const count = index.covering(family, words, covering);
+    const over = covering
+      .subarray(0, count)
+      .find((number) => index.prefixOf(number)!.length <= length);
+    if (over !== undefined && over !== entry) continue;
+    const country = countryOf(geo.find(family, words));
+    rows.add({ family, words, length, score, lastReportedAt, country });
   }
-  const holes: Prefix[] = [];
-  for (let i = from; i < allowed.length && holes.length <= holesMax; i++) {
-    const { family, words } = allowed[i]!;
-    if (!contains(network, family, words)) break;
-    holes.push(allowed[i]!);
-  }
-  return holes;
 }
 
 /** The index leaves out the words that IPv4 doesn't use. */

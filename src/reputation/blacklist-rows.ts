@@ -8,8 +8,8 @@ import { formatIp, type IpFamily } from '../ip/address.ts';
 
 export interface BlacklistRows {
   count(): number;
-  /** False when there is no room. IPv4 must come first. `words` is copied. */
-  add(row: NewRow): boolean;
+  /** @returns its number, or -1 when there is no room. IPv4 must come first. `words` is copied. */
+  add(row: NewRow): number;
   family(row: number): IpFamily;
   /** Canonical address, or CIDR text when it is a network. */
   text(row: number): string;
@@ -52,7 +52,7 @@ export function createBlacklistRows(capacity: number): BlacklistRows {
     count: () => count,
     family,
     add(row) {
-      if (count === capacity) return false;
+      if (count === capacity) return -1;
       if (row.family === 6) {
         firstOf6 = Math.min(firstOf6, count);
         const at = 3 * (count - firstOf6);
@@ -63,8 +63,7 @@ export function createBlacklistRows(capacity: number): BlacklistRows {
       score[count] = row.score;
       lastReportedAt[count] = row.lastReportedAt;
       country[count] = row.country;
-      count++;
-      return true;
+      return count++;
     },
     text(row) {
       words[0] = firstWord[row]!;
