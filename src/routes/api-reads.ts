@@ -13,8 +13,11 @@ import { blacklistRoute } from './blacklist.ts';
 import { checkDetailsRoute } from './check-details.ts';
 import { reportsRoute } from './reports.ts';
 
-/** Walks over an address's reports at a time, each a third of a second of work at worst. */
-const walksMax = { runningMax: 4, waitingMax: 64 };
+/**
+ * Walks over an address's reports at a time, each a third of a second of work at worst, most of
+ * them none. Those that wait cost little.
+ */
+const walksMax = { runningMax: 4, waitingMax: 1_000 };
 
 export function apiReadRoutes(options: {
   gate: Gate;
