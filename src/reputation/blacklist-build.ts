@@ -9,7 +9,7 @@
  * The index may change between slices: each row was right at some moment of the walk.
  */
 
-import { createTimeSlice, type TimeSlice } from '../core/time-slice.ts';
+import type { TimeSlice } from '../core/time-slice.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import { countryOf } from '../geo/reader.ts';
 import type { IpIndex } from '../index/ip-index.ts';
@@ -61,9 +61,9 @@ const everything: readonly Prefix[] = [
 export async function buildBlacklist(
   sources: BlacklistSources,
   nowMs: number,
+  slice: TimeSlice,
 ): Promise<BuiltBlacklist> {
   const { index } = sources;
-  const slice = createTimeSlice();
   const rows = createBlacklistRows(index.size() + spareRows);
   for (const family of everything) {
     const holed: Above[] = [];

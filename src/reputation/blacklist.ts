@@ -31,15 +31,15 @@ export interface Blacklist {
 
 /** An old one is never used longer than this, */
 const ageMsMax = 60_000;
-/** nor longer than so many times what it took to make: a fiftieth of the time goes into it. */
-const ageForCost = 50;
+/** nor longer than so many times the work it was: a twentieth of a core goes into it. */
+const ageForCost = 20;
 /** What is made in a moment is made for each who asks. */
 const cheapMs = 5;
 
 interface Kept {
   readonly snapshot: BlacklistSnapshot;
   readonly startedAtMs: number;
-  readonly tookMs: number;
+  readonly workedMs: number;
   /** Of the allowlist, when making it began. */
   readonly allowChanges: number;
 }
@@ -55,9 +55,10 @@ export function createBlacklist(
     const startedAtMs = clock.monotonicMs();
     const allowChanges = options.allowChanges();
     const generatedAt = clock.now();
-    const built = await buildBlacklist(options, generatedAt);
-    const tookMs = clock.monotonicMs() - startedAtMs;
-    const made: Kept = { snapshot: { ...built, generatedAt }, startedAtMs, tookMs, allowChanges };
+    const slice = createTimeSlice(clock.monotonicMs);
+    const built = await buildBlacklist(options, generatedAt, slice);
+    const workedMs = slice.workedMs();
+    const made: Kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
     kept = made;
     // Its memory is not held for somebody who may never ask again.
     setTimeout(() => {
@@ -83,7 +84,7 @@ export function createBlacklist(
 
 function isFresh(kept: Kept, askedAtMs: number, allowChanges: number): boolean {
   if (kept.allowChanges < allowChanges) return false;
-  const lifeMs = kept.tookMs <= cheapMs ? 0 : Math.min(ageMsMax, ageForCost * kept.tookMs);
+  const lifeMs = kept.workedMs <= cheapMs ? 0 : Math.min(ageMsMax, ageForCost * kept.workedMs);
   return askedAtMs - kept.startedAtMs <= lifeMs;
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
+import { lastReportedAtOf } from '../../src/index/records.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { halfLifeMs } from '../../src/reputation/score.ts';
 import { openFold } from './fixture.ts';
@@ -131,4 +132,19 @@ it('a report of an allowlisted address is recorded without weight or points', ()
   assert.equal(w.points('a'), 0);
   void w.fold.apply({ kind: 'allow.removed', family: 4, words, length: 24 }, w.at.now);
   assert.equal(w.score('8.8.8.8'), 0, 'the weight was fixed when it was applied');
+});
+
+it('a withdrawn report no longer dates the last one', () => {
+  const w = world();
+  for (const id of ['a', 'b']) w.account(id);
+  w.report('a', '8.8.8.8', 7_200);
+  w.report('b', '8.8.8.8', 60);
+  const words = new Uint32Array(4);
+  parseIp('8.8.8.8', words);
+  const last = () => lastReportedAtOf(w.index.records, w.index.find(4, words));
+  assert.equal(last(), start / 1_000 - 60);
+  w.withdraw('b', '8.8.8.8', false);
+  assert.equal(last(), start / 1_000 - 7_200);
+  w.withdraw('a', '8.8.8.8', false);
+  assert.equal(w.index.find(4, words), 0);
 });
