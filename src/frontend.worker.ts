@@ -68,6 +68,7 @@ function forwardRoute(described: ForwardedRoute, forwarder: Forwarder): PlainRou
     bodyBytesMax: described.bodyBytesMax,
     ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
     ...(described.cors === undefined ? {} : { cors: described.cors }),
+    noHead: described.noHead,
     handle: async (request: Request, caller: Caller) => {
       const result = await forwarder.forward(request, caller);
       return result.ok ? result.value : apiProblem(result);

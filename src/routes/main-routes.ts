@@ -11,9 +11,11 @@ import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import type { Authorization } from '../signon/authorization.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
+import { profileExchangeRoutes } from './profile-exchange.ts';
 import { reportRoute } from './report.ts';
 import { type Readiness, serviceRoutes } from './service.ts';
 
@@ -31,6 +33,7 @@ export function mainRoutes(options: {
   geo: GeoReader;
   gate: Gate;
   reports: ReportStore;
+  authorization: Authorization;
   accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -52,6 +55,7 @@ export function mainRoutes(options: {
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...ipPageRoutes({ ...options, tools, limits }),
+      ...profileExchangeRoutes({ authorization: options.authorization, limits, clock }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...serviceRoutes({
         clock,
