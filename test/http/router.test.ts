@@ -48,6 +48,12 @@ test('a resource knows what it allows', () => {
   assert.equal(router.match('/b')?.resource.byMethod.has('HEAD'), false);
 });
 
+test('a GET that changes something can be had without HEAD', () => {
+  const router = createRouter([{ ...route('GET', '/a'), noHead: true }, route('POST', '/a')]);
+  assert.equal(router.match('/a')?.resource.allow, 'GET, POST');
+  assert.equal(router.match('/a')?.resource.byMethod.has('HEAD'), false);
+});
+
 test('a contradictory table is refused at start', () => {
   const hot: Route = { kind: 'hot', method: 'GET', path: '/h/:x', handle: () => undefined };
   for (const routes of [
