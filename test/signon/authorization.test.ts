@@ -319,6 +319,28 @@ test('a form is answered once, by who saw it, within ten minutes', async () => {
   assert.deepEqual(await authorization.allow(late, session, []), gone);
 });
 
+test('a form that was allowed gives no second code, at once or later', async () => {
+  await using signon = await openSignon();
+  const { authorization, session } = signon;
+  const id = await beginForm(signon);
+  const all = await Promise.all(
+    Array.from({ length: 20 }, () => authorization.allow(id, session, ['email'])),
+  );
+  assert.equal(all.filter((result) => result.ok).length, 1);
+  const again = await authorization.allow(id, session, ['email']);
+  assert.deepEqual(again, { ok: false, error: 'unknown_transaction' });
+  assert.deepEqual(await authorization.deny(id, session), again);
+});
+
+test('what is granted later does not enter a code that was issued before', async () => {
+  await using signon = await openSignon();
+  const code = await signon.codeFor(signon.requestOf(), ['openid']);
+  await signon.codeFor(signon.requestOf({ prompt: 'consent' }), ['openid', 'email']);
+  const done = await signon.exchange(code);
+  assert.ok(done.ok);
+  assert.deepEqual(Object.keys(done.value.profile), ['service_id']);
+});
+
 test('a form goes on after a sign-in, under a new id, and knows when it was first asked', async () => {
   await using signon = await openSignon();
   const { authorization, session, clock } = signon;
