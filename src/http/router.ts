@@ -29,6 +29,8 @@ export interface PlainRoute extends RouteBase {
   readonly kind: 'plain';
   /** 0 if left out. */
   readonly bodyBytesMax?: number;
+  /** Instead of the server's own limit: for parameters that are long once percent-encoded. */
+  readonly queryCharsMax?: number;
   /** Instead of the server's own deadline. */
   readonly timeoutMs?: number;
   readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;

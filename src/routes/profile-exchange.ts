@@ -18,6 +18,8 @@ import type { Authorization } from '../signon/authorization.ts';
 import { detailOf, exchangePath, exchangeRefusal, jsonType, noStore } from './problem.ts';
 
 const bodyBytesMax = 8 * 1024;
+/** A redirect_uri of 2,000 characters is three times as long when all of it is escaped. */
+const queryCharsMax = 8 * 1024;
 const names = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
 type Name = (typeof names)[number];
 
@@ -71,7 +73,7 @@ export function profileExchangeRoutes(options: {
     return exchangeRefusal(exchanged.error, 503, detailOf('store_unavailable'), [retry]);
   }
 
-  const route = { kind: 'plain', path: exchangePath, handle } as const;
+  const route = { kind: 'plain', path: exchangePath, queryCharsMax, handle } as const;
   return [
     { ...route, method: 'GET', noHead: true },
     { ...route, method: 'POST', headers: ['content-type'], bodyBytesMax },
@@ -80,7 +82,7 @@ export function profileExchangeRoutes(options: {
 
 /** From query and form together; a name that comes twice is refused, wherever it stands. */
 function readParameters(request: Request): Result<ReadonlyMap<Name, string>> {
-  const query = parseQuery(request.query);
+  const query = parseQuery(request.query, { charsMax: queryCharsMax });
   if (!query.ok) return query;
   const sources: Params[] = [query.value];
   if (request.body.length > 0) {

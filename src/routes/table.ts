@@ -14,6 +14,7 @@ export interface ForwardedRoute {
   readonly timeoutMs: number | undefined;
   readonly cors: Route['cors'];
   readonly noHead: boolean;
+  readonly queryCharsMax: number | undefined;
 }
 
 /** Routes answered by the main thread alone, described for the other threads. */
@@ -26,6 +27,7 @@ export function describeForwarded(routes: readonly Route[]): ForwardedRoute[] {
     timeoutMs: route.kind === 'hot' ? undefined : route.timeoutMs,
     cors: route.cors,
     noHead: route.noHead === true,
+    queryCharsMax: route.kind === 'plain' ? route.queryCharsMax : undefined,
   }));
 }
 

@@ -114,7 +114,7 @@ test('missing, repeated and broken parameters are invalid_request and leave the 
     `code=${code}&x=%zz`,
     `code=${code}&x=%ff`,
     `code=${code}%00`,
-    `code=${code}&${'x'.repeat(4_097)}`,
+    `code=${code}&${'x'.repeat(8_193)}`,
   ];
   for (const query of queries) {
     const answer = await send('GET', query);
@@ -139,6 +139,16 @@ test('missing, repeated and broken parameters are invalid_request and leave the 
   const large = await send('POST', '', form, `code=${code}&x=${'y'.repeat(20_000)}`);
   assert.equal(large.status, 413);
   assert.equal((await send('GET', `code=${code}`)).status, 200);
+});
+
+test('a redirect address of full length still fits when every character is escaped', async () => {
+  await using exchange = await openExchange();
+  const start = 'https://example.com/';
+  const redirect_uri = start + '$'.repeat(2_000 - start.length);
+  const code = await exchange.signon.codeFor(exchange.signon.requestOf({ redirect_uri }));
+  const query = new URLSearchParams({ code, redirect_uri }).toString();
+  assert.ok(query.length > 5_900);
+  assert.equal((await exchange.send('GET', query)).status, 200);
 });
 
 test('200 clients at once: one gets the profile', async () => {
