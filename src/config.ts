@@ -21,6 +21,8 @@ export const clientLimits = {
   anonymousApi: { max: 60, windowMs: minuteMs },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
+  /** Of codes for profiles: whole sites ask from one address. */
+  exchange: { max: 600, windowMs: minuteMs },
 } as const satisfies Record<string, ClientLimit>;
 
 export type ClientLimitName = keyof typeof clientLimits;

@@ -68,6 +68,8 @@ function forwardRoute(described: ForwardedRoute, forwarder: Forwarder): PlainRou
     bodyBytesMax: described.bodyBytesMax,
     ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
     ...(described.cors === undefined ? {} : { cors: described.cors }),
+    noHead: described.noHead,
+    ...(described.queryCharsMax === undefined ? {} : { queryCharsMax: described.queryCharsMax }),
     handle: async (request: Request, caller: Caller) => {
       const result = await forwarder.forward(request, caller);
       return result.ok ? result.value : apiProblem(result);

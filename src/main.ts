@@ -4,6 +4,7 @@
  */
 
 import { networkInterfaces } from 'node:os';
+import { decodeAccount } from './access/records.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
@@ -19,7 +20,10 @@ import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
 import { readinessOf, registerMetrics } from './server-metrics.ts';
+import { createAuthorization } from './signon/authorization.ts';
+import { createProfiles } from './signon/profile-store.ts';
 import { openState, type State } from './state.ts';
+import { accountKey } from './store/keys.ts';
 import { openLmdbStore } from './store/lmdb.ts';
 import { acquireServerLock } from './store/lock.ts';
 import type { Store } from './store/store.ts';
@@ -133,6 +137,17 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const reports = createReportStore({ store, clock, random });
   closers.push(startExpiry(reports, store, log));
+  const authorization = createAuthorization({
+    store,
+    clock,
+    random,
+    log,
+    profiles: createProfiles({ store, clock, random }),
+    // No page opens a session yet, so no code can be alive.
+    standing: { sessionAlive: () => false, accountEnabled: (id) => isAccountEnabled(store, id) },
+    demo: dependencies.demo ?? false,
+    avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
+  });
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -143,6 +158,7 @@ async function start(
     geo: frontEnd.geo,
     gate: frontEnd.gate,
     reports,
+    authorization,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
     allowChanges: state.fold.allowChanges,
@@ -192,6 +208,12 @@ async function start(
     'listening',
   );
   return { port, store, state, close };
+}
+
+async function isAccountEnabled(store: Store, accountId: string): Promise<boolean> {
+  const entry = await store.get(accountKey(accountId));
+  const account = entry && decodeAccount(entry.value);
+  return account?.disabled === false;
 }
 
 /** Reports older than a year go, a bounded batch at a time. */

@@ -21,6 +21,18 @@ export type ErrorCode =
   | 'invalid_prefix'
   | 'prefix_host_bits'
   | 'invalid_range'
+  // of a sign-on request; the last eight as RFC 6749 and OpenID Connect name them on the wire
+  | 'invalid_client_id'
+  | 'invalid_redirect_uri'
+  | 'unknown_transaction'
+  | 'invalid_request'
+  | 'invalid_scope'
+  | 'unsupported_response_type'
+  | 'invalid_grant'
+  | 'access_denied'
+  | 'login_required'
+  | 'consent_required'
+  | 'temporarily_unavailable'
   // of what is there
   | 'unknown_account'
   | 'unknown_key'

@@ -14,19 +14,23 @@ export interface Caller {
 }
 
 interface RouteBase {
-  /** HEAD comes with every GET route, OPTIONS with every route that has `cors`. */
+  /** HEAD comes with every GET route (but see `noHead`), OPTIONS with every route that has `cors`. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Exact, or with one whole segment `:name`, or ending in `/*` (one or more characters). */
   readonly path: string;
   /** Lower-case names of the request headers that the handler reads. */
   readonly headers?: readonly string[];
   readonly cors?: { readonly allowHeaders: readonly string[] };
+  /** On a GET that changes something: HEAD gets 405 and never reaches the handler. */
+  readonly noHead?: boolean;
 }
 
 export interface PlainRoute extends RouteBase {
   readonly kind: 'plain';
   /** 0 if left out. */
   readonly bodyBytesMax?: number;
+  /** Instead of the server's own limit: for parameters that are long once percent-encoded. */
+  readonly queryCharsMax?: number;
   /** Instead of the server's own deadline. */
   readonly timeoutMs?: number;
   readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;
@@ -128,7 +132,7 @@ function resourceOf(path: string, routes: readonly Route[]): Resource {
     else byMethod.set(route.method, plainOfPair(path, other, route));
   }
   const get = byMethod.get('GET');
-  if (get !== undefined) byMethod.set('HEAD', get);
+  if (get !== undefined && get.noHead !== true) byMethod.set('HEAD', get);
   const cors = routes.find((route) => route.cors !== undefined)?.cors;
   const allow = [...byMethod.keys(), ...(cors === undefined ? [] : ['OPTIONS'])].join(', ');
   return { path, byMethod, allow, cors };

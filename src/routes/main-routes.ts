@@ -11,11 +11,13 @@ import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import type { Authorization } from '../signon/authorization.ts';
 import { apiReadRoutes } from './api-reads.ts';
 import { clearAddressRoute } from './clear-address.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
+import { profileExchangeRoutes } from './profile-exchange.ts';
 import { reportRoute } from './report.ts';
 import { type Readiness, serviceRoutes } from './service.ts';
 
@@ -33,6 +35,7 @@ export function mainRoutes(options: {
   geo: GeoReader;
   gate: Gate;
   reports: ReportStore;
+  authorization: Authorization;
   accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -56,6 +59,7 @@ export function mainRoutes(options: {
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...ipPageRoutes({ ...options, tools, limits }),
+      ...profileExchangeRoutes({ authorization: options.authorization, limits, clock }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
       clearAddressRoute(options),

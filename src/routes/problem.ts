@@ -23,10 +23,20 @@ export function statusOf(code: ErrorCode): number {
     case 'invalid_prefix':
     case 'prefix_host_bits':
     case 'invalid_range':
+    case 'invalid_client_id':
+    case 'invalid_redirect_uri':
+    case 'invalid_request':
+    case 'invalid_scope':
+    case 'unsupported_response_type':
+    case 'invalid_grant':
+    case 'login_required':
+    case 'consent_required':
       return 400;
     case 'unauthenticated':
       return 401;
     case 'forbidden':
+    case 'access_denied':
+    case 'unknown_transaction':
       return 403;
     case 'not_found':
     case 'unknown_account':
@@ -57,6 +67,7 @@ export function statusOf(code: ErrorCode): number {
     case 'capacity_exceeded':
     case 'deadline_exceeded':
     case 'overloaded':
+    case 'temporarily_unavailable':
       return 503;
     default:
       code satisfies never;
@@ -75,6 +86,28 @@ export function detailOf(code: ErrorCode): string {
       return 'The network has bits set beyond its length.';
     case 'invalid_range':
       return 'This is not a range of addresses.';
+    case 'invalid_client_id':
+      return 'The client_id is not the domain of a site.';
+    case 'invalid_redirect_uri':
+      return 'The redirect_uri is not on the domain of the site.';
+    case 'unknown_transaction':
+      return 'This form is no longer valid. Please start again from the site.';
+    case 'invalid_request':
+      return 'A parameter is missing, repeated or malformed.';
+    case 'invalid_scope':
+      return 'The scope names something that is not offered.';
+    case 'unsupported_response_type':
+      return 'The response_type must be code.';
+    case 'invalid_grant':
+      return 'The code is unknown, used or expired.';
+    case 'access_denied':
+      return 'The sign-on was refused.';
+    case 'login_required':
+      return 'There is no sign-in.';
+    case 'consent_required':
+      return 'There is no consent yet.';
+    case 'temporarily_unavailable':
+      return 'The service is not available at the moment. Please try again later.';
     case 'unauthenticated':
       return unauthenticatedDetail;
     case 'forbidden':
@@ -144,6 +177,25 @@ export function apiProblem(failure: Failure, headers: readonly Header[] = []): R
   };
 }
 
+/** The exchange of codes for profiles: a path of the sign-on, with errors as RFC 6749 has them. */
+export const exchangePath = '/api.php';
+
+/** `{"error","error_description"}`; a code that RFC 6749 doesn't know becomes the nearest it does. */
+export function exchangeRefusal(
+  code: ErrorCode,
+  status: number,
+  detail: string,
+  headers: readonly Header[] = [],
+): Reply {
+  const nearest = status >= 500 || status === 429 ? 'temporarily_unavailable' : 'invalid_request';
+  const error = code === 'invalid_grant' ? code : nearest;
+  return {
+    status,
+    headers: [jsonType, noStore, ...headers],
+    body: JSON.stringify({ error, error_description: detail }),
+  };
+}
+
 /** A page for people, given by the composition; the transport's own refusals end here too. */
 export type RenderErrorPage = (
   status: number,
@@ -157,6 +209,7 @@ export type RenderErrorPage = (
 export function createRenderProblem(renderPage: RenderErrorPage) {
   return (problem: Problem, line: RequestLine): Reply => {
     const { status, detail } = problem;
+    if (line.path === exchangePath) return exchangeRefusal(problem.code, status, detail);
     if (line.path.startsWith('/api/')) {
       return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
     }

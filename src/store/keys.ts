@@ -27,6 +27,11 @@ export const namespaces = {
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
+  profile: 0x60,
+  consent: 0x61,
+  consentUse: 0x62,
+  consentTransaction: 0x63,
+  authorizationCode: 0x64,
   scratch: 0xf0,
 } as const;
 
@@ -161,6 +166,32 @@ export const reportByIdPrefix = (): Key => encodeKey(namespaces.reportById);
 /** 32 account-id 00 address:17 — there while the account may not report the address again. */
 export const reportGuardKey = (accountId: string, address: Uint8Array): Key =>
   encodeKey(namespaces.reportGuard, text(accountId), raw(address));
+
+/** 60 account-id. */
+export const profileKey = (accountId: string): Key =>
+  encodeKey(namespaces.profile, text(accountId));
+
+/** 61 account-id 00 client-id 00 redirect-origin 00. */
+export const consentKey = (accountId: string, clientId: string, origin: string): Key =>
+  encodeKey(namespaces.consent, text(accountId), text(clientId), text(origin));
+export const consentPrefix = (accountId: string, clientId?: string): Key =>
+  encodeKey(
+    namespaces.consent,
+    text(accountId),
+    ...(clientId === undefined ? [] : [text(clientId)]),
+  );
+
+/** 62 account-id 00 client-id 00 redirect-origin 00: when a consent was last used. */
+export const consentUseKey = (accountId: string, clientId: string, origin: string): Key =>
+  encodeKey(namespaces.consentUse, text(accountId), text(clientId), text(origin));
+
+/** 63 hash:32 — a consent form that waits for its answer, by the SHA-256 of its id. */
+export const consentTransactionKey = (idHash: Uint8Array): Key =>
+  encodeKey(namespaces.consentTransaction, raw(idHash));
+
+/** 64 hash:32 — by the SHA-256 of the code. */
+export const authorizationCodeKey = (codeHash: Uint8Array): Key =>
+  encodeKey(namespaces.authorizationCode, raw(codeHash));
 
 /** 48 bits, later times first. */
 function descendingTime(ms: number): Part {

@@ -63,6 +63,12 @@ test('a hot route and a plain one may share a method and a path', () => {
   }
 });
 
+test('a GET that changes something can be had without HEAD', () => {
+  const router = createRouter([{ ...route('GET', '/a'), noHead: true }, route('POST', '/a')]);
+  assert.equal(router.match('/a')?.resource.allow, 'GET, POST');
+  assert.equal(router.match('/a')?.resource.byMethod.has('HEAD'), false);
+});
+
 test('a contradictory table is refused at start', () => {
   const exact: Route = { kind: 'hot', method: 'GET', path: '/h', handle: () => undefined };
   const pattern = route('GET', '/h/:x');

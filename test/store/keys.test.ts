@@ -45,6 +45,13 @@ it('the encodings on disk stay what they are', () => {
     [keys.apiKeyByAccountKey('x', 'k'), '1378006b00'],
     [keys.apiKeyByAccountPrefix('x'), '137800'],
     [keys.allowKey('192.0.2.0/24'), '203139322e302e322e302f323400'],
+    [keys.profileKey('x'), '607800'],
+    [keys.consentKey('x', 'a.b', 'c'), '617800612e62006300'],
+    [keys.consentPrefix('x'), '617800'],
+    [keys.consentPrefix('x', 'a.b'), '617800612e6200'],
+    [keys.consentUseKey('x', 'a.b', 'c'), '627800612e62006300'],
+    [keys.consentTransactionKey(Uint8Array.of(1, 2)), '630102'],
+    [keys.authorizationCodeKey(Uint8Array.of(1, 2)), '640102'],
     [keys.journalRowKey(2 ** 32 + 1), '0000000100000001'],
     [keys.expiryRowKey(1, 2), '000000000001000000000002'],
   ];
