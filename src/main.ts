@@ -4,6 +4,9 @@
  */
 
 import { networkInterfaces } from 'node:os';
+import { deriveKey, type MasterKey } from './access/master-key.ts';
+import { allowsHost, createSiteKeys } from './access/site-keys.ts';
+import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
@@ -40,6 +43,7 @@ export interface ServerDependencies {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
+  readonly masterKey: MasterKey;
   readonly log: Log;
   /** Something broke that only a new process can mend. */
   readonly onFatal: (error: unknown) => void;
@@ -133,6 +137,14 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const reports = createReportStore({ store, clock, random });
   closers.push(startExpiry(reports, store, log));
+  const receipts = createReceipts({
+    store,
+    clock,
+    random,
+    signingKey: deriveKey(dependencies.masterKey, receiptKeyPurpose),
+    site: createSiteKeys({ store, clock, random }).find,
+    allows: allowsHost,
+  });
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -143,6 +155,7 @@ async function start(
     geo: frontEnd.geo,
     gate: frontEnd.gate,
     reports,
+    receipts,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
     demo: dependencies.demo ?? false,

@@ -2,6 +2,7 @@
 
 import { createClientLimits } from '../access/client-limits.ts';
 import type { Gate } from '../access/gate.ts';
+import type { Receipts } from '../captcha/receipts.ts';
 import { type Config, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
@@ -11,6 +12,8 @@ import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import { captchaReceiptRoutes } from './captcha-receipt.ts';
+import { captchaWidgetRoutes } from './captcha-widget.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
@@ -31,6 +34,7 @@ export function mainRoutes(options: {
   geo: GeoReader;
   gate: Gate;
   reports: ReportStore;
+  receipts: Receipts;
   accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -53,6 +57,8 @@ export function mainRoutes(options: {
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...ipPageRoutes({ ...options, tools, limits }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
+      ...captchaReceiptRoutes(options),
+      ...captchaWidgetRoutes(),
       ...serviceRoutes({
         clock,
         metrics,

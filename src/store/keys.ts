@@ -27,6 +27,9 @@ export const namespaces = {
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
+  siteKey: 0x40,
+  siteKeyByAccount: 0x41,
+  usedReceipt: 0x42,
   scratch: 0xf0,
 } as const;
 
@@ -161,6 +164,20 @@ export const reportByIdPrefix = (): Key => encodeKey(namespaces.reportById);
 /** 32 account-id 00 address:17 — there while the account may not report the address again. */
 export const reportGuardKey = (accountId: string, address: Uint8Array): Key =>
   encodeKey(namespaces.reportGuard, text(accountId), raw(address));
+
+/** 40 site-key-id. */
+export const siteKeyKey = (siteKeyId: string): Key =>
+  encodeKey(namespaces.siteKey, text(siteKeyId));
+export const siteKeyPrefix = (): Key => encodeKey(namespaces.siteKey);
+
+/** 41 account-id 00 site-key-id 00. */
+export const siteKeyByAccountKey = (accountId: string, siteKeyId: string): Key =>
+  encodeKey(namespaces.siteKeyByAccount, text(accountId), text(siteKeyId));
+export const siteKeyByAccountPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.siteKeyByAccount, text(accountId));
+
+/** 42 id:16 — a CAPTCHA receipt that was redeemed. Its `check: null` makes it single-use. */
+export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.usedReceipt, raw(id));
 
 /** 48 bits, later times first. */
 function descendingTime(ms: number): Part {
