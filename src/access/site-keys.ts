@@ -75,10 +75,8 @@ export function normaliseHost(text: string): string | undefined {
   if (/[^\p{L}\p{M}\p{N}._-]/u.test(name)) return undefined;
   const ascii = domainToASCII(name);
   const isName = /^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-  if (!isName.test(ascii) || ascii.length > hostCharactersMax) return undefined;
   // A number such as 127.1 means an address to a browser: only its plain form is meant as one.
-  const asSeen = URL.canParse(`http://${ascii}`) ? new URL(`http://${ascii}`).hostname : '';
-  return asSeen === ascii ? ascii : undefined;
+  return isName.test(ascii) && isIP(ascii) === isIP(name) ? ascii : undefined;
 }
 
 /** Whether receipts are given to pages of this host. */
