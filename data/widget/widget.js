@@ -128,9 +128,10 @@
     }
     function verify() {
       if (!token || !field.value.trim()) return field.focus();
-      run++;
       clearTimeout(timer);
       const body = new URLSearchParams({ token, answer: field.value, sitekey: root.dataset.sitekey || '' });
+      // A second press while this one is under way would use the challenge up.
+      token = '';
       ask('verify', { method: 'POST', body }, (result) => {
         if (!result.ok) load(medium, 'wrong');
         else if (result.receipt) finish(result.receipt);
