@@ -41,7 +41,7 @@
       return el;
     };
     const button = (name, onclick) =>
-      add(row, 'button', { type: 'button', textContent: t(name), onclick }, 'min-height:2.5em;margin:4px');
+      add(row, 'button', { type: 'button', textContent: t(name), onclick }, 'min-height:2.5em;margin:4px 4px 4px 0');
     const show = (el, on) => {
       el.style.display = on ? '' : 'none';
     };

@@ -7,12 +7,12 @@
 
 import { type Gate, quotaKind } from '../access/gate.ts';
 import type { Receipts } from '../captcha/receipts.ts';
-import { fail } from '../core/result.ts';
+import { type Failure, fail } from '../core/result.ts';
 import type { Header, Reply, Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import { type Fields, keyOf, readFields } from './fields.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
-import { quotaDetail, quotaHeaders } from './quota-headers.ts';
+import { quotaHeaders } from './quota-headers.ts';
 
 export interface CaptchaReceiptOptions {
   readonly gate: Gate;
@@ -40,28 +40,28 @@ export function captchaReceiptRoutes(options: CaptchaReceiptOptions): PlainRoute
   ];
 }
 
-/** Order of refusals: 401, 429, 422, 503. Every receipt that is no good gets the same answer. */
+/** The status tells why; a receipt that is no good gets 200, whatever is wrong with it. */
+function refused(failure: Failure, headers: readonly Header[] = []): Reply {
+  return { ...apiProblem(failure, headers), body: '{"ok":false}' };
+}
+
+/** Order of refusals: 401, 429, 422, 503. */
 function receiptHandler({ gate, receipts, accountOf }: CaptchaReceiptOptions) {
   return async (request: Request): Promise<Reply> => {
     const fields = await readFields(request);
     const secret = fields.ok ? fields.value.text('secret') : undefined;
     const slot = gate.authenticate(keyOf(request, fields) ?? secret);
     const account = slot < 0 ? undefined : accountOf(slot);
-    if (account === undefined) return apiProblem(fail('unauthenticated'));
+    if (account === undefined) return refused(fail('unauthenticated'));
     const admitted = gate.spend(slot, quotaKind.read, 1);
     // Copied at once: the findings belong to the last call, and this handler awaits.
     const headers = quotaHeaders(gate.quotas);
-    if (!admitted) {
-      return apiProblem(fail('quota_exceeded', quotaDetail(gate.quotas, 'read')), headers);
-    }
-    if (!fields.ok) return apiProblem(fields, headers);
-    const receipt = fields.value.text('receipt');
-    if (receipt === undefined || receipt === '') {
-      const detail = 'The receipt field is required.';
-      return apiProblem(fail('invalid_parameter', detail, 'receipt'), headers);
-    }
+    if (!admitted) return refused(fail('quota_exceeded'), headers);
+    if (!fields.ok) return refused(fields, headers);
+    const receipt = textOf(fields.value, 'receipt');
+    if (receipt === undefined) return refused(fail('invalid_parameter'), headers);
     const redeemed = await receipts.redeem(receipt, account);
-    if (!redeemed.ok) return apiProblem(redeemed, headers);
+    if (!redeemed.ok) return refused(redeemed, headers);
     if (typeof redeemed.value === 'string') return json({ ok: false }, headers);
     const { hostname, origin, siteKey, solvedAt } = redeemed.value;
     const challenge_ts = timeText(solvedAt, '+00:00');
