@@ -6,14 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { deriveKey, loadMasterKey } from '../../src/access/master-key.ts';
-import { allowsHost, createSiteKeys } from '../../src/access/site-keys.ts';
-import { createReceipts, type Receipts, receiptKeyPurpose } from '../../src/captcha/receipts.ts';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log.ts';
-import { systemRandom } from '../../src/core/random.ts';
-import { openLmdbStore } from '../../src/store/lmdb.ts';
-import type { Store } from '../../src/store/store.ts';
+import { type Beside, issue, openBeside, siteOrigin as origin } from '../support/captcha-beside.ts';
 import {
   demoEmail,
   startTestServer,
@@ -23,36 +17,8 @@ import {
 } from '../support/server.ts';
 import { makeTempDir } from '../support/temp-dir.ts';
 
-const origin = 'https://shop.example';
 const json = { 'Content-Type': 'application/json' };
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
-
-interface Beside {
-  readonly store: Store;
-  readonly receipts: Receipts;
-}
-
-/** What another process on the same data directory would have. */
-function openBeside(dataDir: string, clock: Clock = systemClock()): Beside {
-  const random = systemRandom();
-  const store = openLmdbStore({ path: `${dataDir}/store`, clock, log: createLog('silent') });
-  const masterKey = loadMasterKey({ dataDir, strict: true, random });
-  const receipts = createReceipts({
-    store,
-    clock,
-    random,
-    signingKey: deriveKey(masterKey, receiptKeyPurpose),
-    site: createSiteKeys({ store, clock, random }).find,
-    allows: allowsHost,
-  });
-  return { store, receipts };
-}
-
-async function issue(receipts: Receipts, siteKey: string, from = origin): Promise<string> {
-  const receipt = await receipts.issue({ siteKey, origin: from });
-  assert.ok(receipt !== undefined);
-  return receipt;
-}
 
 for (const threads of threadCounts) {
   describe(`receipts, ${threads} threads`, () => {
