@@ -4,7 +4,8 @@
  */
 
 import { networkInterfaces } from 'node:os';
-import type { Config } from './config.ts';
+import { openCaptcha } from './captcha/open.ts';
+import { type Config, captchaBounds } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
@@ -133,6 +134,14 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const reports = createReportStore({ store, clock, random });
   closers.push(startExpiry(reports, store, log));
+  const captcha = openCaptcha({
+    threads: config.captchaThreads,
+    bounds: captchaBounds,
+    clock,
+    random,
+    log,
+  });
+  closers.push(() => captcha.close());
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -143,6 +152,7 @@ async function start(
     geo: frontEnd.geo,
     gate: frontEnd.gate,
     reports,
+    challenges: captcha.challenges,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
     demo: dependencies.demo ?? false,
@@ -185,7 +195,7 @@ async function start(
     logLevel: config.logLevel,
     log,
   });
-  registerMetrics({ metrics, state, store, counters, threads });
+  registerMetrics({ metrics, state, store, counters, threads, captcha });
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },
     'listening',
