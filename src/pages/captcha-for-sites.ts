@@ -5,19 +5,18 @@ import { icon } from './components/icon.ts';
 import { type Html, html } from './html.ts';
 import type { Catalogue } from './language.ts';
 
-const sampleToken = 'n1YbkLqXz3m0Q9vT5uH7Wg';
-
+/** To be pasted as it is; what comes back stands in the comments. */
 function requests(secureUrl: string): string {
   return [
-    `curl -s ${secureUrl}/captcha/new`,
-    `{"token":"${sampleToken}","img":"/captcha/img/${sampleToken}.gif","expires_in":120}`,
+    `URL=${secureUrl}/captcha`,
+    `TOKEN=$(curl -s $URL/new | cut -d'"' -f4)`,
+    '# {"token":"…","img":"/captcha/img/….gif","expires_in":120}',
     '',
-    `curl -s -o challenge.gif ${secureUrl}/captcha/img/${sampleToken}.gif`,
-    `curl -s -o challenge.wav ${secureUrl}/captcha/audio/${sampleToken}.wav`,
+    'curl -s -o word.gif $URL/img/$TOKEN.gif',
+    'curl -s -o digits.wav $URL/audio/$TOKEN.wav',
     '',
-    `curl -s ${secureUrl}/captcha/verify \\`,
-    `  -d token=${sampleToken} -d answer=KX7RM`,
-    '{"ok":true}',
+    'curl -s $URL/verify -d token=$TOKEN -d answer=KX7RM',
+    '# {"ok":false}',
   ].join('\n');
 }
 
