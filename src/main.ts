@@ -6,8 +6,9 @@
 import { networkInterfaces } from 'node:os';
 import { deriveKey, type MasterKey } from './access/master-key.ts';
 import { allowsHost, createSiteKeys } from './access/site-keys.ts';
+import { openCaptcha } from './captcha/open.ts';
 import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
-import type { Config } from './config.ts';
+import { type Config, captchaBounds } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
@@ -145,6 +146,14 @@ async function start(
     site: createSiteKeys({ store, clock, random }).find,
     allows: allowsHost,
   });
+  const captcha = openCaptcha({
+    threads: config.captchaThreads,
+    bounds: captchaBounds,
+    clock,
+    random,
+    log,
+  });
+  closers.push(() => captcha.close());
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -156,6 +165,7 @@ async function start(
     gate: frontEnd.gate,
     reports,
     receipts,
+    challenges: captcha.challenges,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
     demo: dependencies.demo ?? false,
@@ -198,7 +208,7 @@ async function start(
     logLevel: config.logLevel,
     log,
   });
-  registerMetrics({ metrics, state, store, counters, threads });
+  registerMetrics({ metrics, state, store, counters, threads, captcha });
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },
     'listening',
