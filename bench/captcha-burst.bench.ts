@@ -31,7 +31,7 @@ interface Burst {
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
-  const env = { TRUSTED_PROXIES: '127.0.0.0/8', CLIENT_LIMITS: 'off' };
+  const env = { TRUSTED_PROXIES: '127.0.0.0/8', CLIENT_LIMITS: 'off', CAPTCHA_THREADS: '2' };
   await using server = await startTestServer({ threads: 1, env });
   const idle: number[][] = [];
   const busy: number[][] = [];

@@ -15,7 +15,7 @@ for (const threads of threadCounts) {
   it(`answers or refuses ${burst} challenges at once, ${threads} threads`, async () => {
     await using server = await startTestServer({
       threads,
-      env: { TRUSTED_PROXIES: '127.0.0.0/8' },
+      env: { TRUSTED_PROXIES: '127.0.0.0/8', CAPTCHA_THREADS: '2' },
     });
     const gauge = async (name: string) =>
       (await metric(server, `portcullis_captcha_${name}`)).get('')!;

@@ -31,8 +31,8 @@ for (const threads of threadCounts) {
     let limited: TestServer;
     before(async () => {
       [server, limited] = await Promise.all([
-        startTestServer({ threads, env: { CLIENT_LIMITS: 'off', CAPTCHA_THREADS: '1' } }),
-        startTestServer({ threads, env: { TRUSTED_PROXIES: '127.0.0.0/8', CAPTCHA_THREADS: '1' } }),
+        startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } }),
+        startTestServer({ threads, env: { TRUSTED_PROXIES: '127.0.0.0/8' } }),
       ]);
     });
     after(async () => {
