@@ -12,7 +12,7 @@
     alt: ['Letters made of moving dots', 'Lettres en points mobiles'],
     clip: ['Spoken digits', 'Chiffres énoncés'],
     img: ['Type the moving letters', 'Tapez les lettres mobiles'],
-    audio: ['Type the digits you hear', 'Tapez les chiffres entendus'],
+    audio: ['Type the digits you hear', 'Tapez les chiffres (en anglais)'],
     choose: ['Choose a moving picture or a sound.', 'Choisissez une image animée ou un son.'],
     wrong: ['Not right. Here is a new one.', 'Ce n’est pas juste. En voici une autre.'],
     old: ['Expired. Here is a new one.', 'Délai dépassé. En voici une autre.'],
