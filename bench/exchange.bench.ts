@@ -54,7 +54,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     avatarUrl: (avatar) => avatar,
   });
   const server = createServer({
-    routes: profileExchangeRoutes({ authorization, limits: undefined, clock }),
+    routes: profileExchangeRoutes({ authorization, callers: { take: () => 0 } }),
     renderProblem: createRenderProblem(() => ({ html: '', headers: [] })),
     addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },
     clock,

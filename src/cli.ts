@@ -10,6 +10,7 @@ import { allowCommands } from './cli/allow.ts';
 import { loadListCommand } from './cli/lists.ts';
 import { createOutput } from './cli/output.ts';
 import { reportCommands } from './cli/report.ts';
+import { siteKeyCommands } from './cli/sitekey.ts';
 import { withWorkspace } from './cli/workspace.ts';
 import { OperatorError } from './core/errors.ts';
 import { confidenceDefault, type SeedFormat, seedFormats } from './feeds/import/parse.ts';
@@ -107,6 +108,7 @@ function program(): Command {
 
   root.addCommand(allowCommands());
   root.addCommand(reportCommands());
+  root.addCommand(siteKeyCommands());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);
   return root;
 }

@@ -4,8 +4,12 @@
  */
 
 import { networkInterfaces } from 'node:os';
+import { deriveKey, type MasterKey } from './access/master-key.ts';
 import { decodeAccount } from './access/records.ts';
-import type { Config } from './config.ts';
+import { allowsHost, createSiteKeys } from './access/site-keys.ts';
+import { openCaptcha } from './captcha/open.ts';
+import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
+import { type Config, captchaBounds } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
@@ -44,6 +48,7 @@ export interface ServerDependencies {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
+  readonly masterKey: MasterKey;
   readonly log: Log;
   /** Something broke that only a new process can mend. */
   readonly onFatal: (error: unknown) => void;
@@ -148,6 +153,22 @@ async function start(
     demo: dependencies.demo ?? false,
     avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
   });
+  const receipts = createReceipts({
+    store,
+    clock,
+    random,
+    signingKey: deriveKey(dependencies.masterKey, receiptKeyPurpose),
+    site: createSiteKeys({ store, clock, random }).find,
+    allows: allowsHost,
+  });
+  const captcha = openCaptcha({
+    threads: config.captchaThreads,
+    bounds: captchaBounds,
+    clock,
+    random,
+    log,
+  });
+  closers.push(() => captcha.close());
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -159,6 +180,8 @@ async function start(
     gate: frontEnd.gate,
     reports,
     authorization,
+    receipts,
+    challenges: captcha.challenges,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
     allowChanges: state.fold.allowChanges,
@@ -202,7 +225,7 @@ async function start(
     logLevel: config.logLevel,
     log,
   });
-  registerMetrics({ metrics, state, store, counters, threads });
+  registerMetrics({ metrics, state, store, counters, threads, captcha });
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },
     'listening',

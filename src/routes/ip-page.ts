@@ -3,8 +3,6 @@
  * Needs no key, so it is limited per client; the main thread answers it.
  */
 
-import { type ClientLimits, clientOf } from '../access/client-limits.ts';
-import type { ClientLimitName } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { fail } from '../core/result.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -22,6 +20,7 @@ import type { Check } from '../reputation/check.ts';
 import { reportAgeMaxMs } from '../reputation/report.ts';
 import type { ReportStore, StoredReport } from '../reputation/report-store.ts';
 import { maliciousScore } from '../reputation/score.ts';
+import type { Callers } from './callers.ts';
 import { errorReply, languageOf, type PageTools } from './pages.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 
@@ -45,25 +44,17 @@ export interface IpPageOptions {
   readonly geo: GeoReader;
   readonly clock: Clock;
   readonly reports: ReportStore;
-  /** Undefined when CLIENT_LIMITS=off. */
-  readonly limits: ClientLimits<ClientLimitName> | undefined;
+  readonly callers: Callers;
 }
 
 export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
-  const { tools, limits, clock } = options;
+  const { tools, callers } = options;
   const words = new Uint32Array(4);
-
-  /** 0 when admitted, else seconds to wait. */
-  function takeLimit(request: Request): number {
-    const family = parseIp(request.clientIp, words);
-    const client = family === 0 ? request.clientIp : clientOf(family, words);
-    return limits?.take('ipPage', client, clock.monotonicMs()) ?? 0;
-  }
 
   async function show(request: Request): Promise<Reply> {
     const language = languageOf(request);
     const asJson = wantsJson(request);
-    const waitSeconds = takeLimit(request);
+    const waitSeconds = callers.take('ipPage', request);
     if (waitSeconds > 0) {
       const retry: Header[] = [['Retry-After', String(waitSeconds)]];
       if (asJson) return apiProblem(fail('client_limit_exceeded'), retry);

@@ -2,7 +2,9 @@
 
 import { createClientLimits } from '../access/client-limits.ts';
 import type { Gate } from '../access/gate.ts';
-import { type Config, clientLimits } from '../config.ts';
+import type { Challenges } from '../captcha/challenge.ts';
+import type { Receipts } from '../captcha/receipts.ts';
+import { type Config, captchaBounds, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -13,9 +15,20 @@ import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
 import type { Authorization } from '../signon/authorization.ts';
 import { apiReadRoutes } from './api-reads.ts';
+import { createCallers } from './callers.ts';
+import { captchaRoutes } from './captcha.ts';
+import { captchaPageRoutes } from './captcha-page.ts';
+import { captchaReceiptRoutes } from './captcha-receipt.ts';
+import { captchaWidgetRoutes } from './captcha-widget.ts';
 import { clearAddressRoute } from './clear-address.ts';
 import { ipPageRoutes } from './ip-page.ts';
-import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
+import {
+  createPageTools,
+  createRenderErrorPage,
+  openAssets,
+  pageRoutes,
+  siteLinks,
+} from './pages.ts';
 import { createRenderProblem } from './problem.ts';
 import { profileExchangeRoutes } from './profile-exchange.ts';
 import { reportRoute } from './report.ts';
@@ -36,6 +49,8 @@ export function mainRoutes(options: {
   gate: Gate;
   reports: ReportStore;
   authorization: Authorization;
+  receipts: Receipts;
+  challenges: Challenges;
   accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -51,18 +66,29 @@ export function mainRoutes(options: {
 }): MainRoutes {
   const { config, clock, metrics, readiness, exampleAddresses } = options;
   const limits = config.clientLimitsOn ? createClientLimits(clientLimits) : undefined;
+  const callers = createCallers({ limits, check: options.check, clock });
+  const captcha = {
+    challenges: options.challenges,
+    callers,
+    receipts: options.receipts,
+    lifetimeMs: captchaBounds.lifetimeMs,
+  };
   const assets = openAssets();
   const https = config.baseUrl.startsWith('https:');
-  const tools = createPageTools({ assets, links: {}, https });
+  const tools = createPageTools({ assets, links: siteLinks, https });
   return {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
-      ...ipPageRoutes({ ...options, tools, limits }),
-      ...profileExchangeRoutes({ authorization: options.authorization, limits, clock }),
-      reportRoute({ ...options, allowDocumentation: options.demo }),
+      ...profileExchangeRoutes({ authorization: options.authorization, callers }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
       clearAddressRoute(options),
+      ...ipPageRoutes({ ...options, tools, callers }),
+      ...captchaRoutes(captcha),
+      ...captchaPageRoutes({ ...captcha, tools, secureUrl: config.secureUrl }),
+      reportRoute({ ...options, allowDocumentation: options.demo }),
+      ...captchaReceiptRoutes(options),
+      ...captchaWidgetRoutes(),
       ...serviceRoutes({
         clock,
         metrics,

@@ -5,7 +5,7 @@
 
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
-import type { Header, Problem, Reply, RequestLine } from '../http/message.ts';
+import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
 
 export const jsonType: Header = ['Content-Type', 'application/json'];
 export const noStore: Header = ['Cache-Control', 'no-store'];
@@ -196,6 +196,16 @@ export function exchangeRefusal(
   };
 }
 
+/** All that a CAPTCHA route says when it says no, whatever the reason: the status tells the rest. */
+export const captchaRefusal = '{"ok":false}';
+
+const captchaPath = /^\/captcha\/(new|verify|receipt|img\/.*|audio\/.*)$/;
+
+/** Reply of a CAPTCHA route to an expected failure. */
+export function captchaProblem(failure: Failure, headers: readonly Header[] = []): Reply {
+  return { ...apiProblem(failure, headers), body: captchaRefusal };
+}
+
 /** A page for people, given by the composition; the transport's own refusals end here too. */
 export type RenderErrorPage = (
   status: number,
@@ -213,7 +223,19 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
     if (line.path.startsWith('/api/')) {
       return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
     }
+    if (captchaPath.test(line.path)) {
+      return { status, headers: [jsonType, noStore], body: captchaRefusal };
+    }
     const page = renderPage(status, detail);
     return { status, headers: page.headers, body: page.html };
   };
+}
+
+/** The same look for a failure of a handler that the transport doesn't know of. */
+export function renderFailure(render: RenderProblem, failure: Failure, line: RequestLine): Reply {
+  const status = statusOf(failure.error);
+  const detail = failure.detail ?? detailOf(failure.error);
+  const reply = render({ code: failure.error, status, detail, headers: [] }, line);
+  if (status !== 503) return reply;
+  return { ...reply, headers: [...reply.headers, ['Retry-After', String(retryAfterSeconds)]] };
 }

@@ -5,16 +5,13 @@
  * Every code that gives nothing has one answer, so nobody learns whether it ever was one.
  */
 
-import { type ClientLimits, clientOf } from '../access/client-limits.ts';
-import type { ClientLimitName } from '../config.ts';
-import type { Clock } from '../core/clock.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { mediaType, parseForm } from '../http/body.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
 import { type Params, parseQuery } from '../http/query.ts';
 import type { PlainRoute } from '../http/router.ts';
-import { parseIp } from '../ip/address.ts';
 import type { Authorization } from '../signon/authorization.ts';
+import type { Callers } from './callers.ts';
 import { detailOf, exchangePath, exchangeRefusal, jsonType, noStore } from './problem.ts';
 
 const bodyBytesMax = 8 * 1024;
@@ -25,21 +22,12 @@ type Name = (typeof names)[number];
 
 export function profileExchangeRoutes(options: {
   authorization: Pick<Authorization, 'exchange'>;
-  /** Undefined when CLIENT_LIMITS=off. */
-  limits: ClientLimits<ClientLimitName> | undefined;
-  clock: Clock;
+  callers: Pick<Callers, 'take'>;
 }): PlainRoute[] {
-  const { authorization, limits, clock } = options;
-  const words = new Uint32Array(4);
-
-  function secondsToWait({ clientIp }: Request): number {
-    const family = parseIp(clientIp, words);
-    const client = family === 0 ? clientIp : clientOf(family, words);
-    return limits?.take('exchange', client, clock.monotonicMs()) ?? 0;
-  }
+  const { authorization, callers } = options;
 
   async function handle(request: Request): Promise<Reply> {
-    const waitSeconds = secondsToWait(request);
+    const waitSeconds = callers.take('exchange', request);
     if (waitSeconds > 0) {
       const retry: Header = ['Retry-After', String(waitSeconds)];
       const detail = detailOf('client_limit_exceeded');

@@ -32,6 +32,9 @@ export const namespaces = {
   consentUse: 0x62,
   consentTransaction: 0x63,
   authorizationCode: 0x64,
+  siteKey: 0x40,
+  siteKeyByAccount: 0x41,
+  usedReceipt: 0x42,
   scratch: 0xf0,
 } as const;
 
@@ -192,6 +195,19 @@ export const consentTransactionKey = (idHash: Uint8Array): Key =>
 /** 64 hash:32 — by the SHA-256 of the code. */
 export const authorizationCodeKey = (codeHash: Uint8Array): Key =>
   encodeKey(namespaces.authorizationCode, raw(codeHash));
+/** 40 site-key-id. */
+export const siteKeyKey = (siteKeyId: string): Key =>
+  encodeKey(namespaces.siteKey, text(siteKeyId));
+export const siteKeyPrefix = (): Key => encodeKey(namespaces.siteKey);
+
+/** 41 account-id 00 site-key-id 00. */
+export const siteKeyByAccountKey = (accountId: string, siteKeyId: string): Key =>
+  encodeKey(namespaces.siteKeyByAccount, text(accountId), text(siteKeyId));
+export const siteKeyByAccountPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.siteKeyByAccount, text(accountId));
+
+/** 42 id:16 — a CAPTCHA receipt that was redeemed. Its `check: null` makes it single-use. */
+export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.usedReceipt, raw(id));
 
 /** 48 bits, later times first. */
 function descendingTime(ms: number): Part {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { createClientLimits } from '../../src/access/client-limits.ts';
 import { clientLimits } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { createCallers } from '../../src/routes/callers.ts';
 import { createRenderProblem } from '../../src/routes/problem.ts';
 import { profileExchangeRoutes } from '../../src/routes/profile-exchange.ts';
 import { ask, requestText, startServer } from '../http/raw.ts';
@@ -12,10 +13,13 @@ import { openSignon } from '../signon/fixture.ts';
 
 async function openExchange(withLimits = false) {
   const signon = await openSignon();
-  const clock = systemClock();
-  const limits = withLimits ? createClientLimits(clientLimits) : undefined;
+  const callers = createCallers({
+    limits: withLimits ? createClientLimits(clientLimits) : undefined,
+    check: { judge: () => assert.fail('no score is asked for') },
+    clock: systemClock(),
+  });
   const running = await startServer(
-    profileExchangeRoutes({ authorization: signon.authorization, limits, clock }),
+    profileExchangeRoutes({ authorization: signon.authorization, callers }),
     { renderProblem: createRenderProblem(() => ({ html: 'page', headers: [] })) },
   );
   return {
@@ -177,8 +181,7 @@ test('the 601st exchange of an address in a minute is refused and does not redee
 test('a store that cannot write answers 503, not invalid_grant', async () => {
   const routes = profileExchangeRoutes({
     authorization: { exchange: async () => ({ ok: false, error: 'store_unavailable' }) },
-    limits: undefined,
-    clock: systemClock(),
+    callers: { take: () => 0 },
   });
   await using running = await startServer(routes);
   const [answer] = await ask(running.port, requestText('GET', '/api.php?code=x'));
