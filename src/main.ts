@@ -4,6 +4,7 @@
  */
 
 import { networkInterfaces } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { deriveKey, type MasterKey } from './access/master-key.ts';
 import { decodeAccount } from './access/records.ts';
 import { allowsHost, createSiteKeys } from './access/site-keys.ts';
@@ -208,8 +209,13 @@ async function start(
   if (claim === undefined) closers.push(release);
   await server.listen(config.host, port);
   let threads: Threads | undefined;
-  // Together: a client that hangs may take all of the grace, but not once in each thread.
-  closers.push(() => Promise.all([server.close(graceMs), threads?.stop(graceMs)]));
+  closers.push(async () => {
+    // Together: a client that hangs may take all of the grace, but not once in each thread.
+    const closing = Promise.all([server.close(graceMs), threads?.stop(graceMs)]);
+    // Rendering threads have the lowest priority, so they need time to end on a busy machine.
+    await Promise.race([closing, sleep(graceMs / 2, undefined, { ref: false })]);
+    await Promise.all([closing, captcha.close()]);
+  });
   threads = await startThreads({
     threads: config.httpThreads,
     host: config.host,

@@ -31,7 +31,7 @@ export interface CaptchaOptions {
 export interface Captcha {
   readonly challenges: Challenges;
   stats(): ChallengeStats & RenderPoolStats;
-  /** Those who still wait for an image or a clip are refused. */
+  /** Those who still wait for an image or a clip are refused. Calling it again waits for the same. */
   close(): Promise<void>;
 }
 
@@ -41,16 +41,17 @@ export function openCaptcha({ threads, clock, random, log, bounds }: CaptchaOpti
   const renderer = openRenderThreads({ threads, queueMax });
   const pool = createRenderPool({ renderer, random, log, ...bounds });
   const challenges = createChallenges({ pool, clock, random, ...bounds });
-  let closed = false;
+  let closing: Promise<void> | undefined;
   renderer.warmUp().catch((error: unknown) => {
-    if (!closed) log.warn({ err: error }, 'captcha: no voices yet, tried again with the next clip');
+    if (!closing)
+      log.warn({ err: error }, 'captcha: no voices yet, tried again with the next clip');
   });
   return {
     challenges,
     stats: () => ({ ...challenges.stats(), ...pool.stats() }),
-    async close() {
-      closed = true;
-      await pool.close();
+    close() {
+      closing ??= pool.close();
+      return closing;
     },
   };
 }
