@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'invalid_prefix'
   | 'prefix_host_bits'
   | 'invalid_range'
+  | 'network_too_large'
   // of what is there
   | 'unknown_account'
   | 'unknown_key'

@@ -51,6 +51,17 @@ export interface ReportStore {
   add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
   /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
   list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
+  /**
+   * How many reports `list` would give, at most `limit`. @param giveWay awaited before each page
+   * of 500 rows, so that a long count doesn't hold the event loop
+   */
+  count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    giveWay: () => Promise<void>,
+  ): Promise<number>;
   /** Takes back all that an account said of an address. @returns how many reports went */
   withdraw(
     account: string,
@@ -157,6 +168,28 @@ export function createReportStore(options: {
     return found;
   }
 
+  async function count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    giveWay: () => Promise<void>,
+  ): Promise<number> {
+    const prefix = reportByAddressPrefix(addressBytes(family, words));
+    let counted = 0;
+    for (let after: Key | undefined; ; ) {
+      await giveWay();
+      const options = { limit: scanPage };
+      const page = await store.scan(prefix, after === undefined ? options : { after, ...options });
+      for (const { key } of page) {
+        if (counted >= limit || reportedAtIn(key) < since) return counted;
+        counted++;
+      }
+      if (page.length === 0) return counted;
+      after = page.at(-1)!.key;
+    }
+  }
+
   async function withdraw(account: string, family: 4 | 6, words: Uint32Array, penalty: boolean) {
     const address = addressBytes(family, words);
     const doomed: Key[] = [];
@@ -213,7 +246,7 @@ export function createReportStore(options: {
     return result.ok ? due.length : 0;
   }
 
-  return { add, list, withdraw, find, expire };
+  return { add, list, count, withdraw, find, expire };
 }
 
 const layout = 1;
@@ -222,6 +255,11 @@ function encodeRow(reporter: Reporter, report: Report): Uint8Array {
   const out = createWriter(64 + report.comment.length);
   out.u8(layout).text(reporter.account).varint(reporter.slot).text(reporter.country);
   return out.u32(report.categories).text(report.comment).finish();
+}
+
+/** Of a row's key: the time stands before the id, later ones first. */
+function reportedAtIn(key: Uint8Array): number {
+  return 0xffff_ffff_ffff - Buffer.from(key.subarray(key.length - 22)).readUIntBE(0, 6);
 }
 
 function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
@@ -234,7 +272,7 @@ function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined
       country: input.text(),
       categories: input.u32(),
       comment: input.text(),
-      reportedAt: 0xffff_ffff_ffff - tail.readUIntBE(0, 6),
+      reportedAt: reportedAtIn(key),
       id: tail.subarray(6).toString('base64url'),
     };
   });

@@ -5,12 +5,15 @@ import type { Gate } from '../access/gate.ts';
 import { type Config, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { createTurns } from '../core/turns.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { RenderProblem } from '../http/message.ts';
 import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
+import { createBlockCheck } from '../reputation/block-check.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import { checkBlockRoute } from './check-block.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
@@ -44,6 +47,7 @@ export function mainRoutes(options: {
 }): MainRoutes {
   const { config, clock, metrics, readiness, exampleAddresses } = options;
   const limits = config.clientLimitsOn ? createClientLimits(clientLimits) : undefined;
+  const turns = createTurns(clock);
   const assets = openAssets();
   const https = config.baseUrl.startsWith('https:');
   const tools = createPageTools({ assets, links: {}, https });
@@ -53,6 +57,7 @@ export function mainRoutes(options: {
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...ipPageRoutes({ ...options, tools, limits }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
+      checkBlockRoute({ ...options, turns, blockCheck: createBlockCheck({ ...options, turns }) }),
       ...serviceRoutes({
         clock,
         metrics,

@@ -26,6 +26,8 @@ export function statusOf(code: ErrorCode): number {
       return 400;
     case 'unauthenticated':
       return 401;
+    case 'network_too_large':
+      return 402;
     case 'forbidden':
       return 403;
     case 'not_found':
@@ -75,6 +77,8 @@ export function detailOf(code: ErrorCode): string {
       return 'The network has bits set beyond its length.';
     case 'invalid_range':
       return 'This is not a range of addresses.';
+    case 'network_too_large':
+      return 'The network is too large to be checked at once.';
     case 'unauthenticated':
       return unauthenticatedDetail;
     case 'forbidden':
