@@ -13,6 +13,7 @@ import type { IpIndex } from '../index/ip-index.ts';
 import { createBlockCheck } from '../reputation/block-check.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import { bulkReportRoute } from './bulk-report.ts';
 import { checkBlockRoute } from './check-block.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
@@ -57,6 +58,7 @@ export function mainRoutes(options: {
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...ipPageRoutes({ ...options, tools, limits }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
+      bulkReportRoute({ ...options, turns, allowDocumentation: options.demo }),
       checkBlockRoute({ ...options, turns, blockCheck: createBlockCheck({ ...options, turns }) }),
       ...serviceRoutes({
         clock,
