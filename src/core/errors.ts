@@ -33,6 +33,7 @@ export type ErrorCode =
   | 'login_required'
   | 'consent_required'
   | 'temporarily_unavailable'
+  | 'network_too_large'
   // of what is there
   | 'unknown_account'
   | 'unknown_key'

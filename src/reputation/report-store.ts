@@ -60,6 +60,17 @@ export interface ReportStore {
   list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
   /** The same without a limit, in pieces; others get their turn in between. */
   pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
+  /**
+   * How many reports `list` would give, at most `limit`. @param giveWay awaited before each page
+   * of 500 rows, so that a long count doesn't hold the event loop
+   */
+  count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    giveWay: () => Promise<void>,
+  ): Promise<number>;
   /** Takes back all that an account said of an address. @returns how many reports went */
   withdraw(
     account: string,
@@ -182,6 +193,28 @@ export function createReportStore(options: {
     return found;
   }
 
+  async function count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    giveWay: () => Promise<void>,
+  ): Promise<number> {
+    const prefix = reportByAddressPrefix(addressBytes(family, words));
+    let counted = 0;
+    for (let after: Key | undefined; ; ) {
+      await giveWay();
+      const options = { limit: scanPage };
+      const page = await store.scan(prefix, after === undefined ? options : { after, ...options });
+      for (const { key } of page) {
+        if (counted >= limit || reportedAtIn(key) < since) return counted;
+        counted++;
+      }
+      if (page.length === 0) return counted;
+      after = page.at(-1)!.key;
+    }
+  }
+
   async function withdraw(account: string, family: 4 | 6, words: Uint32Array, penalty: boolean) {
     const address = addressBytes(family, words);
     // A report that comes in between would lose its effect but keep its row: each one renews the
@@ -255,7 +288,7 @@ export function createReportStore(options: {
     return result.ok ? due.length : 0;
   }
 
-  return { add, list, pages, withdraw, find, expire };
+  return { add, list, pages, count, withdraw, find, expire };
 }
 
 const layout = 1;
@@ -264,6 +297,11 @@ function encodeRow(reporter: Reporter, report: Report): Uint8Array {
   const out = createWriter(64 + report.comment.length);
   out.u8(layout).text(reporter.account).varint(reporter.slot).text(reporter.country);
   return out.u32(report.categories).text(report.comment).finish();
+}
+
+/** Of a row's key: the time stands before the id, later ones first. */
+function reportedAtIn(key: Uint8Array): number {
+  return 0xffff_ffff_ffff - Buffer.from(key.subarray(key.length - 22)).readUIntBE(0, 6);
 }
 
 function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
@@ -276,7 +314,7 @@ function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined
       country: input.text(),
       categories: input.u32(),
       comment: input.text(),
-      reportedAt: 0xffff_ffff_ffff - tail.readUIntBE(0, 6),
+      reportedAt: reportedAtIn(key),
       id: tail.subarray(6).toString('base64url'),
     };
   });

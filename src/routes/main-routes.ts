@@ -7,19 +7,23 @@ import type { Receipts } from '../captcha/receipts.ts';
 import { type Config, captchaBounds, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { createTurns } from '../core/turns.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { RenderProblem } from '../http/message.ts';
 import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
+import { createBlockCheck } from '../reputation/block-check.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
 import type { Authorization } from '../signon/authorization.ts';
 import { apiReadRoutes } from './api-reads.ts';
+import { bulkReportRoute } from './bulk-report.ts';
 import { createCallers } from './callers.ts';
 import { captchaRoutes } from './captcha.ts';
 import { captchaPageRoutes } from './captcha-page.ts';
 import { captchaReceiptRoutes } from './captcha-receipt.ts';
 import { captchaWidgetRoutes } from './captcha-widget.ts';
+import { checkBlockRoute } from './check-block.ts';
 import { clearAddressRoute } from './clear-address.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import {
@@ -73,6 +77,7 @@ export function mainRoutes(options: {
     receipts: options.receipts,
     lifetimeMs: captchaBounds.lifetimeMs,
   };
+  const turns = createTurns(clock);
   const assets = openAssets();
   const https = config.baseUrl.startsWith('https:');
   const tools = createPageTools({ assets, links: siteLinks, https });
@@ -89,6 +94,8 @@ export function mainRoutes(options: {
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...captchaReceiptRoutes(options),
       ...captchaWidgetRoutes(),
+      bulkReportRoute({ ...options, turns, allowDocumentation: options.demo }),
+      checkBlockRoute({ ...options, turns, blockCheck: createBlockCheck({ ...options, turns }) }),
       ...serviceRoutes({
         clock,
         metrics,

@@ -34,6 +34,8 @@ export function statusOf(code: ErrorCode): number {
       return 400;
     case 'unauthenticated':
       return 401;
+    case 'network_too_large':
+      return 402;
     case 'forbidden':
     case 'access_denied':
     case 'unknown_transaction':
@@ -108,6 +110,8 @@ export function detailOf(code: ErrorCode): string {
       return 'There is no consent yet.';
     case 'temporarily_unavailable':
       return 'The service is not available at the moment. Please try again later.';
+    case 'network_too_large':
+      return 'The network is too large to be checked at once.';
     case 'unauthenticated':
       return unauthenticatedDetail;
     case 'forbidden':
