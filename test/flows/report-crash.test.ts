@@ -6,11 +6,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { Agent, request as httpRequest } from 'node:http';
+import { Agent } from 'node:http';
 import { it } from 'node:test';
-import { createAccounts } from '../../src/access/accounts.ts';
 import { decodeAccessEvent, isAccessEvent } from '../../src/access/events.ts';
-import { loadMasterKey } from '../../src/access/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
@@ -21,6 +19,7 @@ import { reportByIdPrefix } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createReportModel, isScore } from '../support/report-model.ts';
+import { makeReporters, type Reporter, sendReport } from '../support/reporters.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { makeTempDir } from '../support/temp-dir.ts';
 
@@ -34,14 +33,8 @@ const reporters = 20;
 const addresses = 2_000;
 /** Every so many rounds the server also stops and starts in between: checkpoint, snapshot. */
 const gracefulEvery = 4;
-const perMinute = 33_000_000;
 const clock = systemClock();
 const log = createLog('fatal');
-
-interface Reporter {
-  readonly account: string;
-  readonly key: string;
-}
 
 /** One account's word on one address: said once in this test, so it names the report. */
 interface Plan {
@@ -56,28 +49,6 @@ const nameOf = (account: string, ip: string) => `${account} ${ip}`;
 function addressAt(i: number): string {
   if (i % 4 !== 0) return `20.1.${i >> 8}.${i & 255}`;
   return `2606:4700:${(256 + Math.floor(i / 40)).toString(16)}::${(1 + (i % 40)).toString(16)}`;
-}
-
-async function makeReporters(dataDir: string): Promise<Reporter[]> {
-  const random = seededRandom(seed);
-  const store = openLmdbStore({ path: `${dataDir}/store`, clock, log });
-  try {
-    const masterKey = loadMasterKey({ dataDir, strict: true, random });
-    const accounts = createAccounts({ store, clock, random, masterKey });
-    return await Promise.all(
-      Array.from({ length: reporters }, async (_, i) => {
-        const email = `reporter${i}@example.org`;
-        const account = await accounts.create(email);
-        const quotas = { readPerMinute: perMinute, writePerMinute: perMinute };
-        assert.ok((await accounts.setQuotas(email, quotas)).ok);
-        const key = await accounts.createKey(email);
-        assert.ok(account.ok && key.ok);
-        return { account: account.value.id, key: key.value.text };
-      }),
-    );
-  } finally {
-    await store.close();
-  }
 }
 
 /** Every account on every address, in no order; one in four of some days ago. */
@@ -101,20 +72,7 @@ function send(server: TestServer, agent: Agent, plan: Plan): Promise<number> {
   if (plan.ageSeconds > 0) {
     fields.set('timestamp', new Date(Date.now() - plan.ageSeconds * 1_000).toISOString());
   }
-  const headers = {
-    Key: plan.reporter.key,
-    'Content-Type': 'application/x-www-form-urlencoded',
-  };
-  const options = { port: server.port, path: '/api/v2/report', method: 'POST', headers, agent };
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', ...options }, (response) => {
-      response.on('error', reject);
-      response.resume();
-      response.on('end', () => resolve(response.statusCode!));
-    });
-    request.on('error', reject);
-    request.end(fields.toString());
-  });
+  return sendReport(server.port, agent, plan.reporter.key, fields);
 }
 
 /** Reports until the kill. @returns the acknowledged ones */
@@ -244,7 +202,7 @@ it('20 kills lose no acknowledged report, and scores are those of the journal', 
   const replay = createReplay();
   const acknowledged: string[] = [];
   try {
-    const all = await makeReporters(directory.path);
+    const all = await makeReporters(directory.path, reporters);
     const plans = makePlans(all, random);
     const next = () => {
       const plan = plans.pop();

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { halfLifeMs, maliciousScore, scoreOf } from '../../src/reputation/score.ts';
+import { maliciousScore, scoreOf } from '../../src/reputation/score.ts';
 import { createReportModel, isScore } from '../support/report-model.ts';
 import { addressOf, openWorld, type World, worldStart } from './report-world.ts';
 
@@ -131,7 +131,7 @@ it('evidence halves in 14 days, and a later report of the same account counts ag
       w.trust('a', trusted);
       for (let i = 0; i < count; i++) w.report('a', '9.9.9.1');
       const shown = w.score('9.9.9.1');
-      w.at.now += halfLifeMs;
+      w.at.now += 14 * dayMs;
       const later = w.score('9.9.9.1');
       // Between the halves of what rounds to the score shown before.
       const evidence = (score: number) => -2.5 * Math.log(1 - score / 100);
