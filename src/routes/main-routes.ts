@@ -51,7 +51,7 @@ export function mainRoutes(options: {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
-      ...ipPageRoutes({ ...options, tools, limits }),
+      ...ipPageRoutes({ ...options, tools, limits, secureUrl: config.secureUrl }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...serviceRoutes({
         clock,
