@@ -42,9 +42,10 @@ export const reasons: readonly Reason[] = [
     row: 'durable reports',
     why:
       'The rows are made, checked and applied on the one main thread that also reads the requests ' +
-      'and writes the answers; the peer does nothing but put. Half of a report over HTTP is the ' +
-      'transport, a fifth the writing inside the transaction. While a group is being synced the ' +
-      '128 clients wait, and nothing is left to do.',
+      'and writes the answers; the peer does nothing but put, in a thread of its own. A third of ' +
+      'the main thread’s time is reading the fields and making the rows, a fifth the writing ' +
+      'inside the transaction, most of the rest the transport. A quarter of the time it waits for ' +
+      'the disk, and all 128 clients with it.',
   },
   {
     bench: 'reports',
@@ -57,9 +58,9 @@ export const reasons: readonly Reason[] = [
     bench: 'reports',
     row: 'check p99 while',
     why:
-      'A report is more work than fifty checks, and on one thread a check that arrives behind some ' +
-      'of them waits for them. With a second front-end thread checks do not share a thread with ' +
-      'reports. On two cores the senders of both compete with the server as well.',
+      'A report is the work of about ten checks, and on one thread a check that arrives behind ' +
+      'some of them waits for them. With more front-end threads only the checks of the main thread ' +
+      'do. On two cores the senders of both compete with the server as well.',
   },
 ];
 
