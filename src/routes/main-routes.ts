@@ -88,7 +88,7 @@ export function mainRoutes(options: {
       ...profileExchangeRoutes({ authorization: options.authorization, callers }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
       clearAddressRoute(options),
-      ...ipPageRoutes({ ...options, tools, callers }),
+      ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
       ...captchaRoutes(captcha),
       ...captchaPageRoutes({ ...captcha, tools, secureUrl: config.secureUrl }),
       reportRoute({ ...options, allowDocumentation: options.demo }),

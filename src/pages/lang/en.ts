@@ -3,6 +3,8 @@
  * has one too many, does not compile. Numbers arrive formatted; plurals get the count as well.
  */
 
+import { categoryNames } from '../../reputation/categories.ts';
+
 export const en = {
   site: {
     name: 'Portcullis',
@@ -26,6 +28,8 @@ export const en = {
     kit: 'Integration kit',
     source: 'Source code',
   },
+  /** By number, from 1. */
+  categories: [...categoryNames] as readonly string[],
   lookup: {
     label: 'IP address',
     placeholder: '203.0.113.7 or 2001:db8::1',
@@ -107,9 +111,12 @@ export const en = {
     entryHint: 'The score is inherited from this range.',
     noReportsButScore: 'Nobody has reported it here: the score comes from imported lists.',
     nothingReported: 'Nobody has reported this address in the last year.',
+    reportedInRange:
+      'This address itself was not reported: the reports are about others of its range.',
     historyTitle: 'Reports over the last 90 days',
     historySummary: (count: number, formatted: string) =>
       count === 1 ? '1 report in 90 days' : `${formatted} reports in 90 days`,
+    latestOnly: (formatted: string) => `Made of the latest ${formatted} reports.`,
     historyTable: 'Show as a table',
     historyDay: 'Day (UTC)',
     historyCount: 'Reports',
@@ -121,11 +128,13 @@ export const en = {
     commentsTitle: 'Latest comments',
     commentsNote: 'Written by reporters; addresses, e-mails and credentials in them are masked.',
     commentsEmpty: 'No comments yet.',
+    commentWhole: 'Show all of it',
     meaningTitle: 'What the score means',
     meaningText:
       'The score sums up reports, each by the trust of its author and its age, and imported lists. It speaks about the recent past of an address, not about the person behind it: addresses change hands.',
     reportTitle: 'Seen it misbehave?',
     reportText: 'Reports from firewalls, mail servers and web sites keep the score honest.',
+    reportLink: 'Report this address',
     attribution: 'Provider names:',
   },
   captcha: {
