@@ -38,7 +38,7 @@ function account(): Command {
     .option('--json', 'print the account as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
       const found = await withWorkspace(async (w) => expect(await w.accounts.find(email)));
-      const state = found.disabled ? 'disabled' : 'active';
+      const state = found.disabled ? 'disabled' : found.pendingUntil ? 'unverified' : 'active';
       print(
         found,
         flags.json,

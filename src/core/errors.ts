@@ -21,6 +21,12 @@ export type ErrorCode =
   | 'invalid_prefix'
   | 'prefix_host_bits'
   | 'invalid_range'
+  | 'sign_in_refused'
+  | 'too_many_attempts'
+  | 'invalid_link'
+  | 'invalid_code'
+  | 'weak_password'
+  | 'reauthentication_required'
   // of what is there
   | 'unknown_account'
   | 'unknown_key'
