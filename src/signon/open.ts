@@ -16,10 +16,13 @@ import { pageLinks } from './links-to-pages.ts';
 import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
+import { type MessageSender, outboxMessages, webhookMessages } from './messages.ts';
 import { createNewPasswords } from './new-password.ts';
+import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { openPasswordStrength, type PasswordStrength } from './password-strength.ts';
 import { type Argon2Parameters, createPasswords } from './passwords.ts';
 import { openPeople, type People } from './people.ts';
+import { createPhoneCodes, type PhoneCodes, phoneLimits } from './phone.ts';
 import { createRecovery, type Recovery } from './recovery.ts';
 import { createRegistration, type Registration } from './registration.ts';
 import { createSecondFactors, type SecondFactors } from './second-factors.ts';
@@ -38,8 +41,11 @@ export interface SignonOptions {
   readonly dataDir: string;
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
+  readonly smsWebhookUrl: string | undefined;
   /** In place of SMTP_URL and the outbox, for tests. */
   readonly mailTransport?: MailTransport;
+  /** In place of SMS_WEBHOOK_URL and the outbox. */
+  readonly messageSender?: MessageSender;
   /** Cheaper hashes, for tests. */
   readonly argon2?: Argon2Parameters;
   readonly strength?: PasswordStrength;
@@ -52,6 +58,8 @@ export interface Signon {
   readonly recovery: Recovery;
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
+  readonly passkeys: Passkeys;
+  readonly phoneCodes: PhoneCodes;
   readonly securityLog: SecurityLog;
   readonly mailer: Mailer;
   close(): Promise<void>;
@@ -60,6 +68,7 @@ export interface Signon {
 /** Mails to one address, whatever they are about. */
 export const mailLimit = { max: 5, windowMs: 3_600_000 } as const;
 const mailAddressesMax = 16_384;
+const phoneSubjectsMax = 16_384;
 
 export function openSignon(options: SignonOptions): Signon {
   const { store, clock, random, log, masterKey, baseUrl } = options;
@@ -104,6 +113,12 @@ export function openSignon(options: SignonOptions): Signon {
     securityLog,
   });
   const parts = { store, clock, random, log, people, links, mailer, pages, securityLog };
+  const signIn = createSignIn({ ...parts, passwords, sessions, attempts, secondFactors });
+  const sender =
+    options.messageSender ??
+    (options.smsWebhookUrl === undefined
+      ? outboxMessages(outbox)
+      : webhookMessages(options.smsWebhookUrl, log));
   return {
     people,
     sessions,
@@ -111,7 +126,14 @@ export function openSignon(options: SignonOptions): Signon {
     securityLog,
     mailer,
     registration: createRegistration({ ...parts, newPasswords }),
-    signIn: createSignIn({ ...parts, passwords, sessions, attempts, secondFactors }),
+    signIn,
+    passkeys: createPasskeys({ ...parts, sessions, signIn, baseUrl }),
+    phoneCodes: createPhoneCodes({
+      ...parts,
+      sender,
+      limits: createClientLimits(phoneLimits, phoneSubjectsMax),
+      service,
+    }),
     recovery: createRecovery({ ...parts, newPasswords, sessions }),
     async close() {
       await Promise.all([mailer.close(), strength.close()]);

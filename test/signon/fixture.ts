@@ -35,6 +35,8 @@ export interface Bench {
   readonly store: Store;
   readonly clock: ReturnType<typeof manualClock>;
   readonly mails: Mail[];
+  /** Text messages. */
+  readonly messages: { to: string; text: string }[];
   readonly log: Log;
   readonly lines: { level: number; msg: string }[];
   readonly dataDir: string;
@@ -51,6 +53,7 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const { log, lines } = memoryLog();
   const mails: Mail[] = [];
+  const messages: { to: string; text: string }[] = [];
   const stores = [1, 2].map(() => openLmdbStore({ path: `${directory.path}/store`, clock, log }));
   const [signon, other] = stores.map((store, i) =>
     openSignon({
@@ -63,6 +66,13 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
       dataDir: directory.path,
       smtpUrl: undefined,
       mailFrom: 'portcullis@example.org',
+      smsWebhookUrl: undefined,
+      messageSender: {
+        async send(to, text) {
+          messages.push({ to, text });
+          return ok(undefined);
+        },
+      },
       mailTransport: {
         async send(mail) {
           mails.push(mail);
@@ -87,6 +97,7 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
     store: stores[0]!,
     clock,
     mails,
+    messages,
     log,
     lines,
     dataDir: directory.path,
