@@ -7,6 +7,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands } from './cli/accounts.ts';
 import { allowCommands } from './cli/allow.ts';
+import { compactCommand } from './cli/compact.ts';
 import { loadListCommand } from './cli/lists.ts';
 import { createOutput } from './cli/output.ts';
 import { reportCommands } from './cli/report.ts';
@@ -107,6 +108,7 @@ function program(): Command {
 
   root.addCommand(allowCommands());
   root.addCommand(reportCommands());
+  root.addCommand(compactCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);
   return root;
 }

@@ -7,7 +7,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
-import { createWriter, decode } from '../store/codec.ts';
+import { createWriter, decode, type Reader } from '../store/codec.ts';
 import { type Key, signonLinkKey } from '../store/keys.ts';
 import type { Check, SetRow, Store } from '../store/store.ts';
 import { hashOfToken, newToken } from './tokens.ts';
@@ -81,6 +81,14 @@ export function createLinks({
       return { ...link, key, version: row.version };
     },
   };
+}
+
+/** Whose link a row is, whatever its purpose. */
+export function linkAccountOf(input: Reader): string | undefined {
+  const known = input.u8() === layout;
+  input.u8();
+  const account = input.text();
+  return known && !input.failed() ? account : undefined;
 }
 
 /** For the commit that uses the link up: pair it with `del: [link.key]`. */

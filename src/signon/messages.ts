@@ -9,15 +9,15 @@ import { fail, ok, type Result } from '../core/result.ts';
 import type { Outbox } from './mail/outbox.ts';
 
 export interface MessageSender {
-  /** `store_unavailable` never; `overloaded` when it can't be delivered now. */
-  send(to: string, text: string): Promise<Result<void>>;
+  /** `overloaded` when it can't be delivered now. @param to E.164 */
+  send(accountId: string, to: string, text: string): Promise<Result<void>>;
 }
 
 const timeoutMs = 10_000;
 
 export function webhookMessages(url: string, log: Log): MessageSender {
   return {
-    async send(to, text) {
+    async send(_accountId, to, text) {
       try {
         const response = await fetch(url, {
           method: 'POST',
@@ -40,8 +40,8 @@ export function webhookMessages(url: string, log: Log): MessageSender {
 
 export function outboxMessages(outbox: Outbox): MessageSender {
   return {
-    async send(to, text) {
-      await outbox.writeMessage(to, text);
+    async send(accountId, to, text) {
+      await outbox.writeMessage(accountId, to, text);
       return ok(undefined);
     },
   };

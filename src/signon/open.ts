@@ -11,6 +11,9 @@ import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import type { Store } from '../store/store.ts';
 import { createAttempts } from './attempts.ts';
+import { type AccountCompanion, noCompanion } from './companion.ts';
+import { createDeletion, type Deletion, type PersonalData } from './deletion.ts';
+import { createEmailChange, type EmailChange } from './email-change.ts';
 import { createLinks } from './links.ts';
 import { pageLinks } from './links-to-pages.ts';
 import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
@@ -22,6 +25,7 @@ import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { openPasswordStrength, type PasswordStrength } from './password-strength.ts';
 import { type Argon2Parameters, createPasswords } from './passwords.ts';
 import { openPeople, type People } from './people.ts';
+import { ownPersonalData } from './personal-data.ts';
 import { createPhoneCodes, type PhoneCodes, phoneLimits } from './phone.ts';
 import { createRecovery, type Recovery } from './recovery.ts';
 import { createRegistration, type Registration } from './registration.ts';
@@ -42,6 +46,9 @@ export interface SignonOptions {
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   readonly smsWebhookUrl: string | undefined;
+  readonly companion?: AccountCompanion;
+  /** What others keep of a person: profile, consents. */
+  readonly personalData?: readonly PersonalData[];
   /** In place of SMTP_URL and the outbox, for tests. */
   readonly mailTransport?: MailTransport;
   /** In place of SMS_WEBHOOK_URL and the outbox. */
@@ -60,6 +67,9 @@ export interface Signon {
   readonly secondFactors: SecondFactors;
   readonly passkeys: Passkeys;
   readonly phoneCodes: PhoneCodes;
+  readonly emailChange: EmailChange;
+  /** Run its `resume` at the start. */
+  readonly deletion: Deletion;
   readonly securityLog: SecurityLog;
   readonly mailer: Mailer;
   close(): Promise<void>;
@@ -112,7 +122,8 @@ export function openSignon(options: SignonOptions): Signon {
     service,
     securityLog,
   });
-  const parts = { store, clock, random, log, people, links, mailer, pages, securityLog };
+  const companion = options.companion ?? noCompanion;
+  const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
   const signIn = createSignIn({ ...parts, passwords, sessions, attempts, secondFactors });
   const sender =
     options.messageSender ??
@@ -133,6 +144,14 @@ export function openSignon(options: SignonOptions): Signon {
       sender,
       limits: createClientLimits(phoneLimits, phoneSubjectsMax),
       service,
+    }),
+    emailChange: createEmailChange(parts),
+    deletion: createDeletion({
+      ...parts,
+      data: [
+        ...(options.personalData ?? []),
+        ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
+      ],
     }),
     recovery: createRecovery({ ...parts, newPasswords, sessions }),
     async close() {

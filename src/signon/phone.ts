@@ -89,7 +89,7 @@ export function createPhoneCodes(options: {
     const done = await commitOnce(store, { set: [rowOf(accountId, open)] });
     if (done === 'lost') return fail('store_unavailable');
     if (!done.ok) return done;
-    const sent = await sender.send(number, texts[visitor.language](code, service));
+    const sent = await sender.send(accountId, number, texts[visitor.language](code, service));
     return sent.ok ? ok({ number }) : sent;
   }
 

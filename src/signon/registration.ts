@@ -23,6 +23,7 @@ import { createEventId } from '../store/event-id.ts';
 import { accountByEmailKey } from '../store/keys.ts';
 import type { SetRow, Store } from '../store/store.ts';
 import { type Change, commitOnce, untilUndisturbed } from './change.ts';
+import type { AccountCompanion } from './companion.ts';
 import { type Links, unused } from './links.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -64,6 +65,7 @@ export interface RegistrationOptions {
   readonly pages: PageLinks;
   readonly newPasswords: NewPasswords;
   readonly securityLog: SecurityLog;
+  readonly companion: AccountCompanion;
 }
 
 export function createRegistration(options: RegistrationOptions): Registration {
@@ -195,6 +197,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
             },
           ),
           ...logged.set,
+          ...options.companion.created(id, account.email),
         ],
         del: [link.key, ...logged.del],
         events: [

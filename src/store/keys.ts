@@ -181,6 +181,8 @@ export const credentialsKey = (accountId: string): Key =>
 export const signonLinkKey = (tokenHash: Uint8Array): Key =>
   encodeKey(namespaces.signonLink, raw(tokenHash));
 
+export const signonLinkPrefix = (): Key => encodeKey(namespaces.signonLink);
+
 /** 6a id:16. */
 export const sessionKey = (id: Uint8Array): Key => encodeKey(namespaces.session, raw(id));
 

@@ -45,6 +45,9 @@ export interface Bench {
   /** A verified account with `password`. */
   person(email: string): Promise<string>;
   signIn(email: string, from?: Partial<Visitor>): Promise<SignedIn>;
+  /** Leaves the files. */
+  closeStores(): Promise<void>;
+  remove(): void;
   close(): Promise<void>;
 }
 
@@ -68,7 +71,7 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
       mailFrom: 'portcullis@example.org',
       smsWebhookUrl: undefined,
       messageSender: {
-        async send(to, text) {
+        async send(_account, to, text) {
           messages.push({ to, text });
           return ok(undefined);
         },
@@ -89,6 +92,13 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
     await Promise.all([signon.mailer.idle(), other.mailer.idle()]);
     const mail = mails.findLast(({ to, link }) => to === email && link?.includes('token='));
     return new URL(mail!.link!).searchParams.get('token')!;
+  }
+
+  async function closeStores(): Promise<void> {
+    // What is written down after an answer must be through.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await Promise.all([signon.close(), other.close()]);
+    for (const store of stores) await store.close();
   }
 
   return {
@@ -113,11 +123,10 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
       assert.equal(signedIn.kind, 'signed_in');
       return signedIn as SignedIn;
     },
+    closeStores,
+    remove: directory.remove,
     async close() {
-      // What is written down after an answer must be through.
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      await Promise.all([signon.close(), other.close()]);
-      for (const store of stores) await store.close();
+      await closeStores();
       directory.remove();
     },
   };

@@ -133,7 +133,7 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
   const { subject, text } = mailCatalogues.fr.verify({ link, service: 'id.example.org' });
   await outbox.mail.send({ to: 'person@example.org', subject, text, link });
   await outbox.mail.send({ to: 'other@example.org', subject, text, link });
-  await outbox.writeMessage('+33612345678', 'code 123456');
+  await outbox.writeMessage('account-1', '+33612345678', 'code 123456');
   const files = readdirSync(folder);
   assert.equal(files.length, 3);
   const mail = files.filter((name) => name.endsWith('.eml'))[0]!;
@@ -142,7 +142,7 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
   assert.equal(lines[0]!.msg.replace(/[\w-]+\.eml$/, ''), 'mail written to outbox/');
   assert.equal((lines[0] as unknown as { link: string }).link, link);
   assert.equal(await outbox.forget('person@example.org'), 1);
-  assert.equal(await outbox.forget('+33612345678'), 1);
+  assert.equal(await outbox.forget('account-1'), 1);
   assert.equal(readdirSync(folder).length, 1);
 });
 

@@ -118,14 +118,14 @@ it('the webhook gets JSON; a refusal, a redirect and silence are failures; the l
   const { port } = server.address() as { port: number };
   const { log, lines } = memoryLog();
   const sender = webhookMessages(`http://127.0.0.1:${port}/sms`, log);
-  value(await sender.send('+33612345678', 'code 123456'));
+  value(await sender.send('account', '+33612345678', 'code 123456'));
   for (status of [302, 500])
-    assert.equal(errorOf(await sender.send('+33612345678', 'c')), 'overloaded');
+    assert.equal(errorOf(await sender.send('account', '+33612345678', 'c')), 'overloaded');
   assert.equal(bodies[0], 'POST /sms application/json {"to":"+33612345678","text":"code 123456"}');
   assert.ok(!bodies.some((body) => body.includes('/elsewhere')));
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  assert.equal(errorOf(await sender.send('+33612345678', 'c')), 'overloaded');
+  assert.equal(errorOf(await sender.send('account', '+33612345678', 'c')), 'overloaded');
   assert.equal(lines.length, 3);
   assert.doesNotMatch(JSON.stringify(lines), /336|123456|code/);
 });

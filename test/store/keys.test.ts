@@ -47,6 +47,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.allowKey('192.0.2.0/24'), '203139322e302e322e302f323400'],
     [keys.credentialsKey('x'), '687800'],
     [keys.signonLinkKey(Uint8Array.of(1, 2)), '690102'],
+    [keys.signonLinkPrefix(), '69'],
     [keys.sessionKey(Uint8Array.of(1, 2)), '6a0102'],
     [keys.sessionByAccountKey('x', Uint8Array.of(1)), '6b780001'],
     [keys.sessionByAccountPrefix('x'), '6b7800'],

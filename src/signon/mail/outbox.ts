@@ -2,7 +2,7 @@
  * Mail (and text messages) without a mail server: files in `DATA_DIR/outbox`, and their links in
  * the log. For development and first steps; a service with strangers' addresses sets SMTP_URL.
  *
- * File names begin with a hash of the address, so that what was written to a person can be removed
+ * File names begin with a hash of the address or account, so that what was written to a person can be removed
  * with the account. Bounded: the oldest files go first.
  */
 
@@ -18,10 +18,10 @@ import type { MailTransport } from './mailer.ts';
 
 export interface Outbox {
   readonly mail: MailTransport;
-  /** A text message as a `.txt` file. */
-  writeMessage(to: string, text: string): Promise<void>;
-  /** Removes all that was written to an address or number. @returns how many files */
-  forget(to: string): Promise<number>;
+  /** A text message as a `.txt` file, kept in the name of an account. */
+  writeMessage(accountId: string, to: string, text: string): Promise<void>;
+  /** Removes all that was written to a mail address, or for an account. @returns how many files */
+  forget(owner: string): Promise<number>;
 }
 
 const filesMax = 1_000;
@@ -37,10 +37,14 @@ export function openOutbox(options: {
   const { folder, from, clock, random, log } = options;
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
-  async function write(to: string, extension: string, content: string | Buffer): Promise<string> {
+  async function write(
+    owner: string,
+    extension: string,
+    content: string | Buffer,
+  ): Promise<string> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const time = new Date(clock.now()).toISOString().replace(/[:.]/g, '-');
-    const name = `${ownerMark(to)}-${time}-${randomToken(random, 4)}.${extension}`;
+    const name = `${ownerMark(owner)}-${time}-${randomToken(random, 4)}.${extension}`;
     // Whole or not at all, for whoever watches the folder.
     const unfinished = join(folder, `.${name}`);
     await writeFile(unfinished, content, { mode: 0o600, flag: 'wx' });
@@ -73,17 +77,17 @@ export function openOutbox(options: {
       },
       async close() {},
     },
-    async writeMessage(to, text) {
-      const file = await write(to, 'txt', `To: ${to}\n\n${text}\n`);
+    async writeMessage(accountId, to, text) {
+      const file = await write(accountId, 'txt', `To: ${to}\n\n${text}\n`);
       log.info(`text message written to outbox/${file}`);
     },
-    async forget(to) {
+    async forget(owner) {
       const names = await readdir(folder).catch((error) => {
         if (error.code === 'ENOENT') return [];
         throw error;
       });
       const theirs = names.filter((name) =>
-        name.replace(/^\./, '').startsWith(`${ownerMark(to)}-`),
+        name.replace(/^\./, '').startsWith(`${ownerMark(owner)}-`),
       );
       for (const name of theirs) await remove(name);
       return theirs.length;
@@ -92,8 +96,8 @@ export function openOutbox(options: {
 }
 
 /** 16 hex digits. */
-function ownerMark(to: string): string {
-  return Buffer.from(sha256(`outbox ${to}`))
+function ownerMark(owner: string): string {
+  return Buffer.from(sha256(`outbox ${owner}`))
     .toString('hex')
     .slice(0, 16);
 }
