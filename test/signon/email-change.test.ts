@@ -59,6 +59,22 @@ it('an address with an account is not taken, and who asks does not learn of it',
   assert.equal(errorOf(await bench.signon.emailChange.confirm(token, visitor)), 'invalid_link');
 });
 
+it('of two accounts that want the same address at once, one gets it', async () => {
+  const wanted = `wanted-${email}`;
+  const tokens: string[] = [];
+  for (const name of ['a', 'b']) {
+    email = `${name}-${wanted}`;
+    await bench.person(email);
+    value(await bench.signon.emailChange.request(await session(), wanted, visitor));
+    tokens.push(await bench.tokenTo(wanted));
+  }
+  const results = await Promise.all([
+    bench.signon.emailChange.confirm(tokens[0]!, visitor),
+    bench.other.emailChange.confirm(tokens[1]!, visitor),
+  ]);
+  assert.deepEqual(results.map(errorOf).sort(), ['invalid_link', 'none']);
+});
+
 it('a stale session, no address, the same address and other links are refused', async () => {
   await bench.person(email);
   const own = await session();
