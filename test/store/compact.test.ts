@@ -98,3 +98,40 @@ it('a store that another process reads is left alone', async () => {
   await compactStore(path);
   directory.remove();
 });
+
+it('killed at any moment it leaves the whole store', async () => {
+  const directory = makeTempDir('compact-kill');
+  const path = `${directory.path}/store`;
+  const random = seededRandom(22);
+  const rows = 5_000;
+  let store = open(path);
+  for (let n = 0; n < rows; n += 1_000) {
+    const set = Array.from({ length: 1_000 }, (_, i) => {
+      return { key: scratchKey(u32(n + i)), value: Buffer.from(`row ${n + i}`) };
+    });
+    await store.commit({ set });
+  }
+  await store.close();
+  for (let round = 0; round < 8; round++) {
+    const child = startChild(new URL('./compact-child.js', import.meta.url), [path]);
+    await child.line((line) => line === 'compacted');
+    await new Promise((resolve) => setTimeout(resolve, random.next() * 150));
+    child.process.kill('SIGKILL');
+    await child.ended;
+    store = open(path);
+    for (let n = 0; n < rows; n += 97) {
+      const row = await store.get(scratchKey(u32(n)));
+      const found = row && Buffer.from(row.value).toString();
+      assert.equal(found, `row ${n}`, `round ${round}, seed 22`);
+    }
+    const key = scratchKey(text('round'), u32(round));
+    assert.ok((await store.commit({ set: [{ key, value: Buffer.from('written') }] })).ok);
+    await store.close();
+  }
+  const again = open(path);
+  for (let round = 0; round < 8; round++) {
+    assert.ok(await again.get(scratchKey(text('round'), u32(round))), `round ${round}`);
+  }
+  await again.close();
+  directory.remove();
+});
