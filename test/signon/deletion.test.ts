@@ -19,7 +19,7 @@ import { storedKey } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
-import { type Bench, errorOf, openBench, value, visitor } from './fixture.ts';
+import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));

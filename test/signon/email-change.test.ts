@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
-import { type Bench, errorOf, openBench, value, visitor } from './fixture.ts';
+import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
 let email = '';

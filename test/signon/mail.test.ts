@@ -13,7 +13,7 @@ import { createMailer, type MailTransport } from '../../src/signon/mail/mailer.t
 import { openOutbox } from '../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../src/signon/mail/smtp.ts';
 import { memoryLog } from '../support/memory-log.ts';
-import { openBench, value, visitor } from './fixture.ts';
+import { openBench, value, visitor } from './account-fixture.ts';
 
 const link = 'https://id.example.org/verify?token=secret-token';
 const from = 'portcullis@example.org';

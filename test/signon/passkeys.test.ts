@@ -5,7 +5,7 @@ import { after, before, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
 import { ceremonyLifeMs, passkeysMax } from '../../src/signon/passkeys.ts';
 import { type Authenticator, createAuthenticator, type Faults } from '../support/authenticator.ts';
-import { type Bench, errorOf, openBench, value, visitor } from './fixture.ts';
+import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const random = seededRandom(11);

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
 import { openPasswordStrength } from '../../src/signon/password-strength.ts';
 import { argon2Defaults, createPasswords, normalisePassword } from '../../src/signon/passwords.ts';
-import { cheapArgon2, errorOf, value } from './fixture.ts';
+import { cheapArgon2, errorOf, value } from './account-fixture.ts';
 
 it('a hash is Argon2id with the parameters asked for, salted, and opens for its password alone', async () => {
   const passwords = createPasswords({ random: seededRandom(1) });

@@ -6,7 +6,7 @@ import { after, before, beforeEach, it } from 'node:test';
 import { webhookMessages } from '../../src/signon/messages.ts';
 import { normalisePhone, phoneCodeLifeMs } from '../../src/signon/phone.ts';
 import { memoryLog } from '../support/memory-log.ts';
-import { type Bench, errorOf, openBench, value, visitor } from './fixture.ts';
+import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
 let account = '';

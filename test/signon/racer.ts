@@ -11,7 +11,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
 import { openSignon } from '../../src/signon/open.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
-import { cheapArgon2, password, visitor } from './fixture.ts';
+import { cheapArgon2, password, visitor } from './account-fixture.ts';
 
 const [directory, seed] = process.argv.slice(2);
 const clock = systemClock();

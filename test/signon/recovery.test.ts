@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { linkLifeMs } from '../../src/signon/links.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from './fixture.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
 let email = '';

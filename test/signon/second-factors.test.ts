@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { type Bench, errorOf, openBench, password, value, visitor } from './fixture.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 const stepMs = 30_000;
 let bench: Bench;

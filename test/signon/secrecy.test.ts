@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { errorOf, openBench, password, value, visitor } from './fixture.ts';
+import { errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 it('no password, token, code, cookie or address is logged, whatever goes wrong', async () => {
   const bench = openBench('secrecy', {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { securityLogMax } from '../../src/signon/security-log.ts';
 import { agentName, browserHash, countryOf } from '../../src/signon/visitor.ts';
-import { openBench, visitor } from './fixture.ts';
+import { openBench, visitor } from './account-fixture.ts';
 
 it('entries are shown newest first, the oldest beyond the bound go', async () => {
   const bench = openBench('security-log');

@@ -6,7 +6,7 @@ import { createAccounts } from '../../src/access/accounts.ts';
 import { masterKeyFromBytes } from '../../src/access/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { sessionLife, sessionsPerAccountMax } from '../../src/signon/sessions.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from './fixture.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
 let email = '';
