@@ -7,6 +7,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands } from './cli/accounts.ts';
 import { allowCommands } from './cli/allow.ts';
+import { compactCommand } from './cli/compact.ts';
 import { loadListCommand } from './cli/lists.ts';
 import { createOutput } from './cli/output.ts';
 import { reportCommands } from './cli/report.ts';
@@ -109,6 +110,7 @@ function program(): Command {
   root.addCommand(allowCommands());
   root.addCommand(reportCommands());
   root.addCommand(siteKeyCommands());
+  root.addCommand(compactCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);
   return root;
 }

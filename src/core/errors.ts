@@ -34,6 +34,12 @@ export type ErrorCode =
   | 'consent_required'
   | 'temporarily_unavailable'
   | 'network_too_large'
+  | 'sign_in_refused'
+  | 'too_many_attempts'
+  | 'invalid_link'
+  | 'invalid_code'
+  | 'weak_password'
+  | 'reauthentication_required'
   // of what is there
   | 'unknown_account'
   | 'unknown_key'

@@ -100,7 +100,7 @@ export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
   return bytes;
 }
 
-function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Array } {
+export function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Array } {
   const view = Buffer.from(bytes);
   const words = new Uint32Array(4);
   if (view[0] === 4) words[0] = view.readUInt32BE(13);
@@ -293,7 +293,10 @@ export function createReportStore(options: {
 
 const layout = 1;
 
-function encodeRow(reporter: Reporter, report: Report): Uint8Array {
+export function encodeRow(
+  reporter: Reporter,
+  report: Pick<Report, 'categories' | 'comment'>,
+): Uint8Array {
   const out = createWriter(64 + report.comment.length);
   out.u8(layout).text(reporter.account).varint(reporter.slot).text(reporter.country);
   return out.u32(report.categories).text(report.comment).finish();
@@ -304,7 +307,7 @@ function reportedAtIn(key: Uint8Array): number {
   return 0xffff_ffff_ffff - Buffer.from(key.subarray(key.length - 22)).readUIntBE(0, 6);
 }
 
-function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
+export function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
   const tail = Buffer.from(key.subarray(key.length - 22));
   return decode(value, (input) => {
     if (input.u8() !== layout) input.reject();
@@ -324,6 +327,8 @@ function encodeIdRow(account: string, address: Uint8Array): Uint8Array {
   return createWriter().text(account).raw(address).finish();
 }
 
-function decodeIdRow(value: Uint8Array): { account: string; address: Uint8Array } | undefined {
+export function decodeIdRow(
+  value: Uint8Array,
+): { account: string; address: Uint8Array } | undefined {
   return decode(value, (input) => ({ account: input.text(), address: input.raw(17) }));
 }

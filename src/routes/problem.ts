@@ -31,14 +31,17 @@ export function statusOf(code: ErrorCode): number {
     case 'invalid_grant':
     case 'login_required':
     case 'consent_required':
+    case 'invalid_link':
       return 400;
     case 'unauthenticated':
+    case 'sign_in_refused':
       return 401;
     case 'network_too_large':
       return 402;
     case 'forbidden':
     case 'access_denied':
     case 'unknown_transaction':
+    case 'reauthentication_required':
       return 403;
     case 'not_found':
     case 'unknown_account':
@@ -55,10 +58,13 @@ export function statusOf(code: ErrorCode): number {
     case 'unsupported_media_type':
       return 415;
     case 'invalid_parameter':
+    case 'invalid_code':
+    case 'weak_password':
       return 422;
     case 'quota_exceeded':
     case 'duplicate_report':
     case 'client_limit_exceeded':
+    case 'too_many_attempts':
       return 429;
     case 'internal':
     case 'geo_source_unusable':
@@ -114,6 +120,18 @@ export function detailOf(code: ErrorCode): string {
       return 'The network is too large to be checked at once.';
     case 'unauthenticated':
       return unauthenticatedDetail;
+    case 'sign_in_refused':
+      return 'The mail address or the password is wrong.';
+    case 'too_many_attempts':
+      return 'There were too many attempts. Please wait before the next one.';
+    case 'invalid_link':
+      return 'This link was used already, has expired, or never existed.';
+    case 'invalid_code':
+      return 'This code is wrong, was used already, or has expired.';
+    case 'weak_password':
+      return 'This password is easy to guess.';
+    case 'reauthentication_required':
+      return 'Please sign in once more before you do this.';
     case 'forbidden':
       return 'This is not allowed.';
     case 'not_found':
