@@ -102,7 +102,8 @@ export class Exchange implements Caller {
     else if (typeof body !== 'string' && body.length > this.#options.limits.copiedBodyBytesMax) {
       this.#wire.cork(() => this.#writeAsTaken(head, body));
     } else if (body.length > 0 && this.#options.shouldProbe()) {
-      this.#writeAsTaken(head, typeof body === 'string' ? Buffer.from(body) : body);
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+      this.#wire.cork(() => this.#writeAsTaken(head, bytes));
     } else {
       this.#wire.cork(() => {
         this.#wire.writeStatus(head);
@@ -188,8 +189,8 @@ export function sendAsTaken(wire: Wire, body: Uint8Array, done: () => void): voi
 
 /**
  * The library buffers small answers without bound: somebody who pipelines requests and reads
- * nothing would fill the memory with them. One answer in 128 goes uncorked through `tryEnd`,
- * which tells when the socket is full. (That costs ten times as much, so not every one.)
+ * nothing would fill the memory with them. One answer in 128 goes through `tryEnd`, which waits
+ * while that buffer holds anything. (That costs ten times as much, so not every one.)
  */
 export function createProbe(): () => boolean {
   let count = 0;

@@ -9,9 +9,16 @@ import { answersIn, ask, get, openConnection, sleep } from './raw.ts';
 
 let child: ChildProcess;
 let port = 0;
+let complaints = '';
 
 before(async () => {
-  child = fork(new URL('./server-process.js', import.meta.url), { execArgv: ['--expose-gc'] });
+  child = fork(new URL('./server-process.js', import.meta.url), {
+    execArgv: ['--expose-gc'],
+    silent: true,
+  });
+  child.stderr!.on('data', (text) => {
+    complaints += text;
+  });
   [{ port }] = (await once(child, 'message')) as [{ port: number }];
 });
 after(() => child.disconnect());
@@ -102,4 +109,29 @@ test('pipelining without reading does not fill the memory of the server', async 
   socket.destroy();
   assert.ok(grown < 24, `grew by ${grown.toFixed(1)} MiB for 400,000 requests`);
   await isAlive();
+});
+
+test('answers of later turns that nobody reads do not fill the memory of the server', async () => {
+  const before = await rssMiB();
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  socket.pause();
+  for (let i = 0; i < 2_500 && !socket.destroyed; i++) {
+    socket.write(get('/later-longer'));
+    await sleep(1);
+  }
+  const grown = (await rssMiB()) - before;
+  socket.destroy();
+  assert.ok(grown < 12, `grew by ${grown.toFixed(1)} MiB for 35 MB of answers`);
+  await isAlive();
+});
+
+test('answers of later turns wake no complaint of the library', async () => {
+  // Two rounds of the probe that goes out with one answer in 128.
+  for (let i = 0; i < 260; i++) {
+    const [answer] = await ask(port, get('/later', 'Connection: close'));
+    assert.equal(answer?.status, 200);
+  }
+  await isAlive();
+  assert.equal(complaints, '');
 });
