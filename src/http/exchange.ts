@@ -50,6 +50,7 @@ export class Exchange implements Caller {
   #state: State = 'open';
   #status = 0;
   #gone: (() => void) | undefined;
+  #ended: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #discarded = 0;
 
@@ -76,6 +77,18 @@ export class Exchange implements Caller {
   onGone(listener: () => void): void {
     if (this.#state === 'over' && this.#status === 0) listener();
     else this.#gone = listener;
+  }
+
+  /** At most one listener, before the answer: called when nothing of the exchange is left. */
+  onEnd(listener: () => void): void {
+    this.#ended = listener;
+  }
+
+  /** Answers in place of a handler that took too long: it learns that nobody waits any more. */
+  abandon(reply: Reply): void {
+    const isWaiting = this.#state === 'open';
+    this.answer(reply);
+    if (isWaiting) this.#gone?.();
   }
 
   /** One deadline at a time: a second call replaces the first. */
@@ -169,6 +182,7 @@ export class Exchange implements Caller {
     if (this.#state === 'over') return;
     this.#state = 'over';
     clearTimeout(this.#timer);
+    this.#ended?.();
     this.#options.onOver(this.#status);
   }
 }

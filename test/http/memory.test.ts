@@ -51,6 +51,26 @@ test('a 100 MB POST is a 413 and its bytes are not kept', async () => {
   await isAlive();
 });
 
+test('a hundred bodies of 8 MB at once are held up to the budget of their client', async () => {
+  const before = await rssMiB();
+  const chunk = Buffer.alloc(1_000_000, 0x61);
+  const connections = Array.from({ length: 100 }, () => openConnection(port));
+  for (const connection of connections) {
+    connection.send('POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 8000001\r\n\r\n');
+  }
+  for (let i = 0; i < 8; i++) {
+    for (const connection of connections) if (!connection.isClosed()) connection.send(chunk);
+    await sleep(10);
+  }
+  await sleep(300);
+  const grown = (await rssMiB()) - before;
+  const refused = connections.filter((connection) => connection.text().includes(' 429 ')).length;
+  for (const connection of connections) connection.socket.destroy();
+  assert.ok(grown < 64, `grew by ${grown.toFixed(1)} MiB for 800 MB of bodies`);
+  assert.ok(refused >= 90, `${refused} were refused`);
+  await isAlive();
+});
+
 test('a header block of 1 MB is refused and closed', async () => {
   for (const size of [200_000, 1_000_000]) {
     const connection = openConnection(port);

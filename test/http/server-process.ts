@@ -40,6 +40,13 @@ const running = await startServer([
   {
     kind: 'plain',
     method: 'POST',
+    path: '/large',
+    bodyBytesMax: 8_388_608,
+    handle: () => ({ status: 200, headers: [], body: 'ok' }),
+  },
+  {
+    kind: 'plain',
+    method: 'POST',
     path: '/upload',
     bodyBytesMax: 65_536,
     handle: () => ({ status: 200, headers: [], body: 'ok' }),
