@@ -11,6 +11,7 @@ import { systemClock } from './core/clock.ts';
 import { createLog, type LogLevel } from './core/log.ts';
 import { createFrontEnd } from './frontend.ts';
 import { createForwarder, type Forwarder } from './http/forward.ts';
+import { defaultLimits } from './http/limits.ts';
 import type { RenderProblem, Request } from './http/message.ts';
 import type { Caller, HotRoute, PlainRoute, Route } from './http/router.ts';
 import { createServer, type HttpServer } from './http/server.ts';
@@ -23,7 +24,8 @@ import { createThreadCounters } from './thread-counters.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
 const outstandingMax = 2_048;
-const forwardTimeoutMs = 15_000;
+/** Behind the route's own deadline, which ends the exchange and says so here. */
+const forwardGraceMs = 1_000;
 
 /**
  * A request is the time in which the index may be read. It ends with the turn of the event loop,
@@ -64,6 +66,7 @@ function forwardRoute(
   forwarder: Forwarder,
   renderProblem: RenderProblem,
 ): PlainRoute {
+  const timeoutMs = (described.timeoutMs ?? defaultLimits.handlerTimeoutMs) + forwardGraceMs;
   return {
     kind: 'plain',
     method: described.method,
@@ -75,7 +78,7 @@ function forwardRoute(
     noHead: described.noHead,
     ...(described.queryCharsMax === undefined ? {} : { queryCharsMax: described.queryCharsMax }),
     handle: async (request: Request, caller: Caller) => {
-      const result = await forwarder.forward(request, caller);
+      const result = await forwarder.forward(request, caller, timeoutMs);
       return result.ok ? result.value : renderFailure(renderProblem, result, request);
     },
   };
@@ -92,7 +95,6 @@ async function run(setup: ThreadSetup): Promise<void> {
   const forwarder = createForwarder({
     port: setup.forwardPort,
     outstandingMax,
-    timeoutMs: forwardTimeoutMs,
   });
   const { memory } = setup;
   const frontEnd = createFrontEnd({ memory, lookup: reader, records: reader.records, clock });

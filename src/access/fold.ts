@@ -6,17 +6,20 @@
  * with the account; a revoked key is forgotten, its record stays in the store for its owner.
  */
 
-import { createReader, createWriter } from '../store/codec.ts';
+import { createReader, createWriter, type Reader } from '../store/codec.ts';
 import type { PageSection } from '../store/projection.ts';
 import type { AccountState } from './accounts-table.ts';
 import { type AccessEvent, keepQuota } from './events.ts';
 import {
   earnAccepted,
   earnCorroborated,
+  hasWithdrawn,
   newStanding,
   penalise,
   pointRules,
+  rememberWithdrawn,
   type Standing,
+  type Withdrawn,
 } from './points.ts';
 import { readQuota, trustFromPoints, writeQuota } from './trust.ts';
 
@@ -64,9 +67,24 @@ export interface ReportersView {
   earnAccepted(slot: number, at: number): void;
   earnCorroborated(slot: number, at: number): boolean;
   penalise(slot: number): void;
+  rememberWithdrawn(slot: number, mark: number, at: number): void;
+  hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
 }
 
 const accountsPerPage = 64;
+
+/** In an account's row. */
+const flagBits = { disabled: 1, verified: 2, withdrawn: 4 } as const;
+
+function readWithdrawn(input: Reader): Withdrawn[] {
+  const count = input.varint();
+  if (count > pointRules.withdrawnMax) input.reject();
+  const withdrawn: Withdrawn[] = [];
+  for (let i = 0; i < count && !input.failed(); i++) {
+    withdrawn.push({ mark: input.varint(), at: input.u32() });
+  }
+  return withdrawn;
+}
 
 export function createAccessFold(options: {
   tables: AccessTables;
@@ -174,6 +192,11 @@ export function createAccessFold(options: {
     earnAccepted: (slot, at) => void change(slot, (s) => earnAccepted(s, at)),
     earnCorroborated: (slot, at) => change(slot, (s) => earnCorroborated(s, at)),
     penalise: (slot) => void change(slot, penalise),
+    rememberWithdrawn: (slot, mark, at) => void change(slot, (s) => rememberWithdrawn(s, mark, at)),
+    hasWithdrawn(slot, mark, at) {
+      const { standing } = bySlot[slot]!;
+      return standing.withdrawn.length > 0 && hasWithdrawn(standing, mark(), at);
+    },
   };
 
   function encode(page: number): Uint8Array {
@@ -182,11 +205,19 @@ export function createAccessFold(options: {
     for (const account of bySlot.slice(first, first + accountsPerPage)) {
       const { standing } = account;
       out.u32(account.slot).text(account.id).f64(account.createdAt);
-      out.u8((account.disabled ? 1 : 0) | (account.verified ? 2 : 0));
+      const { withdrawn } = standing;
+      out.u8(
+        (account.disabled ? flagBits.disabled : 0) |
+          (account.verified ? flagBits.verified : 0) |
+          (withdrawn.length > 0 ? flagBits.withdrawn : 0),
+      );
       out.varint(standing.points).varint(standing.acceptedTotal).varint(standing.day);
       out.varint(standing.acceptedToday).varint(standing.corroboratedToday);
       out.u32(account.readPerMinute).u32(account.writePerMinute).varint(account.keys.size);
       for (const [id, hash] of account.keys) out.text(id).bytes(hash);
+      if (withdrawn.length === 0) continue;
+      out.varint(withdrawn.length);
+      for (const { mark, at } of withdrawn) out.varint(mark).u32(at);
     }
     return out.finish();
   }
@@ -204,6 +235,7 @@ export function createAccessFold(options: {
         day: input.varint(),
         acceptedToday: input.varint(),
         corroboratedToday: input.varint(),
+        withdrawn: [],
       };
       const readPerMinute = input.u32();
       const writePerMinute = input.u32();
@@ -212,9 +244,10 @@ export function createAccessFold(options: {
       for (let i = 0; i < count && !input.failed(); i++) {
         keys.set(input.text(), Uint8Array.from(input.bytes()));
       }
+      if ((flags & flagBits.withdrawn) !== 0) standing.withdrawn = readWithdrawn(input);
       if (input.failed() || slot >= accountsMax || pageOf(slot) !== page) return false;
-      const disabled = (flags & 1) !== 0;
-      const verified = (flags & 2) !== 0;
+      const disabled = (flags & flagBits.disabled) !== 0;
+      const verified = (flags & flagBits.verified) !== 0;
       put({
         id,
         slot,

@@ -4,6 +4,7 @@
  */
 
 const dayMs = 86_400_000;
+const withdrawnMs = 365 * dayMs;
 
 export const pointRules = {
   accepted: { points: 1, perDayMax: 20, totalMax: 60 },
@@ -12,7 +13,17 @@ export const pointRules = {
   retracted: 20,
   /** From this age on a verified account's report confirms others'. */
   corroboratorAgeMs: 7 * dayMs,
+  /** Withdrawn corroborations that are remembered; with so many, none earns anything more. */
+  withdrawnMax: 64,
 } as const;
+
+/** A report that was confirmed and then taken back: its address earns nothing again for a year. */
+export interface Withdrawn {
+  /** Which address, a number made of it; below 2^48. */
+  readonly mark: number;
+  /** Seconds since 1970. */
+  readonly at: number;
+}
 
 export interface Standing {
   /** Never below 0. */
@@ -23,10 +34,13 @@ export interface Standing {
   day: number;
   acceptedToday: number;
   corroboratedToday: number;
+  /** In the order in which they were withdrawn. */
+  withdrawn: readonly Withdrawn[];
 }
 
 export function newStanding(): Standing {
-  return { points: 0, acceptedTotal: 0, day: 0, acceptedToday: 0, corroboratedToday: 0 };
+  const counts = { acceptedTotal: 0, day: 0, acceptedToday: 0, corroboratedToday: 0 };
+  return { points: 0, ...counts, withdrawn: [] };
 }
 
 /** An event of an earlier day, by a clock that stepped back, counts for the later day. */
@@ -52,10 +66,31 @@ export function earnAccepted(standing: Standing, at: number): boolean {
 export function earnCorroborated(standing: Standing, at: number): boolean {
   openDay(standing, at);
   const { points, perDayMax } = pointRules.corroborated;
+  if (remembered(standing, at).length >= pointRules.withdrawnMax) return false;
   if (standing.corroboratedToday + points > perDayMax) return false;
   standing.corroboratedToday += points;
   standing.points += points;
   return true;
+}
+
+function remembered(standing: Standing, at: number): readonly Withdrawn[] {
+  return standing.withdrawn.filter((one) => at - one.at * 1_000 < withdrawnMs);
+}
+
+/**
+ * Who forgot the oldest one at the bound could earn for it again. But at the bound nothing is
+ * earned, and that lasts until younger ones are a year old: it is as if none were forgotten.
+ */
+export function rememberWithdrawn(standing: Standing, mark: number, at: number): boolean {
+  const kept = remembered(standing, at).filter((one) => one.mark !== mark);
+  const all = [...kept, { mark, at: Math.floor(at / 1_000) }];
+  standing.withdrawn = all.slice(-pointRules.withdrawnMax);
+  return true;
+}
+
+/** Whether a report of this address has earned before. The memory stays: it ends by age alone. */
+export function hasWithdrawn(standing: Standing, mark: number, at: number): boolean {
+  return remembered(standing, at).some((one) => one.mark === mark);
 }
 
 export function penalise(standing: Standing): boolean {

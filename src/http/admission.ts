@@ -6,13 +6,14 @@
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log.ts';
 import { type Arrival, hasBody, requestOf } from './arrival.ts';
+import { type BodyBudget, createBodyBudget } from './body-budget.ts';
 import { Exchange, type Wire } from './exchange.ts';
 import { type Head, renderHead } from './head.ts';
 import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem, type RenderProblem, type Reply } from './message.ts';
-import { missedDeadline, refusalOf, tooLarge } from './refusal.ts';
+import { missedDeadline, refusalOf } from './refusal.ts';
 import { corsHeaders, type PlainRoute, type StreamRoute } from './router.ts';
 
 export interface AdmissionOptions {
@@ -39,10 +40,12 @@ const bareFailure: Reply = {
 
 export class Admission {
   readonly inFlight = new InFlight();
+  readonly bodies: BodyBudget;
   readonly #options: AdmissionOptions;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    this.bodies = createBodyBudget(options.limits);
   }
 
   /** Never throws. */
@@ -106,16 +109,18 @@ export class Admission {
   }
 
   #refuse(exchange: Exchange, arrival: Arrival, what: Problem): void {
-    let reply: Reply;
+    exchange.answer(this.#renderRefusal(arrival, what));
+  }
+
+  #renderRefusal(arrival: Arrival, what: Problem): Reply {
     try {
       const { method, path, query } = arrival;
       const rendered = this.#options.renderProblem(what, { method, path, query });
-      reply = { ...rendered, headers: [...rendered.headers, ...what.headers] };
+      return { ...rendered, headers: [...rendered.headers, ...what.headers] };
     } catch (error) {
       this.#report(error, arrival, 'a problem cannot be rendered');
-      reply = bareFailure;
+      return bareFailure;
     }
-    exchange.answer(reply);
   }
 
   #fail(exchange: Exchange, arrival: Arrival, error: unknown): void {
@@ -140,7 +145,9 @@ export class Admission {
       const late = problem('body_timeout', 408, 'The body did not arrive in time.');
       this.#refuse(exchange, arrival, late);
     });
-    const rules = this.#intakeRules(exchange, arrival, bytesMax);
+    const share = this.bodies.open(arrival.clientIp);
+    exchange.onEnd(share.release);
+    const rules = { ...this.#intakeRules(exchange, arrival, bytesMax), share };
     collectBody(arrival.wire, exchange, rules, (body) => {
       this.#runPlain(exchange, arrival, route, body);
     });
@@ -160,7 +167,7 @@ export class Admission {
     }
     exchange.setDeadline(route.timeoutMs ?? this.#options.limits.handlerTimeoutMs, () => {
       this.#options.log.error({ path: route.path }, 'a handler missed its deadline');
-      this.#refuse(exchange, arrival, missedDeadline());
+      exchange.abandon(this.#renderRefusal(arrival, missedDeadline()));
     });
     this.#await(exchange, arrival, outcome);
   }
@@ -192,7 +199,7 @@ export class Admission {
     return {
       bytesMax,
       declaredBytes: arrival.contentLength,
-      refuse: () => this.#refuse(exchange, arrival, tooLarge(bytesMax)),
+      refuse: (why) => this.#refuse(exchange, arrival, why),
     };
   }
 }

@@ -50,6 +50,7 @@ export class Exchange implements Caller {
   #state: State = 'open';
   #status = 0;
   #gone: (() => void) | undefined;
+  #ended: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #discarded = 0;
 
@@ -78,6 +79,18 @@ export class Exchange implements Caller {
     else this.#gone = listener;
   }
 
+  /** At most one listener, before the answer: called when nothing of the exchange is left. */
+  onEnd(listener: () => void): void {
+    this.#ended = listener;
+  }
+
+  /** Answers in place of a handler that took too long: it learns that nobody waits any more. */
+  abandon(reply: Reply): void {
+    const isWaiting = this.#state === 'open';
+    this.answer(reply);
+    if (isWaiting) this.#gone?.();
+  }
+
   /** One deadline at a time: a second call replaces the first. */
   setDeadline(timeoutMs: number, expired: () => void): void {
     clearTimeout(this.#timer);
@@ -102,7 +115,8 @@ export class Exchange implements Caller {
     else if (typeof body !== 'string' && body.length > this.#options.limits.copiedBodyBytesMax) {
       this.#wire.cork(() => this.#writeAsTaken(head, body));
     } else if (body.length > 0 && this.#options.shouldProbe()) {
-      this.#writeAsTaken(head, typeof body === 'string' ? Buffer.from(body) : body);
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+      this.#wire.cork(() => this.#writeAsTaken(head, bytes));
     } else {
       this.#wire.cork(() => {
         this.#wire.writeStatus(head);
@@ -168,6 +182,7 @@ export class Exchange implements Caller {
     if (this.#state === 'over') return;
     this.#state = 'over';
     clearTimeout(this.#timer);
+    this.#ended?.();
     this.#options.onOver(this.#status);
   }
 }
@@ -188,8 +203,8 @@ export function sendAsTaken(wire: Wire, body: Uint8Array, done: () => void): voi
 
 /**
  * The library buffers small answers without bound: somebody who pipelines requests and reads
- * nothing would fill the memory with them. One answer in 128 goes uncorked through `tryEnd`,
- * which tells when the socket is full. (That costs ten times as much, so not every one.)
+ * nothing would fill the memory with them. One answer in 128 goes through `tryEnd`, which waits
+ * while that buffer holds anything. (That costs ten times as much, so not every one.)
  */
 export function createProbe(): () => boolean {
   let count = 0;

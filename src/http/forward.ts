@@ -15,7 +15,7 @@ type ToFront = { id: number; reply: Reply } | { id: number; failed: true };
 
 export interface Forwarder {
   /** Fails with `overloaded`, `deadline_exceeded` or `internal`; never rejects. */
-  forward(request: Request, caller: Caller): Promise<Result<Reply>>;
+  forward(request: Request, caller: Caller, timeoutMs: number): Promise<Result<Reply>>;
   outstanding(): number;
   /** Everything outstanding fails with `overloaded`; so does what comes later. */
   close(): void;
@@ -24,7 +24,6 @@ export interface Forwarder {
 export interface ForwarderOptions {
   readonly port: MessagePort;
   readonly outstandingMax: number;
-  readonly timeoutMs: number;
 }
 
 interface Waiting {
@@ -38,7 +37,7 @@ const broken = fail('internal', 'The service failed to answer.');
 
 /** The front-end side. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
-  const { port, outstandingMax, timeoutMs } = options;
+  const { port, outstandingMax } = options;
   const waiting = new Map<number, Waiting>();
   let nextId = 1;
   let isClosed = false;
@@ -65,7 +64,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   });
   port.on('close', close);
   return {
-    forward(request, caller) {
+    forward(request, caller, timeoutMs) {
       if (isClosed || waiting.size >= outstandingMax) return Promise.resolve(busy);
       const id = nextId++;
       return new Promise((settle) => {

@@ -4,14 +4,17 @@
  * before its first byte is kept. The library's chunks die with the callback: all are copied.
  */
 
+import type { BodyShare } from './body-budget.ts';
 import type { Exchange, Wire } from './exchange.ts';
+import type { Problem } from './message.ts';
+import { tooLarge } from './refusal.ts';
 
 export interface IntakeRules {
   readonly bytesMax: number;
   /** The declared length, 0 if there was none. */
   readonly declaredBytes: number;
   /** Must answer the exchange: the rest of the body is discarded. */
-  readonly refuse: () => void;
+  readonly refuse: (why: Problem) => void;
 }
 
 const firstStoreBytes = 4_096;
@@ -20,7 +23,7 @@ const firstStoreBytes = 4_096;
 export function collectBody(
   wire: Wire,
   exchange: Exchange,
-  rules: IntakeRules,
+  rules: IntakeRules & { readonly share: BodyShare },
   done: (body: Uint8Array) => void,
 ): void {
   // Grows by doubling: a client that only declares a length costs nothing.
@@ -28,9 +31,15 @@ export function collectBody(
   let length = 0;
   receive(wire, exchange, rules, (chunk, isLast) => {
     if (length + chunk.length > store.length) {
-      const grown = Buffer.allocUnsafeSlow(
-        Math.min(rules.bytesMax, Math.max(store.length * 2, length + chunk.length)),
-      );
+      const wanted = Math.max(store.length * 2, length + chunk.length);
+      const size = Math.min(rules.bytesMax, wanted);
+      const none = rules.share.hold(size);
+      if (none !== undefined) {
+        store = Buffer.alloc(0);
+        rules.refuse(none);
+        return;
+      }
+      const grown = Buffer.allocUnsafeSlow(size);
       store.copy(grown, 0, 0, length);
       store = grown;
     }
@@ -48,10 +57,10 @@ function receive(
   take: (chunk: Uint8Array, isLast: boolean) => void,
 ): void {
   let received = 0;
-  if (rules.declaredBytes > rules.bytesMax) rules.refuse();
+  if (rules.declaredBytes > rules.bytesMax) rules.refuse(tooLarge(rules.bytesMax));
   wire.onData((chunk, isLast) => {
     received += chunk.byteLength;
-    if (exchange.isOpen && received > rules.bytesMax) rules.refuse();
+    if (exchange.isOpen && received > rules.bytesMax) rules.refuse(tooLarge(rules.bytesMax));
     if (!exchange.isOpen) {
       exchange.discard(chunk.byteLength, isLast);
       return;
@@ -111,8 +120,8 @@ export function streamBody(
     isPaused = false;
     settle('aborted');
   }
-  function refuse(): void {
-    rules.refuse();
+  function refuse(why: Problem): void {
+    rules.refuse(why);
     abort();
   }
   if (!rules.isEmpty) receive(wire, exchange, { ...rules, refuse }, arrive);

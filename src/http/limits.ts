@@ -21,6 +21,12 @@ export interface HttpLimits {
   readonly inFlightMax: number;
   /** The same per client address; 429 beyond. */
   readonly inFlightPerClientMax: number;
+  /** Of each body being collected, so much is not counted in the two bounds below. */
+  readonly bodyBytesFree: number;
+  /** Held by the bodies of one client beyond that; 429 beyond. */
+  readonly bodyBytesPerClientMax: number;
+  /** The same for all clients of the thread together; 503 beyond. */
+  readonly bodyBytesInAllMax: number;
   /** Larger byte bodies are written with backpressure; smaller ones are copied by the library. */
   readonly copiedBodyBytesMax: number;
   /** Chunks of a streamed body waiting for their handler before the socket is paused. */
@@ -38,6 +44,9 @@ export const defaultLimits: HttpLimits = {
   lingerTimeoutMs: 2_000,
   inFlightMax: 4_096,
   inFlightPerClientMax: 256,
+  bodyBytesFree: 65_536,
+  bodyBytesPerClientMax: 33_554_432,
+  bodyBytesInAllMax: 100_663_296,
   copiedBodyBytesMax: 16_384,
   streamQueueBytesMax: 65_536,
 };

@@ -188,7 +188,7 @@ export function createFold(options: {
         reports.add(event, at);
         return;
       case 'reports.withdrawn':
-        reports.withdraw(event);
+        reports.withdraw(event, at);
         return;
       case 'reports.expired':
         reports.expire(event);

@@ -11,6 +11,7 @@
  * the list each time, so that withdrawing one leaves exactly the others.
  */
 
+import { createHash } from 'node:crypto';
 import type { IpIndex } from '../index/ip-index.ts';
 import { COVERING_MAX } from '../index/layout.ts';
 import {
@@ -26,6 +27,7 @@ import { contributionKinds, kindOf, refOf, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
 import { entryFlags } from './entry-flags.ts';
 import type { Reported } from './events.ts';
+import { addressBytes } from './report-store.ts';
 import { communityEvidence, halfLivesAt, strengthOf } from './score.ts';
 
 /** The accounts behind the reports, as far as reports touch them. */
@@ -40,11 +42,15 @@ export interface Reporters {
   /** @returns false when the day's cap leaves nothing */
   earnCorroborated(slot: number, at: number): boolean;
   penalise(slot: number): void;
+  /** Keeps in mind that a withdrawn report has earned, see `hasWithdrawn`. */
+  rememberWithdrawn(slot: number, mark: number, at: number): void;
+  /** Whether the account's report of the entry with this mark earned before it was withdrawn. */
+  hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
 }
 
 export interface ReportFold {
   add(event: Reported & { ageSeconds: number }, at: number): void;
-  withdraw(event: Reported & { penalty: boolean }): void;
+  withdraw(event: Reported & { penalty: boolean }, at: number): void;
   expire(event: Reported & { reports: number }): void;
   /** A seed list has named this entry: earlier reports of it were right. */
   corroboratedByList(entry: number, at: number): void;
@@ -62,6 +68,23 @@ const fillShare = 2 / 3;
 const networkLength = 64;
 /** at this share of their weight. */
 const networkShare = 0.5;
+
+/** What a report adds to a place. */
+interface OneReport {
+  /** Of the account. */
+  readonly slot: number;
+  readonly weight: number;
+  /** When it was recorded, and when it happened, ms. */
+  readonly at: number;
+  readonly happenedAt: number;
+}
+
+/** Exactly one prefix of the index. */
+interface Place {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+  readonly length: number;
+}
 
 export function createReportFold(options: {
   entries: Entries;
@@ -83,18 +106,13 @@ export function createReportFold(options: {
   }
 
   /** Adds one report of `slot` to an entry; `weight` 0 records it without evidence. */
-  function fill(
-    entry: number,
-    slot: number,
-    weight: number,
-    at: number,
-    happenedAt: number,
-  ): boolean {
+  function fill(entry: number, place: Place, { slot, weight, at, happenedAt }: OneReport): boolean {
     const tag = tagOf(contributionKinds.reports, slot);
     const node = c.find(entry, tag) || c.add(entry, tag);
     if (node === 0) return false;
     const now = halfLivesAt(at);
     const isFirst = c.z[node] === 0;
+    if (isFirst && reporters.hasWithdrawn(slot, () => markOf(place), at)) c.z[node] = 1;
     const held = isFirst ? 0 : communityEvidence(c.strength[node]!, now);
     // An old report adds what is left today of what it would have added then.
     const share = fillShare * 2 ** -(now - halfLivesAt(happenedAt));
@@ -139,41 +157,53 @@ export function createReportFold(options: {
       refused++;
       return;
     }
-    const happenedAt = at - event.ageSeconds * 1_000;
     const counts = !isAllowlisted(family, words);
     const weight = counts ? reporters.weight(slot) : 0;
+    const report = { slot, weight, at, happenedAt: at - event.ageSeconds * 1_000 };
     if (counts && reporters.mayCorroborate(slot, at)) corroborate(entry, at, corroborationMs, slot);
-    if (!fill(entry, slot, weight, at, happenedAt)) refused++;
+    if (!fill(entry, addressOf(event), report)) refused++;
     if (family === 6) {
-      const network = entries.claim(6, networkOf(words), networkLength);
-      if (network === 0 || !fill(network, slot, weight * networkShare, at, happenedAt)) refused++;
+      const place = networkOf(event);
+      const network = entries.claim(6, place.words, place.length);
+      const half = { ...report, weight: weight * networkShare };
+      if (network === 0 || !fill(network, place, half)) refused++;
     }
     if (counts) reporters.earnAccepted(slot, at);
   }
 
-  /** Takes `reports` of an account off an entry; all of them, evidence too, when undefined. */
-  function take(
-    family: 4 | 6,
-    words: Uint32Array,
-    length: number,
-    slot: number,
-    reports?: number,
-  ): void {
-    const entry = entries.get(family, words, length);
-    const node = entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
+  function nodeOf(place: Place, slot: number): number {
+    const entry = entries.get(place.family, place.words, place.length);
+    return entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
+  }
+
+  /** Takes so many reports of an account off an entry, with the last of them what they amount to. */
+  function take(place: Place, slot: number, reports: number, evidence: 'kept' | 'shrunk'): void {
+    const node = nodeOf(place, slot);
     if (node === 0) return;
+    const entry = c.owner[node]!;
     entries.touch(entry);
     const held = c.z[node]! >>> 1;
-    const taken = reports === undefined ? held : Math.min(held, reports);
+    const taken = Math.min(held, reports);
     setReports(records, entry, Math.max(0, reportsOf(records, entry) - taken));
     if (taken === held) c.remove(node);
-    else c.z[node]! -= 2 * taken;
+    else {
+      c.z[node]! -= 2 * taken;
+      if (evidence === 'shrunk') c.strength[node]! += shrinkOf(held, held - taken);
+    }
     if (reportsOf(records, entry) === 0) setReportedAt(records, entry, 0, 0);
     else if (taken === held) {
       const first = firstReportedAtOf(records, entry);
       setReportedAt(records, entry, first, newestReportOf(entry));
     }
     entries.settle(entry);
+  }
+
+  /** As `take`, of reports that were taken back, not outlived: what they earned is remembered. */
+  function takeBack(place: Place, slot: number, reports: number, at: number): void {
+    const z = c.z[nodeOf(place, slot)]!;
+    const isLast = z >>> 1 <= reports;
+    if ((z & 1) !== 0 && isLast) reporters.rememberWithdrawn(slot, markOf(place), at);
+    take(place, slot, reports, 'shrunk');
   }
 
   /** Of the accounts that still say something of it: seconds since 1970. */
@@ -185,36 +215,49 @@ export function createReportFold(options: {
     return newest;
   }
 
-  /** How many reports the account's contribution to this address stands for. */
-  function heldBy(event: Reported, slot: number): number {
-    const entry = entries.get(event.family, event.words, event.family === 4 ? 32 : 128);
-    const node = entry === 0 ? 0 : c.find(entry, tagOf(contributionKinds.reports, slot));
-    return node === 0 ? 0 : c.z[node]! >>> 1;
-  }
-
   return {
     add,
-    withdraw(event) {
+    withdraw(event, at) {
       const slot = reporters.slotOf(event.account);
       if (slot < 0) return;
-      const held = heldBy(event, slot);
+      const held = c.z[nodeOf(addressOf(event), slot)]! >>> 1;
       if (held === 0) return;
-      take(event.family, event.words, event.family === 4 ? 32 : 128, slot);
+      takeBack(addressOf(event), slot, held, at);
       // The /64 may hold this account's word on its other addresses too: those stay counted.
-      if (event.family === 6) take(6, networkOf(event.words), networkLength, slot, held);
+      if (event.family === 6) takeBack(networkOf(event), slot, held, at);
       if (event.penalty) reporters.penalise(slot);
     },
     expire(event) {
       const slot = reporters.slotOf(event.account);
       if (slot < 0) return;
-      take(event.family, event.words, event.family === 4 ? 32 : 128, slot, event.reports);
-      if (event.family === 6) take(6, networkOf(event.words), networkLength, slot, event.reports);
+      // What is left of the evidence after a year is nothing: it has halved 26 times.
+      take(addressOf(event), slot, event.reports, 'kept');
+      if (event.family === 6) take(networkOf(event), slot, event.reports, 'kept');
     },
     corroboratedByList: (entry, at) => corroborate(entry, at, Number.POSITIVE_INFINITY, -1),
     refused: () => refused,
   };
 }
 
-function networkOf(words: Uint32Array): Uint32Array {
-  return Uint32Array.of(words[0]!, words[1]!, 0, 0);
+function addressOf({ family, words }: Reported): Place {
+  return { family, words, length: family === 4 ? 32 : 128 };
+}
+
+function networkOf({ words }: Reported): Place {
+  return { family: 6, words: Uint32Array.of(words[0]!, words[1]!, 0, 0), length: networkLength };
+}
+
+/**
+ * Reports of a moment fill 1 − (1 − `fillShare`)^n of the cap. Without some of them the others
+ * would have filled less: the difference, in halvings, at most 0.
+ */
+function shrinkOf(reports: number, left: number): number {
+  const filled = (n: number): number => 1 - (1 - fillShare) ** n;
+  return Math.log2(filled(left) / filled(reports));
+}
+
+/** Below 2^48. Two places with one mark are unlikely, and cost no more than a few points. */
+function markOf({ family, words, length }: Place): number {
+  const hash = createHash('sha256').update(addressBytes(family, words));
+  return hash.update(Uint8Array.of(length)).digest().readUIntBE(0, 6);
 }

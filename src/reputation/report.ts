@@ -10,7 +10,8 @@ import { categoryMask, categoryMax } from './categories.ts';
 /** Fields as they came, from whatever encoding. */
 export interface ReportInput {
   readonly ip: string | undefined;
-  readonly categories: string | readonly unknown[] | number | undefined;
+  /** Text, a number or an array of them; anything else is refused. */
+  readonly categories: unknown;
   readonly comment: string | undefined;
   readonly timestamp: string | undefined;
 }
@@ -92,9 +93,9 @@ function refusedAddress(
 
 function readCategories(input: ReportInput['categories']): Result<number> {
   const required = fail('invalid_parameter', 'The categories field is required.', 'categories');
-  if (input === undefined || input === '') return required;
-  const parts =
-    typeof input === 'string' ? input.split(',') : typeof input === 'number' ? [input] : input;
+  if (input === undefined || input === null || input === '') return required;
+  const parts: readonly unknown[] =
+    typeof input === 'string' ? input.split(',') : Array.isArray(input) ? input : [input];
   if (parts.length === 0) return required;
   if (parts.length > categoriesPerReportMax) {
     return fail(
@@ -145,6 +146,11 @@ function readTimestamp(text: string | undefined, now: number): Result<number> {
 
 function parseIso(text: string): number {
   const hasOffset = /(?:Z|[+-]\d\d:?\d\d)$/i.test(text) && text.length > 10;
+  // The platform takes the 30th of February for a day in March.
+  const day = Date.parse(`${text.slice(0, 10)}T00:00:00Z`);
+  if (Number.isNaN(day) || new Date(day).getUTCDate() !== Number(text.slice(8, 10))) {
+    return Number.NaN;
+  }
   const normal = text.replace(' ', 'T').replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
   return Date.parse(text.length > 10 && !hasOffset ? `${normal}Z` : normal);
 }

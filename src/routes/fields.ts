@@ -73,14 +73,15 @@ async function readBody(request: Request): Promise<Result<Map<string, unknown>>>
       if (!parts.ok) return fail('invalid_parameter', parts.detail, 'body');
       for (const { name, data } of parts.value) {
         const text = decodeUtf8(data);
-        if (text === undefined || text.includes('\0') || values.has(name)) {
+        const isList = repeatable.includes(name);
+        if (text === undefined || text.includes('\0') || (values.has(name) && !isList)) {
           return fail(
             'invalid_parameter',
             `The ${name.slice(0, 60)} parameter is invalid or given twice.`,
             'body',
           );
         }
-        values.set(name, text);
+        values.set(name, isList ? [...((values.get(name) as string[]) ?? []), text] : text);
       }
       return ok(values);
     }

@@ -6,12 +6,12 @@
 
 import { type Gate, quotaKind } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
-import { fail } from '../core/result.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { Header, Reply, Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Check } from '../reputation/check.ts';
-import { readReport, testAddress } from '../reputation/report.ts';
+import { type ReportInput, readReport, testAddress } from '../reputation/report.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
 import { clientCountry } from './client-country.ts';
 import { type Fields, keyOf, readFields } from './fields.ts';
@@ -39,6 +39,27 @@ export function duplicateDetail(ip: string): string {
   return `You can only report the same IP address (\`${ip}\`) once in 15 minutes.`;
 }
 
+const texts = ['ip', 'ipAddress', 'comment', 'timestamp'] as const;
+
+/** What JSON can send and no form could is refused, not passed over: it may have meant something. */
+function inputOf(fields: Fields): Result<ReportInput> {
+  for (const name of texts) {
+    if (fields.value(name) !== undefined && fields.text(name) === undefined) {
+      return fail('invalid_parameter', `The ${name} must be a text.`, name);
+    }
+  }
+  const [ip, ipAddress] = [fields.text('ip'), fields.text('ipAddress')];
+  if (ip !== undefined && ipAddress !== undefined && ip !== ipAddress) {
+    return fail('invalid_parameter', 'The ip and the ipAddress must not differ.', 'ip');
+  }
+  return ok({
+    ip: ip ?? ipAddress,
+    categories: fields.value('categories'),
+    comment: fields.text('comment'),
+    timestamp: fields.text('timestamp'),
+  });
+}
+
 export function reportRoute(options: ReportRouteOptions): PlainRoute {
   const { gate, check, geo, clock, reports } = options;
 
@@ -62,19 +83,13 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
     slot: number,
     headers: Header[],
   ): Promise<Reply> {
-    const report = readReport(
-      {
-        ip: fields.text('ip') ?? fields.text('ipAddress'),
-        categories: fields.value('categories') as string,
-        comment: fields.text('comment'),
-        timestamp: fields.text('timestamp'),
-      },
-      {
-        now: clock.now(),
-        allowDocumentation: options.allowDocumentation,
-        ownAddresses: new Set([...options.serverAddresses, request.clientIp]),
-      },
-    );
+    const input = inputOf(fields);
+    if (!input.ok) return apiProblem(input, headers);
+    const report = readReport(input.value, {
+      now: clock.now(),
+      allowDocumentation: options.allowDocumentation,
+      ownAddresses: new Set([...options.serverAddresses, request.clientIp]),
+    });
     if (!report.ok) return apiProblem(report, headers);
     const { ip, family, words } = report.value;
     const duplicate = fail('duplicate_report', duplicateDetail(ip), 'ip');

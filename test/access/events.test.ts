@@ -149,6 +149,10 @@ it('a page of accounts comes back as it was written', () => {
     written.fold.apply({ kind: 'key.created', account: `a${i}`, key: `k${i}`, hash: key }, 0);
   }
   written.fold.apply({ kind: 'account.disabled', account: 'a3', disabled: true }, 0);
+  const { reporters } = written.fold;
+  const year = 365 * 86_400_000;
+  reporters.rememberWithdrawn(5, 2 ** 48 - 1, 1_000);
+  reporters.rememberWithdrawn(5, 7, 2_000);
   const read = openFold();
   for (const page of [7, 8]) {
     assert.ok(read.fold.section.load(page, written.fold.section.encode(page)));
@@ -158,5 +162,11 @@ it('a page of accounts comes back as it was written', () => {
     assert.ok(read.reader.find(seededRandom(i).bytes(32)));
   }
   assert.equal(read.accounts.isDisabled(3), true);
+  const remembers = (mark: number, at: number) =>
+    read.fold.reporters.hasWithdrawn(5, () => mark, at);
+  assert.deepEqual(
+    [remembers(7, year), remembers(8, year), remembers(7, year + 2_000)],
+    [true, false, false],
+  );
   assert.equal(openFold().fold.section.load(8, written.fold.section.encode(7)), false);
 });

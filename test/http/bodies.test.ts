@@ -174,3 +174,60 @@ test('a streamed body over its limit, or a reader who gives up, is answered earl
   assert.equal(denied!.status, 401);
   await eventually(() => running.server.inFlight() === 0);
 });
+
+/** A connection whose body lacks its last byte. */
+function unfinished(port: number, bytes: number) {
+  const connection = openConnection(port);
+  connection.send(requestText('POST', '/upload', 'x'.repeat(bytes)).slice(0, -1));
+  return connection;
+}
+
+for (const [who, limits, status] of [
+  ['one client', { bodyBytesPerClientMax: 20_000 }, 429],
+  ['all clients', { bodyBytesInAllMax: 20_000 }, 503],
+] as const) {
+  test(`large bodies of ${who} are refused beyond their budget, small ones are not`, async () => {
+    await using running = await startServer([upload], {
+      limits: { bodyBytesFree: 4_096, ...limits },
+    });
+    const { port } = running;
+    const body = 'x'.repeat(18_000);
+    const first = unfinished(port, body.length);
+    const statusOf = async (text: string) =>
+      (await ask(port, requestText('POST', '/upload', text)))[0]!;
+    await eventually(() => running.server.inFlight() === 1);
+    await sleep(20);
+    const refused = await statusOf(body);
+    assert.equal(refused.status, status);
+    assert.equal(refused.headers.get('retry-after'), '1');
+    assert.equal((await statusOf('x'.repeat(4_000))).status, 200);
+    // What was held comes back when the body is answered, and when its client leaves.
+    first.send('x');
+    await first.until((text) => answersIn(text).length > 0);
+    assert.equal((await statusOf(body)).status, 200);
+    const leaver = unfinished(port, body.length);
+    await eventually(() => running.server.inFlight() === 1);
+    await sleep(20);
+    leaver.socket.destroy();
+    await eventually(() => running.server.inFlight() === 0);
+    assert.equal((await statusOf(body)).status, 200);
+  });
+}
+
+test('a handler whose deadline has passed learns that nobody waits', async () => {
+  let gone = 0;
+  const slow: PlainRoute = {
+    kind: 'plain',
+    method: 'GET',
+    path: '/slow',
+    timeoutMs: 30,
+    handle: (_request, caller) => {
+      caller.onGone(() => gone++);
+      return new Promise(() => undefined);
+    },
+  };
+  await using running = await startServer([slow]);
+  const [late] = await ask(running.port, requestText('GET', '/slow'));
+  assert.equal(late!.status, 503);
+  assert.equal(gone, 1);
+});

@@ -9,6 +9,7 @@ import type { Reply, Request } from '../../src/http/message.ts';
 import type { Caller } from '../../src/http/router.ts';
 import { eventually } from './raw.ts';
 
+const timeoutMs = 5_000;
 const nobody: Caller = { onGone: () => undefined };
 function request(query: string, body = new Uint8Array(0)): Request {
   return {
@@ -22,17 +23,12 @@ function request(query: string, body = new Uint8Array(0)): Request {
   };
 }
 
-function pair(
-  handle: (request: Request, caller: Caller) => Reply | Promise<Reply>,
-  options: { outstandingMax?: number; timeoutMs?: number } = {},
-) {
+function pair(handle: (request: Request, caller: Caller) => Reply | Promise<Reply>) {
   const { port1, port2 } = new MessageChannel();
   serveForwarded({ port: port2, log: createLog('silent'), handle });
   const forwarder = createForwarder({
     port: port1,
     outstandingMax: 3,
-    timeoutMs: 5_000,
-    ...options,
   });
   return { forwarder, [Symbol.dispose]: () => port1.close() };
 }
@@ -50,9 +46,12 @@ test('a request crosses to another thread and its reply comes back', async () =>
   const forwarder = createForwarder({
     port: worker as never,
     outstandingMax: 10,
-    timeoutMs: 10_000,
   });
-  const result = await forwarder.forward(request('q', Uint8Array.from([1, 2, 3])), nobody);
+  const result = await forwarder.forward(
+    request('q', Uint8Array.from([1, 2, 3])),
+    nobody,
+    timeoutMs,
+  );
   assert.ok(result.ok);
   assert.deepEqual(result.value.headers, [['A', 'b']]);
   assert.deepEqual([...(result.value.body as Uint8Array)], [1, 2, 3]);
@@ -67,7 +66,9 @@ test('replies out of order find their requests', async () => {
         releases.set(r.query, () => resolve({ status: 200, headers: [], body: r.query }));
       }),
   );
-  const answers = ['a', 'b', 'c'].map((query) => both.forwarder.forward(request(query), nobody));
+  const answers = ['a', 'b', 'c'].map((query) =>
+    both.forwarder.forward(request(query), nobody, timeoutMs),
+  );
   await eventually(() => releases.size === 3);
   for (const query of ['c', 'a', 'b']) releases.get(query)!();
   const bodies = (await Promise.all(answers)).map((result) => result.ok && result.value.body);
@@ -77,21 +78,18 @@ test('replies out of order find their requests', async () => {
 
 test('beyond the bound a request fails at once', async () => {
   using both = pair(() => new Promise(() => undefined));
-  for (let i = 0; i < 3; i++) void both.forwarder.forward(request('x'), nobody);
-  const refused = await both.forwarder.forward(request('x'), nobody);
+  for (let i = 0; i < 3; i++) void both.forwarder.forward(request('x'), nobody, timeoutMs);
+  const refused = await both.forwarder.forward(request('x'), nobody, timeoutMs);
   assert.equal(!refused.ok && refused.error, 'overloaded');
 });
 
 test('a deadline frees the place and tells the other side', async () => {
   let gone = 0;
-  using both = pair(
-    (_request, caller) => {
-      caller.onGone(() => gone++);
-      return new Promise(() => undefined);
-    },
-    { timeoutMs: 30 },
-  );
-  const late = await both.forwarder.forward(request('x'), nobody);
+  using both = pair((_request, caller) => {
+    caller.onGone(() => gone++);
+    return new Promise(() => undefined);
+  });
+  const late = await both.forwarder.forward(request('x'), nobody, 30);
   assert.equal(!late.ok && late.error, 'deadline_exceeded');
   assert.equal(both.forwarder.outstanding(), 0);
   await eventually(() => gone === 1);
@@ -104,7 +102,11 @@ test('a caller who leaves frees the place and tells the other side', async () =>
     caller.onGone(() => gone++);
     return new Promise(() => undefined);
   });
-  const answer = both.forwarder.forward(request('x'), { onGone: (listener) => (leave = listener) });
+  const answer = both.forwarder.forward(
+    request('x'),
+    { onGone: (listener) => (leave = listener) },
+    timeoutMs,
+  );
   leave();
   assert.equal((await answer).ok, false);
   assert.equal(both.forwarder.outstanding(), 0);
@@ -115,17 +117,17 @@ test('a handler that fails, or a closed port, fails the request', async () => {
   using both = pair(() => {
     throw new Error('boom');
   });
-  const failed = await both.forwarder.forward(request('x'), nobody);
+  const failed = await both.forwarder.forward(request('x'), nobody, timeoutMs);
   assert.equal(!failed.ok && failed.error, 'internal');
   both.forwarder.close();
-  const closed = await both.forwarder.forward(request('x'), nobody);
+  const closed = await both.forwarder.forward(request('x'), nobody, timeoutMs);
   assert.equal(!closed.ok && closed.error, 'overloaded');
 });
 
 test('a body in shared memory crosses without a copy', async () => {
   const body = new Uint8Array(new SharedArrayBuffer(100_000)).fill(7);
   using both = pair(() => ({ status: 200, headers: [], body }));
-  const result = await both.forwarder.forward(request(''), nobody);
+  const result = await both.forwarder.forward(request(''), nobody, timeoutMs);
   assert.ok(result.ok);
   const received = result.value.body as Uint8Array;
   assert.ok(received.buffer instanceof SharedArrayBuffer);

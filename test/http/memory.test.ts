@@ -9,9 +9,16 @@ import { answersIn, ask, get, openConnection, sleep } from './raw.ts';
 
 let child: ChildProcess;
 let port = 0;
+let complaints = '';
 
 before(async () => {
-  child = fork(new URL('./server-process.js', import.meta.url), { execArgv: ['--expose-gc'] });
+  child = fork(new URL('./server-process.js', import.meta.url), {
+    execArgv: ['--expose-gc'],
+    silent: true,
+  });
+  child.stderr!.on('data', (text) => {
+    complaints += text;
+  });
   [{ port }] = (await once(child, 'message')) as [{ port: number }];
 });
 after(() => child.disconnect());
@@ -41,6 +48,26 @@ test('a 100 MB POST is a 413 and its bytes are not kept', async () => {
     assert.equal(answersIn(text)[0]?.status, status, path);
   }
   assert.ok((await rssMiB()) - before < 16, 'memory stays flat');
+  await isAlive();
+});
+
+test('a hundred bodies of 8 MB at once are held up to the budget of their client', async () => {
+  const before = await rssMiB();
+  const chunk = Buffer.alloc(1_000_000, 0x61);
+  const connections = Array.from({ length: 100 }, () => openConnection(port));
+  for (const connection of connections) {
+    connection.send('POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 8000001\r\n\r\n');
+  }
+  for (let i = 0; i < 8; i++) {
+    for (const connection of connections) if (!connection.isClosed()) connection.send(chunk);
+    await sleep(10);
+  }
+  await sleep(300);
+  const grown = (await rssMiB()) - before;
+  const refused = connections.filter((connection) => connection.text().includes(' 429 ')).length;
+  for (const connection of connections) connection.socket.destroy();
+  assert.ok(grown < 64, `grew by ${grown.toFixed(1)} MiB for 800 MB of bodies`);
+  assert.ok(refused >= 90, `${refused} were refused`);
   await isAlive();
 });
 
@@ -102,4 +129,29 @@ test('pipelining without reading does not fill the memory of the server', async 
   socket.destroy();
   assert.ok(grown < 24, `grew by ${grown.toFixed(1)} MiB for 400,000 requests`);
   await isAlive();
+});
+
+test('answers of later turns that nobody reads do not fill the memory of the server', async () => {
+  const before = await rssMiB();
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => undefined);
+  socket.pause();
+  for (let i = 0; i < 2_500 && !socket.destroyed; i++) {
+    socket.write(get('/later-longer'));
+    await sleep(1);
+  }
+  const grown = (await rssMiB()) - before;
+  socket.destroy();
+  assert.ok(grown < 12, `grew by ${grown.toFixed(1)} MiB for 35 MB of answers`);
+  await isAlive();
+});
+
+test('answers of later turns wake no complaint of the library', async () => {
+  // Two rounds of the probe that goes out with one answer in 128.
+  for (let i = 0; i < 260; i++) {
+    const [answer] = await ask(port, get('/later', 'Connection: close'));
+    assert.equal(answer?.status, 200);
+  }
+  await isAlive();
+  assert.equal(complaints, '');
 });

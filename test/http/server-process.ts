@@ -9,6 +9,7 @@ import { startServer } from './raw.ts';
 const feed = new Uint8Array(8_000_000).fill(0x61);
 const head = renderHead(200, [['Content-Type', 'application/json']]);
 const answer = 'x'.repeat(200);
+const longer = 'x'.repeat(14_000);
 
 const running = await startServer([
   { kind: 'hot', method: 'GET', path: '/hot', handle: (request) => request.answer(head, answer) },
@@ -17,6 +18,31 @@ const running = await startServer([
     method: 'GET',
     path: '/feed',
     handle: () => ({ status: 200, headers: [['ETag', '"1"']], body: feed }),
+  },
+  {
+    kind: 'plain',
+    method: 'GET',
+    path: '/later',
+    handle: async () => {
+      await new Promise(setImmediate);
+      return { status: 200, headers: [], body: answer };
+    },
+  },
+  {
+    kind: 'plain',
+    method: 'GET',
+    path: '/later-longer',
+    handle: async () => {
+      await new Promise(setImmediate);
+      return { status: 200, headers: [], body: longer };
+    },
+  },
+  {
+    kind: 'plain',
+    method: 'POST',
+    path: '/large',
+    bodyBytesMax: 8_388_608,
+    handle: () => ({ status: 200, headers: [], body: 'ok' }),
   },
   {
     kind: 'plain',

@@ -1,0 +1,60 @@
+/**
+ * How much memory the bodies being collected may hold together. A body of a few kilobytes is
+ * bounded by the number of requests in flight; what a body holds beyond that is drawn from a
+ * budget of the client and one of the thread, so that many large bodies at once are refused
+ * instead of filling the memory, and small ones never wait for large ones.
+ */
+
+import { ClientTally } from './client-tally.ts';
+import type { HttpLimits } from './limits.ts';
+import type { Problem } from './message.ts';
+import { retryLater } from './refusal.ts';
+
+/** What one request has drawn. */
+export interface BodyShare {
+  /** Asks for room for `bytes` in all. @returns why there is none; what was drawn stays drawn */
+  hold(bytes: number): Problem | undefined;
+  /** Once, when the request is over. */
+  release(): void;
+}
+
+export interface BodyBudget {
+  open(clientIp: string): BodyShare;
+  /** Bytes drawn at present. */
+  held(): number;
+}
+
+export function createBodyBudget(
+  limits: Pick<HttpLimits, 'bodyBytesFree' | 'bodyBytesPerClientMax' | 'bodyBytesInAllMax'>,
+): BodyBudget {
+  const tally = new ClientTally();
+  return {
+    open(clientIp) {
+      let drawn = 0;
+      return {
+        hold(bytes) {
+          const more = Math.max(0, bytes - limits.bodyBytesFree) - drawn;
+          if (more <= 0) return undefined;
+          if (tally.ofClient(clientIp) + more > limits.bodyBytesPerClientMax)
+            return clientHoldsMuch;
+          if (tally.total + more > limits.bodyBytesInAllMax) return allHoldMuch;
+          tally.add(clientIp, more);
+          drawn += more;
+          return undefined;
+        },
+        release() {
+          tally.remove(clientIp, drawn);
+          drawn = 0;
+        },
+      };
+    },
+    held: () => tally.total,
+  };
+}
+
+const clientHoldsMuch = retryLater(
+  'client_limit_exceeded',
+  429,
+  'Too many large bodies at the same time.',
+);
+const allHoldMuch = retryLater('overloaded', 503, 'Too many large bodies are being received.');
