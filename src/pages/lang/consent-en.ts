@@ -9,6 +9,11 @@ import type { Scope } from '../../signon/scopes.ts';
 
 const list = new Intl.ListFormat('en-GB');
 
+/** For a name inside a sentence. */
+export function lowerFirst(name: string): string {
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}
+
 export const consentEn = {
   title: (client: string) => `Sign in to ${client}`,
   heading: 'wants to know you',
@@ -22,8 +27,10 @@ export const consentEn = {
     'This name has letters beyond a to z. Some of them look like others, so compare the form that begins with xn-- with what you expect.',
   again: {
     title: 'Asked again',
-    added: (names: readonly string[]) =>
-      names.length === 1 ? `${names[0]} is new.` : `${list.format(names)} are new.`,
+    added: ([first = '', ...others]: readonly string[]) =>
+      others.length === 0
+        ? `${first} is new.`
+        : `${list.format([first, ...others.map(lowerFirst)])} are new.`,
     rest: 'The rest is set as you left it.',
     review: 'You decided before; the site asks you to look at it once more.',
   },
@@ -92,8 +99,10 @@ export const consentEn = {
       invalid_scope: 'The site asked for something that does not exist here.',
       unsupported_response_type: 'The site asked for a kind of answer that we do not give.',
       access_denied: 'The site was refused.',
-      login_required: 'The site wants to know who you are without asking, and you are not signed in.',
-      consent_required: 'The site wants to read your profile without asking, and you have not agreed.',
+      login_required:
+        'The site wants to know who you are without asking, and you are not signed in.',
+      consent_required:
+        'The site wants to read your profile without asking, and you have not agreed.',
       temporarily_unavailable: 'Nothing can be saved at the moment.',
     } as Record<AuthorizeError, string>,
     back: (host: string) => `Go to ${host}`,

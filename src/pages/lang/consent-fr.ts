@@ -1,6 +1,6 @@
 /** French of the pages between a site and a person's profile. */
 
-import type { ConsentCatalogue } from './consent-en.ts';
+import { type ConsentCatalogue, lowerFirst } from './consent-en.ts';
 
 const list = new Intl.ListFormat('fr-FR');
 
@@ -18,7 +18,7 @@ export const consentFr: ConsentCatalogue = {
   again: {
     title: 'Demandé à nouveau',
     added: (names) =>
-      names.length === 1 ? `Nouveau : ${names[0]}.` : `Nouveaux : ${list.format(names)}.`,
+      `${names.length === 1 ? 'Nouveau' : 'Nouveaux'} : ${list.format(names.map(lowerFirst))}.`,
     rest: 'Le reste est réglé comme vous l’aviez laissé.',
     review: 'Vous avez déjà décidé ; le site vous demande d’y revenir.',
   },
@@ -85,8 +85,7 @@ export const consentFr: ConsentCatalogue = {
     texts: {
       invalid_request: 'Le site a fait une demande que nous ne comprenons pas.',
       invalid_scope: 'Le site a demandé quelque chose qui n’existe pas ici.',
-      unsupported_response_type:
-        'Le site a demandé une forme de réponse que nous ne donnons pas.',
+      unsupported_response_type: 'Le site a demandé une forme de réponse que nous ne donnons pas.',
       access_denied: 'Le site a été refusé.',
       login_required:
         'Le site veut savoir qui vous êtes sans vous le demander, et vous n’êtes pas connecté.',

@@ -8,9 +8,9 @@ import type { ErrorAnswer } from '../../signon/authorize-flow.ts';
 import { linkButton } from '../components/button.ts';
 import { foreignForm, hostName } from '../components/host-name.ts';
 import { notice } from '../components/notice.ts';
-import { consentText } from './consent.ts';
 import { type Html, html, safeHref } from '../html.ts';
 import { type PageFrame, renderDocument } from '../layout.ts';
+import { consentText } from './consent.ts';
 
 interface Note {
   readonly title: string;

@@ -6,10 +6,11 @@
 
 import type { AskedScope } from '../../signon/authorization.ts';
 import { button } from '../components/button.ts';
+import { form, hidden } from '../components/form.ts';
 import { foreignForm, hostName } from '../components/host-name.ts';
 import { icon } from '../components/icon.ts';
 import { notice } from '../components/notice.ts';
-import { classes, type Html, html, safeHref } from '../html.ts';
+import { classes, type Html, html } from '../html.ts';
 import { type ConsentCatalogue, consentEn } from '../lang/consent-en.ts';
 import { consentFr } from '../lang/consent-fr.ts';
 import type { Language } from '../language.ts';
@@ -25,8 +26,10 @@ export interface ConsentPageData {
   readonly scopes: readonly AskedScope[];
   /** Where the form is sent. */
   readonly action: string;
-  /** Hidden fields of the form: the request's id and the proof that the form is ours. */
-  readonly hidden: Readonly<Record<string, string>>;
+  /** Of the request, which is kept on the server. */
+  readonly id: string;
+  /** Proof that the form is ours: `visit.csrf`. */
+  readonly csrf: string;
 }
 
 const catalogues: Record<Language, ConsentCatalogue> = { en: consentEn, fr: consentFr };
@@ -50,24 +53,35 @@ export function consentPage(frame: PageFrame, data: ConsentPageData): string {
       </header>
       ${parties(data, text)}
       ${askedAgain(scopes, text)}
-      <form class="consent-form" method="post" action=${safeHref(data.action)}>
-        ${Object.entries(data.hidden).map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
-        <fieldset class="consent-scopes">
-          <legend>${text.scopesTitle}</legend>
-          <ul>${scopes.map((asked) => scopeItem(asked, isNew(asked, scopes), frame.language, text))}</ul>
-        </fieldset>
-        <div class="consent-answers">
-          ${button({ label: text.allow, name: 'decision', value: 'allow', icon: 'check' })}
-          ${button({ label: text.refuse, name: 'decision', value: 'deny', kind: 'secondary' })}
-        </div>
-        <p class="consent-after">${text.after}</p>
-        <p class="consent-account">
-          <span>${text.signedInAs} <strong>${data.email}</strong></span>
-          ${button({ label: text.otherAccount, name: 'decision', value: 'switch', kind: 'quiet' })}
-        </p>
-      </form>
+      ${form({
+        action: data.action,
+        csrf: data.csrf,
+        className: 'consent-form',
+        body: formBody(data, frame.language, text),
+      })}
     </div>`,
   });
+}
+
+function formBody(
+  { id, scopes, email }: ConsentPageData,
+  language: Language,
+  text: ConsentCatalogue,
+): Html {
+  return html`${hidden('id', id)}
+    <fieldset class="consent-scopes">
+      <legend>${text.scopesTitle}</legend>
+      <ul>${scopes.map((asked) => scopeItem(asked, isNew(asked, scopes), language, text))}</ul>
+    </fieldset>
+    <div class="consent-answers">
+      ${button({ label: text.allow, name: 'decision', value: 'allow', icon: 'check' })}
+      ${button({ label: text.refuse, name: 'decision', value: 'deny', kind: 'secondary' })}
+    </div>
+    <p class="consent-after">${text.after}</p>
+    <p class="consent-account">
+      <span>${text.signedInAs} <strong>${email}</strong></span>
+      ${button({ label: text.otherAccount, name: 'decision', value: 'switch', kind: 'quiet' })}
+    </p>`;
 }
 
 function parties({ client, redirectHost }: ConsentPageData, text: ConsentCatalogue): Html {
@@ -123,7 +137,7 @@ function scopeItem(
     <div class="scope-head">
       <label class="scope-name" for=${id}>${name}</label>
       <span class="scope-state">${stateOf(asked, added, text)}</span>
-      <input class="switch" type="checkbox" role="switch" id=${id} name="scope" value=${scope}
+      <input class="switch-box" type="checkbox" role="switch" id=${id} name="scope" value=${scope}
         checked=${isOn} disabled=${isFixed} aria-describedby=${`${id}-values`} />
     </div>
     <div class="scope-values" id=${`${id}-values`}>

@@ -165,7 +165,8 @@ export function authorizeRoutes({ desk, authorization }: AuthorizeOptions): Plai
       email: session.email,
       scopes: await authorization.askedScopes(request, signedInOf(session)),
       action: consentPath,
-      hidden: { id, csrf: visit.csrf },
+      id,
+      csrf: visit.csrf,
     };
     // What the form is answered with leads to the site, and Chromium applies form-action to that.
     const needs = { formAction: 'unrestricted' } as const;

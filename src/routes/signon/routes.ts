@@ -13,6 +13,8 @@ import type { Profiles } from '../../signon/profile-store.ts';
 import type { Callers } from '../callers.ts';
 import type { CaptchaOptions } from '../captcha.ts';
 import type { PageTools } from '../pages.ts';
+import { authorizeRoutes } from './authorize.ts';
+import { consentRoute } from './consent.ts';
 import { createCookies } from './cookies.ts';
 import { createDesk } from './desk.ts';
 import { signOutRoutes } from './sign-out.ts';
@@ -40,5 +42,5 @@ export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
   const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
   const desk = createDesk({ ...options, cookies, visitOf, baseUrl });
   const parts = { ...options, desk };
-  return [...signOutRoutes(parts)];
+  return [...signOutRoutes(parts), ...authorizeRoutes(parts), consentRoute(parts)];
 }

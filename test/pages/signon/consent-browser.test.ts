@@ -17,13 +17,7 @@ import {
 } from '../../../src/pages/signon/consent-notes.ts';
 import { checkPage, withBrowser } from '../../support/browser.ts';
 import { testAssets, testFrame } from '../fixtures.ts';
-import {
-  addedConsent,
-  firstConsent,
-  lookAlikeConsent,
-  targetOf,
-  wideConsent,
-} from './fixtures.ts';
+import { addedConsent, firstConsent, lookAlikeConsent, targetOf, wideConsent } from './fixtures.ts';
 
 const target = targetOf('xn--bcher-kva.com', 'https://www.xn--bcher-kva.com/cb');
 const detail = 'The redirect_uri is not an https address on the domain of the client.';

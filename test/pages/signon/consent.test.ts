@@ -36,7 +36,9 @@ test('every requested scope is a switch; openid can not be switched off', () => 
     everyScope.map(({ scope }) => scope),
   );
   assert.deepEqual(
-    inputs.filter((text) => text.includes('disabled')).map((text) => /value="(\w+)"/.exec(text)![1]),
+    inputs
+      .filter((text) => text.includes('disabled'))
+      .map((text) => /value="(\w+)"/.exec(text)![1]),
     ['openid'],
   );
   assert.ok(inputs.every((text) => text.includes('checked')));
@@ -62,7 +64,7 @@ test('only what the form must carry is in it', () => {
 test('what is new is named, what was decided stays as it was', () => {
   const markup = page(addedConsent);
   const text = words(markup);
-  assert.ok(text.includes('Your phone number and Your postal address are new.'), text);
+  assert.ok(text.includes('Your phone number and your postal address are new.'), text);
   assert.equal(markup.split('class="scope is-new"').length - 1, 2);
   assert.match(markup, /value="profile" checked/);
   assert.doesNotMatch(markup, /value="email" checked/);
@@ -111,8 +113,13 @@ test('a refusal names and links to nothing that was asked for', () => {
     assert.doesNotMatch(main, /<a |<form/);
     assert.ok(main.includes('The redirect_uri is missing.'));
   }
-  assert.ok(refusalPage(testFrame('fr'), { error: 'invalid_client_id', detail: '' }).includes('lang="fr"'));
-  assert.doesNotMatch(endedFormPage(testFrame()).split('<main')[1]!.split('</main>')[0]!, /<a |<form/);
+  assert.ok(
+    refusalPage(testFrame('fr'), { error: 'invalid_client_id', detail: '' }).includes('lang="fr"'),
+  );
+  assert.doesNotMatch(
+    endedFormPage(testFrame()).split('<main')[1]!.split('</main>')[0]!,
+    /<a |<form/,
+  );
 });
 
 test('an error goes to the site by one link, on a page that names its host', () => {

@@ -34,7 +34,8 @@ function rebuilt(data: Partial<ConsentPageData>): ConsentPageData {
     email: 'ada@mail.example',
     scopes: everyScope,
     action: '/authorize.php/consent',
-    hidden: { id: 'the-id', csrf: 'the-token' },
+    id: 'the-id',
+    csrf: 'the-token',
     ...data,
   };
 }
