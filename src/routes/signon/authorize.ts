@@ -6,6 +6,7 @@
  * HEAD is refused: these GETs keep requests and issue codes, and programs send HEAD on their own.
  */
 
+import type { Failure } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { consentPage } from '../../pages/signon/consent.ts';
@@ -182,11 +183,16 @@ export function authorizeRoutes({ desk, authorization }: AuthorizeOptions): Plai
     return answer(course, { next, target: reading.request, error, detail: '' });
   }
 
+  function badQuery(visit: Visit, { detail = '' }: Failure): Reply {
+    const refusal = { error: 'invalid_request', detail };
+    return desk.show(visit, (frame) => refusalPage(frame, refusal), { status: 400 });
+  }
+
   const begin = desk.page(
     authorizePath,
     'anyone',
     (visit, query) => follow({ visit, reading: authorization.read(query), kept: undefined }),
-    { limit: 'authorize', queryCharsMax },
+    { limit: 'authorize', queryCharsMax, badQuery },
   );
   const goOn = desk.page(
     continuePath,
