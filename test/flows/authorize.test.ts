@@ -72,7 +72,7 @@ for (const threads of threadCounts)
       assert.equal(sent.headers['referrer-policy'], 'no-referrer');
       const target = new URL(sent.headers.location!, 'http://x');
       assert.equal(target.pathname, '/signin');
-      assert.equal(target.searchParams.get('email'), 'Ada+1@mail.example');
+      assert.equal(target.searchParams.get('hint'), 'Ada+1@mail.example');
       const id = target.searchParams.get('continue')!;
       const path = `/authorize.php/continue?id=${id}`;
       // Not signed in yet: back to the form.

@@ -22,7 +22,7 @@ export const consentEn = {
   otherAccount: 'Use another account',
   site: 'Site',
   answerGoesTo: 'The answer goes to',
-  inItsLetters: 'In its own letters',
+  inItsLetters: 'In its own letters:',
   foreignLetters:
     'This name has letters beyond a to z. Some of them look like others, so compare the form that begins with xn-- with what you expect.',
   again: {
@@ -51,7 +51,7 @@ export const consentEn = {
   scopes: {
     openid: { name: 'Your public id', hint: 'So that the site knows you again.' },
     profile: { name: 'Your name and picture', hint: '' },
-    email: { name: 'Your mail address', hint: '' },
+    email: { name: 'Your e-mail address', hint: '' },
     phone: { name: 'Your phone number', hint: '' },
     address: { name: 'Your postal address', hint: '' },
     age: { name: 'Your age', hint: 'With the whole date of birth.' },
@@ -64,8 +64,8 @@ export const consentEn = {
     family_name: 'Last name',
     nickname: 'Nickname',
     picture: 'Picture',
-    email: 'Mail address',
-    email_verified: 'Mail address verified',
+    email: 'E-mail address',
+    email_verified: 'E-mail address verified',
     phone_number: 'Phone number',
     phone_number_verified: 'Phone number verified',
     address: 'Address',
@@ -111,7 +111,7 @@ export const consentEn = {
   },
   forDevelopers: 'For the developers of the site',
   verify: {
-    title: 'First, verify your mail address',
+    title: 'First, verify your e-mail address',
     text: (email: string) =>
       `We sent a link to ${email}. Open it, then come back here. No site gets anything before that.`,
     next: 'I have verified it, continue',

@@ -12,7 +12,7 @@ export const consentFr: ConsentCatalogue = {
   otherAccount: 'Utiliser un autre compte',
   site: 'Site',
   answerGoesTo: 'La réponse va à',
-  inItsLetters: 'Dans son écriture',
+  inItsLetters: 'Dans son écriture :',
   foreignLetters:
     'Ce nom comporte des lettres autres que a à z. Certaines se ressemblent : comparez la forme qui commence par xn-- à celle que vous attendez.',
   again: {

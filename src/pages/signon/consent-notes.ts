@@ -61,7 +61,7 @@ export function nameTargetPage(frame: PageFrame, answer: ErrorAnswer, address: s
     text: text.named.texts[answer.error],
     rest: html`<dl class="consent-parties">
         <div><dt>${text.site}</dt><dd>${hostName(redirect.host, client.registrable)}
-          ${foreign !== undefined && html`<span class="host-foreign">${text.inItsLetters}: <bdi>${foreign}</bdi></span>`}</dd></div>
+          ${foreign !== undefined && html`<span class="host-foreign">${text.inItsLetters} <bdi>${foreign}</bdi></span>`}</dd></div>
       </dl>
       ${foreign !== undefined && notice({ tone: 'warning', body: text.foreignLetters })}
       <p>${text.named.warning}</p>

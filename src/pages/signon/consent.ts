@@ -105,7 +105,7 @@ function parties({ client, redirectHost }: ConsentPageData, text: ConsentCatalog
 function inItsLetters(foreign: string | undefined, text: ConsentCatalogue): Html {
   return (
     foreign !== undefined &&
-    html`<span class="host-foreign">${text.inItsLetters}: <bdi>${foreign}</bdi></span>`
+    html`<span class="host-foreign">${text.inItsLetters} <bdi>${foreign}</bdi></span>`
   );
 }
 

@@ -67,7 +67,7 @@ export function continueHref(id: string): string {
 
 /** The form there is filled with the hint. */
 export function signInHref(id: string, loginHint?: string): string {
-  const hint = loginHint === undefined ? '' : `&email=${encodeURIComponent(loginHint)}`;
+  const hint = loginHint === undefined ? '' : `&hint=${encodeURIComponent(loginHint)}`;
   return `/signin?continue=${encodeURIComponent(id)}${hint}`;
 }
 
