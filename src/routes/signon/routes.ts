@@ -17,6 +17,9 @@ import { authorizeRoutes } from './authorize.ts';
 import { consentRoute } from './consent.ts';
 import { createCookies } from './cookies.ts';
 import { createDesk } from './desk.ts';
+import { recoverRoutes } from './recover.ts';
+import { registerRoutes } from './register.ts';
+import { signInRoutes } from './sign-in.ts';
 import { signOutRoutes } from './sign-out.ts';
 import { createVisits } from './visit.ts';
 
@@ -42,5 +45,12 @@ export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
   const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
   const desk = createDesk({ ...options, cookies, visitOf, baseUrl });
   const parts = { ...options, desk };
-  return [...signOutRoutes(parts), ...authorizeRoutes(parts), consentRoute(parts)];
+  return [
+    ...registerRoutes(parts),
+    ...signInRoutes(parts),
+    ...signOutRoutes(parts),
+    ...recoverRoutes(parts),
+    ...authorizeRoutes(parts),
+    consentRoute(parts),
+  ];
 }
