@@ -147,7 +147,8 @@ it('a person signs in to a site', { timeout: 180_000 }, async () => {
     assert.equal(await page.locator('#scope-openid').isDisabled(), true);
     await page.locator('#scope-email').uncheck();
     await look('consent-one-off');
-    await page.getByRole('button', { name: 'Allow' }).click();
+    // Impatience must not end in "no longer valid".
+    await page.getByRole('button', { name: 'Allow' }).dblclick();
     const first = await arrived(page, site);
     await look('signed-in');
     assert.deepEqual([...first.keys()], ['code', 'state']);
