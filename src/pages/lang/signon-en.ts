@@ -1,0 +1,113 @@
+/** English sentences of sign-on: registration, sign-in, recovery, and what is wrong. */
+
+export const signonEn = {
+  signOut: 'Sign out',
+  signedInAs: (email: string) => `Signed in as ${email}`,
+  email: 'E-mail address',
+  password: 'Password',
+  newPassword: 'New password',
+  passwordHint: 'At least 8 characters. A few words that do not belong together are a good one.',
+  challenge: 'Show that you are a person',
+  emailMalformed: 'This is not an e-mail address.',
+  passwordLength: 'A password has 8 to 256 characters.',
+  challengeWrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
+  register: {
+    title: 'Create an account',
+    lede: 'We send you a link to confirm your address. You can do nothing else before.',
+    emailHint: 'It stays with us unless you share it with a site yourself.',
+    submit: 'Create the account',
+    haveAccount: 'You have an account?',
+  },
+  checkMail: {
+    title: 'Look into your mailbox',
+    registered:
+      'We have sent a mail to this address. Open its link within 24 hours and your account is ready.',
+    recovering:
+      'If there is an account with this address, a mail is under way to it. Its link works for one hour.',
+    notArrivedRegister:
+      'Nothing there? Look into the spam folder. If you sign in with your new password you can have the mail sent again.',
+    notArrivedRecover:
+      'Nothing there? Look into the spam folder, and check how you wrote the address.',
+  },
+  unverified: {
+    title: 'Confirm your e-mail address',
+    text: (email: string) =>
+      `We have sent a link to ${email}. Open it to confirm that the address is yours: nothing else works before.`,
+    resend: 'Send the mail again',
+    sentAgain: 'Another mail is under way. Only a few are sent an hour.',
+  },
+  verify: {
+    title: 'Confirm your e-mail address',
+    text: 'One more press: it tells us that a person opened the mail, not a program that checks links.',
+    submit: 'Confirm my address',
+  },
+  confirmEmail: {
+    title: 'Confirm your new address',
+    text: 'From now on you sign in with the address that this link was sent to.',
+    submit: 'Use this address',
+  },
+  signIn: {
+    title: 'Sign in',
+    forSite: 'Then you decide what the site gets to know.',
+    submit: 'Sign in',
+    or: 'or',
+    passkey: 'Sign in with a passkey',
+    passkeyFailed: 'That did not work. Try again, or use your password.',
+    forgotten: 'Password forgotten?',
+    noAccount: 'New here?',
+    done: {
+      verified: 'Your address is confirmed. Sign in with the password that you have chosen.',
+      reset: 'Your password is changed, and all sessions have ended. Sign in with the new one.',
+      email: 'Your new address is confirmed.',
+    },
+  },
+  secondFactor: {
+    title: 'One more step',
+    code: 'Code',
+    hint: 'Six digits from your authenticator app, or one of your backup codes.',
+    submit: 'Go on',
+    startAgain: 'Start again',
+  },
+  recover: {
+    title: 'Password forgotten?',
+    lede: 'We send you a link with which you choose a new one.',
+    submit: 'Send the link',
+  },
+  reset: {
+    title: 'Choose a new password',
+    lede: 'All sessions end, on all devices. Passkeys and your second factor stay as they are.',
+    submit: 'Change the password',
+  },
+  failureTitles: {
+    expired: 'This form is no longer valid',
+    other: 'That did not work',
+  },
+  /** By error code. */
+  failures: {
+    form_expired:
+      'The form was open for too long, or it came from another page. Nothing was changed. Go back, load the page again and repeat it.',
+    unknown_transaction:
+      'This form was answered already, or it was open for too long. Start again from the site you came from.',
+    sign_in_refused: 'The e-mail address or the password is wrong.',
+    too_many_attempts: 'There were too many attempts. Wait a moment before the next one.',
+    waitFor: (seconds: number) =>
+      seconds < 90
+        ? `There were too many attempts. Wait ${seconds === 1 ? 'one second' : `${seconds} seconds`} before the next one.`
+        : `There were too many attempts. Wait ${Math.ceil(seconds / 60)} minutes before the next one.`,
+    invalid_link: 'This link was used already, has expired, or never existed.',
+    invalid_code: 'This code is wrong, was used already, or has expired.',
+    weak_password: 'This password is easy to guess. Choose another one.',
+    invalid_parameter: 'Something in the form is not as it should be.',
+    bad_request: 'The form is damaged. Go back and send it again.',
+    unsupported_media_type: 'The form is damaged. Go back and send it again.',
+    reauthentication_required: 'Please sign in once more before you do this.',
+    forbidden: 'This is not allowed.',
+    conflict: 'This contradicts what is there already.',
+    not_found: 'There is nothing at this address.',
+    overloaded: 'There is too much to do at the moment. Try again in a minute.',
+    capacity_exceeded: 'The service is full. Try again later.',
+    store_unavailable: 'Nothing can be saved at the moment. Try again in a minute.',
+    temporarily_unavailable: 'The service cannot answer right now. Try again in a minute.',
+    other: 'Something went wrong. Try again in a while.',
+  },
+};

@@ -1,0 +1,116 @@
+/** French sentences of sign-on: registration, sign-in, recovery, and what is wrong. */
+
+import type { signonEn } from './signon-en.ts';
+
+export const signonFr: typeof signonEn = {
+  signOut: 'Se déconnecter',
+  signedInAs: (email) => `Connecté : ${email}`,
+  email: 'Adresse e-mail',
+  password: 'Mot de passe',
+  newPassword: 'Nouveau mot de passe',
+  passwordHint: 'Au moins 8 caractères. Quelques mots sans rapport entre eux conviennent bien.',
+  challenge: 'Montrez que vous êtes une personne',
+  emailMalformed: 'Ce n’est pas une adresse e-mail.',
+  passwordLength: 'Un mot de passe compte de 8 à 256 caractères.',
+  challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
+  register: {
+    title: 'Créer un compte',
+    lede: 'Nous vous envoyons un lien pour confirmer votre adresse. Rien d’autre ne marche avant.',
+    emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
+    submit: 'Créer le compte',
+    haveAccount: 'Vous avez un compte ?',
+  },
+  checkMail: {
+    title: 'Regardez votre courrier',
+    registered:
+      'Nous avons envoyé un message à cette adresse. Ouvrez son lien dans les 24 heures et votre compte est prêt.',
+    recovering:
+      'S’il existe un compte à cette adresse, un message est en route. Son lien marche pendant une heure.',
+    notArrivedRegister:
+      'Rien ? Regardez dans les indésirables. En vous connectant avec votre nouveau mot de passe, vous pouvez redemander le message.',
+    notArrivedRecover: 'Rien ? Regardez dans les indésirables et vérifiez l’adresse saisie.',
+  },
+  unverified: {
+    title: 'Confirmez votre adresse e-mail',
+    text: (email) =>
+      `Nous avons envoyé un lien à ${email}. Ouvrez-le pour confirmer que l’adresse est à vous : rien d’autre ne marche avant.`,
+    resend: 'Renvoyer le message',
+    sentAgain: 'Un autre message est en route. Seuls quelques-uns partent par heure.',
+  },
+  verify: {
+    title: 'Confirmez votre adresse e-mail',
+    text: 'Encore un clic : il nous dit qu’une personne a ouvert le message, et non un programme qui vérifie les liens.',
+    submit: 'Confirmer mon adresse',
+  },
+  confirmEmail: {
+    title: 'Confirmez votre nouvelle adresse',
+    text: 'Désormais, vous vous connecterez avec l’adresse à laquelle ce lien a été envoyé.',
+    submit: 'Utiliser cette adresse',
+  },
+  signIn: {
+    title: 'Se connecter',
+    forSite: 'Vous décidez ensuite de ce que le site apprendra.',
+    submit: 'Se connecter',
+    or: 'ou',
+    passkey: 'Se connecter avec une clé d’accès',
+    passkeyFailed: 'Cela n’a pas marché. Réessayez, ou utilisez votre mot de passe.',
+    forgotten: 'Mot de passe oublié ?',
+    noAccount: 'Nouveau ici ?',
+    done: {
+      verified:
+        'Votre adresse est confirmée. Connectez-vous avec le mot de passe que vous avez choisi.',
+      reset:
+        'Votre mot de passe est changé et toutes les sessions sont terminées. Connectez-vous avec le nouveau.',
+      email: 'Votre nouvelle adresse est confirmée.',
+    },
+  },
+  secondFactor: {
+    title: 'Encore une étape',
+    code: 'Code',
+    hint: 'Six chiffres de votre application d’authentification, ou l’un de vos codes de secours.',
+    submit: 'Continuer',
+    startAgain: 'Recommencer',
+  },
+  recover: {
+    title: 'Mot de passe oublié ?',
+    lede: 'Nous vous envoyons un lien pour en choisir un nouveau.',
+    submit: 'Envoyer le lien',
+  },
+  reset: {
+    title: 'Choisissez un nouveau mot de passe',
+    lede: 'Toutes les sessions se terminent, sur tous les appareils. Clés d’accès et second facteur restent comme ils sont.',
+    submit: 'Changer le mot de passe',
+  },
+  failureTitles: {
+    expired: 'Ce formulaire n’est plus valable',
+    other: 'Cela n’a pas marché',
+  },
+  failures: {
+    form_expired:
+      'Le formulaire est resté ouvert trop longtemps, ou il vient d’une autre page. Rien n’a changé. Revenez en arrière, rechargez la page et recommencez.',
+    unknown_transaction:
+      'Ce formulaire a déjà reçu sa réponse, ou il est resté ouvert trop longtemps. Recommencez depuis le site d’où vous venez.',
+    sign_in_refused: 'L’adresse e-mail ou le mot de passe est faux.',
+    too_many_attempts: 'Il y a eu trop d’essais. Patientez un peu avant le prochain.',
+    waitFor: (seconds) =>
+      seconds < 90
+        ? `Il y a eu trop d’essais. Patientez ${seconds} ${seconds < 2 ? 'seconde' : 'secondes'} avant le prochain.`
+        : `Il y a eu trop d’essais. Patientez ${Math.ceil(seconds / 60)} minutes avant le prochain.`,
+    invalid_link: 'Ce lien a déjà servi, a expiré ou n’a jamais existé.',
+    invalid_code: 'Ce code est faux, a déjà servi ou a expiré.',
+    weak_password: 'Ce mot de passe est facile à deviner. Choisissez-en un autre.',
+    invalid_parameter: 'Quelque chose ne va pas dans le formulaire.',
+    bad_request: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
+    unsupported_media_type: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
+    reauthentication_required: 'Identifiez-vous encore une fois avant de faire cela.',
+    forbidden: 'Ce n’est pas permis.',
+    conflict: 'Cela contredit ce qui existe déjà.',
+    not_found: 'Il n’y a rien à cette adresse.',
+    overloaded: 'Il y a trop à faire en ce moment. Réessayez dans une minute.',
+    capacity_exceeded: 'Le service est plein. Réessayez plus tard.',
+    store_unavailable: 'Rien ne peut être enregistré en ce moment. Réessayez dans une minute.',
+    temporarily_unavailable:
+      'Le service ne peut pas répondre pour l’instant. Réessayez dans une minute.',
+    other: 'Quelque chose n’a pas marché. Réessayez dans un moment.',
+  },
+};
