@@ -11,13 +11,7 @@ import type { Lookup } from '../index/lookup.ts';
 import { META, REPORTS, type Records, ROW_SHIFT, STRENGTH } from '../index/records.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { entryFlags } from './entry-flags.ts';
-import {
-  communityEvidence,
-  halfLivesAt,
-  maliciousScore,
-  scoreOf,
-  seedEvidenceTable,
-} from './score.ts';
+import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
 /** What the index says of an address. One object, reused by every call. */
 export interface Verdict {
@@ -65,6 +59,7 @@ export function openCheck(options: { lookup: Lookup; records: Records; geo: GeoF
 
   function judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict {
     const count = lookup.covering(family, words, covering);
+    const nowHalfLives = halfLivesAt(nowMs);
     let flags = 0;
     let best = -1;
     let decidedBy = 0;
@@ -74,11 +69,7 @@ export function openCheck(options: { lookup: Lookup; records: Records; geo: GeoF
       const meta = word[row + META]!;
       const strength = float[row + STRENGTH]!;
       flags |= meta >>> 8;
-      let score = meta & 0xff;
-      if (strength !== Number.NEGATIVE_INFINITY) {
-        const community = communityEvidence(strength, halfLivesAt(nowMs));
-        score = scoreOf(community + seedEvidenceTable[score]!);
-      }
+      const score = entryScore(meta & 0xff, strength, nowHalfLives);
       if (score > best) {
         best = score;
         decidedBy = entry;

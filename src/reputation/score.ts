@@ -49,3 +49,9 @@ export function seedEvidence(score: number): number {
 export const seedEvidenceTable: Float64Array = Float64Array.from({ length: 101 }, (_, score) =>
   seedEvidence(score),
 );
+
+/** Score of one entry by its own evidence: what a list says of it and what was reported. */
+export function entryScore(seedScore: number, strength: number, nowHalfLives: number): number {
+  if (strength === Number.NEGATIVE_INFINITY) return seedScore;
+  return scoreOf(communityEvidence(strength, nowHalfLives) + seedEvidenceTable[seedScore]!);
+}
