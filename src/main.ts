@@ -4,11 +4,13 @@
  */
 
 import { networkInterfaces } from 'node:os';
-import type { Config } from './config.ts';
+import { type Config, capacities } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
 import type { Random } from './core/random.ts';
+import { openFeedThread } from './feed-builder.ts';
+import { createFeedPublisher, type FeedPublisher } from './feeds/publish.ts';
 import { createFrontEnd, type FrontEndMemory } from './frontend.ts';
 import { openGeo } from './geo/open.ts';
 import { openFilesWarning } from './http/limits.ts';
@@ -18,7 +20,7 @@ import { createReportStore, type ReportStore } from './reputation/report-store.t
 import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
-import { readinessOf, registerMetrics } from './server-metrics.ts';
+import { readinessOf, registerFeedMetrics, registerMetrics } from './server-metrics.ts';
 import { openState, type State } from './state.ts';
 import { openLmdbStore } from './store/lmdb.ts';
 import { acquireServerLock } from './store/lock.ts';
@@ -133,6 +135,8 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const reports = createReportStore({ store, clock, random });
   closers.push(startExpiry(reports, store, log));
+  const feeds = openFeeds(dependencies, state, store, geo.shared);
+  closers.push(() => feeds.stop());
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -143,6 +147,7 @@ async function start(
     geo: frontEnd.geo,
     gate: frontEnd.gate,
     reports,
+    feeds,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
     demo: dependencies.demo ?? false,
@@ -186,11 +191,36 @@ async function start(
     log,
   });
   registerMetrics({ metrics, state, store, counters, threads });
+  registerFeedMetrics(metrics, feeds);
+  feeds.start();
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },
     'listening',
   );
   return { port, store, state, close };
+}
+
+function openFeeds(
+  { config, clock, log }: ServerDependencies,
+  state: State,
+  store: Store,
+  geo: SharedArrayBuffer,
+): FeedPublisher {
+  const openThread = openFeedThread({
+    index: state.index,
+    geo,
+    homeUrl: `${config.secureUrl}/feeds`,
+    rowsMax: capacities.entries,
+    entriesMax: capacities.feedEntries,
+  });
+  return createFeedPublisher({
+    store,
+    clock,
+    log,
+    openThread,
+    position: () => state.follower.appliedSeq(),
+    intervalMs: config.feedIntervalSeconds * 1_000,
+  });
 }
 
 /** Reports older than a year go, a bounded batch at a time. */

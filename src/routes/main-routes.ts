@@ -5,12 +5,14 @@ import type { Gate } from '../access/gate.ts';
 import { type Config, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { FeedPublisher } from '../feeds/publish.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { RenderProblem } from '../http/message.ts';
 import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import { feedRoutes } from './feeds.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { createPageTools, createRenderErrorPage, openAssets, pageRoutes } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
@@ -31,6 +33,7 @@ export function mainRoutes(options: {
   geo: GeoReader;
   gate: Gate;
   reports: ReportStore;
+  feeds: FeedPublisher;
   accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -52,6 +55,7 @@ export function mainRoutes(options: {
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...ipPageRoutes({ ...options, tools, limits }),
+      ...feedRoutes({ publisher: options.feeds, clock, limits }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...serviceRoutes({
         clock,

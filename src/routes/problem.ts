@@ -8,6 +8,7 @@ import type { Failure } from '../core/result.ts';
 import type { Header, Problem, Reply, RequestLine } from '../http/message.ts';
 
 export const jsonType: Header = ['Content-Type', 'application/json'];
+const textType: Header = ['Content-Type', 'text/plain; charset=utf-8'];
 export const noStore: Header = ['Cache-Control', 'no-store'];
 
 /** Seconds that a client should wait when the service can't answer now. */
@@ -159,6 +160,9 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
     const { status, detail } = problem;
     if (line.path.startsWith('/api/')) {
       return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
+    }
+    if (line.path.startsWith('/feeds/')) {
+      return { status, headers: [textType, noStore], body: `${detail}\n` };
     }
     const page = renderPage(status, detail);
     return { status, headers: page.headers, body: page.html };
