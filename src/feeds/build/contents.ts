@@ -63,10 +63,12 @@ function highest(rows: Rows, max: number): Rows {
   let score = 100;
   let left = max;
   while (counts[score]! <= left) left -= counts[score--]!;
-  return filterRows(
-    rows,
-    (at) => scoreOf(rows, at) > score || (scoreOf(rows, at) === score && left-- > 0),
-  );
+  // Of the last score, those before this row.
+  let end = 0;
+  for (; left > 0; end += ROW) if (scoreOf(rows, end) === score) left--;
+  return filterRows(rows, (at) => {
+    return scoreOf(rows, at) > score || (scoreOf(rows, at) === score && at < end);
+  });
 }
 
 export async function contentsOf(
