@@ -6,6 +6,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { yieldToRequests } from './captcha/niceness.ts';
+import { openGarbageCollection } from './core/garbage.ts';
 import type { FeedThreadSetup, FromFeedThread, ToFeedThread } from './feed-builder.ts';
 import { createFeedBuilder } from './feeds/build/build.ts';
 import { collect } from './feeds/build/collect.ts';
@@ -16,6 +17,7 @@ import { entryFlags } from './reputation/entry-flags.ts';
 import { entryScore, halfLivesAt } from './reputation/score.ts';
 
 const setup = workerData as FeedThreadSetup;
+const collectGarbage = openGarbageCollection();
 const index = openIpIndexReader(setup.reader);
 const geo = openGeoReader(setup.geo);
 const builder = createFeedBuilder({
@@ -48,7 +50,10 @@ function tell(message: FromFeedThread): void {
 
 parentPort!.on('message', ({ nowMs }: ToFeedThread) => {
   builder.build(nowMs).then(
-    (built) => tell({ built }),
+    (built) => {
+      tell({ built });
+      if (built !== undefined) setImmediate(collectGarbage);
+    },
     (error: unknown) => {
       // The builder may be between two states: the thread is replaced.
       tell({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });

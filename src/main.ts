@@ -6,6 +6,7 @@
 import { networkInterfaces } from 'node:os';
 import { type Config, capacities } from './config.ts';
 import type { Clock } from './core/clock.ts';
+import { openGarbageCollection } from './core/garbage.ts';
 import type { Log } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
 import type { Random } from './core/random.ts';
@@ -61,6 +62,8 @@ const graceMs = 8_000;
 const journalKeepEvents = 10_000n;
 const pruneMs = 60_000;
 const expiryMs = 30_000;
+/** Replaced feeds that are worth a garbage collection. */
+const releasedBytesMin = 32 * 1024 * 1024;
 
 export async function startServer(dependencies: ServerDependencies): Promise<RunningServer> {
   const { log } = dependencies;
@@ -135,7 +138,13 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const reports = createReportStore({ store, clock, random });
   closers.push(startExpiry(reports, store, log));
-  const feeds = openFeeds(dependencies, state, store, geo.shared);
+  const collectGarbage = openGarbageCollection();
+  let threads: Threads | undefined;
+  const feeds = openFeeds(dependencies, state, store, geo.shared, (bytes) => {
+    if (bytes < releasedBytesMin) return;
+    setImmediate(collectGarbage);
+    threads?.release();
+  });
   closers.push(() => feeds.stop());
   const metrics = createMetrics();
   const own = mainRoutes({
@@ -172,7 +181,6 @@ async function start(
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.push(release);
   await server.listen(config.host, port);
-  let threads: Threads | undefined;
   // Together: a client that hangs may take all of the grace, but not once in each thread.
   closers.push(() => Promise.all([server.close(graceMs), threads?.stop(graceMs)]));
   threads = await startThreads({
@@ -205,6 +213,7 @@ function openFeeds(
   state: State,
   store: Store,
   geo: SharedArrayBuffer,
+  onReplaced: (bytes: number) => void,
 ): FeedPublisher {
   const openThread = openFeedThread({
     index: state.index,
@@ -220,6 +229,7 @@ function openFeeds(
     openThread,
     position: () => state.follower.appliedSeq(),
     intervalMs: config.feedIntervalSeconds * 1_000,
+    onReplaced,
   });
 }
 

@@ -58,6 +58,8 @@ export interface FeedPublisherOptions {
   readonly position: () => bigint;
   /** Least time between the beginnings of two builds. */
   readonly intervalMs: number;
+  /** Called after buffers of so many bytes were replaced: nobody but slow readers needs them now. */
+  readonly onReplaced: (bytes: number) => void;
 }
 
 const tickMs = 250;
@@ -135,6 +137,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
 
   async function publish(built: Built): Promise<void> {
     await persist(built);
+    const replaced = published?.stats;
     published = {
       files: new Map(built.files.map((file) => [file.name, file])),
       changes: built.changes,
@@ -148,6 +151,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     }
     log.debug({ entries: built.stats.entries, version: built.changes.version }, 'feeds: published');
     wake();
+    if (replaced === undefined) return;
+    options.onReplaced(replaced.textBytes + replaced.gzipBytes + replaced.brotliBytes);
   }
 
   async function commit(change: Parameters<Store['commit']>[0]): Promise<void> {
