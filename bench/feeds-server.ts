@@ -24,8 +24,7 @@ async function ours(): Promise<number> {
   const server = createServer({
     routes: feedRoutes({
       publisher: { current: () => published, first: async () => published },
-      clock: systemClock(),
-      limits: undefined,
+      callers: { take: () => 0 },
     }),
     renderProblem: (problem) => ({ status: problem.status, headers: [], body: problem.code }),
     addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },

@@ -24,10 +24,14 @@ export interface Load extends Disposable {
 
 const run = promisify(execFile);
 
-/** `targets` are paths with their queries; every connection walks through all of them. */
+/**
+ * `targets` are paths with their queries; every connection walks through all of them.
+ * `pauseMs`: how long a connection waits between its requests, on average; wrk alone does.
+ */
 export async function openLoad(
   targets: readonly string[],
   headers: Readonly<Record<string, string>>,
+  { pauseMs = 0 }: { pauseMs?: number } = {},
 ): Promise<Load> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
   const dispose = () => rmSync(folder, { recursive: true });
@@ -44,7 +48,7 @@ export async function openLoad(
     };
   }
   const script = join(folder, 'requests.lua');
-  writeFileSync(script, luaOf(targets, headers));
+  writeFileSync(script, luaOf(targets, headers) + pauseOf(pauseMs));
   return {
     generator: 'wrk',
     run: async (port, seconds) => {
@@ -72,6 +76,11 @@ request = function()
   return requests[n]
 end
 `;
+}
+
+/** Uneven, so that connections don't fall into step. */
+function pauseOf(pauseMs: number): string {
+  return pauseMs === 0 ? '' : `delay = function() return math.random(0, ${2 * pauseMs}) end\n`;
 }
 
 const unitsMs: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000 };

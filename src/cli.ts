@@ -7,9 +7,11 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands } from './cli/accounts.ts';
 import { allowCommands } from './cli/allow.ts';
+import { compactCommand } from './cli/compact.ts';
 import { loadListCommand } from './cli/lists.ts';
 import { createOutput } from './cli/output.ts';
 import { reportCommands } from './cli/report.ts';
+import { siteKeyCommands } from './cli/sitekey.ts';
 import { withWorkspace } from './cli/workspace.ts';
 import { OperatorError } from './core/errors.ts';
 import { confidenceDefault, type SeedFormat, seedFormats } from './feeds/import/parse.ts';
@@ -107,6 +109,8 @@ function program(): Command {
 
   root.addCommand(allowCommands());
   root.addCommand(reportCommands());
+  root.addCommand(siteKeyCommands());
+  root.addCommand(compactCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);
   return root;
 }

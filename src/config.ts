@@ -21,6 +21,14 @@ export const clientLimits = {
   anonymousApi: { max: 60, windowMs: minuteMs },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
+  /** Of codes for profiles: whole sites ask from one address. */
+  exchange: { max: 600, windowMs: minuteMs },
+  captchaNew: { max: 30, windowMs: minuteMs },
+  captchaVerify: { max: 60, windowMs: minuteMs },
+  /** A challenge's picture may be fetched again, by a page that is shown again say. */
+  captchaImage: { max: 120, windowMs: minuteMs },
+  /** Speech recognition is the weakest link: few. */
+  captchaAudio: { max: 10, windowMs: minuteMs },
 } as const satisfies Record<string, ClientLimit>;
 
 export type ClientLimitName = keyof typeof clientLimits;
@@ -35,6 +43,22 @@ export const capacities = {
   sources: 250,
   /** Entries of the blocklist in feeds: beyond it the lowest scores are left out. */
   feedEntries: 2_000_000,
+} as const;
+
+/** Bounds of the CAPTCHA, of time and memory; docs/CAPTCHA.md says what happens at each. */
+export const captchaBounds = {
+  lifetimeMs: 120_000,
+  /** Images rendered ahead. */
+  stockMax: 256,
+  stockBytesMax: 8 * 1_048_576,
+  /** Images and clips being waited for. */
+  waitingMax: 500,
+  /** From so many waiting on, smaller images. */
+  economyFrom: 32,
+  openMax: 20_000,
+  openPerClientMax: 60,
+  /** Images and clips of open challenges. */
+  heldBytesMax: 64 * 1_048_576,
 } as const;
 
 export interface Config {

@@ -12,13 +12,13 @@ import { openGarbageCollection } from './core/garbage.ts';
 import { createLog, type LogLevel } from './core/log.ts';
 import { createFrontEnd } from './frontend.ts';
 import { createForwarder, type Forwarder } from './http/forward.ts';
-import type { Request } from './http/message.ts';
+import type { RenderProblem, Request } from './http/message.ts';
 import type { Caller, HotRoute, PlainRoute, Route } from './http/router.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { type IpIndexReader, openIpIndexReader } from './index/reader.ts';
 import { addressRules } from './routes/address-rules.ts';
 import { openErrorPages } from './routes/pages.ts';
-import { apiProblem, createRenderProblem } from './routes/problem.ts';
+import { createRenderProblem, renderFailure } from './routes/problem.ts';
 import type { ForwardedRoute } from './routes/table.ts';
 import { createThreadCounters } from './thread-counters.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
@@ -60,7 +60,11 @@ function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
   return plain;
 }
 
-function forwardRoute(described: ForwardedRoute, forwarder: Forwarder): PlainRoute {
+function forwardRoute(
+  described: ForwardedRoute,
+  forwarder: Forwarder,
+  renderProblem: RenderProblem,
+): PlainRoute {
   return {
     kind: 'plain',
     method: described.method,
@@ -69,9 +73,11 @@ function forwardRoute(described: ForwardedRoute, forwarder: Forwarder): PlainRou
     bodyBytesMax: described.bodyBytesMax,
     ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
     ...(described.cors === undefined ? {} : { cors: described.cors }),
+    noHead: described.noHead,
+    ...(described.queryCharsMax === undefined ? {} : { queryCharsMax: described.queryCharsMax }),
     handle: async (request: Request, caller: Caller) => {
       const result = await forwarder.forward(request, caller);
-      return result.ok ? result.value : apiProblem(result);
+      return result.ok ? result.value : renderFailure(renderProblem, result, request);
     },
   };
 }
@@ -94,12 +100,13 @@ async function run(setup: ThreadSetup): Promise<void> {
   const within = duringRequest(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
+  const renderProblem = createRenderProblem(openErrorPages(setup.https));
   const server = createServer({
     routes: [
       ...frontEnd.routes.map((route) => inRequest(route, within)),
-      ...setup.forwarded.map((described) => forwardRoute(described, forwarder)),
+      ...setup.forwarded.map((described) => forwardRoute(described, forwarder, renderProblem)),
     ],
-    renderProblem: createRenderProblem(openErrorPages(setup.https)),
+    renderProblem,
     addresses: addressRules(setup.trustedProxies),
     clock,
     log,

@@ -4,7 +4,13 @@
  */
 
 import { networkInterfaces } from 'node:os';
-import { type Config, capacities } from './config.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deriveKey, type MasterKey } from './access/master-key.ts';
+import { decodeAccount } from './access/records.ts';
+import { allowsHost, createSiteKeys } from './access/site-keys.ts';
+import { openCaptcha } from './captcha/open.ts';
+import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
+import { type Config, capacities, captchaBounds } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { openGarbageCollection } from './core/garbage.ts';
 import type { Log } from './core/log.ts';
@@ -22,7 +28,10 @@ import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
 import { readinessOf, registerFeedMetrics, registerMetrics } from './server-metrics.ts';
+import { createAuthorization } from './signon/authorization.ts';
+import { createProfiles } from './signon/profile-store.ts';
 import { openState, type State } from './state.ts';
+import { accountKey } from './store/keys.ts';
 import { openLmdbStore } from './store/lmdb.ts';
 import { acquireServerLock } from './store/lock.ts';
 import type { Store } from './store/store.ts';
@@ -43,6 +52,7 @@ export interface ServerDependencies {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
+  readonly masterKey: MasterKey;
   readonly log: Log;
   /** Something broke that only a new process can mend. */
   readonly onFatal: (error: unknown) => void;
@@ -146,6 +156,33 @@ async function start(
     threads?.release();
   });
   closers.push(() => feeds.stop());
+  const authorization = createAuthorization({
+    store,
+    clock,
+    random,
+    log,
+    profiles: createProfiles({ store, clock, random }),
+    // No page opens a session yet, so no code can be alive.
+    standing: { sessionAlive: () => false, accountEnabled: (id) => isAccountEnabled(store, id) },
+    demo: dependencies.demo ?? false,
+    avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
+  });
+  const receipts = createReceipts({
+    store,
+    clock,
+    random,
+    signingKey: deriveKey(dependencies.masterKey, receiptKeyPurpose),
+    site: createSiteKeys({ store, clock, random }).find,
+    allows: allowsHost,
+  });
+  const captcha = openCaptcha({
+    threads: config.captchaThreads,
+    bounds: captchaBounds,
+    clock,
+    random,
+    log,
+  });
+  closers.push(() => captcha.close());
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -157,8 +194,12 @@ async function start(
     gate: frontEnd.gate,
     reports,
     feeds,
+    authorization,
+    receipts,
+    challenges: captcha.challenges,
     accountOf: state.access.idOf,
     catchUpTo: state.follower.catchUpTo,
+    allowChanges: state.fold.allowChanges,
     demo: dependencies.demo ?? false,
     serverAddresses: ownAddresses(),
     exampleAddresses: dependencies.exampleAddresses ?? [],
@@ -181,8 +222,13 @@ async function start(
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.push(release);
   await server.listen(config.host, port);
-  // Together: a client that hangs may take all of the grace, but not once in each thread.
-  closers.push(() => Promise.all([server.close(graceMs), threads?.stop(graceMs)]));
+  closers.push(async () => {
+    // Together: a client that hangs may take all of the grace, but not once in each thread.
+    const closing = Promise.all([server.close(graceMs), threads?.stop(graceMs)]);
+    // Rendering threads have the lowest priority, so they need time to end on a busy machine.
+    await Promise.race([closing, sleep(graceMs / 2, undefined, { ref: false })]);
+    await Promise.all([closing, captcha.close()]);
+  });
   threads = await startThreads({
     threads: config.httpThreads,
     host: config.host,
@@ -198,7 +244,7 @@ async function start(
     logLevel: config.logLevel,
     log,
   });
-  registerMetrics({ metrics, state, store, counters, threads });
+  registerMetrics({ metrics, state, store, counters, threads, captcha });
   registerFeedMetrics(metrics, feeds);
   feeds.start();
   log.info(
@@ -231,6 +277,12 @@ function openFeeds(
     intervalMs: config.feedIntervalSeconds * 1_000,
     onReplaced,
   });
+}
+
+async function isAccountEnabled(store: Store, accountId: string): Promise<boolean> {
+  const entry = await store.get(accountKey(accountId));
+  const account = entry && decodeAccount(entry.value);
+  return account?.disabled === false;
 }
 
 /** Reports older than a year go, a bounded batch at a time. */

@@ -1,5 +1,6 @@
 /** What the server tells of itself at /metrics and /readyz. */
 
+import type { Captcha } from './captcha/open.ts';
 import type { Clock } from './core/clock.ts';
 import type { Metrics } from './core/metrics.ts';
 import type { FeedPublisher } from './feeds/publish.ts';
@@ -15,8 +16,10 @@ export function registerMetrics(options: {
   store: Store;
   counters: ThreadCounters;
   threads: Threads;
+  captcha: Pick<Captcha, 'stats'>;
 }): void {
   const { metrics, state, store, counters, threads } = options;
+  registerCaptchaMetrics(metrics, options.captcha);
   const { index } = state;
   metrics.counterBy(
     'portcullis_http_requests_total',
@@ -91,6 +94,24 @@ export function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): voi
   metrics.gauge('portcullis_feed_build_seconds', 'Duration of the last build.', () => {
     return feeds.lastBuild.ms / 1_000;
   });
+}
+
+function registerCaptchaMetrics(metrics: Metrics, captcha: Pick<Captcha, 'stats'>): void {
+  type Stats = ReturnType<Captcha['stats']>;
+  const gauge = (name: string, help: string, read: (stats: Stats) => number) =>
+    metrics.gauge(`portcullis_captcha_${name}`, help, () => read(captcha.stats()));
+  const counter = (name: string, help: string, read: (stats: Stats) => number) =>
+    metrics.counterBy(`portcullis_captcha_${name}_total`, help, [], () => [
+      [{}, read(captcha.stats())],
+    ]);
+  gauge('stock', 'Images rendered ahead.', ({ stock }) => stock);
+  gauge('stock_bytes', 'Bytes of the images rendered ahead.', ({ stockBytes }) => stockBytes);
+  gauge('waiting', 'Images and clips being waited for.', ({ waiting }) => waiting);
+  gauge('open', 'Challenges that can still be answered.', ({ open }) => open);
+  gauge('held_bytes', 'Images and clips of open challenges.', ({ heldBytes }) => heldBytes);
+  counter('served', 'Images and clips given to a challenge.', ({ served }) => served);
+  counter('refused', 'Images and clips refused because too many waited.', (s) => s.refused);
+  counter('evicted', 'Challenges taken out before their time by a cap.', (s) => s.evicted);
 }
 
 export async function readinessOf(state: State, store: Store, clock: Clock): Promise<Readiness> {

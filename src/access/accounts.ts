@@ -132,6 +132,7 @@ export function createAccounts(options: {
       email: normal,
       createdAt: clock.now(),
       disabled: false,
+      pendingUntil: 0,
       keys: [],
     };
     const byEmail = accountByEmailKey(normal);
@@ -160,8 +161,10 @@ export function createAccounts(options: {
       const changed = { ...record, disabled };
       const done = await write(
         [{ key, version }],
-        [{ key, value: encodeAccount(changed) }],
-        [event({ kind: 'account.disabled', account: id, disabled })],
+        [accountRow(id, changed)],
+        record.pendingUntil !== 0
+          ? []
+          : [event({ kind: 'account.disabled', account: id, disabled })],
       );
       return done?.ok ? ok({ id, ...changed }) : done;
     });
@@ -176,6 +179,7 @@ export function createAccounts(options: {
     const found = await load(email);
     if (!found.ok) return found;
     const { id, record } = found.value;
+    if (record.pendingUntil !== 0) return unverified(record);
     const done = await write(
       [],
       [],
@@ -204,6 +208,7 @@ export function createAccounts(options: {
       const found = await load(email);
       if (!found.ok) return found;
       const account = found.value;
+      if (account.record.pendingUntil !== 0) return unverified(account.record);
       if (account.record.disabled) return fail('conflict', `${account.record.email} is disabled`);
       const live = await liveKeys(account.record);
       const over = live.find((k) => keys.isOver(k.record));
@@ -288,6 +293,16 @@ export function createAccounts(options: {
     revealKey,
     retireKeys: keys.retire,
   };
+}
+
+/** The account's row as it must be written: one that is not verified expires. */
+export function accountRow(id: string, record: AccountRecord): SetRow {
+  const row = { key: accountKey(id), value: encodeAccount(record) };
+  return record.pendingUntil === 0 ? row : { ...row, expiresAt: record.pendingUntil };
+}
+
+function unverified({ email }: AccountRecord) {
+  return fail('conflict', `${email} has not verified its mail address yet`);
 }
 
 function shown(text: string): string {

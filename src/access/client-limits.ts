@@ -26,6 +26,11 @@ export interface ClientLimits<Name extends string> {
    * limit. `nowMs` is monotonic. 0 when admitted, else whole seconds to wait: `Retry-After`.
    */
   take(name: Name, client: string, nowMs: number): number;
+  /**
+   * Counts `cost` requests more, also past the limit: for one that was admitted and then turned
+   * out to be a dear one, such as a wrong answer.
+   */
+  charge(name: Name, client: string, nowMs: number, cost: number): void;
   /** Clients remembered at the moment, for metrics. */
   readonly size: number;
 }
@@ -75,30 +80,42 @@ export function createClientLimits<Name extends string>(
     newestSlices[record] = slice;
   }
 
+  /** Where the client's counts stand, the ring turned to `slice`. */
+  function ringOf(name: Name, client: string, slice: number): number {
+    if (client.length > keyLengthMax) throw new RangeError('client name too long');
+    const record = recordOf(`${name} ${client}`, slice);
+    advance(record, slice);
+    return record * ringLength;
+  }
+
   return {
     get size() {
       return records.size;
     },
     take(name, client, nowMs) {
-      if (client.length > keyLengthMax) throw new RangeError('client name too long');
       const { max, windowMs } = limits[name];
       const sliceMs = windowMs / sliceCount;
       const slice = Math.floor(nowMs / sliceMs);
-      const record = recordOf(`${name} ${client}`, slice);
-      advance(record, slice);
-      const at = record * ringLength;
+      const at = ringOf(name, client, slice);
+      const first = Math.max(0, slice - sliceCount);
       let used = 0;
-      let oldest = slice;
-      for (let j = slice; j >= slice - sliceCount && j >= 0; j--) {
-        const count = counts[at + (j % ringLength)]!;
-        if (count > 0) oldest = j;
-        used += count;
-      }
+      for (let j = first; j <= slice; j++) used += counts[at + (j % ringLength)]!;
       if (used < max) {
         counts[at + (slice % ringLength)]!++;
         return 0;
       }
-      return Math.max(1, Math.ceil(((oldest + sliceCount + 1) * sliceMs - nowMs) / 1_000));
+      // The slice with whose end there is room again: charges can hold more than one full.
+      let last = first;
+      for (; last < slice; last++) {
+        used -= counts[at + (last % ringLength)]!;
+        if (used < max) break;
+      }
+      return Math.max(1, Math.ceil(((last + sliceCount + 1) * sliceMs - nowMs) / 1_000));
+    },
+    charge(name, client, nowMs, cost) {
+      const slice = Math.floor(nowMs / (limits[name].windowMs / sliceCount));
+      const at = ringOf(name, client, slice) + (slice % ringLength);
+      counts[at] = Math.min(65_535, counts[at]! + cost);
     },
   };
 }

@@ -3,7 +3,7 @@
  * A file is never overwritten: a lost master key makes every sealed key unreadable, for good.
  */
 
-import { createHash } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import {
   closeSync,
   fstatSync,
@@ -57,6 +57,14 @@ export function masterKeyFromBytes(secret: Uint8Array): MasterKey {
   if (secret.length !== masterKeyLength) throw new RangeError('a master key has 32 bytes');
   const digest = createHash('sha256').update('portcullis master key id').update(secret).digest();
   return { id: digest.subarray(0, 4), secret };
+}
+
+/**
+ * 32 bytes for one purpose (HKDF-SHA-256): what leaks of one derived key says nothing about the
+ * master key or another purpose's. Change `purpose` and all that was made with the old one ends.
+ */
+export function deriveKey(masterKey: MasterKey, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', masterKey.secret, '', `portcullis ${purpose}`, 32));
 }
 
 /** Undefined when there is no such file. */

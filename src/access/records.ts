@@ -7,6 +7,11 @@ export interface AccountRecord {
   /** Milliseconds since 1970, as all times here. */
   readonly createdAt: number;
   readonly disabled: boolean;
+  /**
+   * 0: verified. Else its mail address waits to be verified until then, when its rows expire; the
+   * journal knows nothing of it yet.
+   */
+  readonly pendingUntil: number;
   /** Ids of its keys that may still work, oldest first. */
   readonly keys: readonly string[];
 }
@@ -24,14 +29,17 @@ export interface KeyRecord {
 }
 
 const layout = 1;
+/** Second layout of accounts; the first had no `pendingUntil`. */
+const accountLayout = 2;
 
 export function encodeAccount(record: AccountRecord): Uint8Array {
   const out = createWriter();
   out
-    .u8(layout)
+    .u8(accountLayout)
     .text(record.email)
     .f64(record.createdAt)
-    .u8(record.disabled ? 1 : 0);
+    .u8(record.disabled ? 1 : 0)
+    .f64(record.pendingUntil);
   out.varint(record.keys.length);
   for (const id of record.keys) out.text(id);
   return out.finish();
@@ -39,12 +47,15 @@ export function encodeAccount(record: AccountRecord): Uint8Array {
 
 export function decodeAccount(bytes: Uint8Array): AccountRecord | undefined {
   return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
+    const version = input.u8();
+    if (version !== layout && version !== accountLayout) input.reject();
     const email = input.text();
     const createdAt = input.f64();
     const disabled = input.u8() === 1;
+    const pendingUntil = version === layout ? 0 : input.f64();
     const count = Math.min(input.varint(), input.remaining());
-    return { email, createdAt, disabled, keys: Array.from({ length: count }, () => input.text()) };
+    const keys = Array.from({ length: count }, () => input.text());
+    return { email, createdAt, disabled, pendingUntil, keys };
   });
 }
 

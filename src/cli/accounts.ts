@@ -38,7 +38,7 @@ function account(): Command {
     .option('--json', 'print the account as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
       const found = await withWorkspace(async (w) => expect(await w.accounts.find(email)));
-      const state = found.disabled ? 'disabled' : 'active';
+      const state = found.disabled ? 'disabled' : found.pendingUntil ? 'unverified' : 'active';
       print(
         found,
         flags.json,
@@ -61,6 +61,37 @@ function account(): Command {
         print(changed, flags.json, `account ${changed.email} is ${name}d`);
       });
   }
+  command
+    .command('delete')
+    .description('remove an account and all that is kept of the person; reports stay, nameless')
+    .argument('<email>')
+    .option('--json', 'print the account as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const gone = await withWorkspace(async (w) => {
+        const found = expect(await w.accounts.find(email));
+        // Loaded here, because the other commands start twice as fast without it.
+        const { openDeletion } = await import('./deletion.ts');
+        expect(await openDeletion(w).delete(found.id));
+        return found;
+      });
+      print(
+        gone,
+        flags.json,
+        `account ${gone.email} is deleted; run compact to clear the file too`,
+      );
+    });
+  command
+    .command('export')
+    .description('all that is kept of a person, as JSON, without secrets')
+    .argument('<email>')
+    .action(async (email: string) => {
+      const data = await withWorkspace(async (w) => {
+        const found = expect(await w.accounts.find(email));
+        const { openDeletion } = await import('./deletion.ts');
+        return expect(await openDeletion(w).exportOf(found.id));
+      });
+      process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
+    });
   return command;
 }
 

@@ -6,6 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { createAccounts } from '../access/accounts.ts';
 import type { MasterKey } from '../access/master-key.ts';
+import { createSiteKeys } from '../access/site-keys.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
@@ -31,15 +32,23 @@ interface DemoTools {
   readonly masterKey: MasterKey;
 }
 
-/** @returns the demo account's API key */
-export async function loadDemo(tools: DemoTools): Promise<string> {
+/** What belongs to the demo account. */
+export interface DemoKeys {
+  readonly apiKey: string;
+  readonly siteKey: string;
+}
+
+export async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
   await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
   const accounts = createAccounts(tools);
   const found = await accounts.find(demoEmail);
-  if (!found.ok) expect(await accounts.create(demoEmail));
+  const account = found.ok ? found.value : expect(await accounts.create(demoEmail));
   const known = await accounts.revealKey(demoEmail);
-  return known.ok ? known.value : expect(await accounts.createKey(demoEmail)).text;
+  const apiKey = known.ok ? known.value : expect(await accounts.createKey(demoEmail)).text;
+  const siteKeys = createSiteKeys(tools);
+  const [siteKey] = await siteKeys.ofAccount(account.id);
+  return { apiKey, siteKey: (siteKey ?? expect(await siteKeys.create(account.id, []))).id };
 }
 
 async function loadDemoList(
@@ -69,8 +78,9 @@ async function loadDemoList(
 }
 
 /** What a newcomer reads: four commands that work when pasted. */
-export function welcome(options: { config: Config; port: number; key: string }): string {
-  const { config, port, key } = options;
+export function welcome(options: { config: Config; port: number; keys: DemoKeys }): string {
+  const { config, port, keys } = options;
+  const key = keys.apiKey;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   const base = `http://${host}:${port}`;
   const check = (address: string) =>
@@ -78,6 +88,7 @@ export function welcome(options: { config: Config; port: number; key: string }):
   return `
 Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
 Demo API key: ${key}
+Demo site key, for the CAPTCHA on a web site: ${keys.siteKey}
 
 A malicious address, a suspect one, an IPv6 one:
 

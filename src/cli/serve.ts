@@ -9,7 +9,7 @@ import { OperatorError } from '../core/errors.ts';
 import { createLog } from '../core/log.ts';
 import { systemRandom } from '../core/random.ts';
 import { startServer } from '../main.ts';
-import { demoAddresses, loadDemo, welcome } from './demo.ts';
+import { type DemoKeys, demoAddresses, loadDemo, welcome } from './demo.ts';
 import { checkMasterKey, makeDataDir, settings } from './workspace.ts';
 
 /** From the signal to the exit, whatever hangs. */
@@ -22,7 +22,7 @@ export async function serve(options: { demo: boolean }): Promise<void> {
   const random = systemRandom();
   const log = createLog(options.demo ? quieter(config) : config.logLevel);
   const masterKey = checkMasterKey(config, random);
-  let demoKey = '';
+  let demoKeys: DemoKeys | undefined;
   let failure: unknown;
   let wake = () => {};
   const stopped = new Promise<void>((resolve) => {
@@ -39,6 +39,7 @@ export async function serve(options: { demo: boolean }): Promise<void> {
     config,
     clock,
     random,
+    masterKey,
     log,
     onFatal(error) {
       failure ??= error;
@@ -47,10 +48,12 @@ export async function serve(options: { demo: boolean }): Promise<void> {
     demo: options.demo,
     exampleAddresses: options.demo ? demoAddresses : [],
     async prepare(store) {
-      if (options.demo) demoKey = await loadDemo({ store, clock, random, masterKey });
+      if (options.demo) demoKeys = await loadDemo({ store, clock, random, masterKey });
     },
   });
-  if (options.demo) process.stdout.write(welcome({ config, port: server.port, key: demoKey }));
+  if (demoKeys !== undefined) {
+    process.stdout.write(welcome({ config, port: server.port, keys: demoKeys }));
+  }
   await stopped;
   // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
   const timer = setTimeout(() => {

@@ -68,7 +68,7 @@ export function checkMasterKey(config: Config, random: Random): MasterKey {
   });
 }
 
-function storePath(config: Config): string {
+export function storePath(config: Config): string {
   return `${config.dataDir}/store`;
 }
 

@@ -1,13 +1,31 @@
 /** Randomness is passed in: a CSPRNG in production, a seeded generator in tests. */
 
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 
 export interface Random {
   bytes(length: number): Uint8Array;
 }
 
+/** Bytes drawn from the system at once: a call for each id costs as much as all else of it. */
+const poolBytes = 4_096;
+
+/** No byte is given out twice, and none that was given out stays here. */
 export function systemRandom(): Random {
-  return { bytes: (length) => randomBytes(length) };
+  const pool = new Uint8Array(poolBytes);
+  let at = poolBytes;
+  return {
+    bytes(length) {
+      if (length > poolBytes / 4) return randomBytes(length);
+      if (at + length > poolBytes) {
+        randomFillSync(pool);
+        at = 0;
+      }
+      const bytes = pool.slice(at, at + length);
+      pool.fill(0, at, at + length);
+      at += length;
+      return bytes;
+    },
+  };
 }
 
 /** Unpadded base64url text of `byteLength` random bytes. */

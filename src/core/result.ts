@@ -9,6 +9,8 @@ export interface Failure {
   readonly detail?: string;
   /** Name of the request parameter or setting at fault. */
   readonly parameter?: string;
+  /** Whole seconds after which it may go better. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface Success<T> {

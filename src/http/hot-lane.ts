@@ -27,7 +27,8 @@ export interface HotLaneOptions {
 
 /** `serve` expects that the scan went over the headers and found nothing to refuse. */
 export interface HotLane {
-  serve(route: HotRoute, isHead: boolean, wire: Wire, query: string): void;
+  /** False: not answered, the route defers to the plain one of its path. */
+  serve(route: HotRoute, isHead: boolean, wire: Wire, query: string): boolean;
 }
 
 const noHandler = (): void => undefined;
@@ -39,6 +40,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   let head: Head | undefined;
   let body = '';
   let isHead = false;
+  let isDeferred = false;
   const request: HotRequest = {
     get query() {
       return query;
@@ -48,6 +50,9 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     answer(replyHead, replyBody) {
       head = replyHead;
       body = replyBody;
+    },
+    defer() {
+      isDeferred = true;
     },
   };
 
@@ -88,8 +93,10 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       if (query.length > limits.queryCharsMax) {
         refuse(route.path, problem('bad_request', 400, 'The query is too long.'));
       } else route.handle(request);
-      if (head === undefined) throw new Error('a hot route returned without an answer');
+      if (head === undefined && !isDeferred)
+        throw new Error('a hot route returned without an answer');
     } catch (error) {
+      isDeferred = false;
       options.log.error({ err: error, path: route.path }, 'a hot route failed');
       refuse(route.path, problem('internal', 500, 'The service failed to answer.'));
     }
@@ -101,12 +108,15 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       query = rawQuery;
       isHead = forHead;
       head = undefined;
+      isDeferred = false;
       handle(route);
+      if (isDeferred) return false;
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
       if (shouldProbe() && !isHead && body !== '') probe();
       else wire.cork(write);
       if (onFinished !== undefined) onFinished(route.path, statusOf(head!), undefined);
+      return true;
     },
   };
 }

@@ -42,7 +42,8 @@ export function refusalOf(
   if (path.length > limits.pathCharsMax || !printable.test(path)) {
     return problem('bad_request', 400, 'The path is too long or holds a character it cannot.');
   }
-  if (arrival.query.length > limits.queryCharsMax) {
+  const ownQueryMax = route.kind === 'plain' ? route.queryCharsMax : undefined;
+  if (arrival.query.length > (ownQueryMax ?? limits.queryCharsMax)) {
     return problem('bad_request', 400, 'The query is too long.');
   }
   if (match.param === undefined) {

@@ -14,19 +14,23 @@ export interface Caller {
 }
 
 interface RouteBase {
-  /** HEAD comes with every GET route, OPTIONS with every route that has `cors`. */
+  /** HEAD comes with every GET route (but see `noHead`), OPTIONS with every route that has `cors`. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Exact, or with one whole segment `:name`, or ending in `/*` (one or more characters). */
   readonly path: string;
   /** Lower-case names of the request headers that the handler reads. */
   readonly headers?: readonly string[];
   readonly cors?: { readonly allowHeaders: readonly string[] };
+  /** On a GET that changes something: HEAD gets 405 and never reaches the handler. */
+  readonly noHead?: boolean;
 }
 
 export interface PlainRoute extends RouteBase {
   readonly kind: 'plain';
   /** 0 if left out. */
   readonly bodyBytesMax?: number;
+  /** Instead of the server's own limit: for parameters that are long once percent-encoded. */
+  readonly queryCharsMax?: number;
   /** Instead of the server's own deadline. */
   readonly timeoutMs?: number;
   readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;
@@ -48,11 +52,19 @@ export interface HotRequest {
   readonly values: readonly (string | undefined)[];
   /** Costs over a microsecond; ask only when needed. */
   clientIp(): string;
-  /** Must be called once before the handler returns. The length of the body is added. */
+  /** Must be called once before the handler returns, or `defer`. The length of the body is added. */
   answer(head: Head, body: string): void;
+  /**
+   * Hands the request, untouched, to the plain route of the same path. Nothing may have been
+   * spent on it: that route begins anew.
+   */
+  defer(): void;
 }
 
-/** Answered in the same turn: no await, no object per request, no body. GET only. */
+/**
+ * Answered in the same turn: no await, no object per request, no body. GET only. What it can't
+ * answer so goes to a plain route of the same method and path, if there is one.
+ */
 export interface HotRoute extends RouteBase {
   readonly kind: 'hot';
   readonly method: 'GET';
@@ -99,7 +111,7 @@ export function createRouter(routes: readonly Route[]): Router {
   const patterns: Pattern[] = [];
   for (const [path, same] of byPath) {
     const resource = resourceOf(path, same);
-    const pattern = patternOf(resource);
+    const pattern = patternOf(resource, same);
     if (pattern === undefined) exact.set(path, { resource, param: '' });
     else patterns.push(pattern);
   }
@@ -115,22 +127,34 @@ function resourceOf(path: string, routes: readonly Route[]): Resource {
   if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('?')) throw new Error(`bad path ${path}`);
   const byMethod = new Map<Method, Route>();
   for (const route of routes) {
-    if (byMethod.has(route.method)) throw new Error(`${route.method} ${path} is there twice`);
-    byMethod.set(route.method, route);
+    const other = byMethod.get(route.method);
+    if (other === undefined) byMethod.set(route.method, route);
+    else byMethod.set(route.method, plainOfPair(path, other, route));
   }
   const get = byMethod.get('GET');
-  if (get !== undefined) byMethod.set('HEAD', get);
+  if (get !== undefined && get.noHead !== true) byMethod.set('HEAD', get);
   const cors = routes.find((route) => route.cors !== undefined)?.cors;
   const allow = [...byMethod.keys(), ...(cors === undefined ? [] : ['OPTIONS'])].join(', ');
   return { path, byMethod, allow, cors };
 }
 
-function patternOf(resource: Resource): Pattern | undefined {
-  const { path, byMethod } = resource;
+/** Two routes of one method: a hot one, and the plain one for what it defers. */
+function plainOfPair(path: string, one: Route, other: Route): Route {
+  const kinds = [one.kind, other.kind];
+  if (!kinds.includes('hot') || !kinds.includes('plain')) {
+    throw new Error(`${one.method} ${path} is there twice`);
+  }
+  return one.kind === 'plain' ? one : other;
+}
+
+function patternOf(resource: Resource, routes: readonly Route[]): Pattern | undefined {
+  const { path } = resource;
   const colon = path.indexOf('/:') + 1;
   const star = path.endsWith('/*');
   if (colon === 0 && !star) return undefined;
-  if (byMethod.get('GET')?.kind === 'hot') throw new Error(`hot route ${path} must be exact`);
+  if (routes.some((route) => route.kind === 'hot')) {
+    throw new Error(`hot route ${path} must be exact`);
+  }
   if (star) return { prefix: path.slice(0, -1), suffix: undefined, resource };
   const slash = path.indexOf('/', colon);
   const suffix = slash === -1 ? '' : path.slice(slash);

@@ -16,7 +16,7 @@ import { createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Header, RenderProblem } from './message.ts';
 import { inspectNative } from './native.ts';
-import { createRouter, type Route, type Router } from './router.ts';
+import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 
 export interface ServerOptions {
   readonly routes: readonly Route[];
@@ -85,13 +85,8 @@ export function createServer(options: ServerOptions): HttpServer {
   const lanes = openLanes(options, () => isClosing);
   const app = uws.App() as unknown as App;
   for (const route of lanes.router.hotRoutes) {
-    const wanted = route.headers ?? noNames;
-    app.get(route.path, (res, req) => {
-      if (passes(res, req, wanted, lanes)) lanes.hot.serve(route, false, wireOf(res), queryOf(req));
-    });
-    app.head(route.path, (res, req) => {
-      if (passes(res, req, wanted, lanes)) lanes.hot.serve(route, true, wireOf(res), queryOf(req));
-    });
+    app.get(route.path, (res, req) => serveHot(route, false, res, req, lanes));
+    app.head(route.path, (res, req) => serveHot(route, true, res, req, lanes));
   }
   app.any('/*', (res, req) => dispatch(res, req, lanes));
 
@@ -197,6 +192,18 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     isChunked: scan.chunked,
     wantsClose: scan.wantsClose,
   });
+}
+
+/** What the route defers is dispatched as if the hot lane were not there. */
+function serveHot(
+  route: HotRoute,
+  isHead: boolean,
+  res: HttpResponse,
+  req: HttpRequest,
+  lanes: Lanes,
+): void {
+  if (!passes(res, req, route.headers ?? noNames, lanes)) return;
+  if (!lanes.hot.serve(route, isHead, wireOf(res), queryOf(req))) dispatch(res, req, lanes);
 }
 
 /** The same first step for a hot route: false if the connection was ended instead. */

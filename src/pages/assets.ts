@@ -68,12 +68,21 @@ function hashedPath(name: string, hash: string): string {
   return `/static/${name.slice(0, -extension.length)}.${hash}${extension}`;
 }
 
-function createAsset(type: string, body: Buffer, hash: string, compress: boolean): Asset {
-  const base = {
-    type,
-    cacheControl: 'public, max-age=31536000, immutable',
-    identity: { body, etag: `"${hash}"` },
-  };
+/** A body served under a path that stays when its content changes, with its compressed twins. */
+export function encodeAsset(name: string, body: Buffer, cacheControl: string): Asset {
+  const type = contentTypes[extname(name)];
+  if (type === undefined) throw new Error(`file of unknown type: ${name}`);
+  return createAsset(type, body, hashOf(body), compressible.has(extname(name)), cacheControl);
+}
+
+function createAsset(
+  type: string,
+  body: Buffer,
+  hash: string,
+  compress: boolean,
+  cacheControl = 'public, max-age=31536000, immutable',
+): Asset {
+  const base = { type, cacheControl, identity: { body, etag: `"${hash}"` } };
   if (!compress) return base;
   return {
     ...base,

@@ -7,7 +7,9 @@ import { badge } from './components/badge.ts';
 import { linkButton } from './components/button.ts';
 import { card } from './components/card.ts';
 import { barChart, shareList } from './components/chart.ts';
+import { codeBlock } from './components/code-block.ts';
 import { gauge, scoreScale } from './components/gauge.ts';
+import { icon } from './components/icon.ts';
 import { emptyState } from './components/notice.ts';
 import { type Format, formatFor, machineTime } from './format.ts';
 import { type Html, html, safeHref } from './html.ts';
@@ -50,8 +52,12 @@ export interface IpPageData {
   readonly categories: readonly { readonly name: string; readonly count: number }[];
   /** Newest first. */
   readonly comments: readonly IpPageComment[];
-  /** Where one reports this address. */
+  /** Of how many the chart, the categories and the comments were made, when there are more. */
+  readonly latestReports?: number | undefined;
+  /** A page on which one reports this address. */
   readonly reportHref?: string | undefined;
+  /** Where a report is sent: the command for it is shown. */
+  readonly reportUrl?: string | undefined;
   /** Whom to credit for provider names, as their licence asks. */
   readonly attribution?:
     | { readonly name: string; readonly href: string; readonly licence: string }
@@ -61,6 +67,9 @@ export interface IpPageData {
 }
 
 const commentsMax = 25;
+/** Characters. A comment not much longer than its beginning is shown whole. */
+const commentStart = 280;
+const commentLongMin = 360;
 
 /** Search engines keep out of addresses that nobody reported. Also decides `X-Robots-Tag`. */
 export function ipPageIsIndexable(data: Pick<IpPageData, 'totalReports'>): boolean {
@@ -113,6 +122,10 @@ function facts(scene: Scene): Html {
   </dl>`;
 }
 
+function canReport({ reportHref, reportUrl }: IpPageData): boolean {
+  return reportHref !== undefined || reportUrl !== undefined;
+}
+
 function verdict(scene: Scene): Html {
   const { data, text } = scene;
   const band = scoreBand(data.score);
@@ -130,11 +143,24 @@ function verdict(scene: Scene): Html {
         </p>`
       }
       ${facts(scene)}
+      ${
+        canReport(data) &&
+        html`<p class="verdict-report"><a href="#report">${icon('flag')}<span>${text.ip.reportLink}</span></a></p>`
+      }
     </div>
   </section>`;
 }
 
-function history({ data, text, format }: Scene): Html {
+/** Said where it matters: below what was made of some of the reports only. */
+function cutShort({ data, text, format }: Scene): Html {
+  return (
+    data.latestReports !== undefined &&
+    html`<p class="card-note card-foot">${text.ip.latestOnly(format.number(data.latestReports))}</p>`
+  );
+}
+
+function history(scene: Scene): Html {
+  const { data, text, format } = scene;
   const total = data.reportsPerDay.reduce((sum, { count }) => sum + count, 0);
   const highest = data.reportsPerDay.reduce((top, { count }) => Math.max(top, count), 0);
   const summary = text.ip.historySummary(total, format.number(total));
@@ -146,7 +172,7 @@ function history({ data, text, format }: Scene): Html {
     body:
       total === 0
         ? emptyState('chart', text.ip.historyEmpty)
-        : barChart({
+        : html`${barChart({
             bars: data.reportsPerDay.map(({ day, count }) => ({
               label: format.day(day),
               value: count,
@@ -157,25 +183,38 @@ function history({ data, text, format }: Scene): Html {
             top: format.number(highest),
             tableLabel: text.ip.historyTable,
             columns: [text.ip.historyDay, text.ip.historyCount],
-          }),
+          })}${cutShort(scene)}`,
   });
 }
 
-function categories({ data, text, format }: Scene): Html {
+function categories(scene: Scene): Html {
+  const { data, text, format } = scene;
   return card({
     title: text.ip.categoriesTitle,
     icon: 'tag',
     body:
       data.categories.length === 0
         ? emptyState('tag', text.ip.categoriesEmpty)
-        : shareList(
+        : html`${shareList(
             data.categories.map(({ name, count }) => ({
               name,
               value: count,
               formatted: format.number(count),
             })),
-          ),
+          )}${cutShort(scene)}`,
   });
+}
+
+/** Of a long one the beginning, and the rest behind a click: the next comment stays in sight. */
+function commentText(masked: string, text: Catalogue): Html {
+  const characters = Array.from(masked);
+  if (characters.length <= commentLongMin) {
+    return html`<p class="comment-text" dir="auto">${masked}</p>`;
+  }
+  const start = characters.slice(0, commentStart).join('').trimEnd();
+  return html`<p class="comment-text" dir="auto">${start}…</p>
+    <details class="comment-more"><summary>${text.ip.commentWhole}</summary>
+      <p class="comment-text" dir="auto">${masked}</p></details>`;
 }
 
 function comments({ data, text, format }: Scene): Html {
@@ -194,10 +233,26 @@ function comments({ data, text, format }: Scene): Html {
                 <time datetime=${machineTime(comment.at)}>${format.moment(comment.at)}</time>
                 ${comment.categories.map((name) => badge({ label: name }))}
               </p>
-              <p class="comment-text" dir="auto">${maskComment(comment.text)}</p>
+              ${commentText(maskComment(comment.text), text)}
             </li>`,
           )}</ol>`,
   });
+}
+
+/** An address holds nothing that a shell would read as more than text. */
+function reportCommand(url: string, address: string): string {
+  return `curl ${url} \\\n  -H "Key: YOUR_KEY" \\\n  -d ip=${address} -d categories=18,22 \\\n  --data-urlencode "comment=…"`;
+}
+
+function reportCall({ reportHref, reportUrl, address }: IpPageData, text: Catalogue): Html {
+  return html`<div class="report-call" id="report">
+    <div><h3>${text.ip.reportTitle}</h3><p>${text.ip.reportText}</p></div>
+    ${reportHref !== undefined && linkButton({ label: text.links.report, href: reportHref, icon: 'flag' })}
+    ${
+      reportUrl !== undefined &&
+      codeBlock({ id: 'report-line', title: 'curl', code: reportCommand(reportUrl, address), text })
+    }
+  </div>`;
 }
 
 function closing({ data, text }: Scene): Html {
@@ -205,18 +260,17 @@ function closing({ data, text }: Scene): Html {
     <h2 class="card-title">${text.ip.meaningTitle}</h2>
     <p>${text.ip.meaningText}</p>
     ${scoreScale(text, data.score)}
-    ${
-      data.reportHref !== undefined &&
-      html`<div class="report-call">
-        <div><h3>${text.ip.reportTitle}</h3><p>${text.ip.reportText}</p></div>
-        ${linkButton({ label: text.links.report, href: data.reportHref, icon: 'flag' })}
-      </div>`
-    }
+    ${canReport(data) && reportCall(data, text)}
   </section>
   ${
     data.attribution !== undefined &&
     html`<p class="attribution">${text.ip.attribution} <a href=${safeHref(data.attribution.href)} rel="noopener">${data.attribution.name}</a>${' · '}${data.attribution.licence}</p>`
   }`;
+}
+
+/** Of the address itself: counts may be those of a range around it. */
+function hasReports({ categories, comments }: IpPageData): boolean {
+  return categories.length > 0 || comments.length > 0;
 }
 
 export function ipPage(frame: PageFrame, data: IpPageData): string {
@@ -232,9 +286,9 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
     body: html`<div class="wrap stack">
       ${verdict(scene)}
       ${
-        data.totalReports === 0 && data.comments.length === 0
-          ? html`<section class="card">${emptyState('check', text.ip.nothingReported)}</section>`
-          : html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`
+        hasReports(data)
+          ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`
+          : html`<section class="card">${emptyState('check', data.totalReports === 0 ? text.ip.nothingReported : text.ip.reportedInRange)}</section>`
       }
       ${closing(scene)}
     </div>`,

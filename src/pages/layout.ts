@@ -34,6 +34,8 @@ export interface DocumentOptions {
   /** The address box in the header; the home page has its own. */
   readonly headerLookup?: boolean;
   readonly className?: string;
+  /** Static file of a script of this page's own. */
+  readonly script?: string;
   readonly body: Html;
 }
 
@@ -79,6 +81,7 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
     <link rel="preload" as="font" type="font/woff2" crossorigin="anonymous" href=${url('fonts/recursive-latin.woff2')} />
     <link rel="stylesheet" href=${url('app.css')} nonce=${frame.nonce} />
     <script src=${url('app.js')} defer nonce=${frame.nonce}></script>
+    ${options.script && html`<script src=${url(options.script)} defer nonce=${frame.nonce}></script>`}
   </head>`;
 }
 

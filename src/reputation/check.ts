@@ -11,6 +11,7 @@ import type { Lookup } from '../index/lookup.ts';
 import { META, REPORTS, type Records, ROW_SHIFT, STRENGTH } from '../index/records.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { entryFlags } from './entry-flags.ts';
+
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
 /** What the index says of an address. One object, reused by every call. */
@@ -67,9 +68,8 @@ export function openCheck(options: { lookup: Lookup; records: Records; geo: GeoF
       const entry = covering[i]!;
       const row = entry << ROW_SHIFT;
       const meta = word[row + META]!;
-      const strength = float[row + STRENGTH]!;
       flags |= meta >>> 8;
-      const score = entryScore(meta & 0xff, strength, nowHalfLives);
+      const score = entryScore(meta & 0xff, float[row + STRENGTH]!, nowHalfLives);
       if (score > best) {
         best = score;
         decidedBy = entry;

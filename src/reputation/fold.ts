@@ -24,6 +24,8 @@ export interface Fold {
   apply(event: ReputationEvent, at: number): void | Promise<void>;
   /** Rows and reports refused because the index or the contributions were full, since the start. */
   refusedRows(): number;
+  /** Grows with each rule that comes or goes: what was worked out before may list an allowed address. */
+  allowChanges(): number;
 }
 
 /** Rows and sweeps give others their turn after this long, looked at every so many. */
@@ -40,6 +42,7 @@ export function createFold(options: {
   const { contributions } = entries;
   const words = new Uint32Array(4);
   let refused = 0;
+  let allowChanges = 0;
 
   /** Undefined when all rows fitted into one slice. */
   function addRows(ref: ListRef, rows: RowBatch, at: number): Promise<void> | undefined {
@@ -137,6 +140,7 @@ export function createFold(options: {
   function allow(event: Extract<ReputationEvent, { kind: 'allow.added' | 'allow.removed' }>): void {
     const { family, words, length } = event;
     const tag = tagOf(contributionKinds.allow, 0);
+    allowChanges++;
     if (event.kind === 'allow.added') {
       const entry = entries.claim(family, words, length);
       if (entry === 0) {
@@ -194,5 +198,9 @@ export function createFold(options: {
     }
   }
 
-  return { apply, refusedRows: () => refused + reports.refused() };
+  return {
+    apply,
+    refusedRows: () => refused + reports.refused(),
+    allowChanges: () => allowChanges,
+  };
 }

@@ -169,7 +169,20 @@ export function createReportFold(options: {
     if (taken === held) c.remove(node);
     else c.z[node]! -= 2 * taken;
     if (reportsOf(records, entry) === 0) setReportedAt(records, entry, 0, 0);
+    else if (taken === held) {
+      const first = firstReportedAtOf(records, entry);
+      setReportedAt(records, entry, first, newestReportOf(entry));
+    }
     entries.settle(entry);
+  }
+
+  /** Of the accounts that still say something of it: seconds since 1970. */
+  function newestReportOf(entry: number): number {
+    let newest = firstReportedAtOf(records, entry);
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      if (kindOf(c.tag[node]!) === contributionKinds.reports) newest = Math.max(newest, c.y[node]!);
+    }
+    return newest;
   }
 
   /** How many reports the account's contribution to this address stands for. */

@@ -7,6 +7,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
+import { createTimeSlice } from '../core/time-slice.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { createEventId } from '../store/event-id.ts';
 import {
@@ -46,11 +47,30 @@ export interface Reporter {
   readonly country: string;
 }
 
+interface ReportRow {
+  readonly key: Key;
+  readonly version: number;
+  readonly report: StoredReport;
+}
+
 export interface ReportStore {
   /** Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one. */
   add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
   /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
   list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
+  /** The same without a limit, in pieces; others get their turn in between. */
+  pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
+  /**
+   * How many reports `list` would give, at most `limit`. @param giveWay awaited before each page
+   * of 500 rows, so that a long count doesn't hold the event loop
+   */
+  count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    giveWay: () => Promise<void>,
+  ): Promise<number>;
   /** Takes back all that an account said of an address. @returns how many reports went */
   withdraw(
     account: string,
@@ -65,6 +85,10 @@ export interface ReportStore {
 }
 
 const scanPage = 500;
+/** A withdrawal beside reports of the same account and address starts anew so many times. */
+const withdrawAttemptsMax = 20;
+/** Keys of one commit of a withdrawal. */
+const withdrawRowsMax = 2_000;
 const expirePage = 200;
 
 /** 1 byte family, 16 bytes address (IPv4 in the last four). Fixed width, sorts by address. */
@@ -76,7 +100,7 @@ export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
   return bytes;
 }
 
-function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Array } {
+export function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Array } {
   const view = Buffer.from(bytes);
   const words = new Uint32Array(4);
   if (view[0] === 4) words[0] = view.readUInt32BE(13);
@@ -132,7 +156,8 @@ export function createReportStore(options: {
     return result.error === 'check_failed' ? fail('duplicate_report') : fail('store_unavailable');
   }
 
-  async function* rows(address: Uint8Array): AsyncGenerator<{ key: Key; report: StoredReport }> {
+  async function* rows(address: Uint8Array): AsyncGenerator<readonly ReportRow[]> {
+    const slice = createTimeSlice();
     let after: Key | undefined;
     for (;;) {
       const page = await store.scan(
@@ -140,44 +165,94 @@ export function createReportStore(options: {
         after === undefined ? { limit: scanPage } : { after, limit: scanPage },
       );
       if (page.length === 0) return;
-      for (const { key, value } of page) {
+      const found: ReportRow[] = [];
+      for (const { key, value, version } of page) {
         const report = decodeRow(key, value);
-        if (report !== undefined) yield { key, report };
+        if (report !== undefined) found.push({ key, version, report });
       }
+      yield found;
       after = page.at(-1)!.key;
+      if (slice.isOver()) await slice.next();
+    }
+  }
+
+  async function* pages(family: 4 | 6, words: Uint32Array, since: number) {
+    for await (const page of rows(addressBytes(family, words))) {
+      const reports = page.map(({ report }) => report).filter((r) => r.reportedAt >= since);
+      yield reports;
+      if (reports.length < page.length) return;
     }
   }
 
   async function list(family: 4 | 6, words: Uint32Array, since: number, limit: number) {
     const found: StoredReport[] = [];
-    for await (const { report } of rows(addressBytes(family, words))) {
-      if (found.length >= limit || report.reportedAt < since) break;
-      found.push(report);
+    for await (const page of pages(family, words, since)) {
+      found.push(...page.slice(0, limit - found.length));
+      if (found.length >= limit) break;
     }
     return found;
   }
 
+  async function count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    giveWay: () => Promise<void>,
+  ): Promise<number> {
+    const prefix = reportByAddressPrefix(addressBytes(family, words));
+    let counted = 0;
+    for (let after: Key | undefined; ; ) {
+      await giveWay();
+      const options = { limit: scanPage };
+      const page = await store.scan(prefix, after === undefined ? options : { after, ...options });
+      for (const { key } of page) {
+        if (counted >= limit || reportedAtIn(key) < since) return counted;
+        counted++;
+      }
+      if (page.length === 0) return counted;
+      after = page.at(-1)!.key;
+    }
+  }
+
   async function withdraw(account: string, family: 4 | 6, words: Uint32Array, penalty: boolean) {
     const address = addressBytes(family, words);
-    const doomed: Key[] = [];
-    let removed = 0;
-    for await (const { key, report } of rows(address)) {
-      if (report.account !== account) continue;
-      removed++;
-      doomed.push(key, reportByIdKey(Buffer.from(report.id, 'base64url')));
+    // A report that comes in between would lose its effect but keep its row: each one renews the
+    // guard, so a commit that names the guard seen before the rows can't be overtaken by one. It
+    // names a row as well, so that of two withdrawals only one counts what went.
+    const guard = reportGuardKey(account, address);
+    for (let attempt = 0; attempt < withdrawAttemptsMax; attempt++) {
+      const version = (await store.get(guard))?.version ?? null;
+      const own = await rowsOf(account, address);
+      const newest = own[0];
+      if (newest === undefined) return ok({ removed: 0, seq: await store.lastSeq() });
+      const doomed = own.flatMap(({ key, report }) => [
+        key,
+        reportByIdKey(Buffer.from(report.id, 'base64url')),
+      ]);
+      const body = { kind: 'reports.withdrawn', account, family, words, penalty } as const;
+      // The event first: rows that a crash leaves behind are found and removed by the next try.
+      const result = await store.commit({
+        check: [{ key: guard, version }, newest],
+        del: doomed.slice(0, withdrawRowsMax),
+        events: [encodeEvent(createEventId(clock, random), body)],
+      });
+      if (!result.ok && result.error === 'check_failed') continue;
+      if (!result.ok) return fail('store_unavailable');
+      for (let at = withdrawRowsMax; at < doomed.length; at += withdrawRowsMax) {
+        await store.commit({ del: doomed.slice(at, at + withdrawRowsMax) });
+      }
+      return ok({ removed: own.length, seq: result.seq });
     }
-    if (removed === 0) return ok({ removed, seq: await store.lastSeq() });
-    const body = { kind: 'reports.withdrawn', account, family, words, penalty } as const;
-    // The event first: rows that a crash leaves behind are found and removed by the next try.
-    const result = await store.commit({
-      del: doomed.slice(0, 2_000),
-      events: [encodeEvent(createEventId(clock, random), body)],
-    });
-    if (!result.ok) return fail('store_unavailable');
-    for (let at = 2_000; at < doomed.length; at += 2_000) {
-      await store.commit({ del: doomed.slice(at, at + 2_000) });
+    return fail('overloaded');
+  }
+
+  async function rowsOf(account: string, address: Uint8Array): Promise<ReportRow[]> {
+    const own: ReportRow[] = [];
+    for await (const page of rows(address)) {
+      own.push(...page.filter(({ report }) => report.account === account));
     }
-    return ok({ removed, seq: result.seq });
+    return own;
   }
 
   async function find(id: string) {
@@ -213,18 +288,26 @@ export function createReportStore(options: {
     return result.ok ? due.length : 0;
   }
 
-  return { add, list, withdraw, find, expire };
+  return { add, list, pages, count, withdraw, find, expire };
 }
 
 const layout = 1;
 
-function encodeRow(reporter: Reporter, report: Report): Uint8Array {
+export function encodeRow(
+  reporter: Reporter,
+  report: Pick<Report, 'categories' | 'comment'>,
+): Uint8Array {
   const out = createWriter(64 + report.comment.length);
   out.u8(layout).text(reporter.account).varint(reporter.slot).text(reporter.country);
   return out.u32(report.categories).text(report.comment).finish();
 }
 
-function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
+/** Of a row's key: the time stands before the id, later ones first. */
+function reportedAtIn(key: Uint8Array): number {
+  return 0xffff_ffff_ffff - Buffer.from(key.subarray(key.length - 22)).readUIntBE(0, 6);
+}
+
+export function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
   const tail = Buffer.from(key.subarray(key.length - 22));
   return decode(value, (input) => {
     if (input.u8() !== layout) input.reject();
@@ -234,7 +317,7 @@ function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined
       country: input.text(),
       categories: input.u32(),
       comment: input.text(),
-      reportedAt: 0xffff_ffff_ffff - tail.readUIntBE(0, 6),
+      reportedAt: reportedAtIn(key),
       id: tail.subarray(6).toString('base64url'),
     };
   });
@@ -244,6 +327,8 @@ function encodeIdRow(account: string, address: Uint8Array): Uint8Array {
   return createWriter().text(account).raw(address).finish();
 }
 
-function decodeIdRow(value: Uint8Array): { account: string; address: Uint8Array } | undefined {
+export function decodeIdRow(
+  value: Uint8Array,
+): { account: string; address: Uint8Array } | undefined {
   return decode(value, (input) => ({ account: input.text(), address: input.raw(17) }));
 }

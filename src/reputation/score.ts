@@ -50,7 +50,11 @@ export const seedEvidenceTable: Float64Array = Float64Array.from({ length: 101 }
   seedEvidence(score),
 );
 
-/** Score of one entry by its own evidence: what a list says of it and what was reported. */
+/**
+ * Score of one entry by its own evidence: what a list says of it and what was reported.
+ * @param strength `-Infinity`: no reports
+ * @param nowHalfLives `halfLivesAt` of the wall clock, computed once for many entries
+ */
 export function entryScore(seedScore: number, strength: number, nowHalfLives: number): number {
   if (strength === Number.NEGATIVE_INFINITY) return seedScore;
   return scoreOf(communityEvidence(strength, nowHalfLives) + seedEvidenceTable[seedScore]!);

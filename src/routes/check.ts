@@ -1,6 +1,8 @@
 /**
  * GET /api/v2/check, the main job: answered in the turn in which it arrives.
  * Order of refusals: 401, 429, 422; a refused parameter has cost one read.
+ * `verbose` and an explicit `maxAgeInDays` need the store: deferred to check-details.ts before
+ * anything is spent.
  */
 
 import { type Gate, quotaKind } from '../access/gate.ts';
@@ -22,7 +24,12 @@ const unauthenticatedBody = apiErrorBody(401, unauthenticatedDetail);
 export const maxAgeDetail = 'The max age in days must be between 1 and 365.';
 
 /** The parameters of a check, or the body of a 422. */
-type Asked = { readonly key?: string; readonly address?: string; readonly refusal?: string };
+type Asked = {
+  readonly key?: string;
+  readonly address?: string;
+  readonly refusal?: string;
+  readonly needsStore?: true;
+};
 
 const addressFirst = 'ipAddress=';
 /** What nearly every client sends: one parameter, nothing encoded. */
@@ -35,6 +42,10 @@ export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }):
 
   function handle(request: HotRequest): void {
     const asked = readQuery(request.query);
+    if (asked.needsStore) {
+      request.defer();
+      return;
+    }
     const slot = gate.authenticate(request.values[0] ?? asked.key);
     if (slot < 0) {
       request.answer(unauthenticatedHead, unauthenticatedBody);
@@ -68,22 +79,25 @@ function readQuery(query: string): Asked {
   if (address === undefined || address === '') {
     return {
       ...withKey,
-      refusal: apiErrorBody(422, 'The ip address field is required.', 'ipAddress'),
+      refusal: apiErrorBody(422, addressRequiredDetail, 'ipAddress'),
     };
   }
   const maxAge = params.get('maxAgeInDays');
   if (maxAge !== undefined && !isMaxAge(maxAge)) {
     return { ...withKey, refusal: apiErrorBody(422, maxAgeDetail, 'maxAgeInDays') };
   }
+  if (maxAge !== undefined || params.has('verbose')) return { needsStore: true };
   return { ...withKey, address };
 }
 
-function isMaxAge(text: string): boolean {
+export function isMaxAge(text: string): boolean {
   return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= 365;
 }
 
+export const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
+export const addressRequiredDetail = 'The ip address field is required.';
+
 /** Body of the 422 for text that is not an address. */
 export function invalidAddress(parameter: string): string {
-  const detail = `The ip address must be a valid IPv4 or IPv6 address of at most ${ipTextLengthMax} characters.`;
-  return apiErrorBody(422, detail, parameter);
+  return apiErrorBody(422, invalidAddressDetail, parameter);
 }

@@ -3,9 +3,6 @@
  * compresses or reads the store; what isn't there ahead is refused.
  */
 
-import { type ClientLimits, clientOf } from '../access/client-limits.ts';
-import type { ClientLimitName } from '../config.ts';
-import type { Clock } from '../core/clock.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import type { EncodedFile } from '../feeds/build/build.ts';
 import type { Changes } from '../feeds/build/history.ts';
@@ -15,14 +12,12 @@ import type { Header, Reply, Request } from '../http/message.ts';
 import { type Encoded, negotiate, negotiatedHeaders } from '../http/negotiate.ts';
 import { parseQuery } from '../http/query.ts';
 import type { PlainRoute } from '../http/router.ts';
-import { parseIp } from '../ip/address.ts';
+import type { Callers } from './callers.ts';
 import { apiErrorBody, detailOf, jsonType, noStore, statusOf } from './problem.ts';
 
 export interface FeedRoutesOptions {
   readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
-  readonly clock: Clock;
-  /** Undefined when CLIENT_LIMITS=off. */
-  readonly limits: ClientLimits<ClientLimitName> | undefined;
+  readonly callers: Pick<Callers, 'take'>;
 }
 
 /** A new list is there once a minute at most. */
@@ -38,22 +33,14 @@ const exposed: Header = [
 const textType: Header = ['Content-Type', 'text/plain; charset=utf-8'];
 
 export function feedRoutes(options: FeedRoutesOptions): PlainRoute[] {
-  const { publisher, clock, limits } = options;
-  const words = new Uint32Array(4);
-
-  /** 0 when admitted, else seconds to wait. */
-  function takeLimit(request: Request): number {
-    const family = parseIp(request.clientIp, words);
-    const client = family === 0 ? request.clientIp : clientOf(family, words);
-    return limits?.take('feeds', client, clock.monotonicMs()) ?? 0;
-  }
+  const { publisher, callers } = options;
 
   function route(
     path: string,
     read: (request: Request, published: Published) => Reply,
   ): PlainRoute {
     async function handle(request: Request): Promise<Reply> {
-      const waitSeconds = takeLimit(request);
+      const waitSeconds = callers.take('feeds', request);
       if (waitSeconds > 0) {
         return refuse(request, fail('client_limit_exceeded'), [
           ['Retry-After', String(waitSeconds)],

@@ -3,8 +3,6 @@
  * Needs no key, so it is limited per client; the main thread answers it.
  */
 
-import { type ClientLimits, clientOf } from '../access/client-limits.ts';
-import type { ClientLimitName } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import { fail } from '../core/result.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -17,13 +15,16 @@ import { firstReportedAtOf, lastReportedAtOf, metaOf, reportersOf } from '../ind
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable } from '../pages/ip.ts';
-import { categoriesOf, categoryName } from '../reputation/categories.ts';
+import { catalogueFor, type Language } from '../pages/language.ts';
+import { categoriesOf } from '../reputation/categories.ts';
 import type { Check } from '../reputation/check.ts';
 import { reportAgeMaxMs } from '../reputation/report.ts';
 import type { ReportStore, StoredReport } from '../reputation/report-store.ts';
 import { maliciousScore } from '../reputation/score.ts';
+import type { Callers } from './callers.ts';
 import { errorReply, languageOf, type PageTools } from './pages.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
+import { createReplyCache } from './reply-cache.ts';
 
 const dayMs = 86_400_000;
 const chartDays = 90;
@@ -45,39 +46,52 @@ export interface IpPageOptions {
   readonly geo: GeoReader;
   readonly clock: Clock;
   readonly reports: ReportStore;
-  /** Undefined when CLIENT_LIMITS=off. */
-  readonly limits: ClientLimits<ClientLimitName> | undefined;
+  readonly callers: Callers;
+  /** Where reports are sent: for the command that the page shows. */
+  readonly secureUrl: string;
 }
 
-export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
-  const { tools, limits, clock } = options;
-  const words = new Uint32Array(4);
+/** A flood on one page costs one look at the store a second. Some pages of the largest kind. */
+const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;
 
-  /** 0 when admitted, else seconds to wait. */
-  function takeLimit(request: Request): number {
-    const family = parseIp(request.clientIp, words);
-    const client = family === 0 ? request.clientIp : clientOf(family, words);
-    return limits?.take('ipPage', client, clock.monotonicMs()) ?? 0;
-  }
+export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
+  const { tools, callers, clock } = options;
+  const words = new Uint32Array(4);
+  const cache = createReplyCache({ clock, ...cacheOptions });
 
   async function show(request: Request): Promise<Reply> {
     const language = languageOf(request);
     const asJson = wantsJson(request);
-    const waitSeconds = takeLimit(request);
+    const waitSeconds = callers.take('ipPage', request);
     if (waitSeconds > 0) {
       const retry: Header[] = [['Retry-After', String(waitSeconds)]];
       if (asJson) return apiProblem(fail('client_limit_exceeded'), retry);
       const reply = errorReply(tools, language, 429);
       return { ...reply, headers: [...reply.headers, ...retry] };
     }
-    const data = await dataOf(request.param, options);
-    if (data === undefined) {
+    const address = new Uint32Array(4);
+    const family = parseIp(request.param, address);
+    if (family === 0) {
       if (asJson)
         return apiProblem(
           fail('invalid_parameter', 'This is not a valid IPv4 or IPv6 address.', 'ipAddress'),
         );
       return errorReply(tools, language, 400, undefined);
     }
+    // With what the index says: a report shows at once, not a second later.
+    const { score, reports } = options.check.judge(family, address, clock.now());
+    const form = asJson ? 'json' : language;
+    const key = `${formatIp(family, address)} ${form} ${score} ${reports}`;
+    return cache.get(key, () => make(family, address, asJson, language));
+  }
+
+  async function make(
+    family: 4 | 6,
+    address: Uint32Array,
+    asJson: boolean,
+    language: Language,
+  ): Promise<Reply> {
+    const data = await dataOf(family, address, language, options);
     const robots: Header[] = ipPageIsIndexable(data) ? [] : [['X-Robots-Tag', 'noindex']];
     if (asJson) return { status: 200, headers: [jsonType, noStore, ...robots], body: jsonOf(data) };
     return {
@@ -112,12 +126,13 @@ function wantsJson(request: Request): boolean {
   return /^application\/json\b/i.test(firstHeader(request, 'accept')?.trim() ?? '');
 }
 
-/** Undefined when `text` is no address. */
-async function dataOf(text: string, options: IpPageOptions): Promise<IpPageData | undefined> {
-  const { index, check, geo, clock } = options;
-  const address = new Uint32Array(4);
-  const family = parseIp(text, address);
-  if (family === 0) return undefined;
+async function dataOf(
+  family: 4 | 6,
+  address: Uint32Array,
+  language: Language,
+  options: IpPageOptions,
+): Promise<IpPageData> {
+  const { index, check, geo, clock, secureUrl } = options;
   const nowMs = clock.now();
   const found = await options.reports.list(
     family,
@@ -145,7 +160,9 @@ async function dataOf(text: string, options: IpPageOptions): Promise<IpPageData 
     distinctReporters: entry === 0 ? 0 : reportersOf(metaOf(index.records, entry)),
     firstReportedAt: entry === 0 ? undefined : seconds(firstReportedAtOf(index.records, entry)),
     lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
-    ...summaryOf(found, nowMs),
+    ...summaryOf(found, nowMs, language),
+    latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
+    reportUrl: `${secureUrl}/api/v2/report`,
     attribution: provider === 0 ? undefined : attribution,
     now: nowMs,
   };
@@ -155,7 +172,10 @@ async function dataOf(text: string, options: IpPageOptions): Promise<IpPageData 
 function summaryOf(
   reports: readonly StoredReport[],
   nowMs: number,
+  language: Language,
 ): Pick<IpPageData, 'reportsPerDay' | 'categories' | 'comments'> {
+  const names = catalogueFor(language).categories;
+  const nameOf = (number: number) => names[number - 1] ?? String(number);
   const today = Math.floor(nowMs / dayMs);
   const perDay = new Array<number>(chartDays).fill(0);
   const byCategory = new Map<number, number>();
@@ -170,14 +190,14 @@ function summaryOf(
     reportsPerDay: perDay.map((count, i) => ({ day: (today - chartDays + 1 + i) * dayMs, count })),
     categories: [...byCategory]
       .sort((a, b) => b[1] - a[1])
-      .map(([number, count]) => ({ name: categoryName(number), count })),
+      .map(([number, count]) => ({ name: nameOf(number), count })),
     comments: reports
       .filter(({ comment }) => comment !== '')
       .slice(0, commentsShownMax)
       .map(({ comment, reportedAt, categories }) => ({
         text: comment,
         at: reportedAt,
-        categories: categoriesOf(categories).map(categoryName),
+        categories: categoriesOf(categories).map(nameOf),
       })),
   };
 }

@@ -9,7 +9,7 @@ import { type ErrorStatus, errorPage } from '../pages/error.ts';
 import { homePage } from '../pages/home.ts';
 import { type Language, pickLanguage } from '../pages/language.ts';
 import type { PageFrame, SiteLinks } from '../pages/layout.ts';
-import { pageHeaders } from '../pages/security-headers.ts';
+import { pageHeaders, type SecurityNeeds } from '../pages/security-headers.ts';
 import type { RenderErrorPage } from './problem.ts';
 
 /** Headers that a page's route reads. */
@@ -19,8 +19,12 @@ const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
 
 export interface PageTools {
   frame(language: Language): PageFrame;
-  headers(language: Language): Header[];
+  /** `needs` of the page's own; whether it is https is known here. */
+  headers(language: Language, needs?: Omit<SecurityNeeds, 'https'>): Header[];
 }
+
+/** Pages that every server has. */
+export const siteLinks: SiteLinks = { captchaDemo: '/captcha/' };
 
 export function createPageTools(options: {
   assets: Assets;
@@ -30,7 +34,7 @@ export function createPageTools(options: {
   const { assets, links, https } = options;
   return {
     frame: (language) => ({ language, assets, links }),
-    headers: (language) => Object.entries(pageHeaders(language, { https })),
+    headers: (language, needs) => Object.entries(pageHeaders(language, { ...needs, https })),
   };
 }
 
@@ -119,5 +123,5 @@ export function openAssets(): Assets {
 
 /** Error pages alone, for a front-end thread that has no other page. */
 export function openErrorPages(https: boolean): RenderErrorPage {
-  return createRenderErrorPage(createPageTools({ assets: openAssets(), links: {}, https }));
+  return createRenderErrorPage(createPageTools({ assets: openAssets(), links: siteLinks, https }));
 }

@@ -5,7 +5,7 @@
 
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
-import type { Header, Problem, Reply, RequestLine } from '../http/message.ts';
+import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
 
 export const jsonType: Header = ['Content-Type', 'application/json'];
 const textType: Header = ['Content-Type', 'text/plain; charset=utf-8'];
@@ -24,10 +24,25 @@ export function statusOf(code: ErrorCode): number {
     case 'invalid_prefix':
     case 'prefix_host_bits':
     case 'invalid_range':
+    case 'invalid_client_id':
+    case 'invalid_redirect_uri':
+    case 'invalid_request':
+    case 'invalid_scope':
+    case 'unsupported_response_type':
+    case 'invalid_grant':
+    case 'login_required':
+    case 'consent_required':
+    case 'invalid_link':
       return 400;
     case 'unauthenticated':
+    case 'sign_in_refused':
       return 401;
+    case 'network_too_large':
+      return 402;
     case 'forbidden':
+    case 'access_denied':
+    case 'unknown_transaction':
+    case 'reauthentication_required':
       return 403;
     case 'not_found':
     case 'unknown_account':
@@ -44,10 +59,13 @@ export function statusOf(code: ErrorCode): number {
     case 'unsupported_media_type':
       return 415;
     case 'invalid_parameter':
+    case 'invalid_code':
+    case 'weak_password':
       return 422;
     case 'quota_exceeded':
     case 'duplicate_report':
     case 'client_limit_exceeded':
+    case 'too_many_attempts':
       return 429;
     case 'internal':
     case 'geo_source_unusable':
@@ -58,6 +76,7 @@ export function statusOf(code: ErrorCode): number {
     case 'capacity_exceeded':
     case 'deadline_exceeded':
     case 'overloaded':
+    case 'temporarily_unavailable':
       return 503;
     default:
       code satisfies never;
@@ -76,8 +95,44 @@ export function detailOf(code: ErrorCode): string {
       return 'The network has bits set beyond its length.';
     case 'invalid_range':
       return 'This is not a range of addresses.';
+    case 'invalid_client_id':
+      return 'The client_id is not the domain of a site.';
+    case 'invalid_redirect_uri':
+      return 'The redirect_uri is not on the domain of the site.';
+    case 'unknown_transaction':
+      return 'This form is no longer valid. Please start again from the site.';
+    case 'invalid_request':
+      return 'A parameter is missing, repeated or malformed.';
+    case 'invalid_scope':
+      return 'The scope names something that is not offered.';
+    case 'unsupported_response_type':
+      return 'The response_type must be code.';
+    case 'invalid_grant':
+      return 'The code is unknown, used or expired.';
+    case 'access_denied':
+      return 'The sign-on was refused.';
+    case 'login_required':
+      return 'There is no sign-in.';
+    case 'consent_required':
+      return 'There is no consent yet.';
+    case 'temporarily_unavailable':
+      return 'The service is not available at the moment. Please try again later.';
+    case 'network_too_large':
+      return 'The network is too large to be checked at once.';
     case 'unauthenticated':
       return unauthenticatedDetail;
+    case 'sign_in_refused':
+      return 'The mail address or the password is wrong.';
+    case 'too_many_attempts':
+      return 'There were too many attempts. Please wait before the next one.';
+    case 'invalid_link':
+      return 'This link was used already, has expired, or never existed.';
+    case 'invalid_code':
+      return 'This code is wrong, was used already, or has expired.';
+    case 'weak_password':
+      return 'This password is easy to guess.';
+    case 'reauthentication_required':
+      return 'Please sign in once more before you do this.';
     case 'forbidden':
       return 'This is not allowed.';
     case 'not_found':
@@ -145,6 +200,35 @@ export function apiProblem(failure: Failure, headers: readonly Header[] = []): R
   };
 }
 
+/** The exchange of codes for profiles: a path of the sign-on, with errors as RFC 6749 has them. */
+export const exchangePath = '/api.php';
+
+/** `{"error","error_description"}`; a code that RFC 6749 doesn't know becomes the nearest it does. */
+export function exchangeRefusal(
+  code: ErrorCode,
+  status: number,
+  detail: string,
+  headers: readonly Header[] = [],
+): Reply {
+  const nearest = status >= 500 || status === 429 ? 'temporarily_unavailable' : 'invalid_request';
+  const error = code === 'invalid_grant' ? code : nearest;
+  return {
+    status,
+    headers: [jsonType, noStore, ...headers],
+    body: JSON.stringify({ error, error_description: detail }),
+  };
+}
+
+/** All that a CAPTCHA route says when it says no, whatever the reason: the status tells the rest. */
+export const captchaRefusal = '{"ok":false}';
+
+const captchaPath = /^\/captcha\/(new|verify|receipt|img\/.*|audio\/.*)$/;
+
+/** Reply of a CAPTCHA route to an expected failure. */
+export function captchaProblem(failure: Failure, headers: readonly Header[] = []): Reply {
+  return { ...apiProblem(failure, headers), body: captchaRefusal };
+}
+
 /** A page for people, given by the composition; the transport's own refusals end here too. */
 export type RenderErrorPage = (
   status: number,
@@ -158,13 +242,26 @@ export type RenderErrorPage = (
 export function createRenderProblem(renderPage: RenderErrorPage) {
   return (problem: Problem, line: RequestLine): Reply => {
     const { status, detail } = problem;
+    if (line.path === exchangePath) return exchangeRefusal(problem.code, status, detail);
     if (line.path.startsWith('/api/')) {
       return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
     }
     if (line.path.startsWith('/feeds/')) {
       return { status, headers: [textType, noStore], body: `${detail}\n` };
     }
+    if (captchaPath.test(line.path)) {
+      return { status, headers: [jsonType, noStore], body: captchaRefusal };
+    }
     const page = renderPage(status, detail);
     return { status, headers: page.headers, body: page.html };
   };
+}
+
+/** The same look for a failure of a handler that the transport doesn't know of. */
+export function renderFailure(render: RenderProblem, failure: Failure, line: RequestLine): Reply {
+  const status = statusOf(failure.error);
+  const detail = failure.detail ?? detailOf(failure.error);
+  const reply = render({ code: failure.error, status, detail, headers: [] }, line);
+  if (status !== 503) return reply;
+  return { ...reply, headers: [...reply.headers, ['Retry-After', String(retryAfterSeconds)]] };
 }

@@ -7,13 +7,13 @@
 import { type Gate, quotaKind } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
 import { fail } from '../core/result.ts';
-import { countryOf, type GeoReader } from '../geo/reader.ts';
+import type { GeoReader } from '../geo/reader.ts';
 import type { Header, Reply, Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
-import { parseIp } from '../ip/address.ts';
 import type { Check } from '../reputation/check.ts';
 import { readReport, testAddress } from '../reputation/report.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
+import { clientCountry } from './client-country.ts';
 import { type Fields, keyOf, readFields } from './fields.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
@@ -81,7 +81,7 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
     if (ip === testAddress) return apiProblem(duplicate, headers);
     const account = options.accountOf(slot);
     if (account === undefined) return apiProblem(fail('unauthenticated'));
-    const reporter = { account, slot, country: countryOfClient(request.clientIp) };
+    const reporter = { account, slot, country: clientCountry(geo, request.clientIp) };
     const saved = await reports.add(reporter, report.value);
     if (!saved.ok)
       return apiProblem(saved.error === 'duplicate_report' ? duplicate : saved, headers);
@@ -92,12 +92,6 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
       headers: [jsonType, noStore, ...headers],
       body: `{"data":{"ipAddress":"${ip}","abuseConfidenceScore":${score}}}`,
     };
-  }
-
-  function countryOfClient(clientIp: string): string {
-    const words = new Uint32Array(4);
-    const family = parseIp(clientIp, words);
-    return family === 0 ? 'ZZ' : geo.country(countryOf(geo.find(family, words)));
   }
 
   return {

@@ -13,6 +13,8 @@ export interface ForwardedRoute {
   readonly bodyBytesMax: number;
   readonly timeoutMs: number | undefined;
   readonly cors: Route['cors'];
+  readonly noHead: boolean;
+  readonly queryCharsMax: number | undefined;
 }
 
 /** Routes answered by the main thread alone, described for the other threads. */
@@ -24,6 +26,8 @@ export function describeForwarded(routes: readonly Route[]): ForwardedRoute[] {
     bodyBytesMax: route.kind === 'hot' ? 0 : (route.bodyBytesMax ?? 0),
     timeoutMs: route.kind === 'hot' ? undefined : route.timeoutMs,
     cors: route.cors,
+    noHead: route.noHead === true,
+    queryCharsMax: route.kind === 'plain' ? route.queryCharsMax : undefined,
   }));
 }
 

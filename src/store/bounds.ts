@@ -76,12 +76,22 @@ function assertText(value: string, bytesMax: number, name: string): void {
   }
 }
 
+/** Pairs of so few keys are compared faster than texts of them are made. */
+const comparedKeysMax = 8;
+
 function assertDistinctKeys(set: readonly { key: Key }[], del: readonly Key[]): void {
-  if (set.length + del.length < 2) return;
-  const seen = new Set<string>();
-  for (const { key } of set) seen.add(keyText(key));
-  for (const key of del) seen.add(keyText(key));
-  if (seen.size < set.length + del.length) throw new RangeError('a key is written twice');
+  const count = set.length + del.length;
+  if (count < 2) return;
+  const keys = [...set.map(({ key }) => key), ...del];
+  const isDistinct =
+    count <= comparedKeysMax
+      ? keys.every((key, i) => !keys.slice(0, i).some((other) => isSame(key, other)))
+      : new Set(keys.map(keyText)).size === count;
+  if (!isDistinct) throw new RangeError('a key is written twice');
+}
+
+function isSame(a: Key, b: Key): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
 function keyText(key: Key): string {

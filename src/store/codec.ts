@@ -4,7 +4,6 @@
  * runs out, or meets a malformed field, fails as a whole and `decode` gives undefined.
  */
 
-const textEncoder = new TextEncoder();
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export interface Writer {
@@ -94,7 +93,12 @@ export function createWriter(initialBytes = 64): Writer {
       return writer;
     },
     text(value) {
-      return writer.bytes(textEncoder.encode(value));
+      const size = Buffer.byteLength(value, 'utf8');
+      writer.varint(size);
+      // In two steps: `take` may put another buffer in place of this one.
+      const at = take(size);
+      buffer.write(value, at, size, 'utf8');
+      return writer;
     },
     finish: () => Uint8Array.prototype.slice.call(buffer, 0, length),
   };

@@ -30,6 +30,25 @@ export const namespaces = {
   feedHead: 0x50,
   feedStep: 0x51,
   feedBase: 0x52,
+  profile: 0x60,
+  consent: 0x61,
+  consentUse: 0x62,
+  consentTransaction: 0x63,
+  authorizationCode: 0x64,
+  siteKey: 0x40,
+  siteKeyByAccount: 0x41,
+  usedReceipt: 0x42,
+  credentials: 0x68,
+  signonLink: 0x69,
+  session: 0x6a,
+  sessionByAccount: 0x6b,
+  secondFactor: 0x6c,
+  passkey: 0x6d,
+  passkeyByAccount: 0x6e,
+  passkeyChallenge: 0x6f,
+  securityLog: 0x70,
+  phoneCode: 0x71,
+  erasure: 0x72,
   scratch: 0xf0,
 } as const;
 
@@ -188,6 +207,98 @@ export function readFeedBaseKey(key: Uint8Array): { version: number; part: numbe
 function viewOf(key: Uint8Array): DataView {
   return new DataView(key.buffer, key.byteOffset, key.byteLength);
 }
+
+/** 60 account-id. */
+export const profileKey = (accountId: string): Key =>
+  encodeKey(namespaces.profile, text(accountId));
+
+/** 61 account-id 00 client-id 00 redirect-origin 00. */
+export const consentKey = (accountId: string, clientId: string, origin: string): Key =>
+  encodeKey(namespaces.consent, text(accountId), text(clientId), text(origin));
+export const consentPrefix = (accountId: string, clientId?: string): Key =>
+  encodeKey(
+    namespaces.consent,
+    text(accountId),
+    ...(clientId === undefined ? [] : [text(clientId)]),
+  );
+
+/** 62 account-id 00 client-id 00 redirect-origin 00: when a consent was last used. */
+export const consentUseKey = (accountId: string, clientId: string, origin: string): Key =>
+  encodeKey(namespaces.consentUse, text(accountId), text(clientId), text(origin));
+
+/** 63 hash:32 — a consent form that waits for its answer, by the SHA-256 of its id. */
+export const consentTransactionKey = (idHash: Uint8Array): Key =>
+  encodeKey(namespaces.consentTransaction, raw(idHash));
+
+/** 64 hash:32 — by the SHA-256 of the code. */
+export const authorizationCodeKey = (codeHash: Uint8Array): Key =>
+  encodeKey(namespaces.authorizationCode, raw(codeHash));
+
+/** 40 site-key-id. */
+export const siteKeyKey = (siteKeyId: string): Key =>
+  encodeKey(namespaces.siteKey, text(siteKeyId));
+export const siteKeyPrefix = (): Key => encodeKey(namespaces.siteKey);
+
+/** 41 account-id 00 site-key-id 00. */
+export const siteKeyByAccountKey = (accountId: string, siteKeyId: string): Key =>
+  encodeKey(namespaces.siteKeyByAccount, text(accountId), text(siteKeyId));
+export const siteKeyByAccountPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.siteKeyByAccount, text(accountId));
+
+/** 42 id:16 — a CAPTCHA receipt that was redeemed. Its `check: null` makes it single-use. */
+export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.usedReceipt, raw(id));
+
+/** 68 account-id: password hash, known browsers and the like. */
+export const credentialsKey = (accountId: string): Key =>
+  encodeKey(namespaces.credentials, text(accountId));
+
+/** 69 hash:32 — a link or ticket that works once, by the SHA-256 of its token. */
+export const signonLinkKey = (tokenHash: Uint8Array): Key =>
+  encodeKey(namespaces.signonLink, raw(tokenHash));
+
+export const signonLinkPrefix = (): Key => encodeKey(namespaces.signonLink);
+
+/** 6a id:16. */
+export const sessionKey = (id: Uint8Array): Key => encodeKey(namespaces.session, raw(id));
+
+/** 6b account-id 00 session-id:16. */
+export const sessionByAccountKey = (accountId: string, id: Uint8Array): Key =>
+  encodeKey(namespaces.sessionByAccount, text(accountId), raw(id));
+export const sessionByAccountPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.sessionByAccount, text(accountId));
+
+/** 6c account-id. */
+export const secondFactorKey = (accountId: string): Key =>
+  encodeKey(namespaces.secondFactor, text(accountId));
+
+/** 6d credential-id: unique over all accounts by `check: null`. */
+export const passkeyKey = (credentialId: Uint8Array): Key =>
+  encodeKey(namespaces.passkey, raw(credentialId));
+
+/** 6e account-id 00 credential-id. */
+export const passkeyByAccountKey = (accountId: string, credentialId: Uint8Array): Key =>
+  encodeKey(namespaces.passkeyByAccount, text(accountId), raw(credentialId));
+export const passkeyByAccountPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.passkeyByAccount, text(accountId));
+
+/** 6f hash:32 — an open passkey ceremony, by the SHA-256 of its challenge. */
+export const passkeyChallengeKey = (challengeHash: Uint8Array): Key =>
+  encodeKey(namespaces.passkeyChallenge, raw(challengeHash));
+
+/** 70 account-id 00 at-descending:u48 random:4 — newest first. */
+export const securityLogKey = (accountId: string, at: number, random: Uint8Array): Key =>
+  encodeKey(namespaces.securityLog, text(accountId), descendingTime(at), raw(random));
+export const securityLogPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.securityLog, text(accountId));
+
+/** 71 account-id: the code that was sent to a phone. */
+export const phoneCodeKey = (accountId: string): Key =>
+  encodeKey(namespaces.phoneCode, text(accountId));
+
+/** 72 account-id: there while the account is being deleted. */
+export const erasureKey = (accountId: string): Key =>
+  encodeKey(namespaces.erasure, text(accountId));
+export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
 
 /** 48 bits, later times first. */
 function descendingTime(ms: number): Part {

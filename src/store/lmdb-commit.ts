@@ -62,16 +62,22 @@ export function applyCommit(context: WriteContext, commit: PreparedCommit): Comm
   if (original !== undefined) {
     return { ok: true, seq: BigInt(original), duplicate: true, versions: none };
   }
+  const checked: (EntryHeader | undefined)[] = [];
   for (let i = 0; i < commit.check.length; i++) {
     const { key, version } = commit.check[i]!;
     const header = readHeader(context, key);
+    checked.push(header);
     const found = header === undefined || isExpired(header, context.nowMs) ? null : header.version;
     if (found !== version) {
       const seq = BigInt(context.counters.lastSeq);
       return { ok: false, error: 'check_failed', seq, failedCheck: i };
     }
   }
-  const replaced = commit.set.map(({ key }) => readHeader(context, key));
+  // A key that was checked, the usual case for one that is set, has been read.
+  const replaced = commit.set.map(({ key }) => {
+    const at = commit.check.findIndex((check) => check.key === key);
+    return at < 0 ? readHeader(context, key) : checked[at];
+  });
   const deleted = commit.del.map((key) => readHeader(context, key));
   // From here on only writes.
   const versions = commit.set.map((row, i) => writeEntry(context, row, replaced[i]));

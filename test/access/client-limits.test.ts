@@ -47,6 +47,43 @@ test('any requests agree with a model that keeps them all', () => {
   );
 });
 
+test('a charge counts past the limit, and waiting as long as told is enough', () => {
+  const step = fc.record({
+    cost: fc.integer({ min: 0, max: 9 }),
+    waitMs: fc.constantFrom(0, 0, 0, 100, 4_999, 5_000, 20_000, 65_000),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 80 }),
+      fc.integer({ min: 1, max: 12 }),
+      (steps, max) => {
+        const limits = createClientLimits({ page: { max, windowMs } });
+        const counted: { units: number; slice: number }[] = [];
+        const usedAt = (nowMs: number) => {
+          const oldest = Math.floor(nowMs / 5_000) - 12;
+          return counted.reduce((sum, c) => sum + (c.slice >= oldest ? c.units : 0), 0);
+        };
+        let nowMs = 0;
+        for (const { cost, waitMs } of steps) {
+          nowMs += waitMs;
+          const used = usedAt(nowMs);
+          const retryAfter = limits.take('page', 'a', nowMs);
+          assert.equal(retryAfter === 0, used < max);
+          if (retryAfter > 0) {
+            assert.ok(usedAt(nowMs + retryAfter * 1_000) < max, 'waiting that long is enough');
+            const sooner = nowMs + retryAfter * 1_000 - 6_000;
+            if (sooner > nowMs) assert.ok(usedAt(sooner) >= max, 'waiting so long is needed');
+            continue;
+          }
+          limits.charge('page', 'a', nowMs, cost);
+          counted.push({ units: 1 + cost, slice: Math.floor(nowMs / 5_000) });
+        }
+      },
+    ),
+    { seed: 2, numRuns: 300 },
+  );
+});
+
 test('limits and clients do not share', () => {
   const limits = createClientLimits({ a: { max: 1, windowMs }, b: { max: 2, windowMs } });
   assert.equal(limits.take('a', 'x', 0), 0);

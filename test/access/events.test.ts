@@ -19,6 +19,7 @@ import {
   encodeKeyRecord,
 } from '../../src/access/records.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { createWriter } from '../../src/store/codec.ts';
 import { corrupted } from '../support/corrupted.ts';
 
 const hash = seededRandom(5).bytes(32);
@@ -85,11 +86,28 @@ it('a quota or a hash that the tables have no room for is refused', () => {
 
 it('records come back as written; damaged ones are refused or read as another record', () => {
   const random = seededRandom(7);
-  const account = { email: 'a@example.org', createdAt: 1e12, disabled: true, keys: ['a', 'b'] };
+  const account = {
+    email: 'a@example.org',
+    createdAt: 1e12,
+    disabled: true,
+    pendingUntil: 2e12,
+    keys: ['a', 'b'],
+  };
   const key = { account: 'abc', createdAt: 1, endsAt: 2, revokedAt: 3, sealed: hash };
   assert.deepEqual(decodeAccount(encodeAccount(account)), account);
   const read = decodeKey(encodeKeyRecord(key))!;
   assert.deepEqual({ ...read, sealed: Uint8Array.from(read.sealed) }, key);
+  // As accounts were written before they could wait for verification.
+  const first = createWriter()
+    .u8(1)
+    .text('a@example.org')
+    .f64(5)
+    .u8(0)
+    .varint(1)
+    .text('k')
+    .finish();
+  const expected = { email: 'a@example.org', createdAt: 5, disabled: false, pendingUntil: 0 };
+  assert.deepEqual(decodeAccount(first), { ...expected, keys: ['k'] });
   for (const bytes of corrupted(encodeAccount(account), random, 500)) decodeAccount(bytes);
   for (const bytes of corrupted(encodeKeyRecord(key), random, 500)) decodeKey(bytes);
 });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../bench/captcha.bench.ts';
 import { run as runAttacks } from '../../bench/captcha-attack.bench.ts';
+import { run as runBurst } from '../../bench/captcha-burst.bench.ts';
 
 test('the CAPTCHA bench gives a positive number in each row', async () => {
   const rows = await run('tiny');
@@ -15,4 +16,11 @@ test('the attack bench gives counts of words', async () => {
   const rows = await runAttacks('tiny');
   assert.ok(rows.length >= 8);
   for (const row of rows) assert.ok(row.ours >= 0 && row.ours <= 4, row.name);
+});
+
+test('the burst bench measures a whole server', async () => {
+  const rows = await runBurst('tiny');
+  assert.equal(rows.length, 3);
+  for (const row of rows) assert.ok(row.ours > 0, row.name);
+  assert.equal(rows[1]!.note, '0 refused with 503');
 });

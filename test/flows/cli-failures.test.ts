@@ -62,6 +62,12 @@ it('names what is wrong with the command', async () => {
       [['key', 'burn', 'x'], /unknown command 'burn'/],
       [['allow', 'forbid', '1.1.1.1'], /unknown command 'forbid'/],
       [['account', 'create'], /missing required argument 'email'/],
+      [['sitekey', 'create'], /missing required argument 'email'/],
+      [['sitekey', 'create', email, '--host'], /argument missing/],
+      [['sitekey', 'create', email, '--host', 'https://shop.example'], /not a host name/],
+      [['sitekey', 'create', email, '--host', '*.shop.example'], /not a host name/],
+      [['sitekey', 'create', 'nobody@portcullis.example'], /no account nobody@/],
+      [['sitekey', 'revoke', 'pcs_x'], /no site key pcs_x/],
     ],
     ([args, words]) => assertRefused(args, words),
   );

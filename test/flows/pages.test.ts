@@ -117,6 +117,35 @@ for (const threads of threadCounts) {
       await proveEachThread(server, '/ip/:address', () => page('/ip/8.8.8.8'));
     });
 
+    it('keeps a page for a second and shows a report at once all the same', async () => {
+      const asked = { 'Accept-Language': 'fr' };
+      const before = await page('/ip/9.9.9.9', asked);
+      assertPage(before, 200);
+      assert.equal(before.headers['x-robots-tag'], 'noindex');
+      const head = await server.fetch('/ip/9.9.9.9', { method: 'HEAD', headers: asked });
+      assert.equal(head.status, 200);
+      assert.equal(head.bytes.length, 0);
+      assert.equal(Number(head.headers['content-length']), before.bytes.length);
+      const report = await server.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: 'ip=9.9.9.9&categories=14&comment=from+9.9.9.9',
+      });
+      assert.equal(report.status, 200, report.body);
+      const after = await page('/ip/9.9.9.9', asked);
+      assertPage(after, 200);
+      assert.equal(after.headers['x-robots-tag'], undefined);
+      assert.match(after.body, /Balayage de ports/);
+      assert.match(after.body, /from \[address\]/);
+      assert.match(after.body, /href="#report"/);
+      const json = await page('/ip/9.9.9.9', { ...asked, Accept: 'application/json' });
+      const { data } = json.json() as { data: Record<string, unknown> };
+      assert.equal(data.totalReports, 1);
+      assert.match(String(data.firstReportedAt), /^\d{4}-\d\d-\d\dT[\d:]{8}\+00:00$/);
+      const english = await page('/ip/9.9.9.9');
+      assert.match(english.body, /Port Scan/);
+    });
+
     it('refuses what is no address with a page, or with JSON', async () => {
       for (const path of ['/ip/nonsense', '/ip/127.1', '/ip/%3Cscript%3E', '/ip/1.1.1.1%00']) {
         const html = await page(path);

@@ -121,3 +121,14 @@ test('a handler that fails, or a closed port, fails the request', async () => {
   const closed = await both.forwarder.forward(request('x'), nobody);
   assert.equal(!closed.ok && closed.error, 'overloaded');
 });
+
+test('a body in shared memory crosses without a copy', async () => {
+  const body = new Uint8Array(new SharedArrayBuffer(100_000)).fill(7);
+  using both = pair(() => ({ status: 200, headers: [], body }));
+  const result = await both.forwarder.forward(request(''), nobody);
+  assert.ok(result.ok);
+  const received = result.value.body as Uint8Array;
+  assert.ok(received.buffer instanceof SharedArrayBuffer);
+  body[5] = 8;
+  assert.equal(received[5], 8);
+});

@@ -48,11 +48,37 @@ test('a resource knows what it allows', () => {
   assert.equal(router.match('/b')?.resource.byMethod.has('HEAD'), false);
 });
 
+test('a hot route and a plain one may share a method and a path', () => {
+  const hot: Route = { kind: 'hot', method: 'GET', path: '/a', handle: () => undefined };
+  for (const routes of [
+    [hot, route('GET', '/a'), route('POST', '/a')],
+    [route('GET', '/a'), hot, route('POST', '/a')],
+  ]) {
+    const router = createRouter(routes);
+    assert.deepEqual(router.hotRoutes, [hot]);
+    const { resource } = router.match('/a')!;
+    assert.equal(resource.byMethod.get('GET')?.kind, 'plain');
+    assert.equal(resource.byMethod.get('HEAD')?.kind, 'plain');
+    assert.equal(resource.allow, 'GET, POST, HEAD');
+  }
+});
+
+test('a GET that changes something can be had without HEAD', () => {
+  const router = createRouter([{ ...route('GET', '/a'), noHead: true }, route('POST', '/a')]);
+  assert.equal(router.match('/a')?.resource.allow, 'GET, POST');
+  assert.equal(router.match('/a')?.resource.byMethod.has('HEAD'), false);
+});
+
 test('a contradictory table is refused at start', () => {
+  const exact: Route = { kind: 'hot', method: 'GET', path: '/h', handle: () => undefined };
+  const pattern = route('GET', '/h/:x');
   const hot: Route = { kind: 'hot', method: 'GET', path: '/h/:x', handle: () => undefined };
   for (const routes of [
     [route('GET', '/a'), route('GET', '/a')],
     [hot],
+    [hot, pattern],
+    [exact, exact],
+    [exact, route('GET', '/h'), route('GET', '/h')],
     [route('GET', '/:a/:b')],
     [route('GET', 'a')],
     [route('GET', '/a?b')],

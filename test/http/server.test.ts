@@ -156,6 +156,30 @@ test('a handler that throws, rejects or never answers ends in a 500 or a 503', a
   assert.equal(running.server.inFlight(), 0);
 });
 
+test('what a hot route defers is answered by the plain route of its path, once', async () => {
+  const finished: string[] = [];
+  await using running = await startServer(
+    [
+      hot('/d', (r) => (r.query.includes('more') ? r.defer() : r.answer(head, 'hot')), ['key']),
+      plain('/d', async (r) => text(`${r.method} ${r.query} ${r.headers.key}`), {
+        headers: ['key'],
+      }),
+      hot('/alone', (r) => r.defer()),
+    ],
+    { onFinished: (path, status) => finished.push(`${path} ${status}`) },
+  );
+  const at = async (request: string) => (await ask(running.port, request))[0]!;
+  assert.equal((await at(get('/d?x', 'Key: a'))).body, 'hot');
+  assert.equal((await at(get('/d?more', 'Key: a'))).body, 'GET more a');
+  assert.equal((await at(get('/d?x', 'Key: b'))).body, 'hot', 'the next one is not deferred');
+  const [short] = await ask(running.port, requestText('HEAD', '/d?more', '', ['Key: a']));
+  assert.equal(short?.status, 200);
+  assert.equal(short?.headers.get('content-length'), String('HEAD more a'.length));
+  assert.equal((await at(get('/alone'))).status, 500, 'nothing to defer to');
+  await eventually(() => running.server.inFlight() === 0);
+  assert.deepEqual(finished, ['/d 200', '/d 200', '/d 200', '/d 200', '/alone 500']);
+});
+
 test('a client that leaves midway is noticed and its reply dropped', async () => {
   let release: () => void = () => undefined;
   let wasTold = false;

@@ -94,6 +94,9 @@ export const maliciousAddress: IpPageData = {
   address: '2001:db8:85a3:1234:5678:8a2e:1370:7334',
   score: 97,
   countryCode: 'BQ',
+  reportHref: undefined,
+  reportUrl: 'https://ip.example/api/v2/report',
+  latestReports: 2_000,
   provider:
     'Telekommunikationsgesellschaft-für-Grenzüberschreitende-Datenübertragung-und-Rechenzentrumsbetrieb mbH & Co. KG (Wholesale Backbone Region Nord)',
   scorePrefix: '2001:db8:85a3:1234::/64',
@@ -125,6 +128,11 @@ export const maliciousAddress: IpPageData = {
     {
       text: `AAAA${'0123456789abcdef'.repeat(14)} one long token without a space`,
       at: nowMs - 7_200_000,
+      categories: ['Hacking'],
+    },
+    {
+      text: 'A story of many words that goes on. '.repeat(28),
+      at: nowMs - 8_000_000,
       categories: ['Hacking'],
     },
     { text: 'محاولة دخول متكررة عبر SSH', at: nowMs - 9_000_000, categories: ['SSH'] },

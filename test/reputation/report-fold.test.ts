@@ -2,48 +2,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
+import { lastReportedAtOf } from '../../src/index/records.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { halfLifeMs } from '../../src/reputation/score.ts';
-import { openFold } from './fixture.ts';
+import { openWorld, worldStart } from './report-world.ts';
 
-const start = Date.UTC(2026, 10, 21);
 const dayMs = 86_400_000;
 
-function world() {
-  const fixture = openFold();
-  const at = { now: start };
-  return {
-    ...fixture,
-    at,
-    account(id: string, verified = true): void {
-      fixture.access.apply({ kind: 'account.created', account: id, verified }, at.now);
-    },
-    report(account: string, ip: string, ageSeconds = 0): void {
-      const words = new Uint32Array(4);
-      const family = parseIp(ip, words) as 4 | 6;
-      void fixture.fold.apply({ kind: 'report.added', account, family, words, ageSeconds }, at.now);
-    },
-    withdraw(account: string, ip: string, penalty: boolean): void {
-      const words = new Uint32Array(4);
-      const family = parseIp(ip, words) as 4 | 6;
-      void fixture.fold.apply(
-        { kind: 'reports.withdrawn', account, family, words, penalty },
-        at.now,
-      );
-    },
-    score(ip: string): number {
-      const words = new Uint32Array(4);
-      const family = parseIp(ip, words) as 4 | 6;
-      return fixture.check.judge(family, words, at.now).score;
-    },
-    points(id: string): number {
-      return fixture.access.account(id)!.standing.points;
-    },
-  };
-}
-
 it('one new account alone tops out at a score of 26, however often it reports', () => {
-  const w = world();
+  const w = openWorld();
   w.account('a');
   let before = 0;
   for (let i = 0; i < 200; i++) {
@@ -57,7 +24,7 @@ it('one new account alone tops out at a score of 26, however often it reports', 
 });
 
 it('one report each of seven new accounts makes an address malicious, of six not', () => {
-  const w = world();
+  const w = openWorld();
   for (let i = 0; i < 7; i++) {
     w.account(`a${i}`, false);
     w.report(`a${i}`, '9.9.9.9');
@@ -66,7 +33,7 @@ it('one report each of seven new accounts makes an address malicious, of six not
 });
 
 it('evidence halves in 14 days, and the same account counts again', () => {
-  const w = world();
+  const w = openWorld();
   w.account('a');
   w.report('a', '8.8.8.8');
   assert.equal(w.score('8.8.8.8'), 18, 'the first report adds the weight 0.5');
@@ -77,7 +44,7 @@ it('evidence halves in 14 days, and the same account counts again', () => {
 });
 
 it('addresses rotated inside a /64 do not help one account', () => {
-  const w = world();
+  const w = openWorld();
   w.account('a', false);
   for (let i = 1; i <= 500; i++) w.report('a', `2606:4700::${i.toString(16)}`);
   assert.ok(w.score('2606:4700::ffff') <= 25, 'a neighbour shows the /64 alone');
@@ -85,7 +52,7 @@ it('addresses rotated inside a /64 do not help one account', () => {
 });
 
 it('withdrawing takes the contribution and the points, others stay', () => {
-  const w = world();
+  const w = openWorld();
   w.account('a');
   w.account('b');
   w.report('b', '8.8.4.4');
@@ -102,7 +69,7 @@ it('withdrawing takes the contribution and the points, others stay', () => {
 });
 
 it('points stop at the caps, and trust at its bound, whatever two colluding accounts do', () => {
-  const w = world();
+  const w = openWorld();
   w.account('a');
   w.account('b');
   const random = seededRandom(4);
@@ -122,7 +89,7 @@ it('points stop at the caps, and trust at its bound, whatever two colluding acco
 });
 
 it('a report of an allowlisted address is recorded without weight or points', () => {
-  const w = world();
+  const w = openWorld();
   w.account('a');
   const words = Uint32Array.of(0x08080800, 0, 0, 0);
   void w.fold.apply({ kind: 'allow.added', family: 4, words, length: 24 }, w.at.now);
@@ -131,4 +98,19 @@ it('a report of an allowlisted address is recorded without weight or points', ()
   assert.equal(w.points('a'), 0);
   void w.fold.apply({ kind: 'allow.removed', family: 4, words, length: 24 }, w.at.now);
   assert.equal(w.score('8.8.8.8'), 0, 'the weight was fixed when it was applied');
+});
+
+it('a withdrawn report no longer dates the last one', () => {
+  const w = openWorld();
+  for (const id of ['a', 'b']) w.account(id);
+  w.report('a', '8.8.8.8', 7_200);
+  w.report('b', '8.8.8.8', 60);
+  const words = new Uint32Array(4);
+  parseIp('8.8.8.8', words);
+  const last = () => lastReportedAtOf(w.index.records, w.index.find(4, words));
+  assert.equal(last(), worldStart / 1_000 - 60);
+  w.withdraw('b', '8.8.8.8', false);
+  assert.equal(last(), worldStart / 1_000 - 7_200);
+  w.withdraw('a', '8.8.8.8', false);
+  assert.equal(w.index.find(4, words), 0);
 });

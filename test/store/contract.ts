@@ -132,6 +132,7 @@ export function storeContract(factory: StoreFactory): void {
         const atMost = new Uint8Array(storeLimits.keyBytesMax).fill(0xf0) as Key;
         const tooLong = new Uint8Array(storeLimits.keyBytesMax + 1).fill(0xf0) as Key;
         const empty = new Uint8Array() as Key;
+        const many = Array.from({ length: 50 }, (_, i) => Uint8Array.of(0xf0, i) as Key);
         const event = { id: 'e', kind: 'test', version: 1, body: value };
         assert.ok((await store.commit({ set: [{ key: atMost, value }] })).ok);
         assert.ok((await store.get(atMost)) !== undefined);
@@ -152,6 +153,9 @@ export function storeContract(factory: StoreFactory): void {
           () => store.commit({ set: [{ key: a, value, expiresAt: 0 }] }),
           () => store.commit({ set: [{ key: a, value, expiresAt: 1.5 }] }),
           () => store.commit({ set: [{ key: a, value }], del: [a] }),
+          () => store.commit({ set: [a, b, a.slice() as Key].map((key) => ({ key, value })) }),
+          // Many keys are told apart in another way than few.
+          () => store.commit({ del: [...many, many[7]!.slice() as Key] }),
           () => store.commit({ events: [{ ...event, id: '' }] }),
           () => store.commit({ events: [{ ...event, id: 'x'.repeat(65) }] }),
           () => store.commit({ events: [event, event] }),

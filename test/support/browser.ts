@@ -76,7 +76,7 @@ export async function withBrowser<T>(run: (browser: Browser) => Promise<T>): Pro
 }
 
 /** Collects what goes wrong on a page while it is open. Attach before navigating. */
-async function watchPage(page: Page, pageUrl: string): Promise<() => Promise<string[]>> {
+export async function watchPage(page: Page, pageUrl: string): Promise<() => Promise<string[]>> {
   const problems: string[] = [];
   page.on('pageerror', (error) => problems.push(`script error: ${error.message}`));
   page.on('requestfailed', (request) =>
@@ -120,7 +120,7 @@ async function overflowProblems(page: Page): Promise<string[]> {
 }
 
 /** The page's policy forbids injected script elements, so axe goes in through the debugger. */
-async function axeProblems(page: Page): Promise<string[]> {
+export async function axeProblems(page: Page): Promise<string[]> {
   await page.evaluate(`${axeSource};0`);
   return (await page.evaluate(`(async () => {
     const { violations } = await axe.run(document, { preload: false, resultTypes: ['violations'] });

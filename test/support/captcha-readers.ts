@@ -130,6 +130,8 @@ export function blur(picture: Picture, w: number, h: number, sigmaDots: number):
 export interface TemplateReader {
   /** Whether the picture shows the word, letters brighter than the rest: each letter is read alone. */
   reads(picture: Picture, word: string): boolean;
+  /** The letters that agree best, and how well they do in all: larger is surer. */
+  read(picture: Picture): { readonly word: string; readonly score: number };
 }
 
 const degreesTried = [-8, 0, 8];
@@ -151,7 +153,7 @@ export function createTemplateReader(profile: Profile, sigmaDots: number): Templ
       }
     }
   }
-  function readCell(picture: Picture, i: number): string {
+  function readCell(picture: Picture, i: number): { letter: string; score: number } {
     const cell = new Float64Array(w * h);
     const left = Math.round(letterCentre(profile, i) - w / 2);
     for (let y = 0; y < h; y++) {
@@ -167,10 +169,18 @@ export function createTemplateReader(profile: Profile, sigmaDots: number): Templ
       for (let j = 0; j < dots.length; j++) score += dots[j]! * target[j]!;
       if (score > best.score) best = { letter, score };
     }
-    return best.letter;
+    return best;
   }
   return {
-    reads: (picture, word) => [...word].every((letter, i) => readCell(picture, i) === letter),
+    reads: (picture, word) =>
+      [...word].every((letter, i) => readCell(picture, i).letter === letter),
+    read(picture) {
+      const cells = Array.from({ length: profile.letters }, (_, i) => readCell(picture, i));
+      return {
+        word: cells.map(({ letter }) => letter).join(''),
+        score: cells.reduce((sum, cell) => sum + cell.score, 0),
+      };
+    },
   };
 }
 

@@ -84,6 +84,8 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     HTTP_THREADS: String(threads),
     // A demo at the usual level keeps its log quiet; the line with the port is needed here.
     LOG_LEVEL: 'debug',
+    // Rendering ahead is work of the background, and the machine runs other tests.
+    CAPTCHA_THREADS: '1',
     ...options.env,
   };
   const args = [...(options.nodeArguments ?? []), entry, 'serve', ...(demo ? ['--demo'] : [])];

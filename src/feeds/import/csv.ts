@@ -8,6 +8,7 @@
 
 import { parseIp } from '../../ip/address.ts';
 import { parsePrefix } from '../../ip/prefix.ts';
+import { csvRecords, splitRecord } from './csv-records.ts';
 import { type ListFormat, lineReader, parseScore } from './format.ts';
 import type { RowSink } from './rows.ts';
 
@@ -23,10 +24,6 @@ const scoreNames = new Set(
   ),
 );
 
-/** Bounds of a record whose quoted field runs over line ends; a stray quote costs one row only. */
-const recordLinesMax = 32;
-const recordBytesMax = 16_384;
-
 interface Columns {
   address: number;
   /** -1: none, every row has the list's confidence. */
@@ -36,10 +33,6 @@ interface Columns {
 export const csv: ListFormat = (sink, { confidence }) => {
   let delimiter = '';
   let columns: Columns | undefined;
-  /** Lines of a record whose quoted field is still open. */
-  let open: string[] = [];
-  let openNumber = 0;
-  let openBytes = 0;
 
   function record(fields: readonly string[], number: number, raw: string): void {
     if (columns === undefined) {
@@ -61,65 +54,23 @@ export const csv: ListFormat = (sink, { confidence }) => {
     if (columns !== undefined) delimiter = delimiterOf(header);
   }
 
-  function line(text: string, number: number): void {
-    if (open.length > 0) {
-      more(text);
-      return;
-    }
-    const trimmed = text.trim();
-    if (trimmed.length === 0) return;
-    if (trimmed.charCodeAt(0) === 0x23) {
-      comment(trimmed);
-      return;
-    }
-    if (delimiter === '') delimiter = delimiterOf(text);
-    const fields = splitRecord(text, delimiter);
-    if (fields === 'malformed') {
-      sink.bad(number, 'text behind a closing quote', text);
-    } else if (fields === 'open') {
-      open = [text];
-      openNumber = number;
-      openBytes = text.length;
-    } else {
-      record(fields, number, text);
-    }
-  }
-
-  function more(text: string): void {
-    open.push(text);
-    openBytes += text.length + 1;
-    if (open.length > recordLinesMax || openBytes > recordBytesMax) {
-      giveUp('quote never closed');
-      return;
-    }
-    if (!text.includes('"')) return;
-    const joined = open.join('\n');
-    const fields = splitRecord(joined, delimiter);
-    if (fields === 'open') return;
-    if (fields === 'malformed') {
-      giveUp('text behind a closing quote');
-      return;
-    }
-    open = [];
-    record(fields, openNumber, joined);
-  }
-
-  /** The first line of the open record is bad; those behind it are read again on their own. */
-  function giveUp(reason: string): void {
-    const [first = '', ...rest] = open;
-    const number = openNumber;
-    open = [];
-    sink.bad(number, reason, first);
-    for (const [i, text] of rest.entries()) line(text, number + 1 + i);
-  }
-
-  return lineReader(sink, {
-    line,
-    end() {
-      // Each round makes one line bad, so at most `recordLinesMax` rounds.
-      while (open.length > 0) giveUp('quote never closed');
+  const records = csvRecords(
+    {
+      record,
+      malformed: (number, reason, raw) => sink.bad(number, reason, raw),
+      skips(text) {
+        const isComment = text.trimStart().startsWith('#');
+        if (isComment) comment(text.trim());
+        return isComment;
+      },
     },
-  });
+    (text) => {
+      if (delimiter === '') delimiter = delimiterOf(text);
+      return delimiter;
+    },
+  );
+
+  return lineReader(sink, records);
 };
 
 function row(
@@ -166,31 +117,4 @@ function delimiterOf(line: string): string {
     }
   }
   return best;
-}
-
-/**
- * Fields of one record. 'open' when a quoted field runs on behind the end of `text`; 'malformed'
- * when something other than a delimiter follows a closing quote. A quote inside an unquoted
- * field is an ordinary character.
- */
-export function splitRecord(text: string, delimiter: string): string[] | 'open' | 'malformed' {
-  if (!text.includes('"')) return text.split(delimiter);
-  const fields: string[] = [];
-  let at = 0;
-  for (;;) {
-    if (text[at] !== '"') {
-      const end = text.indexOf(delimiter, at);
-      fields.push(end === -1 ? text.slice(at) : text.slice(at, end));
-      if (end === -1) return fields;
-      at = end + 1;
-      continue;
-    }
-    let close = text.indexOf('"', at + 1);
-    while (close !== -1 && text[close + 1] === '"') close = text.indexOf('"', close + 2);
-    if (close === -1) return 'open';
-    fields.push(text.slice(at + 1, close).replaceAll('""', '"'));
-    if (close + 1 === text.length) return fields;
-    if (text[close + 1] !== delimiter) return 'malformed';
-    at = close + 2;
-  }
 }

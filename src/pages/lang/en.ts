@@ -3,6 +3,8 @@
  * has one too many, does not compile. Numbers arrive formatted; plurals get the count as well.
  */
 
+import { categoryNames } from '../../reputation/categories.ts';
+
 export const en = {
   site: {
     name: 'Portcullis',
@@ -26,6 +28,8 @@ export const en = {
     kit: 'Integration kit',
     source: 'Source code',
   },
+  /** By number, from 1. */
+  categories: [...categoryNames] as readonly string[],
   lookup: {
     label: 'IP address',
     placeholder: '203.0.113.7 or 2001:db8::1',
@@ -107,9 +111,12 @@ export const en = {
     entryHint: 'The score is inherited from this range.',
     noReportsButScore: 'Nobody has reported it here: the score comes from imported lists.',
     nothingReported: 'Nobody has reported this address in the last year.',
+    reportedInRange:
+      'This address itself was not reported: the reports are about others of its range.',
     historyTitle: 'Reports over the last 90 days',
     historySummary: (count: number, formatted: string) =>
       count === 1 ? '1 report in 90 days' : `${formatted} reports in 90 days`,
+    latestOnly: (formatted: string) => `Made of the latest ${formatted} reports.`,
     historyTable: 'Show as a table',
     historyDay: 'Day (UTC)',
     historyCount: 'Reports',
@@ -121,12 +128,58 @@ export const en = {
     commentsTitle: 'Latest comments',
     commentsNote: 'Written by reporters; addresses, e-mails and credentials in them are masked.',
     commentsEmpty: 'No comments yet.',
+    commentWhole: 'Show all of it',
     meaningTitle: 'What the score means',
     meaningText:
       'The score sums up reports, each by the trust of its author and its age, and imported lists. It speaks about the recent past of an address, not about the person behind it: addresses change hands.',
     reportTitle: 'Seen it misbehave?',
     reportText: 'Reports from firewalls, mail servers and web sites keep the score honest.',
+    reportLink: 'Report this address',
     attribution: 'Provider names:',
+  },
+  captcha: {
+    title: 'A word that exists only in motion',
+    lede: 'Two clouds of dots move in opposite directions. Your eye sees letters where they part; stop the picture, and nothing is left but noise.',
+    description:
+      'Try the motion CAPTCHA: a word that your eye sees while it moves and that no single frame holds.',
+    tryTitle: 'Try it',
+    imageAlt:
+      'Moving picture with letters and digits to type. If you cannot see them, use the spoken digits below.',
+    frozenAlt: 'A single frame of the picture: noise.',
+    lessMotion: 'Your device asks for less motion, so the picture waits. You can listen instead.',
+    showPicture: 'Show the moving picture',
+    another: 'Another challenge',
+    freeze: 'Freeze a frame',
+    play: 'Let it move',
+    soundTitle: 'Or listen',
+    soundHint: 'Six digits, spoken in English, over noise. Type them in place of the word.',
+    answer: 'What you see or hear',
+    answerHint: 'Capitals and spaces do not matter.',
+    submit: 'Check my answer',
+    right: 'Right. A site would let you through now.',
+    wrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
+    fresh: 'Here is another challenge.',
+    expired: 'This challenge has expired. Ask for another one.',
+    busy: 'There are too many requests at the moment. Wait a minute, then ask for another challenge.',
+    howTitle: 'How it works',
+    how: [
+      'Each frame alone is evenly random. Freeze one and look.',
+      'The word is drawn at random for each challenge and never leaves the server before you answer.',
+      'A challenge takes one answer and lives for two minutes.',
+      'Who cannot see motion can listen instead.',
+    ],
+    honest:
+      'It stops mass automation, not a determined attacker. It is one layer beside the reputation of an address, sign-on and limits.',
+    sitesTitle: 'For your site',
+    sitesText:
+      'Three calls and no key. Let the visitor’s browser fetch the challenge; send token and answer from the server that handles your form.',
+    sitesPoints: [
+      'The picture is small: show it at twice its size with image-rendering: pixelated.',
+      'Offer the sound beside it, and show the choice first to those who ask for less motion.',
+      'A wrong answer costs more than a right one: 60 answers a minute per address, 20 if they are wrong.',
+      'The answer is {"ok":true} or {"ok":false}, whatever was wrong.',
+    ],
+    sitesCode: 'The three calls',
   },
   error: {
     titles: {

@@ -25,6 +25,31 @@ export const fr: Catalogue = {
     kit: 'Kit d’intégration',
     source: 'Code source',
   },
+  categories: [
+    'Compromission DNS',
+    'Empoisonnement DNS',
+    'Commandes frauduleuses',
+    'DDoS',
+    'Force brute FTP',
+    'Ping de la mort',
+    'Hameçonnage',
+    'Fraude VoIP',
+    'Proxy ouvert',
+    'Spam web',
+    'Spam par courriel',
+    'Spam de blog',
+    'Adresse de VPN',
+    'Balayage de ports',
+    'Piratage',
+    'Injection SQL',
+    'Usurpation',
+    'Force brute',
+    'Robot web malveillant',
+    'Hôte compromis',
+    'Attaque d’application web',
+    'SSH',
+    'Objet connecté visé',
+  ],
   lookup: {
     label: 'Adresse IP',
     placeholder: '203.0.113.7 ou 2001:db8::1',
@@ -106,9 +131,12 @@ export const fr: Catalogue = {
     entryHint: 'Le score est hérité de cette plage.',
     noReportsButScore: 'Personne ne l’a signalée ici : le score vient de listes importées.',
     nothingReported: 'Personne n’a signalé cette adresse depuis un an.',
+    reportedInRange:
+      'Cette adresse elle-même n’a pas été signalée : les signalements visent d’autres adresses de sa plage.',
     historyTitle: 'Signalements des 90 derniers jours',
     historySummary: (count, formatted) =>
       count < 2 ? `${formatted} signalement en 90 jours` : `${formatted} signalements en 90 jours`,
+    latestOnly: (formatted) => `D’après les ${formatted} derniers signalements.`,
     historyTable: 'Montrer le tableau',
     historyDay: 'Jour (UTC)',
     historyCount: 'Signalements',
@@ -121,13 +149,61 @@ export const fr: Catalogue = {
     commentsNote:
       'Écrits par les auteurs des signalements ; adresses, courriels et identifiants y sont masqués.',
     commentsEmpty: 'Pas encore de commentaire.',
+    commentWhole: 'Tout afficher',
     meaningTitle: 'Ce que dit le score',
     meaningText:
       'Le score résume les signalements, chacun selon la confiance accordée à son auteur et son âge, et les listes importées. Il parle du passé récent d’une adresse, pas de la personne derrière elle : les adresses changent de mains.',
     reportTitle: 'Vous l’avez vue mal se conduire ?',
     reportText:
       'Les signalements des pare-feux, des serveurs de courrier et des sites gardent le score juste.',
+    reportLink: 'Signaler cette adresse',
     attribution: 'Noms des fournisseurs :',
+  },
+  captcha: {
+    title: 'Un mot qui n’existe qu’en mouvement',
+    lede: 'Deux nuages de points vont en sens contraires. L’œil voit des lettres là où ils se séparent ; arrêtez l’image, et il ne reste que du bruit.',
+    description:
+      'Essayez le CAPTCHA en mouvement : un mot que l’œil voit tant qu’il bouge et qu’aucune image fixe ne contient.',
+    tryTitle: 'Essayez',
+    imageAlt:
+      'Image animée de lettres et de chiffres à recopier. Si vous ne les voyez pas, utilisez les chiffres dictés ci-dessous.',
+    frozenAlt: 'Une seule image de l’animation : du bruit.',
+    lessMotion:
+      'Votre appareil demande moins de mouvement : l’image attend. Vous pouvez aussi écouter.',
+    showPicture: 'Montrer l’image animée',
+    another: 'Un autre défi',
+    freeze: 'Figer une image',
+    play: 'Relancer le mouvement',
+    soundTitle: 'Ou écoutez',
+    soundHint:
+      'Six chiffres, dits en anglais seulement, sur un fond de bruit. Tapez-les en chiffres à la place du mot.',
+    answer: 'Ce que vous voyez ou entendez',
+    answerHint: 'Majuscules et espaces ne comptent pas.',
+    submit: 'Vérifier ma réponse',
+    right: 'C’est juste. Un site vous laisserait passer.',
+    wrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
+    fresh: 'Voici un autre défi.',
+    expired: 'Ce défi a expiré. Demandez-en un autre.',
+    busy: 'Il y a trop de demandes en ce moment. Patientez une minute, puis demandez un autre défi.',
+    howTitle: 'Comment ça marche',
+    how: [
+      'Chaque image seule est du pur hasard. Figez-en une et regardez.',
+      'Le mot est tiré au hasard pour chaque défi et ne quitte pas le serveur avant votre réponse.',
+      'Un défi accepte une seule réponse et vit deux minutes.',
+      'Qui ne perçoit pas le mouvement peut écouter.',
+    ],
+    honest:
+      'Il arrête l’automatisation de masse, pas un attaquant décidé. C’est une couche parmi d’autres : réputation des adresses, connexion unique, limites.',
+    sitesTitle: 'Pour votre site',
+    sitesText:
+      'Trois appels, sans clé. Le navigateur du visiteur demande le défi ; le serveur qui traite votre formulaire envoie le jeton et la réponse.',
+    sitesPoints: [
+      'L’image est petite : montrez-la au double de sa taille avec image-rendering: pixelated.',
+      'Proposez le son à côté, et montrez d’abord le choix à qui demande moins de mouvement.',
+      'Une réponse fausse coûte plus qu’une juste : 60 réponses par minute et par adresse, 20 si elles sont fausses.',
+      'La réponse est {"ok":true} ou {"ok":false}, quelle que soit l’erreur.',
+    ],
+    sitesCode: 'Les trois appels',
   },
   error: {
     titles: {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { splitRecord } from '../../../src/feeds/import/csv.ts';
+import { splitRecord } from '../../../src/feeds/import/csv-records.ts';
 import { parseText } from '../../support/lists.ts';
 
 async function rowsOf(text: string): Promise<string[]> {

@@ -1,0 +1,161 @@
+/**
+ * A whole server under a burst of challenges: how long a check takes meanwhile beside one on an
+ * idle server, rounds alternating; and verifying over HTTP. Latency is that of the client, on two
+ * connections that ask one check after the other with a pause between.
+ */
+
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startChild } from '../test/support/child.ts';
+import { metric, startTestServer, type TestServer } from '../test/support/server.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, challenges: 20, idleMs: 200, verifies: 50 },
+  full: { rounds: 5, challenges: 1_000, idleMs: 3_000, verifies: 5_000 },
+} as const;
+type Plan = (typeof sizes)[keyof typeof sizes];
+
+const connections = 2;
+const pauseMs = 2;
+const verifyConnections = 32;
+/** Before each burst, so that all begin with the same stock. */
+const stockWanted = 240;
+const stockMsMax = 60_000;
+
+interface Burst {
+  readonly given: number;
+  readonly refused: number;
+  readonly ms: number;
+}
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const plan = sizes[size];
+  const env = { TRUSTED_PROXIES: '127.0.0.0/8', CLIENT_LIMITS: 'off', CAPTCHA_THREADS: '2' };
+  await using server = await startTestServer({ threads: 1, env });
+  const idle: number[][] = [];
+  const busy: number[][] = [];
+  const bursts: Burst[] = [];
+  for (let round = 0; round < plan.rounds; round++) {
+    if (size === 'full') await fullStock(server);
+    idle.push(await checksUntil(server, sleep(plan.idleMs)));
+    const child = startChild(new URL('./captcha-burst-child.js', import.meta.url), [
+      String(server.port),
+      String(plan.challenges),
+    ]);
+    await child.line((line) => line === 'begun');
+    busy.push(await checksUntil(server, child.ended));
+    bursts.push(JSON.parse(child.lines.at(-1)!) as Burst);
+  }
+  const ours = median(busy.map((times) => percentile(times, 99)));
+  const peerValue = median(idle.map((times) => percentile(times, 99)));
+  const ratio = ours / peerValue;
+  const perSecond = bursts.map(({ given, ms }) => (given * 1_000) / ms);
+  const refused = median(bursts.map((burst) => burst.refused));
+  return [
+    {
+      name: `check during a burst of ${plan.challenges} challenges, p99`,
+      unit: 'ms',
+      ours: round3(ours),
+      peer: 'idle',
+      peerValue: round3(peerValue),
+      ratio: round3(ratio),
+      p50: round3(median(busy.map((times) => percentile(times, 50)))),
+      p99: round3(ours),
+      goal: '≤ 2 × idle',
+      ok: ratio <= 2,
+    },
+    {
+      name: `pictures given in a burst of ${plan.challenges}`,
+      unit: 'GIFs/s',
+      ours: Math.round(median(perSecond)),
+      note: `${refused} refused with 503`,
+    },
+    {
+      name: `verify over HTTP, ${verifyConnections} connections`,
+      unit: '/s',
+      ours: Math.round(await verifiesPerSecond(server, plan)),
+    },
+  ];
+}
+
+async function fullStock(server: TestServer): Promise<void> {
+  const endMs = performance.now() + stockMsMax;
+  const stock = async () => (await metric(server, 'portcullis_captcha_stock')).get('') ?? 0;
+  while ((await stock()) < stockWanted) {
+    if (performance.now() > endMs) throw new Error('the stock does not fill');
+    await sleep(100);
+  }
+}
+
+/** Milliseconds of each check until `end` settles. */
+async function checksUntil(server: TestServer, end: Promise<unknown>): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const times: number[] = [];
+  let over = false;
+  const ended = end.finally(() => {
+    over = true;
+  });
+  async function askOn(): Promise<void> {
+    while (!over) {
+      const startMs = performance.now();
+      const path = '/api/v2/check?ipAddress=198.51.100.7';
+      const status = await send(server, agent, 'GET', path, { Key: server.key });
+      times.push(performance.now() - startMs);
+      if (status !== 200) throw new Error(`a check was answered with ${status}`);
+      await sleep(pauseMs);
+    }
+  }
+  await Promise.all([ended, ...Array.from({ length: connections }, askOn)]);
+  agent.destroy();
+  return times;
+}
+
+async function verifiesPerSecond(server: TestServer, plan: Plan): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: verifyConnections });
+  const body = JSON.stringify({ token: 'AAAAAAAAAAAAAAAAAAAAAA', answer: 'KX7RM' });
+  let left = plan.verifies;
+  async function verifyOn(): Promise<void> {
+    while (left-- > 0) {
+      const headers = { 'Content-Type': 'application/json' };
+      const status = await send(server, agent, 'POST', '/captcha/verify', headers, body);
+      if (status !== 200) throw new Error(`verify was answered with ${status}`);
+    }
+  }
+  const startMs = performance.now();
+  await Promise.all(Array.from({ length: verifyConnections }, verifyOn));
+  agent.destroy();
+  return (plan.verifies * 1_000) / (performance.now() - startMs);
+}
+
+function send(
+  server: TestServer,
+  agent: Agent,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port: server.port, path, method, headers, agent }, (response) => {
+      response.resume();
+      response.on('error', reject);
+      response.on('end', () => resolve(response.statusCode!));
+    })
+      .on('error', reject)
+      .end(body);
+  });
+}
+
+function percentile(times: readonly number[], p: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * p) / 100))]!;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
+
+function round3(value: number): number {
+  return Number(value.toPrecision(3));
+}

@@ -1,0 +1,119 @@
+/**
+ * Reports over HTTP: as fast as 128 connections go, or so many a second beside other work. Each
+ * report names an address that none before it did. `wrk` when it is installed, as for checks.
+ */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { sendReport } from '../test/support/reporters.ts';
+
+export const comment = 'Failed password for invalid user admin from 192.0.2.77 port 41022 ssh2';
+
+export interface ReportLoad extends Disposable {
+  readonly generator: string;
+  /** Reports acknowledged in a second, over `seconds`. */
+  rate(seconds: number): Promise<number>;
+  /** Sends `perSecond` reports, evenly, until `stop`, which gives how many were acknowledged. */
+  pace(perSecond: number): { stop(): Promise<number> };
+}
+
+const run = promisify(execFile);
+const inFlight = 128;
+/** Addresses set apart for one run: more than it can send. */
+const addressesPerRun = 2 ** 18;
+const tickMs = 1;
+
+/** 32.0.0.0 and on, neighbours far apart as they are in life. */
+function addressAt(n: number): string {
+  const word = 0x2000_0000 + (Math.imul(n, 0x9e37_79b1) & 0x1fff_ffff);
+  return [word >>> 24, (word >>> 16) & 255, (word >>> 8) & 255, word & 255].join('.');
+}
+
+const lua = `
+local n = 0
+init = function(args)
+  n = tonumber(args[1])
+  wrk.headers["Key"] = args[2]
+  wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
+end
+local bit = require("bit")
+request = function()
+  n = n + 1
+  local word = bit.band(bit.tobit(n * 2654435761 % 4294967296), 0x1fffffff)
+  local ip = (32 + bit.rshift(word, 24)) .. "." .. bit.band(bit.rshift(word, 16), 255) .. "." ..
+    bit.band(bit.rshift(word, 8), 255) .. "." .. bit.band(word, 255)
+  return wrk.format("POST", "/api/v2/report", nil, "ip=" .. ip .. "&categories=18,22&comment=${encodeURIComponent(comment).replaceAll('%', '%%')}")
+end
+`.replaceAll('%%', '%');
+
+export async function openReportLoad(port: number, key: string): Promise<ReportLoad> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-reports-'));
+  const script = join(folder, 'reports.lua');
+  writeFileSync(script, lua);
+  const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
+  const hasWrk = await run('wrk', ['-v']).then(
+    () => true,
+    (error: { code?: unknown }) => error.code !== 'ENOENT', // -v exits with 1
+  );
+  let runs = 0;
+
+  async function one(n: number): Promise<void> {
+    const fields = new URLSearchParams({ ip: addressAt(n), categories: '18,22', comment });
+    const status = await sendReport(port, agent, key, fields);
+    if (status !== 200) throw new Error(`a report was answered with ${status}`);
+  }
+
+  async function rateByWrk(seconds: number): Promise<number> {
+    const url = `http://127.0.0.1:${port}/`;
+    const args = ['-t1', `-c${inFlight}`, `-d${seconds}s`, '-s', script, url];
+    const first = String(runs++ * addressesPerRun);
+    const { stdout } = await run('wrk', [...args, '--', first, key]);
+    const answers = /(\d+) requests in ([\d.]+)s/.exec(stdout);
+    const isClean = !/Non-2xx|Socket errors/.test(stdout);
+    if (answers === null || !isClean) throw new Error(`wrk failed: ${stdout}`);
+    return Number(answers[1]) / Number(answers[2]);
+  }
+
+  async function rateByNode(seconds: number): Promise<number> {
+    let n = runs++ * addressesPerRun;
+    let done = 0;
+    const startMs = performance.now();
+    const worker = async () => {
+      while (performance.now() - startMs < seconds * 1_000) {
+        await one(++n);
+        done++;
+      }
+    };
+    await Promise.all(Array.from({ length: inFlight }, worker));
+    return (done * 1_000) / (performance.now() - startMs);
+  }
+
+  return {
+    generator: hasWrk ? 'wrk' : 'node:http',
+    rate: hasWrk ? rateByWrk : rateByNode,
+    pace(perSecond) {
+      const first = runs++ * addressesPerRun;
+      const startMs = performance.now();
+      const sent: Promise<void>[] = [];
+      const timer = setInterval(() => {
+        const due = ((performance.now() - startMs) * perSecond) / 1_000;
+        while (sent.length < due) sent.push(one(first + sent.length + 1));
+      }, tickMs);
+      return {
+        async stop() {
+          clearInterval(timer);
+          await Promise.all(sent);
+          return sent.length;
+        },
+      };
+    },
+    [Symbol.dispose]() {
+      agent.destroy();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * What reports cost: how many a second become durable, through the report store alone and over
+ * HTTP, against raw lmdb puts of the same rows with the same sync; how long the start takes with
+ * 100,000 of them in the store; and what 1,000 a second do to the checks beside them.
+ * Rounds alternate; medians are shown.
+ */
+
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../src/core/clock.ts';
+import { createLog } from '../src/core/log.ts';
+import { seededRandom } from '../src/core/random.ts';
+import type { Report } from '../src/reputation/report.ts';
+import { createReportStore, type ReportStore } from '../src/reputation/report-store.ts';
+import { openLmdbStore } from '../src/store/lmdb.ts';
+import { makeReporters } from '../test/support/reporters.ts';
+import { startTestServer, type TestServer } from '../test/support/server.ts';
+import { openLoad } from './http-load.ts';
+import { comment, openReportLoad } from './report-load.ts';
+import { openRawPeer } from './report-peer.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, reports: 300, seconds: 1, stored: 500, starts: 1 },
+  full: { rounds: 7, reports: 20_000, seconds: 2, stored: 100_000, starts: 5 },
+} as const;
+type Plan = (typeof sizes)[keyof typeof sizes];
+
+const inFlight = 128;
+const rateGoal = 0.7;
+const startGoalMs = 1_000;
+const reportsPerSecond = 1_000;
+const checksGoal = 2;
+/** Between a connection's checks: far from the most that the server can answer. */
+const checkPauseMs = 30;
+const clock = systemClock();
+const log = createLog('fatal');
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const plan = sizes[size];
+  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-reports-'));
+  try {
+    return [
+      ...(await rates(plan, directory)),
+      ...(await starts(plan, join(directory, 'start'))),
+      ...(await checksBeside(plan, join(directory, 'checks'))),
+    ];
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** One report after the other through the store, none of an address of before. */
+function openReports(path: string, account: string) {
+  const random = seededRandom(7);
+  const store = openLmdbStore({ path, clock, log });
+  const reports: ReportStore = createReportStore({ store, clock, random });
+  let count = 0;
+  return {
+    async one(): Promise<void> {
+      const words = Uint32Array.of(Math.imul(++count, 0x9e37_79b1) >>> 0, 0, 0, 0);
+      const reportedAt = clock.now();
+      const report: Report = { family: 4, words, ip: '', categories: 6, comment, reportedAt };
+      const added = await reports.add({ account, slot: 0, country: 'ZZ' }, report);
+      if (!added.ok) throw new Error(added.error);
+    },
+    close: () => store.close(),
+  };
+}
+
+async function rateOf(one: () => Promise<unknown>, count: number): Promise<number> {
+  let left = count;
+  const startMs = performance.now();
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (left-- > 0) await one();
+    }),
+  );
+  return (count * 1_000) / (performance.now() - startMs);
+}
+
+async function rates(plan: Plan, directory: string): Promise<BenchRow[]> {
+  const dataDir = join(directory, 'http');
+  const [reporter] = await makeReporters(dataDir, 1);
+  await using server = await serve(dataDir);
+  using load = await openReportLoad(server.port, reporter!.key);
+  const own = openReports(join(directory, 'own'), 'account-of-bench');
+  const raw = openRawPeer(join(directory, 'raw'), seededRandom(8), comment);
+  const found = { own: [] as number[], raw: [] as number[], http: [] as number[] };
+  try {
+    // The first round warms up and is not counted.
+    for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
+      const ownRate = await rateOf(own.one, plan.reports);
+      const rawRate = await rateOf(raw.one, plan.reports);
+      const httpRate = await load.rate(plan.seconds);
+      if (round < 0) continue;
+      found.own.push(ownRate);
+      found.raw.push(rawRate);
+      found.http.push(httpRate);
+    }
+  } finally {
+    await own.close();
+    await raw.close();
+  }
+  return [
+    compared('durable reports, report store, 128 in flight', found.own, found.raw, ''),
+    compared('durable reports over HTTP, 128 in flight', found.http, found.raw, load.generator),
+  ];
+}
+
+function compared(
+  name: string,
+  rates: readonly number[],
+  peer: readonly number[],
+  note: string,
+): BenchRow {
+  const ratio = median(rates) / median(peer);
+  return {
+    name,
+    unit: 'reports/s',
+    ours: Math.round(median(rates)),
+    peer: 'lmdb put, the same rows',
+    peerValue: Math.round(median(peer)),
+    ratio: Number(ratio.toFixed(3)),
+    goal: `≥ ${rateGoal}`,
+    ok: ratio >= rateGoal,
+    note,
+  };
+}
+
+function serve(dataDir: string): Promise<TestServer> {
+  const env = { LOG_LEVEL: 'info', CLIENT_LIMITS: 'off' };
+  return startTestServer({ threads: 1, dataDir, demo: false, env });
+}
+
+/** From the start of the process to the line that says it listens, geo tables compiled before. */
+async function starts(plan: Plan, dataDir: string): Promise<BenchRow[]> {
+  const [reporter] = await makeReporters(dataDir, 1);
+  await (await serve(dataDir)).stop();
+  const fill = openReports(`${dataDir}/store`, reporter!.account);
+  await rateOf(fill.one, plan.stored);
+  await fill.close();
+  const journal: number[] = [];
+  const snapshot: number[] = [];
+  const rebuilt: number[] = [];
+  // Killed before its first checkpoint: each of these starts applies the whole journal.
+  for (let i = 0; i < plan.starts; i++) {
+    const { server, ms } = await timedStart(dataDir);
+    journal.push(ms);
+    await server.kill();
+  }
+  const last = await timedStart(dataDir);
+  await last.server.stop();
+  const kept = `${dataDir}/kept.snapshot`;
+  const place = `${dataDir}/index.snapshot`;
+  copyFileSync(place, kept);
+  for (let i = 0; i < plan.starts; i++) {
+    copyFileSync(kept, place);
+    const { server, ms } = await timedStart(dataDir);
+    snapshot.push(ms);
+    await server.kill();
+    if (existsSync(place)) throw new Error('the snapshot was not used');
+    const second = await timedStart(dataDir);
+    rebuilt.push(second.ms);
+    await second.server.kill();
+  }
+  const title = `start with ${plan.stored.toLocaleString('en-US')} reports`;
+  const goal = (ours: number) => ({ goal: `≤ ${startGoalMs} ms`, ok: ours <= startGoalMs });
+  const [fromStop, fromKill, fromJournal] = [snapshot, rebuilt, journal].map(median) as [
+    number,
+    number,
+    number,
+  ];
+  return [
+    { name: `${title}, after a stop`, unit: 'ms', ours: fromStop, ...goal(fromStop) },
+    { name: `${title}, after a kill`, unit: 'ms', ours: fromKill, ...goal(fromKill) },
+    { name: `${title}, no checkpoint at all`, unit: 'ms', ours: fromJournal },
+  ];
+}
+
+async function timedStart(dataDir: string): Promise<{ server: TestServer; ms: number }> {
+  const startMs = performance.now();
+  const server = await serve(dataDir);
+  return { server, ms: performance.now() - startMs };
+}
+
+/** Checks at a steady pace on 64 connections, alone and while reports arrive. */
+async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
+  const [reporter] = await makeReporters(dataDir, 1);
+  await using server = await serve(dataDir);
+  using reports = await openReportLoad(server.port, reporter!.key);
+  const targets = Array.from(
+    { length: 1_000 },
+    (_, i) => `/api/v2/check?ipAddress=32.1.1.${i & 255}`,
+  );
+  using checks = await openLoad(targets, { Key: reporter!.key }, { pauseMs: checkPauseMs });
+  const idle: number[] = [];
+  const busy: number[] = [];
+  let reported = 0;
+  let busyMs = 0;
+  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
+    const alone = await checks.run(server.port, plan.seconds);
+    const startMs = performance.now();
+    const stream = reports.pace(reportsPerSecond);
+    const beside = await checks.run(server.port, plan.seconds);
+    reported += await stream.stop();
+    busyMs += performance.now() - startMs;
+    if (round < 0) continue;
+    idle.push(alone.p99);
+    busy.push(beside.p99);
+  }
+  const ratio = median(busy) / median(idle);
+  return [
+    {
+      name: 'check p99 while 1,000 reports/s arrive',
+      unit: 'ms',
+      ours: median(busy),
+      peer: 'without reports',
+      peerValue: median(idle),
+      ratio,
+      goal: `≤ ${checksGoal}`,
+      ok: ratio <= checksGoal,
+      note: `one thread, 64 connections, ${Math.round((reported * 1_000) / busyMs)} reports/s`,
+    },
+  ];
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}

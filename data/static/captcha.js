@@ -1,0 +1,126 @@
+/**
+ * The challenge without leaving the page: ask for another, freeze a frame, send the answer. All
+ * words come from the form's data attributes. Without this script the form does the same by itself.
+ */
+const form = document.querySelector('form.captcha');
+if (form) {
+  const find = (selector) => form.querySelector(selector);
+  const words = form.dataset;
+  const token = find('[name=token]');
+  const answer = find('[name=answer]');
+  const source = find('source');
+  const image = find('.captcha-image');
+  const canvas = find('.captcha-frozen');
+  const audio = find('audio');
+  const showLink = find('.captcha-choice a');
+  const freezeButton = find('.captcha-freeze');
+  const outcome = find('.captcha-outcome');
+  const widths = new Map(image.dataset.widths.split(' ').map((pair) => pair.split(':')));
+  const still = image.getAttribute('src');
+  let expiry;
+  let busy = false;
+
+  function say(text, tone = '') {
+    outcome.dataset.tone = tone;
+    outcome.textContent = text;
+  }
+
+  /** `waiting`: not loaded; `playing`; `frozen`: one frame in its place. */
+  function setPicture(state) {
+    if (state === 'frozen') drawFrame();
+    form.dataset.picture = state;
+    image.hidden = state === 'frozen';
+    canvas.hidden = state !== 'frozen';
+    freezeButton.hidden = state === 'waiting';
+    freezeButton.querySelector('span').textContent =
+      state === 'frozen' ? words.play : words.freeze;
+  }
+
+  function drawFrame() {
+    canvas.width = image.width;
+    canvas.height = image.height;
+    const pen = canvas.getContext('2d');
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+  }
+
+  function expireIn(seconds) {
+    clearTimeout(expiry);
+    expiry = setTimeout(() => say(words.expired, 'wrong'), seconds * 1000);
+  }
+
+  /** False when there is none to be had at the moment. */
+  async function another() {
+    const response = await fetch('/captcha/new', { cache: 'no-store' });
+    if (!response.ok) return false;
+    const challenge = await response.json();
+    token.value = challenge.token;
+    source.srcset = challenge.img;
+    showLink.href = challenge.img;
+    audio.src = challenge.img.replace('/img/', '/audio/').replace(/gif$/, 'wav');
+    answer.value = '';
+    setPicture(form.dataset.picture === 'waiting' ? 'waiting' : 'playing');
+    expireIn(challenge.expires_in);
+    return true;
+  }
+
+  async function verify() {
+    const response = await fetch('/captcha/verify', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token: token.value, answer: answer.value }),
+    });
+    if (!response.ok) return say(words.busy, 'wrong');
+    const { ok } = await response.json();
+    // Right or wrong, this one is used up.
+    const next = await another();
+    say(ok ? words.right : words.wrong, ok ? 'right' : 'wrong');
+    if (!next) outcome.textContent += ` ${words.busy}`;
+    answer.focus();
+  }
+
+  /** One request at a time; whatever fails is said. */
+  function once(work) {
+    if (busy) return;
+    busy = true;
+    work()
+      .catch(() => say(words.busy, 'wrong'))
+      .finally(() => {
+        busy = false;
+      });
+  }
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    once(verify);
+  });
+  find('.captcha-another').addEventListener('click', (event) => {
+    event.preventDefault();
+    once(async () => {
+      if (await another()) say(words.fresh);
+      else say(words.busy, 'wrong');
+    });
+  });
+  showLink.addEventListener('click', (event) => {
+    event.preventDefault();
+    source.media = 'all';
+    setPicture('playing');
+    answer.focus();
+  });
+  freezeButton.addEventListener('click', () => {
+    setPicture(form.dataset.picture === 'frozen' ? 'playing' : 'frozen');
+  });
+  // Which kind of picture it is decides the server when it is fetched; its size tells.
+  image.addEventListener('load', () => {
+    const width = Number(widths.get(String(image.naturalWidth)));
+    if (image.currentSrc.endsWith(still) || !width) return;
+    image.width = width;
+    image.height = (width * image.naturalHeight) / image.naturalWidth;
+  });
+  for (const medium of [image, audio]) {
+    medium.addEventListener('error', () => say(words.busy, 'wrong'));
+  }
+  const lessMotion = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  setPicture(lessMotion ? 'waiting' : 'playing');
+  expireIn(Number(words.lifetime));
+}

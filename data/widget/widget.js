@@ -1,0 +1,182 @@
+/** Portcullis CAPTCHA in a form of any site (docs/CAPTCHA.md). Indents and comments are not served. */
+(() => {
+  const base = new URL('.', document.currentScript.src);
+  // A receipt lives 5 minutes.
+  const receiptMs = 290000;
+  const texts = {
+    group: ['Robot check', 'Contrôle anti-robot'],
+    see: ['Show the picture', 'Voir l’image'],
+    hear: ['Listen instead', 'Écouter plutôt'],
+    fresh: ['New one', 'Une autre'],
+    check: ['Check', 'Vérifier'],
+    alt: ['Letters made of moving dots', 'Lettres en points mobiles'],
+    clip: ['Spoken digits', 'Chiffres énoncés'],
+    img: ['Type the moving letters', 'Tapez les lettres mobiles'],
+    audio: ['Type the digits you hear', 'Tapez les chiffres (en anglais)'],
+    choose: ['Choose a moving picture or a sound.', 'Choisissez une image animée ou un son.'],
+    wrong: ['Not right. Here is a new one.', 'Ce n’est pas juste. En voici une autre.'],
+    old: ['Expired. Here is a new one.', 'Délai dépassé. En voici une autre.'],
+    stale: ['Expired. Choose again.', 'Délai dépassé. Choisissez à nouveau.'],
+    busy: ['Too many requests. Try again later.', 'Trop de demandes. Réessayez plus tard.'],
+    fail: ['No connection. Try again.', 'Pas de connexion. Réessayez.'],
+    setup: ['This site is not set up for the check.', 'Ce site n’est pas configuré pour ceci.'],
+    first: ['Solve the check first.', 'Résolvez d’abord la vérification.'],
+    done: ['Done.', 'C’est fait.'],
+  };
+
+  function render(root) {
+    if (root.role) return;
+    const near = root.closest('[lang]');
+    const fr = /^fr\b/i.test(root.dataset.lang || (near && near.lang));
+    const t = (name) => texts[name][+fr];
+    let token, image, medium, timer;
+    // What belongs to an earlier run is ignored.
+    let run = 0;
+    let renewals = 0;
+
+    const add = (parent, tag, props, css) => {
+      const el = Object.assign(document.createElement(tag), props);
+      if (css) el.style.cssText = css;
+      parent.append(el);
+      return el;
+    };
+    const button = (name, onclick) =>
+      add(row, 'button', { type: 'button', textContent: t(name), onclick }, 'min-height:2.5em;margin:4px 4px 4px 0');
+    const show = (el, on) => {
+      el.style.display = on ? '' : 'none';
+    };
+
+    Object.assign(root, { role: 'group', ariaLabel: t('group'), lang: fr ? 'fr' : 'en' });
+    const top = add(root, 'div');
+    const picture = add(top, 'img', { alt: t('alt') }, 'image-rendering:pixelated;max-width:100%');
+    const voice = add(top, 'audio', { controls: true, ariaLabel: t('clip') }, 'max-width:100%');
+    const label = add(root, 'label');
+    const prompt = add(label, 'span');
+    const field = add(label, 'input', { autocomplete: 'off', spellcheck: false }, 'margin:4px');
+    const row = add(root, 'div');
+    const check = button('check', verify);
+    const see = button('see', () => choose('img'));
+    const hear = button('hear', () => choose('audio'));
+    const fresh = button('fresh', () => load(medium));
+    const note = add(root, 'div', { role: 'status', tabIndex: -1 });
+    const receipt = add(root, 'input', { type: 'hidden' });
+
+    const focus = () => (receipt.name ? note : medium ? field : see).focus();
+    // What had the focus may vanish here: it must not get lost.
+    function update(next, text) {
+      const held = root.contains(document.activeElement);
+      medium = next;
+      for (const el of [label, check, fresh]) show(el, next);
+      show(see, !receipt.name && next !== 'img');
+      show(hear, !receipt.name && next !== 'audio');
+      show(picture, next === 'img');
+      show(voice, next === 'audio');
+      prompt.textContent = next && t(next);
+      note.textContent = text && t(text);
+      if (held) focus();
+    }
+    function silence() {
+      picture.removeAttribute('src');
+      voice.removeAttribute('src');
+      voice.load();
+    }
+    // Back to the choice, with a word on why.
+    function stop(text) {
+      run++;
+      clearTimeout(timer);
+      token = receipt.name = receipt.value = '';
+      silence();
+      update('', text);
+    }
+    async function ask(path, init, use) {
+      const mine = run;
+      let problem = 'fail';
+      try {
+        const reply = await fetch(new URL(path, base), { credentials: 'omit', ...init });
+        if (reply.status === 429 || reply.status === 503) problem = 'busy';
+        const value = reply.ok && (await reply.json());
+        if (mine === run) value ? use(value) : stop(problem);
+      } catch {
+        if (mine === run) stop(problem);
+      }
+    }
+    function load(next, text = '') {
+      stop('');
+      update(next, text);
+      field.value = '';
+      ask('new', { cache: 'no-store' }, (challenge) => {
+        token = challenge.token;
+        image = new URL(challenge.img, base);
+        timer = setTimeout(expire, challenge.expires_in * 1000);
+        present();
+      });
+    }
+    const expire = () => (renewals++ < 3 ? load(medium, 'old') : stop('stale'));
+    function present() {
+      silence();
+      if (medium === 'img') picture.src = image;
+      else {
+        voice.src = new URL(`audio/${token}.wav`, base);
+        voice.play().catch(() => {});
+      }
+    }
+    function choose(next) {
+      renewals = 0;
+      if (!token) return load(next);
+      update(next, '');
+      present();
+    }
+    function verify() {
+      if (!token || !field.value.trim()) return field.focus();
+      clearTimeout(timer);
+      const body = new URLSearchParams({ token, answer: field.value, sitekey: root.dataset.sitekey || '' });
+      // A second press while this one is under way would use the challenge up.
+      token = '';
+      ask('verify', { method: 'POST', body }, (result) => {
+        if (!result.ok) load(medium, 'wrong');
+        else if (result.receipt) finish(result.receipt);
+        else stop('setup');
+      });
+    }
+    function finish(value) {
+      stop('');
+      receipt.name = root.dataset.responseField || 'portcullis-receipt';
+      receipt.value = value;
+      timer = setTimeout(stop, receiptMs, 'stale');
+      update('', 'done');
+      root.dispatchEvent(new CustomEvent('portcullis-receipt', { bubbles: true, detail: value }));
+    }
+    const start = () =>
+      matchMedia('(prefers-reduced-motion: reduce)').matches ? stop('choose') : load('img');
+
+    picture.onload = () => {
+      picture.width = picture.naturalWidth * (picture.naturalWidth > 120 ? 2 : 3);
+    };
+    picture.onerror = voice.onerror = () => token && stop('fail');
+    field.oninput = () => {
+      renewals = 0;
+    };
+    field.onkeydown = (event) => {
+      if (event.key !== 'Enter') return;
+      event.preventDefault();
+      verify();
+    };
+    root.addEventListener('portcullis-reset', start);
+    const form = root.closest('form');
+    if (form) {
+      form.addEventListener('reset', start);
+      form.addEventListener('submit', (event) => {
+        if (receipt.name) return;
+        event.preventDefault();
+        note.textContent = t('first');
+        focus();
+      });
+    }
+    start();
+  }
+
+  const all = () => document.querySelectorAll('.portcullis-captcha').forEach(render);
+  window.portcullisCaptcha = render;
+  if (document.readyState === 'loading') addEventListener('DOMContentLoaded', all);
+  else all();
+})();

@@ -1,0 +1,47 @@
+/**
+ * A large text body, written in pieces by work that yields between them. The bytes end up in
+ * shared memory: another thread that sends them gets them without a copy.
+ */
+
+import { createTimeSlice } from '../core/time-slice.ts';
+
+export interface BodyWriter {
+  add(text: string): void;
+  /** All that was added, as UTF-8. Nothing may be added afterwards. */
+  finish(): Promise<Uint8Array>;
+}
+
+const pieceCharsMax = 64 * 1024;
+
+export function createBodyWriter(): BodyWriter {
+  const pieces: Uint8Array[] = [];
+  let text = '';
+  let bytes = 0;
+
+  function encode(): void {
+    if (text === '') return;
+    const piece = Buffer.from(text);
+    bytes += piece.length;
+    pieces.push(piece);
+    text = '';
+  }
+
+  return {
+    add(more) {
+      text += more;
+      if (text.length >= pieceCharsMax) encode();
+    },
+    async finish() {
+      encode();
+      const body = new Uint8Array(new SharedArrayBuffer(bytes));
+      const slice = createTimeSlice();
+      let at = 0;
+      for (const piece of pieces) {
+        body.set(piece, at);
+        at += piece.length;
+        if (slice.isOver()) await slice.next();
+      }
+      return body;
+    },
+  };
+}

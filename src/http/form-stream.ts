@@ -1,0 +1,124 @@
+/**
+ * A `multipart/form-data` body as it arrives: fields as text, files in pieces, nothing of a file
+ * kept here. Parts, their heads and the fields are bounded; the body was bounded by its route.
+ * A form counts only when it is whole: a cut-off one fails, whatever the sink has seen of it.
+ */
+
+import { Busboy } from '@fastify/busboy';
+import { type Failure, fail, ok, type Result } from '../core/result.ts';
+import type { Turns } from '../core/turns.ts';
+import { mediaType } from './body.ts';
+
+/** What is made of the parts. A failure ends the reading. */
+export interface FormSink {
+  /** Undefined value: longer than `fieldBytesMax`. */
+  field(name: string, value: string | undefined): Failure | undefined;
+  /** Takes the bytes of a file part, or refuses it. */
+  file(name: string): ((bytes: Uint8Array) => void) | Failure;
+}
+
+export interface FormStreamRules {
+  readonly contentType: string | undefined;
+  /** Names of fields that are files, also when they come without a file name. */
+  readonly fileNames: readonly string[];
+  readonly fileBytesMax: number;
+  readonly turns: Turns;
+}
+
+const partsMax = 16;
+const fieldBytesMax = 1_024;
+const headerPairsMax = 32;
+const headerBytesMax = 4_096;
+/** Taken at a time: a body may come as one chunk. */
+const pieceBytes = 65_536;
+
+const malformed = fail('invalid_parameter', 'The multipart form is malformed.', 'body');
+
+/** Rejects when the body does: the client has left. */
+export async function readFormStream(
+  body: AsyncIterable<Uint8Array>,
+  rules: FormStreamRules,
+  sink: FormSink,
+): Promise<Result<void>> {
+  const { contentType, turns } = rules;
+  if (contentType === undefined || mediaType(contentType) !== 'multipart') {
+    return fail('unsupported_media_type', 'Send a form of the type multipart/form-data.');
+  }
+  const form = openForm(contentType, rules, sink);
+  if (form === undefined) return malformed;
+  await turns.next();
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.length; at += pieceBytes) {
+      await form.write(chunk.subarray(at, at + pieceBytes));
+      const refusal = form.refusal();
+      if (refusal !== undefined) return refusal;
+      if (turns.isOver()) await turns.next();
+    }
+  }
+  await form.end();
+  return form.refusal() ?? ok(undefined);
+}
+
+/** Undefined when the content type has no boundary. */
+function openForm(contentType: string, rules: FormStreamRules, sink: FormSink) {
+  const { fileNames, fileBytesMax } = rules;
+  let refusal: Failure | undefined;
+  const refuse = (why: Failure): void => {
+    refusal ??= why;
+  };
+  const tooMany = () => refuse(fail('invalid_parameter', 'The form has too many parts.', 'body'));
+  let busboy: InstanceType<typeof Busboy>;
+  try {
+    busboy = new Busboy({
+      headers: { 'content-type': contentType },
+      isPartAFile: (name, _type, fileName) =>
+        fileName !== undefined || fileNames.includes(name ?? ''),
+      limits: {
+        parts: partsMax,
+        fieldSize: fieldBytesMax,
+        fileSize: fileBytesMax,
+        headerPairs: headerPairsMax,
+        headerSize: headerBytesMax,
+      },
+    });
+  } catch {
+    return undefined;
+  }
+  busboy.on('partsLimit', tooMany);
+  busboy.on('field', (name: string, value, _nameCut, isCut) => {
+    const why = sink.field(name ?? '', isCut ? undefined : value);
+    if (why !== undefined) refuse(why);
+  });
+  busboy.on('file', (name, stream) => {
+    const take = refusal === undefined ? sink.file(name ?? '') : refusal;
+    // A part that breaks off ends the whole form: that error is seen below.
+    stream.on('error', () => undefined);
+    stream.on('limit', () =>
+      refuse(fail('body_too_large', `A file may have at most ${fileBytesMax} bytes.`)),
+    );
+    if (typeof take === 'function') stream.on('data', take);
+    else {
+      refuse(take);
+      stream.resume();
+    }
+  });
+  const over = new Promise<void>((resolve) => {
+    busboy.on('finish', resolve);
+    busboy.on('error', () => {
+      refuse(malformed);
+      resolve();
+    });
+  });
+  return {
+    refusal: () => refusal,
+    /** Resolves when the piece was taken, or when nothing more will be. */
+    async write(piece: Uint8Array): Promise<void> {
+      const taken = new Promise<void>((resolve) => busboy.write(piece, () => resolve()));
+      await Promise.race([taken, over]);
+    },
+    async end(): Promise<void> {
+      busboy.end();
+      await over;
+    },
+  };
+}

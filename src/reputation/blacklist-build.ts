@@ -1,0 +1,163 @@
+/**
+ * The walk that makes the blacklist: every entry of the index, in slices, in address order.
+ *
+ * A walk meets a network before what lies in it, so the entries above the present one are a
+ * stack, and what a check would find over all covering entries is at hand without a look-up:
+ * the highest score wins, and an allowlist rule above leaves the entry out. A listed network
+ * with allowed ranges inside is listed without them, in pieces.
+ *
+ * The index may change between slices: each row was right at some moment of the walk.
+ */
+
+import type { TimeSlice } from '../core/time-slice.ts';
+import type { GeoReader } from '../geo/reader.ts';
+import { countryOf } from '../geo/reader.ts';
+import type { IpIndex } from '../index/ip-index.ts';
+import { COVERING_MAX } from '../index/layout.ts';
+import { flagsOf, lastReportedAtOf, metaOf, seedScoreOf, strengthOf } from '../index/records.ts';
+import { contains, type Prefix } from '../ip/prefix.ts';
+import { type BlacklistRows, createBlacklistRows, orderRows } from './blacklist-rows.ts';
+import { entryFlags } from './entry-flags.ts';
+import { entryScore, halfLivesAt } from './score.ts';
+import { withoutHoles } from './split-prefix.ts';
+
+/** Nothing below this can be asked for. */
+export const confidenceMin = 25;
+/** Entries of one call of the walk: about 0.2 ms. */
+const entriesPerLook = 500;
+/** A network with more allowed ranges inside is left out whole: splitting it could take too long. */
+const holesMax = 64;
+/** Rows that entries and pieces may be more than the entries at the start. */
+const spareRows = 65_536;
+
+export interface BlacklistSources {
+  readonly index: IpIndex;
+  readonly geo: GeoReader;
+}
+
+export interface BuiltBlacklist {
+  readonly rows: BlacklistRows;
+  /** Row numbers: score, then last report, descending. */
+  readonly order: Uint32Array;
+}
+
+/** A network that covers the present entry, with what it and those above it say. */
+interface Above {
+  readonly prefix: Prefix;
+  readonly score: number;
+  readonly isAllowed: boolean;
+  /** Its row, -1 if it is not listed. */
+  readonly row: number;
+  /** Allowed prefixes met inside it. */
+  readonly holes: Prefix[];
+}
+
+const everything: readonly Prefix[] = [
+  { family: 4, words: new Uint32Array(4), length: 0 },
+  { family: 6, words: new Uint32Array(4), length: 0 },
+];
+
+/** @param nowMs wall clock: community evidence decays */
+export async function buildBlacklist(
+  sources: BlacklistSources,
+  nowMs: number,
+  slice: TimeSlice,
+): Promise<BuiltBlacklist> {
+  const { index } = sources;
+  const rows = createBlacklistRows(index.size() + spareRows);
+  for (const family of everything) {
+    const holed: Above[] = [];
+    await walkInSlices(index, family, slice, createVisit(sources, rows, holed, nowMs));
+    for (const network of holed) {
+      split(sources, rows, network);
+      if (slice.isOver()) await slice.next();
+    }
+  }
+  return { rows, order: await orderRows(rows, slice) };
+}
+
+async function walkInSlices(
+  index: IpIndex,
+  within: Prefix,
+  slice: TimeSlice,
+  visit: (entry: number) => void,
+): Promise<void> {
+  let after: Prefix | undefined;
+  do {
+    after = index.walk(within, visit, { after, limit: entriesPerLook });
+    if (slice.isOver()) await slice.next();
+  } while (after !== undefined);
+}
+
+/** @param holed gets the listed networks that have allowed ranges inside */
+function createVisit(
+  { index, geo }: BlacklistSources,
+  rows: BlacklistRows,
+  holed: Above[],
+  nowMs: number,
+): (entry: number) => void {
+  const { records } = index;
+  const nowHalfLives = halfLivesAt(nowMs);
+  const stack: Above[] = [];
+
+  function markHole(hole: Prefix): void {
+    for (const above of stack) {
+      if (above.row < 0) continue;
+      if (above.holes.length === 0) holed.push(above);
+      if (above.holes.length <= holesMax) above.holes.push(hole);
+    }
+  }
+
+  function addRow({ family, words, length }: Prefix, score: number, entry: number): number {
+    const country = countryOf(geo.find(family, words));
+    const lastReportedAt = lastReportedAtOf(records, entry);
+    return rows.add({ family, words, length, score, lastReportedAt, country });
+  }
+
+  return (entry) => {
+    const prefix = fourWords(index.prefixOf(entry)!);
+    while (stack.length > 0 && !contains(stack.at(-1)!.prefix, prefix.family, prefix.words)) {
+      stack.pop();
+    }
+    const above = stack.at(-1);
+    const meta = metaOf(records, entry);
+    const own = entryScore(seedScoreOf(meta), strengthOf(records, entry), nowHalfLives);
+    const score = Math.max(own, above?.score ?? 0);
+    const isRule = (flagsOf(meta) & entryFlags.allowlisted) !== 0;
+    const isAllowed = isRule || above?.isAllowed === true;
+    if (isRule && above?.isAllowed !== true) markHole(prefix);
+    const isListed = !isAllowed && score >= confidenceMin;
+    const row = isListed ? addRow(prefix, score, entry) : -1;
+    const isNetwork = prefix.length < (prefix.family === 4 ? 32 : 128);
+    if (isNetwork) stack.push({ prefix, score, isAllowed, row, holes: [] });
+  };
+}
+
+/** Puts pieces in place of a listed network's row. Too many holes: nothing. */
+function split({ index, geo }: BlacklistSources, rows: BlacklistRows, network: Above): void {
+  const { prefix, score, row, holes } = network;
+  const lastReportedAt = rows.lastReportedAt[row]!;
+  // A score that nobody can ask for.
+  rows.score[row] = 0;
+  if (holes.length > holesMax) return;
+  const entry = index.get(prefix);
+  const covering = new Int32Array(COVERING_MAX);
+  for (const { family, words, length } of withoutHoles(prefix, holes)) {
+    // What a more specific entry covers or equals is told of there, with a score no lower.
+    const count = index.covering(family, words, covering);
+    const over = covering
+      .subarray(0, count)
+      .find((number) => index.prefixOf(number)!.length <= length);
+    if (over !== undefined && over !== entry) continue;
+    const country = countryOf(geo.find(family, words));
+    rows.add({ family, words, length, score, lastReportedAt, country });
+  }
+}
+
+/** The index leaves out the words that IPv4 doesn't use. */
+function fourWords({ family, words, length }: Prefix): Prefix {
+  if (words.length === 4) return { family, words, length };
+  const four = new Uint32Array(4);
+  four.set(words);
+  return { family, words: four, length };
+}

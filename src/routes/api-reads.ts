@@ -1,0 +1,39 @@
+/** The API's routes that read reports and lists from the main thread, put together. */
+
+import type { Gate } from '../access/gate.ts';
+import type { Clock } from '../core/clock.ts';
+import { createTurnstile } from '../core/turnstile.ts';
+import type { GeoReader } from '../geo/reader.ts';
+import type { Route } from '../http/router.ts';
+import type { IpIndex } from '../index/ip-index.ts';
+import { createBlacklist } from '../reputation/blacklist.ts';
+import type { Check } from '../reputation/check.ts';
+import type { ReportStore } from '../reputation/report-store.ts';
+import { blacklistRoute } from './blacklist.ts';
+import { checkDetailsRoute } from './check-details.ts';
+import { reportsRoute } from './reports.ts';
+
+/**
+ * Walks over an address's reports at a time, each a third of a second of work at worst, most of
+ * them none. Those that wait cost little.
+ */
+const walksMax = { runningMax: 4, waitingMax: 1_000 };
+
+export function apiReadRoutes(options: {
+  gate: Gate;
+  check: Check;
+  index: IpIndex;
+  geo: GeoReader;
+  clock: Clock;
+  reports: ReportStore;
+  secureUrl: string;
+  /** See `Fold.allowChanges`. */
+  allowChanges: () => number;
+}): Route[] {
+  const walks = createTurnstile(walksMax);
+  return [
+    checkDetailsRoute({ ...options, walks }),
+    reportsRoute({ ...options, walks }),
+    blacklistRoute({ ...options, blacklist: createBlacklist(options) }),
+  ];
+}

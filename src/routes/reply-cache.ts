@@ -1,0 +1,72 @@
+/**
+ * Replies kept in memory for a moment, so that a flood of requests for one page costs one look at
+ * the store and one rendering in that time; requests that come while it is made share it.
+ *
+ * Bounded in number and in bytes: at a bound the oldest goes. A reply whose making failed is not
+ * kept. Replies must be the same for everybody who may ask with the same key.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Reply } from '../http/message.ts';
+
+export interface ReplyCache {
+  /** @param key all that the reply depends on */
+  get(key: string, make: () => Promise<Reply>): Promise<Reply>;
+  /** Replies held, also those whose time is over and that nobody has pushed out yet. */
+  size(): number;
+}
+
+interface Kept {
+  readonly reply: Promise<Reply>;
+  readonly madeAtMs: number;
+  /** Of the body, 0 until it is made. */
+  bytes: number;
+}
+
+export function createReplyCache(options: {
+  clock: Clock;
+  keepMs: number;
+  entriesMax: number;
+  bytesMax: number;
+}): ReplyCache {
+  const { clock, keepMs, entriesMax, bytesMax } = options;
+  /** Oldest first: an entry is never moved. */
+  const kept = new Map<string, Kept>();
+  let bytes = 0;
+
+  function drop(key: string, entry: Kept): void {
+    if (kept.get(key) !== entry) return;
+    kept.delete(key);
+    bytes -= entry.bytes;
+  }
+
+  function makeRoom(nowMs: number): void {
+    for (const [key, entry] of kept) {
+      const isOver = nowMs - entry.madeAtMs >= keepMs;
+      if (!isOver && kept.size <= entriesMax && bytes <= bytesMax) return;
+      drop(key, entry);
+    }
+  }
+
+  function get(key: string, make: () => Promise<Reply>): Promise<Reply> {
+    const nowMs = clock.monotonicMs();
+    const found = kept.get(key);
+    if (found !== undefined && nowMs - found.madeAtMs < keepMs) return found.reply;
+    if (found !== undefined) drop(key, found);
+    const entry: Kept = { reply: make(), madeAtMs: nowMs, bytes: 0 };
+    kept.set(key, entry);
+    makeRoom(nowMs);
+    entry.reply.then(
+      ({ body = '' }) => {
+        if (kept.get(key) !== entry) return;
+        entry.bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+        bytes += entry.bytes;
+        makeRoom(clock.monotonicMs());
+      },
+      () => drop(key, entry),
+    );
+    return entry.reply;
+  }
+
+  return { get, size: () => kept.size };
+}

@@ -1,0 +1,92 @@
+/**
+ * A new mail address: asked for in a fresh session, in force when the link sent to it is opened.
+ * The new address is taken by `check: null` in that commit, the old one is free from then on. An
+ * address that has an account gets a mail about it; the one who asks gets the same answer.
+ */
+
+import { accountRow, normaliseEmail } from '../access/accounts.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { accountByEmailKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { commitOnce, untilUndisturbed } from './change.ts';
+import type { AccountCompanion } from './companion.ts';
+import { type Links, unused } from './links.ts';
+import type { PageLinks } from './links-to-pages.ts';
+import type { Mailer } from './mail/mailer.ts';
+import { isActive, type People, unchanged } from './people.ts';
+import type { SecurityLog } from './security-log.ts';
+import type { Session } from './sessions.ts';
+import type { Visitor } from './visitor.ts';
+
+export interface EmailChange {
+  /** `reauthentication_required`, `invalid_parameter` (parameter `email`), `store_unavailable`. */
+  request(session: Session, email: string, visitor: Visitor): Promise<Result<void>>;
+  /** `invalid_link` also when somebody took the address meanwhile. */
+  confirm(token: string, visitor: Visitor): Promise<Result<{ email: string }>>;
+}
+
+export function createEmailChange(options: {
+  store: Store;
+  people: People;
+  links: Links;
+  mailer: Pick<Mailer, 'post'>;
+  pages: PageLinks;
+  securityLog: SecurityLog;
+  companion: AccountCompanion;
+}): EmailChange {
+  const { store, people, links, mailer, pages, securityLog, companion } = options;
+
+  async function request(session: Session, address: string, visitor: Visitor) {
+    if (!session.fresh || !session.verified) return fail('reauthentication_required');
+    const email = normaliseEmail(address);
+    if (email === undefined || email === session.email) {
+      return fail('invalid_parameter', 'This is not a new mail address.', 'email');
+    }
+    const { id, credentials } = session.person;
+    const link = links.make('email', { account: id, data: email, epoch: credentials.epoch });
+    const logged = await securityLog.entry(id, 'email_change_requested', visitor);
+    const taken = (await store.get(accountByEmailKey(email))) !== undefined;
+    const done = await commitOnce(store, { set: [link.row, ...logged.set], del: logged.del });
+    if (done === 'lost') return fail('store_unavailable');
+    if (!done.ok) return done;
+    const { language } = credentials;
+    if (taken) mailer.post(email, language, 'alreadyRegistered', { link: pages.recover });
+    else mailer.post(email, language, 'confirmEmail', { link: pages.confirmEmail(link.token) });
+    return ok(undefined);
+  }
+
+  function confirm(token: string, visitor: Visitor): Promise<Result<{ email: string }>> {
+    return untilUndisturbed(async () => {
+      const link = await links.find('email', token);
+      const person = link && (await people.byId(link.account));
+      if (!link || !person || !isActive(person) || link.epoch !== person.credentials.epoch) {
+        return fail('invalid_link');
+      }
+      const email = link.data;
+      if ((await store.get(accountByEmailKey(email))) !== undefined) return fail('invalid_link');
+      const { id, account, credentials } = person;
+      const logged = await securityLog.entry(id, 'email_changed', visitor);
+      const beside = await companion.emailChanged(id, email);
+      const done = await commitOnce(store, {
+        check: [
+          unused(link),
+          ...unchanged(person),
+          { key: accountByEmailKey(email), version: null },
+          ...beside.check,
+        ],
+        set: [
+          { key: accountByEmailKey(email), value: Buffer.from(id) },
+          accountRow(id, { ...account, email }),
+          ...logged.set,
+          ...beside.set,
+        ],
+        del: [accountByEmailKey(account.email), link.key, ...logged.del],
+      });
+      if (done === 'lost' || !done.ok) return done;
+      mailer.post(account.email, credentials.language, 'emailChanged', {});
+      return ok({ email });
+    });
+  }
+
+  return { request, confirm };
+}

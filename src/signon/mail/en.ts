@@ -1,0 +1,68 @@
+/** English mails. A line holds at most 78 characters, links aside. */
+
+import type { MailCatalogue } from './catalogue.ts';
+
+const goodbye = (service: string) => `\n\n-- \n${service}\n`;
+
+export const en: MailCatalogue = {
+  verify: ({ link, service }) => ({
+    subject: 'Confirm your mail address',
+    text: `Welcome! Confirm your mail address by opening this link within 24 hours:
+
+${link}
+
+The link works once. If you did not register, ignore this mail: without the
+link nothing happens with your address.${goodbye(service)}`,
+  }),
+  alreadyRegistered: ({ link, service }) => ({
+    subject: 'You have an account already',
+    text: `Somebody, maybe you, tried to register with this mail address. You have an
+account already and nothing was changed.
+
+If you forgot your password, choose a new one here:
+
+${link}${goodbye(service)}`,
+  }),
+  reset: ({ link, service }) => ({
+    subject: 'Choose a new password',
+    text: `Open this link within one hour to choose a new password:
+
+${link}
+
+The link works once. It ends all sessions of your account. If you did not ask
+for it, ignore this mail: your password stays as it is.${goodbye(service)}`,
+  }),
+  passwordChanged: ({ link, service }) => ({
+    subject: 'Your password was changed',
+    text: `The password of your account was changed, and all other sessions were ended.
+
+If it was not you, choose a new password at once:
+
+${link}${goodbye(service)}`,
+  }),
+  newSignIn: ({ link, service, agent, country }) => ({
+    subject: 'New sign-in to your account',
+    text: `Somebody signed in to your account from a browser that it did not know:
+
+  Browser: ${agent || 'unknown'}
+  Country: ${country === 'ZZ' ? 'unknown' : country}
+
+If it was you, there is nothing to do. If not, end the session and change your
+password here:
+
+${link}${goodbye(service)}`,
+  }),
+  confirmEmail: ({ link, service }) => ({
+    subject: 'Confirm your new mail address',
+    text: `Open this link within 24 hours to use this mail address for your account:
+
+${link}
+
+The link works once. If you did not ask for it, ignore this mail.${goodbye(service)}`,
+  }),
+  emailChanged: ({ service }) => ({
+    subject: 'Your mail address was changed',
+    text: `The mail address of your account was changed. Mails go to the new one from now
+on. If it was not you, write to the operator of the service.${goodbye(service)}`,
+  }),
+};

@@ -1,0 +1,103 @@
+/**
+ * Mail (and text messages) without a mail server: files in `DATA_DIR/outbox`, and their links in
+ * the log. For development and first steps; a service with strangers' addresses sets SMTP_URL.
+ *
+ * File names begin with a hash of the address or account, so that what was written to a person can be removed
+ * with the account. Bounded: the oldest files go first.
+ */
+
+import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import { sha256 } from '../tokens.ts';
+import { envelopeOf } from './envelope.ts';
+import type { MailTransport } from './mailer.ts';
+
+export interface Outbox {
+  readonly mail: MailTransport;
+  /** A text message as a `.txt` file, kept in the name of an account. */
+  writeMessage(accountId: string, to: string, text: string): Promise<void>;
+  /** Removes all that was written to a mail address, or for an account. @returns how many files */
+  forget(owner: string): Promise<number>;
+}
+
+const filesMax = 1_000;
+
+export function openOutbox(options: {
+  /** `DATA_DIR/outbox`; made when the first file is written. */
+  folder: string;
+  from: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}): Outbox {
+  const { folder, from, clock, random, log } = options;
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+
+  async function write(
+    owner: string,
+    extension: string,
+    content: string | Buffer,
+  ): Promise<string> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const time = new Date(clock.now()).toISOString().replace(/[:.]/g, '-');
+    const name = `${ownerMark(owner)}-${time}-${randomToken(random, 4)}.${extension}`;
+    // Whole or not at all, for whoever watches the folder.
+    const unfinished = join(folder, `.${name}`);
+    await writeFile(unfinished, content, { mode: 0o600, flag: 'wx' });
+    await rename(unfinished, join(folder, name));
+    await removeOldest();
+    return name;
+  }
+
+  async function removeOldest(): Promise<void> {
+    const names = await readdir(folder);
+    if (names.length <= filesMax) return;
+    const timeOf = (name: string) => name.slice(name.indexOf('-') + 1);
+    names.sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1));
+    for (const name of names.slice(0, names.length - filesMax)) await remove(name);
+  }
+
+  /** Another one may have removed it meanwhile. */
+  async function remove(name: string): Promise<void> {
+    await unlink(join(folder, name)).catch((error) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+
+  return {
+    mail: {
+      async send(mail) {
+        const { message } = await composer.sendMail(envelopeOf(mail, from));
+        const file = await write(mail.to, 'eml', message as Buffer);
+        log.info({ link: mail.link }, `mail written to outbox/${file}`);
+      },
+      async close() {},
+    },
+    async writeMessage(accountId, to, text) {
+      const file = await write(accountId, 'txt', `To: ${to}\n\n${text}\n`);
+      log.info(`text message written to outbox/${file}`);
+    },
+    async forget(owner) {
+      const names = await readdir(folder).catch((error) => {
+        if (error.code === 'ENOENT') return [];
+        throw error;
+      });
+      const theirs = names.filter((name) =>
+        name.replace(/^\./, '').startsWith(`${ownerMark(owner)}-`),
+      );
+      for (const name of theirs) await remove(name);
+      return theirs.length;
+    },
+  };
+}
+
+/** 16 hex digits. */
+function ownerMark(owner: string): string {
+  return Buffer.from(sha256(`outbox ${owner}`))
+    .toString('hex')
+    .slice(0, 16);
+}

@@ -1,0 +1,99 @@
+/** The stored form of passkeys and of open ceremonies, and the walk over an account's passkeys. */
+
+import { createWriter, decode } from '../store/codec.ts';
+import { passkeyByAccountPrefix, passkeyKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+
+export interface PasskeyRecord {
+  readonly account: string;
+  /** Chosen by the owner. */
+  readonly name: string;
+  /** COSE. */
+  readonly publicKey: Uint8Array;
+  /** Of the authenticator; 0 for those that don't count. */
+  readonly counter: number;
+  readonly transports: readonly string[];
+  /** Synchronised between devices. */
+  readonly backedUp: boolean;
+  readonly createdAt: number;
+  readonly lastUsedAt: number;
+}
+
+/** An open ceremony: who began it, and for what. */
+export interface Ceremony {
+  readonly purpose: CeremonyPurpose;
+  /** Account id; empty for a sign-in, where the passkey tells. */
+  readonly account: string;
+}
+
+export const ceremonyPurposes = ['register', 'sign_in', 'reauthenticate'] as const;
+export type CeremonyPurpose = (typeof ceremonyPurposes)[number];
+
+const layout = 1;
+
+export function encodePasskey(record: PasskeyRecord): Uint8Array {
+  const out = createWriter(256).u8(layout).text(record.account).text(record.name);
+  out.bytes(record.publicKey).u32(record.counter).varint(record.transports.length);
+  for (const transport of record.transports) out.text(transport);
+  out
+    .u8(record.backedUp ? 1 : 0)
+    .f64(record.createdAt)
+    .f64(record.lastUsedAt);
+  return out.finish();
+}
+
+export function decodePasskey(bytes: Uint8Array): PasskeyRecord | undefined {
+  return decode(bytes, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const [account, name] = [input.text(), input.text()];
+    const publicKey = Uint8Array.from(input.bytes());
+    const counter = input.u32();
+    const count = Math.min(input.varint(), input.remaining());
+    const transports = Array.from({ length: count }, () => input.text());
+    const backedUp = input.u8() === 1;
+    const times = { createdAt: input.f64(), lastUsedAt: input.f64() };
+    return { account, name, publicKey, counter, transports, backedUp, ...times };
+  });
+}
+
+export function encodeCeremony({ purpose, account }: Ceremony): Uint8Array {
+  return createWriter().u8(layout).u8(ceremonyPurposes.indexOf(purpose)).text(account).finish();
+}
+
+export function decodeCeremony(bytes: Uint8Array): Ceremony | undefined {
+  return decode(bytes, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const purpose = ceremonyPurposes[input.u8()];
+    if (purpose === undefined) input.reject();
+    return { purpose: purpose ?? 'sign_in', account: input.text() };
+  });
+}
+
+export interface StoredPasskey {
+  readonly id: Uint8Array;
+  readonly version: number;
+  readonly record: PasskeyRecord;
+}
+
+export async function findPasskey(
+  store: Store,
+  id: Uint8Array,
+): Promise<StoredPasskey | undefined> {
+  const row = await store.get(passkeyKey(id));
+  const record = row && decodePasskey(row.value);
+  return row && record ? { id, version: row.version, record } : undefined;
+}
+
+/** In order of their ids, at most `limit`. */
+export async function passkeysOf(
+  store: Store,
+  accountId: string,
+  limit: number,
+): Promise<StoredPasskey[]> {
+  const prefix = passkeyByAccountPrefix(accountId);
+  const rows = await store.scan(prefix, { limit });
+  const found = await Promise.all(
+    rows.map(({ key }) => findPasskey(store, key.subarray(prefix.length))),
+  );
+  return found.filter((p) => p !== undefined);
+}

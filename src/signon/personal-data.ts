@@ -1,0 +1,162 @@
+/** What sign-on itself and the reports hold of a person: for the export and for the deletion. */
+
+import { formatIp } from '../ip/address.ts';
+import { blankComments, reportsOfAccount } from '../reputation/report-erasure.ts';
+import { createReader } from '../store/codec.ts';
+import {
+  type Key,
+  passkeyByAccountKey,
+  passkeyKey,
+  phoneCodeKey,
+  secondFactorKey,
+  sessionByAccountKey,
+  sessionKey,
+  signonLinkPrefix,
+} from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { dateText, type PersonalData } from './deletion.ts';
+import { linkAccountOf } from './links.ts';
+import type { Outbox } from './mail/outbox.ts';
+import { passkeysOf } from './passkey-records.ts';
+import type { SecondFactors } from './second-factors.ts';
+import type { SecurityLog } from './security-log.ts';
+import { sessionIdsOf } from './session-records.ts';
+import type { Sessions } from './sessions.ts';
+
+const pageRows = 200;
+
+async function deleteRows(store: Store, del: readonly Key[]): Promise<void> {
+  const done = await store.commit({ del });
+  if (!done.ok) throw new Error(`rows can't be removed: ${done.error}`);
+}
+
+export interface PersonalDataSources {
+  readonly store: Store;
+  readonly sessions: Pick<Sessions, 'list'>;
+  readonly secondFactors: Pick<SecondFactors, 'state'>;
+  readonly securityLog: SecurityLog;
+  readonly outbox: Pick<Outbox, 'forget'>;
+}
+
+export function ownPersonalData(sources: PersonalDataSources): readonly PersonalData[] {
+  return [
+    sessionData(sources),
+    secondFactorData(sources),
+    passkeyData(sources),
+    securityLogData(sources),
+    messageData(sources),
+    reportData(sources),
+  ];
+}
+
+function sessionData({ store, sessions }: PersonalDataSources): PersonalData {
+  return {
+    name: 'sessions',
+    async exportOf(accountId) {
+      const list = await sessions.list(accountId);
+      return list.map(({ createdAt, lastSeenAt, agent, country, method }) => {
+        const times = { createdAt: dateText(createdAt), lastSeenAt: dateText(lastSeenAt) };
+        return { ...times, agent, country, method };
+      });
+    },
+    async erase(accountId) {
+      for (;;) {
+        const ids = await sessionIdsOf(store, accountId, pageRows);
+        if (ids.length === 0) return;
+        const bytes = ids.map((id) => Buffer.from(id, 'base64url'));
+        const rows = bytes.flatMap((id) => [sessionKey(id), sessionByAccountKey(accountId, id)]);
+        await deleteRows(store, rows);
+      }
+    },
+  };
+}
+
+function secondFactorData({ store, secondFactors }: PersonalDataSources): PersonalData {
+  return {
+    name: 'secondFactor',
+    async exportOf(accountId) {
+      const { enabled, enabledAt, backupCodesLeft } = await secondFactors.state(accountId);
+      return { enabled, enabledAt: dateText(enabledAt), backupCodesLeft };
+    },
+    erase: (accountId) => deleteRows(store, [secondFactorKey(accountId)]),
+  };
+}
+
+function passkeyData({ store }: PersonalDataSources): PersonalData {
+  return {
+    name: 'passkeys',
+    async exportOf(accountId) {
+      const list = await passkeysOf(store, accountId, pageRows);
+      return list.map(({ record: { name, createdAt, lastUsedAt } }) => {
+        return { name, createdAt: dateText(createdAt), lastUsedAt: dateText(lastUsedAt) };
+      });
+    },
+    async erase(accountId) {
+      for (;;) {
+        const list = await passkeysOf(store, accountId, pageRows);
+        if (list.length === 0) return;
+        const rows = list.flatMap(({ id }) => [passkeyKey(id), passkeyByAccountKey(accountId, id)]);
+        await deleteRows(store, rows);
+      }
+    },
+  };
+}
+
+function securityLogData({ securityLog }: PersonalDataSources): PersonalData {
+  return {
+    name: 'securityLog',
+    async exportOf(accountId) {
+      const entries = await securityLog.list(accountId);
+      return entries.map(({ at, ...rest }) => ({ at: dateText(at), ...rest }));
+    },
+    erase: (accountId) => securityLog.clear(accountId),
+  };
+}
+
+/** Open links and codes, and what was written to the outbox. Nothing to take along. */
+function messageData({ store, outbox }: PersonalDataSources): PersonalData {
+  return {
+    name: 'messages',
+    exportOf: async () => undefined,
+    async erase(accountId, email) {
+      await deleteRows(store, [phoneCodeKey(accountId)]);
+      let after: Key | undefined;
+      for (;;) {
+        const options = after === undefined ? { limit: pageRows } : { after, limit: pageRows };
+        const page = await store.scan(signonLinkPrefix(), options);
+        if (page.length === 0) break;
+        const own = page.filter(({ value }) => linkAccountOf(createReader(value)) === accountId);
+        if (own.length > 0) {
+          await deleteRows(
+            store,
+            own.map(({ key }) => key),
+          );
+        }
+        after = page.at(-1)!.key;
+      }
+      await outbox.forget(email);
+      await outbox.forget(accountId);
+    },
+  };
+}
+
+function reportData({ store }: PersonalDataSources): PersonalData {
+  return {
+    name: 'reports',
+    async exportOf(accountId) {
+      const reports = [];
+      for await (const report of reportsOfAccount(store, accountId)) {
+        const { id, reportedAt, categories, comment, family, words } = report;
+        const address = formatIp(family, words);
+        const numbers = Array.from({ length: 32 }, (_, n) => n).filter(
+          (n) => (categories >>> n) & 1,
+        );
+        reports.push({ id, address, at: dateText(reportedAt), categories: numbers, comment });
+      }
+      return reports;
+    },
+    async erase(accountId) {
+      await blankComments(store, accountId);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * Profiles at rest, one row an account. A change reads, decides and writes with a check of the
+ * version, so two forms sent at once never lose half of each other's fields.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { fail, type Result } from '../core/result.ts';
+import { profileKey } from '../store/keys.ts';
+import type { SetRow, Store } from '../store/store.ts';
+import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
+import { editProfile, type ProfileChanges } from './profile-edit.ts';
+
+export interface Profiles {
+  /** Of a new account, for the commit that makes the account. */
+  newRow(accountId: string, email: string, emailVerified: boolean): SetRow;
+  /** Undefined when there is no such account any more. */
+  load(accountId: string): Promise<Profile | undefined>;
+  /** What a person changes; `invalid_parameter` names the field. */
+  edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>>;
+  /**
+   * What the service itself changes: verified facts, plan, avatar, mail address. `change` is run
+   * again when somebody was faster, so it must be pure.
+   */
+  update(
+    accountId: string,
+    change: (profile: Profile) => Result<Profile>,
+  ): Promise<Result<Profile>>;
+}
+
+const attemptsMax = 5;
+
+export function createProfiles(options: { store: Store; clock: Clock; random: Random }): Profiles {
+  const { store, clock, random } = options;
+
+  async function find(accountId: string) {
+    const entry = await store.get(profileKey(accountId));
+    const profile = entry && decodeProfile(entry.value);
+    return entry && profile && { profile, version: entry.version };
+  }
+
+  async function update(
+    accountId: string,
+    change: (profile: Profile) => Result<Profile>,
+  ): Promise<Result<Profile>> {
+    const key = profileKey(accountId);
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const found = await find(accountId);
+      if (found === undefined) return fail('unknown_account');
+      const changed = change(found.profile);
+      if (!changed.ok) return changed;
+      const done = await store.commit({
+        check: [{ key, version: found.version }],
+        set: [{ key, value: encodeProfile(changed.value) }],
+      });
+      if (done.ok) return changed;
+      if (done.error === 'store_unavailable') return fail('store_unavailable');
+    }
+    return fail('store_unavailable', 'the profile is being changed by others all the time');
+  }
+
+  return {
+    newRow: (accountId, email, emailVerified) => ({
+      key: profileKey(accountId),
+      value: encodeProfile(newProfile(random, email, emailVerified)),
+    }),
+    load: async (accountId) => (await find(accountId))?.profile,
+    edit: (accountId, changes) =>
+      update(accountId, (profile) => editProfile(profile, changes, clock.now())),
+    update,
+  };
+}

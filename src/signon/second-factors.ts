@@ -1,0 +1,267 @@
+/**
+ * The second factor: time-based codes (RFC 6238, SHA-1, six digits, 30 s) and ten backup codes.
+ *
+ * The secret is sealed under the master key. A code counts once: the step of the last accepted
+ * code is stored, a code of that step or an older one is refused, and the step moves in a commit
+ * that checks the row's version, so of many who present the same code at once one gets in. One
+ * step to either side is allowed for clocks that are off. A backup code is struck out likewise.
+ */
+
+import { Secret, TOTP } from 'otpauth';
+import type { MasterKey } from '../access/master-key.ts';
+import { seal, open as unseal } from '../access/seal.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { createWriter, decode } from '../store/codec.ts';
+import { secondFactorKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { commitOnce, untilUndisturbed } from './change.ts';
+import type { SecurityEvent, SecurityLog } from './security-log.ts';
+import type { Session } from './sessions.ts';
+import { equalBytes, sha256 } from './tokens.ts';
+import type { Visitor } from './visitor.ts';
+
+export interface SecondFactorState {
+  readonly enabled: boolean;
+  /** Milliseconds since 1970, 0 when not enabled. */
+  readonly enabledAt: number;
+  readonly backupCodesLeft: number;
+}
+
+export interface SecondFactors {
+  state(accountId: string): Promise<SecondFactorState>;
+  isEnabled(accountId: string): Promise<boolean>;
+  /**
+   * Begins (or begins anew): nothing counts before `enable`. The URI is for the QR code. `conflict`
+   * when enabled already, `reauthentication_required`.
+   */
+  begin(session: Session): Promise<Result<{ secret: string; uri: string }>>;
+  /** With a right code of the secret begun. Shows the backup codes, the only time. `invalid_code`. */
+  enable(session: Session, code: string, visitor: Visitor): Promise<Result<readonly string[]>>;
+  /** New backup codes; the old ones are dead. */
+  renewBackupCodes(session: Session, visitor: Visitor): Promise<Result<readonly string[]>>;
+  disable(session: Session, visitor: Visitor): Promise<Result<void>>;
+  /** Uses a code up. `invalid_code` for wrong, used and malformed ones alike. */
+  use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>>;
+}
+
+const layout = 1;
+const periodSeconds = 30;
+const digits = 6;
+/** Steps to either side. */
+const stepsAround = 1;
+const secretBytes = 20;
+export const backupCodeCount = 10;
+/** 50 bits each: with the delays of attempts.ts far out of reach. */
+const backupCodeLength = 10;
+/** Crockford's base 32: no letter that looks like a digit. */
+const backupAlphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+const backupHashBytes = 16;
+const codeLengthMax = 32;
+
+interface Factor {
+  readonly enabledAt: number;
+  /** Sealed base32 secret. */
+  readonly sealed: Uint8Array;
+  readonly lastStep: number;
+  /** Of the codes that are left. */
+  readonly backupHashes: readonly Uint8Array[];
+}
+
+export function createSecondFactors(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  masterKey: MasterKey;
+  /** Shown by the authenticator beside the mail address. */
+  service: string;
+  securityLog: SecurityLog;
+}): SecondFactors {
+  const { store, clock, random, masterKey, service, securityLog } = options;
+
+  async function load(accountId: string) {
+    const key = secondFactorKey(accountId);
+    const row = await store.get(key);
+    const factor = row && decodeFactor(row.value);
+    // A damaged row must not switch the second factor off.
+    if (row && !factor) throw new Error(`the second factor of account ${accountId} is damaged`);
+    return { key, version: row?.version ?? null, factor };
+  }
+
+  const contextOf = (accountId: string) => `${accountId}/totp`;
+
+  /** The step of a right code that is newer than the last one; undefined otherwise. */
+  function stepOf(accountId: string, factor: Factor, code: string): number | undefined {
+    if (!/^\d{6}$/.test(code)) return undefined;
+    const secret = unseal(masterKey, contextOf(accountId), factor.sealed);
+    if (!secret.ok) throw new Error(secret.detail ?? 'the secret of a second factor is unreadable');
+    const timestamp = clock.now();
+    const delta = totpOf(secret.value, '').validate({
+      token: code,
+      timestamp,
+      window: stepsAround,
+    });
+    if (delta === null) return undefined;
+    const step = Math.floor(timestamp / 1_000 / periodSeconds) + delta;
+    return step > factor.lastStep ? step : undefined;
+  }
+
+  function totpOf(secret: string, email: string): TOTP {
+    return new TOTP({
+      issuer: service,
+      label: email,
+      secret: Secret.fromBase32(secret),
+      algorithm: 'SHA1',
+      digits,
+      period: periodSeconds,
+    });
+  }
+
+  function makeBackupCodes(): string[] {
+    return Array.from({ length: backupCodeCount }, () => {
+      const bytes = random.bytes(backupCodeLength);
+      const code = Array.from(bytes, (byte) => backupAlphabet[byte % 32]).join('');
+      return `${code.slice(0, 5)}-${code.slice(5)}`;
+    });
+  }
+
+  /** Changes an enabled factor in a fresh session. */
+  function change<T>(
+    session: Session,
+    visitor: Visitor,
+    event: SecurityEvent,
+    by: (factor: Factor) => { factor: Factor | undefined; value: T },
+  ): Promise<Result<T>> {
+    if (!session.fresh) return Promise.resolve(fail('reauthentication_required'));
+    return untilUndisturbed(async () => {
+      const { key, version, factor } = await load(session.accountId);
+      if (factor === undefined || factor.enabledAt === 0) return fail('conflict');
+      const changed = by(factor);
+      const logged = await securityLog.entry(session.accountId, event, visitor);
+      const own = changed.factor && { key, value: encodeFactor(changed.factor) };
+      const done = await commitOnce(store, {
+        check: [{ key, version }],
+        set: [...logged.set, ...(own ? [own] : [])],
+        del: [...logged.del, ...(own ? [] : [key])],
+      });
+      return done === 'lost' || !done.ok ? done : ok(changed.value);
+    });
+  }
+
+  function begin(session: Session): Promise<Result<{ secret: string; uri: string }>> {
+    if (!session.fresh) return Promise.resolve(fail('reauthentication_required'));
+    return untilUndisturbed(async () => {
+      const { key, version, factor } = await load(session.accountId);
+      if (factor && factor.enabledAt !== 0) return fail('conflict', 'It is switched on already.');
+      const bytes = Uint8Array.from(random.bytes(secretBytes));
+      const secret = new Secret({ buffer: bytes.buffer }).base32;
+      const sealed = seal(masterKey, random, contextOf(session.accountId), secret);
+      const begun: Factor = { enabledAt: 0, sealed, lastStep: 0, backupHashes: [] };
+      const done = await commitOnce(store, {
+        check: [{ key, version }],
+        set: [{ key, value: encodeFactor(begun) }],
+      });
+      if (done === 'lost' || !done.ok) return done;
+      return ok({ secret, uri: totpOf(secret, session.email).toString() });
+    });
+  }
+
+  function enable(session: Session, code: string, visitor: Visitor) {
+    if (!session.fresh) return Promise.resolve(fail('reauthentication_required'));
+    return untilUndisturbed<readonly string[]>(async () => {
+      const { key, version, factor } = await load(session.accountId);
+      if (factor?.enabledAt !== 0) return fail('conflict');
+      const step = stepOf(session.accountId, factor, spaceless(code));
+      if (step === undefined) return fail('invalid_code', undefined, 'code');
+      const codes = makeBackupCodes();
+      const enabled: Factor = {
+        ...factor,
+        enabledAt: clock.now(),
+        lastStep: step,
+        backupHashes: codes.map((text) => backupHash(session.accountId, text)),
+      };
+      const logged = await securityLog.entry(session.accountId, 'totp_enabled', visitor);
+      const done = await commitOnce(store, {
+        check: [{ key, version }],
+        set: [{ key, value: encodeFactor(enabled) }, ...logged.set],
+        del: logged.del,
+      });
+      return done === 'lost' || !done.ok ? done : ok(codes);
+    });
+  }
+
+  function use(accountId: string, given: string): Promise<Result<'totp' | 'backup'>> {
+    const code = given.length > codeLengthMax ? '' : spaceless(given);
+    return untilUndisturbed<'totp' | 'backup'>(async () => {
+      const { key, version, factor } = await load(accountId);
+      if (!factor || factor.enabledAt === 0) return fail('invalid_code', undefined, 'code');
+      const step = stepOf(accountId, factor, code);
+      const left = factor.backupHashes.filter((h) => !equalBytes(h, backupHash(accountId, code)));
+      if (step === undefined && left.length === factor.backupHashes.length) {
+        return fail('invalid_code', undefined, 'code');
+      }
+      const used =
+        step === undefined ? { ...factor, backupHashes: left } : { ...factor, lastStep: step };
+      const done = await commitOnce(store, {
+        check: [{ key, version }],
+        set: [{ key, value: encodeFactor(used) }],
+      });
+      return done === 'lost' || !done.ok ? done : ok(step === undefined ? 'backup' : 'totp');
+    });
+  }
+
+  async function state(accountId: string): Promise<SecondFactorState> {
+    const { factor } = await load(accountId);
+    const enabledAt = factor?.enabledAt ?? 0;
+    return {
+      enabled: enabledAt !== 0,
+      enabledAt,
+      backupCodesLeft: factor?.backupHashes.length ?? 0,
+    };
+  }
+
+  return {
+    state,
+    isEnabled: async (accountId) => (await state(accountId)).enabled,
+    begin,
+    enable,
+    use,
+    renewBackupCodes: (session, visitor) =>
+      change(session, visitor, 'backup_codes_made', (factor) => {
+        const codes = makeBackupCodes();
+        const backupHashes = codes.map((text) => backupHash(session.accountId, text));
+        return { factor: { ...factor, backupHashes }, value: codes };
+      }),
+    disable: (session, visitor) =>
+      change(session, visitor, 'totp_disabled', () => ({ factor: undefined, value: undefined })),
+  };
+}
+
+/** As people type codes: in groups, with capitals. */
+function spaceless(code: string): string {
+  return code.replace(/[\s-]/gu, '').toLowerCase();
+}
+
+function backupHash(accountId: string, code: string): Uint8Array {
+  return sha256(`backup code ${accountId} ${spaceless(code)}`).subarray(0, backupHashBytes);
+}
+
+function encodeFactor(factor: Factor): Uint8Array {
+  const out = createWriter(320).u8(layout).f64(factor.enabledAt).bytes(factor.sealed);
+  out.varint(factor.lastStep).varint(factor.backupHashes.length);
+  for (const hash of factor.backupHashes) out.bytes(hash);
+  return out.finish();
+}
+
+function decodeFactor(bytes: Uint8Array): Factor | undefined {
+  return decode(bytes, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const enabledAt = input.f64();
+    const sealed = Uint8Array.from(input.bytes());
+    const lastStep = input.varint();
+    const count = Math.min(input.varint(), input.remaining());
+    const backupHashes = Array.from({ length: count }, () => Uint8Array.from(input.bytes()));
+    return { enabledAt, sealed, lastStep, backupHashes };
+  });
+}

@@ -1,0 +1,122 @@
+/**
+ * What happened to an account, for its owner: coarse facts, newest first, bounded. Rows live under
+ * the account's own keys and go with it. Never a token, an address or a full user agent.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { createWriter, decode } from '../store/codec.ts';
+import { type Key, securityLogKey, securityLogPrefix } from '../store/keys.ts';
+import type { SetRow, Store } from '../store/store.ts';
+import { agentName, countryOf, type Visitor } from './visitor.ts';
+
+/** In this order on disk: add at the end only. */
+export const securityEvents = [
+  'registered',
+  'registration_repeated',
+  'verified',
+  'signed_in',
+  'sign_in_failed',
+  'second_factor_failed',
+  'reset_requested',
+  'password_changed',
+  'sessions_ended',
+  'totp_enabled',
+  'totp_disabled',
+  'backup_codes_made',
+  'backup_code_used',
+  'passkey_added',
+  'passkey_removed',
+  'phone_verified',
+  'email_change_requested',
+  'email_changed',
+  'reauthenticated',
+] as const;
+
+export type SecurityEvent = (typeof securityEvents)[number];
+
+export interface SecurityLogEntry {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly event: SecurityEvent;
+  readonly country: string;
+  /** As `agentName` gives it. */
+  readonly agent: string;
+}
+
+export interface SecurityLog {
+  /** Rows of an entry for the commit that it tells of; the oldest beyond the bound go with it. */
+  entry(
+    account: string,
+    event: SecurityEvent,
+    visitor: Visitor,
+  ): Promise<{ set: SetRow[]; del: Key[] }>;
+  /** An entry alone. A store that can't write is no error. */
+  add(account: string, event: SecurityEvent, visitor: Visitor): Promise<void>;
+  /** Newest first. */
+  list(account: string): Promise<SecurityLogEntry[]>;
+  clear(account: string): Promise<void>;
+}
+
+export const securityLogMax = 200;
+/** Rows deleted at a time; also how far the bound may be passed for a moment. */
+const surplusMax = 100;
+const layout = 1;
+
+export function createSecurityLog(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}): SecurityLog {
+  const { store, clock, random } = options;
+
+  function row(account: string, event: SecurityEvent, visitor: Visitor): SetRow {
+    const value = createWriter().u8(layout).u8(securityEvents.indexOf(event));
+    return {
+      key: securityLogKey(account, clock.now(), random.bytes(4)),
+      value: value.text(countryOf(visitor)).text(agentName(visitor.userAgent)).finish(),
+    };
+  }
+
+  async function entry(account: string, event: SecurityEvent, visitor: Visitor) {
+    const surplus = (await page(account)).slice(securityLogMax - 1).map(({ key }) => key);
+    return { set: [row(account, event, visitor)], del: surplus };
+  }
+
+  function page(account: string) {
+    return store.scan(securityLogPrefix(account), { limit: securityLogMax + surplusMax });
+  }
+
+  return {
+    entry,
+    async add(account, event, visitor) {
+      await store.commit(await entry(account, event, visitor));
+    },
+    async list(account) {
+      const entries: SecurityLogEntry[] = [];
+      for (const { key, value } of (await page(account)).slice(0, securityLogMax)) {
+        const entry = decodeEntry(key, value);
+        if (entry !== undefined) entries.push(entry);
+      }
+      return entries;
+    },
+    async clear(account) {
+      for (;;) {
+        const del = (await page(account)).map(({ key }) => key);
+        if (del.length === 0) return;
+        const done = await store.commit({ del });
+        if (!done.ok) throw new Error(`the security log can't be cleared: ${done.error}`);
+      }
+    },
+  };
+}
+
+function decodeEntry(key: Uint8Array, value: Uint8Array): SecurityLogEntry | undefined {
+  const at = 0xffff_ffff_ffff - Buffer.from(key.subarray(-10)).readUIntBE(0, 6);
+  return decode(value, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const event = securityEvents[input.u8()];
+    if (event === undefined) input.reject();
+    return { at, event: event ?? 'registered', country: input.text(), agent: input.text() };
+  });
+}

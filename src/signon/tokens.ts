@@ -1,0 +1,34 @@
+/**
+ * Tokens that prove something by being known: 256 random bits as base64url, stored as their
+ * SHA-256 alone, so that what lies on disk opens nothing.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type Random, randomToken } from '../core/random.ts';
+
+const tokenBytes = 32;
+const tokenPattern = /^[0-9A-Za-z_-]{43}$/;
+
+export interface Token {
+  readonly text: string;
+  readonly hash: Uint8Array;
+}
+
+export function newToken(random: Random): Token {
+  const text = randomToken(random, tokenBytes);
+  return { text, hash: sha256(text) };
+}
+
+/** Undefined for what can't be such a token, whatever its length. */
+export function hashOfToken(text: string): Uint8Array | undefined {
+  return tokenPattern.test(text) ? sha256(text) : undefined;
+}
+
+export function sha256(text: string): Uint8Array {
+  return createHash('sha256').update(text).digest();
+}
+
+/** In a time that tells nothing of where they differ. Lengths are no secret. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,62 @@
+/**
+ * Who is at the other end of a request, as far as sign-on wants to know: coarse facts that help an
+ * owner to recognise a session, nothing that identifies a device.
+ */
+
+import { sha256 } from './tokens.ts';
+
+export type Language = 'en' | 'fr';
+
+export interface Visitor {
+  /** The client's network, see `clientOf` in access/client-limits.ts: IPv4 or an IPv6 /64. */
+  readonly network: string;
+  /** Of the client's address, `ZZ` when unknown. */
+  readonly country: string;
+  /** The header as it came; only `agentName` of it is kept. */
+  readonly userAgent: string;
+  /** The browser cookie (see `newToken`), if it came. */
+  readonly browser?: string | undefined;
+  readonly language: Language;
+}
+
+/** Order matters: most browsers name others too. */
+const browsers: readonly (readonly [string, string])[] = [
+  ['Edg/', 'Edge'],
+  ['EdgA/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['SamsungBrowser/', 'Samsung Internet'],
+  ['Firefox/', 'Firefox'],
+  ['FxiOS/', 'Firefox'],
+  ['CriOS/', 'Chrome'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+  ['curl/', 'curl'],
+];
+const systems: readonly (readonly [string, string])[] = [
+  ['Windows', 'Windows'],
+  ['Android', 'Android'],
+  ['iPhone', 'iOS'],
+  ['iPad', 'iPadOS'],
+  ['Mac OS X', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+];
+const headerLengthMax = 512;
+
+/** `Firefox, Linux`; empty when nothing is recognised. */
+export function agentName(userAgent: string): string {
+  const text = userAgent.slice(0, headerLengthMax);
+  const browser = browsers.find(([mark]) => text.includes(mark))?.[1];
+  const system = systems.find(([mark]) => text.includes(mark))?.[1];
+  return [browser, system].filter((part) => part !== undefined).join(', ');
+}
+
+/** Two letters, or `ZZ`. */
+export function countryOf(visitor: Visitor): string {
+  return /^[A-Z]{2}$/.test(visitor.country) ? visitor.country : 'ZZ';
+}
+
+/** 16 bytes that recognise a browser of this account and no other's. */
+export function browserHash(accountId: string, browser: string): Uint8Array {
+  return sha256(`browser ${accountId} ${browser}`).subarray(0, 16);
+}

@@ -1,0 +1,105 @@
+/**
+ * Writes the store anew, row by row, into a fresh file that then takes the old one's place.
+ *
+ * LMDB never shrinks its file, and a removed row's bytes stay in free pages and in the unused ends
+ * of pages in use until something happens to be written over them. LMDB's own compacting copy
+ * takes pages as they are, unused ends included; only new pages (which LMDB clears) hold nothing
+ * but what is live. So this is also how removed personal data leaves the disk, as far as a program
+ * can see to it: what a file system, its snapshots or a flash disk keep of the old file is theirs.
+ *
+ * Offline: nobody else may have the store open. The caller holds the server's lock; other
+ * processes are found in LMDB's table of readers.
+ */
+
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { OperatorError } from '../core/errors.ts';
+import { openTables, type Table, type Tables } from './lmdb-tables.ts';
+
+export interface Compaction {
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+  readonly rows: number;
+}
+
+/** Rows of one transaction of the new file. */
+const batchRows = 5_000;
+const batchBytes = 16 * 1024 * 1024;
+
+/** @param path the store's directory, closed by this process. @throws OperatorError when in use */
+export async function compactStore(path: string): Promise<Compaction> {
+  const freshPath = `${path}.compacting`;
+  // Left by a compaction that was cut short; nothing refers to it.
+  rmSync(freshPath, { recursive: true, force: true });
+  const bytesBefore = statSync(`${path}/data.mdb`).size;
+  const old = openTables(path);
+  let rows = 0;
+  try {
+    refuseCompany(old, path);
+    const fresh = openTables(freshPath);
+    try {
+      for (const name of ['entries', 'journal', 'eventIds', 'expiry', 'meta'] as const) {
+        rows += await copyTable(old[name], fresh[name]);
+      }
+      refuseCompany(old, path);
+    } finally {
+      await fresh.root.close();
+    }
+  } catch (error) {
+    await old.root.close();
+    rmSync(freshPath, { recursive: true, force: true });
+    throw error;
+  }
+  await old.root.close();
+  syncPath(`${freshPath}/data.mdb`);
+  // One step: at any moment the name leads to the whole old file or to the whole new one.
+  renameSync(`${freshPath}/data.mdb`, `${path}/data.mdb`);
+  // LMDB's lock file tells of the old file's transactions; the next one to open makes it anew.
+  rmSync(`${path}/lock.mdb`, { force: true });
+  syncPath(path);
+  rmSync(freshPath, { recursive: true, force: true });
+  return { bytesBefore, bytesAfter: statSync(`${path}/data.mdb`).size, rows };
+}
+
+/** In key order, so that pages of the new file fill from left to right. */
+async function copyTable(from: Table, to: Table): Promise<number> {
+  let rows = 0;
+  let after: Uint8Array | undefined;
+  for (;;) {
+    const batch: { key: Uint8Array; value: Buffer }[] = [];
+    let bytes = 0;
+    const range =
+      after === undefined
+        ? from.getRange({ limit: batchRows })
+        : from.getRange({ start: after, exclusiveStart: true, limit: batchRows });
+    for (const { key, value } of range) {
+      batch.push({ key, value });
+      bytes += key.length + value.length;
+      if (bytes > batchBytes) break;
+    }
+    if (batch.length === 0) return rows;
+    to.transactionSync(() => {
+      for (const { key, value } of batch) to.putSync(key, value);
+    });
+    rows += batch.length;
+    after = batch.at(-1)!.key;
+    await new Promise(setImmediate);
+  }
+}
+
+/** The table of readers has a line for each thread that has read: its process id comes first. */
+function refuseCompany({ root }: Tables, path: string): void {
+  root.readerCheck();
+  const pids = [...root.readerList().matchAll(/^\s*(\d+)\s/gm)].map((match) => Number(match[1]));
+  const other = pids.find((pid) => pid !== process.pid);
+  if (other === undefined) return;
+  throw new OperatorError(`the store in ${path} is in use by process ${other}; stop it first`);
+}
+
+function syncPath(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,11 @@
+/** The bench of reports runs at a tiny size, so that it can't rot. No figure is judged here. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../bench/reports.bench.ts';
+
+test('the reports bench gives rates, starts and checks beside reports', async () => {
+  const rows = await run('tiny');
+  assert.equal(rows.length, 6);
+  for (const row of rows) assert.ok(Number.isFinite(row.ours) && row.ours > 0, row.name);
+});

@@ -1,0 +1,122 @@
+/** Multipart forms as they arrive: cut anywhere, broken anywhere, never kept, never hanging. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
+import { fail } from '../../src/core/result.ts';
+import { createTurns } from '../../src/core/turns.ts';
+import { readFormStream } from '../../src/http/form-stream.ts';
+
+const type = 'multipart/form-data; boundary=b';
+const turns = createTurns(systemClock());
+
+function part(head: string, data: string): string {
+  return `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${data}\r\n`;
+}
+const end = '--b--\r\n';
+const csvPart = part('name="csv"; filename="a.csv"', 'a,b\r\nc');
+
+async function* inPieces(text: string, bytes: number): AsyncGenerator<Uint8Array> {
+  const whole = Buffer.from(text, 'latin1');
+  for (let at = 0; at < whole.length; at += bytes) yield whole.subarray(at, at + bytes);
+}
+
+async function read(
+  body: AsyncIterable<Uint8Array>,
+  contentType: string | undefined = type,
+  refuse: string | undefined = undefined,
+) {
+  const seen: string[] = [];
+  const result = await readFormStream(
+    body,
+    { contentType, fileNames: ['csv'], fileBytesMax: 100_000, turns },
+    {
+      field(name, value) {
+        seen.push(`${name}=${value ?? 'too long'}`);
+        return name === refuse ? fail('forbidden') : undefined;
+      },
+      file(name) {
+        const at = seen.push(`${name}:`) - 1;
+        if (name === refuse) return fail('forbidden');
+        return (bytes) => {
+          seen[at] += Buffer.from(bytes).toString('latin1');
+        };
+      },
+    },
+  );
+  return { seen, status: result.ok ? 'ok' : result.error };
+}
+
+test('fields and files arrive whole however the body is cut', async () => {
+  const text = `${part('name="key"', 'k')}${csvPart}${part('name="x"', '')}${end}`;
+  for (let bytes = 1; bytes <= text.length; bytes++) {
+    const { seen, status } = await read(inPieces(text, bytes));
+    assert.equal(status, 'ok', `${bytes}`);
+    assert.deepEqual(seen, ['key=k', 'csv:a,b\r\nc', 'x='], `${bytes}`);
+  }
+});
+
+test('a file field needs no file name', async () => {
+  const { seen } = await read(inPieces(`${part('name="csv"', 'a,b')}${end}`, 1_000));
+  assert.deepEqual(seen, ['csv:a,b']);
+});
+
+test('a form that breaks off is refused, wherever it does', async () => {
+  const text = `${part('name="key"', 'k')}${csvPart}${end}`;
+  const whole = text.length - end.length + '--b--'.length;
+  for (let length = 0; length < whole; length++) {
+    const { status } = await read(inPieces(text.slice(0, length), 1_000));
+    assert.equal(status, 'invalid_parameter', `${length} of ${text.length}`);
+  }
+  assert.equal((await read(inPieces(text.slice(0, whole), 1_000))).status, 'ok');
+});
+
+test('what stands behind the form is passed over', async () => {
+  const { seen, status } = await read(inPieces(`${csvPart}${end}${'x'.repeat(200_000)}`, 70_000));
+  assert.deepEqual([seen, status], [['csv:a,b\r\nc'], 'ok']);
+});
+
+test('what is no form, or none with a boundary, is refused', async () => {
+  const body = () => inPieces(csvPart + end, 1_000);
+  assert.equal((await read(body(), 'multipart/form-data')).status, 'invalid_parameter');
+  assert.equal((await read(body(), 'multipart/form-data; boundary=')).status, 'invalid_parameter');
+  assert.equal((await read(body(), 'multipart/form-data; boundary=c')).status, 'invalid_parameter');
+  for (const other of ['', 'text/csv', 'application/json', 'multipart/mixed; boundary=b', 'x']) {
+    assert.equal((await read(body(), other)).status, 'unsupported_media_type', other);
+  }
+});
+
+test('files, fields and parts are bounded', async () => {
+  const long = part('name="csv"', 'x'.repeat(100_001));
+  assert.equal((await read(inPieces(long + end, 70_000))).status, 'body_too_large');
+  const exact = part('name="csv"', 'x'.repeat(100_000));
+  assert.equal((await read(inPieces(exact + end, 70_000))).status, 'ok');
+  const field = part('name="f"', 'x'.repeat(1_025));
+  assert.deepEqual((await read(inPieces(field + end, 1_000))).seen, ['f=too long']);
+  const many = part('name="f"', 'x').repeat(17);
+  assert.equal((await read(inPieces(many + end, 1_000))).status, 'invalid_parameter');
+});
+
+test('a sink that refuses ends the reading, at a field and at a file', async () => {
+  let given = 0;
+  async function* endless(start: string): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(start);
+    for (;;) {
+      given++;
+      yield Buffer.alloc(1_000, 'x');
+    }
+  }
+  const field = endless(part('name="key"', 'k') + csvPart);
+  assert.equal((await read(field, type, 'key')).status, 'forbidden');
+  const file = endless(csvPart.slice(0, -2));
+  assert.equal((await read(file, type, 'csv')).status, 'forbidden');
+  assert.ok(given < 10, `${given} pieces more were read`);
+});
+
+test('a body that fails fails the reading', async () => {
+  async function* failing(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(csvPart.slice(0, 60));
+    throw new Error('gone');
+  }
+  await assert.rejects(read(failing()), /gone/);
+});

@@ -1,0 +1,141 @@
+/** Reports at rest, on a real store: pages in order, and withdrawals that race with reports. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { manualClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { decodeEvent } from '../../src/reputation/events.ts';
+import { readHistory } from '../../src/reputation/report-history.ts';
+import { createReportStore, reportGuardMs } from '../../src/reputation/report-store.ts';
+import { openLmdbStore } from '../../src/store/lmdb.ts';
+import type { Store } from '../../src/store/store.ts';
+import { makeTempDir } from '../support/temp-dir.ts';
+
+const clock = manualClock(Date.UTC(2026, 10, 21));
+const directory = makeTempDir('reports');
+let store: Store;
+before(() => {
+  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+});
+after(async () => {
+  await store.close();
+  directory.remove();
+});
+
+function open() {
+  const reports = createReportStore({ store, clock, random: systemRandom() });
+  return {
+    ...reports,
+    report: (account: string, address: number, agoMs = 0) =>
+      reports.add(
+        { account, slot: Number(account.slice(1)), country: 'FR' },
+        {
+          family: 4,
+          words: Uint32Array.of(address, 0, 0, 0),
+          ip: '',
+          categories: 4,
+          comment: `${agoMs}`,
+          reportedAt: clock.now() - agoMs,
+        },
+      ),
+  };
+}
+
+const at = (address: number) => Uint32Array.of(address, 0, 0, 0);
+
+test('pages come newest first, whole, and end at the age asked for', async () => {
+  const reports = open();
+  const count = 1_203;
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => reports.report(`a${i}`, 0x01000001, i * 1_000)),
+  );
+  await reports.report('a1', 0x01000002);
+  const sizes: number[] = [];
+  const ages: number[] = [];
+  for await (const page of reports.pages(4, at(0x01000001), 0)) {
+    sizes.push(page.length);
+    ages.push(...page.map((report) => Number(report.comment)));
+  }
+  assert.deepEqual(sizes, [500, 500, 203]);
+  assert.deepEqual(
+    ages,
+    Array.from({ length: count }, (_, i) => i * 1_000),
+  );
+  assert.equal((await reports.list(4, at(0x01000001), 0, 700)).length, 700);
+  const address = { family: 4, words: at(0x01000001) } as const;
+  const since = clock.now() - 99_000;
+  const history = await readHistory(reports, address, { since, skip: 98, keep: 25 }, () => true);
+  assert.equal(history.total, 100);
+  assert.equal(history.reporters, 100);
+  assert.equal(history.lastReportedAt, clock.now());
+  assert.deepEqual(
+    history.reports.map((report) => report.comment),
+    ['98000', '99000'],
+  );
+  let asked = 0;
+  const ended = await readHistory(reports, address, { since: 0, skip: 0, keep: 1 }, () => {
+    asked++;
+    return false;
+  });
+  assert.equal(asked, 1);
+  assert.equal(ended.total, 500, 'nobody waits: the walk ends after a page');
+});
+
+test('a withdrawal removes the reports of one account and address, and no other', async () => {
+  const reports = open();
+  await reports.report('a1', 0x02000001);
+  await reports.report('a2', 0x02000001);
+  await reports.report('a1', 0x02000002);
+  clock.advance(reportGuardMs);
+  const again = await reports.report('a1', 0x02000001);
+  assert.ok(again.ok);
+  const withdrawn = await reports.withdraw('a1', 4, at(0x02000001), false);
+  assert.ok(withdrawn.ok);
+  assert.equal(withdrawn.value.removed, 2);
+  const left = await reports.list(4, at(0x02000001), 0, 10);
+  assert.deepEqual(
+    left.map((report) => report.account),
+    ['a2'],
+  );
+  assert.equal((await reports.list(4, at(0x02000002), 0, 10)).length, 1);
+  assert.equal(await reports.find(again.value.id), undefined);
+  const none = await reports.withdraw('a1', 4, at(0x02000001), false);
+  assert.ok(none.ok);
+  assert.equal(none.value.removed, 0);
+});
+
+test('of withdrawals at once only one counts what went', async () => {
+  const reports = open();
+  await reports.report('a1', 0x03000001);
+  const all = await Promise.all(
+    Array.from({ length: 8 }, () => reports.withdraw('a1', 4, at(0x03000001), false)),
+  );
+  const counts = all.map((result) => (result.ok ? result.value.removed : -1));
+  assert.deepEqual(counts.sort(), [0, 0, 0, 0, 0, 0, 0, 1]);
+});
+
+test('a report beside a withdrawal either goes with it or stands with its effect', async () => {
+  const reports = open();
+  for (let round = 0; round < 40; round++) {
+    const address = 0x04000000 + round;
+    await reports.report('a1', address);
+    clock.advance(reportGuardMs);
+    const before = await store.lastSeq();
+    const [withdrawn, added] = await Promise.all([
+      reports.withdraw('a1', 4, at(address), false),
+      (async () => {
+        for (let turn = 0; turn < round % 8; turn++) await new Promise(setImmediate);
+        return reports.report('a1', address);
+      })(),
+    ]);
+    assert.ok(withdrawn.ok && added.ok);
+    // What the journal says last decides the score; the rows must say the same.
+    const events = await store.read(before, 10);
+    const kinds = events.map((e) => decodeEvent(e.kind, e.version, e.body)!.kind);
+    const rows = await reports.list(4, at(address), 0, 10);
+    const stands = kinds.indexOf('report.added') > kinds.indexOf('reports.withdrawn');
+    assert.equal(rows.length, stands ? 1 : 0, `round ${round}: ${kinds}`);
+    assert.equal(withdrawn.value.removed, stands ? 1 : 2);
+  }
+});

@@ -1,0 +1,222 @@
+/** Deletion: nothing of the person is left, in whatever moment it was cut short. */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
+import { createAccounts } from '../../src/access/accounts.ts';
+import { masterKeyFromBytes } from '../../src/access/master-key.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { parseIp } from '../../src/ip/address.ts';
+import { createReportStore } from '../../src/reputation/report-store.ts';
+import { createDeletion } from '../../src/signon/deletion.ts';
+import { openOutbox } from '../../src/signon/mail/outbox.ts';
+import { outboxMessages } from '../../src/signon/messages.ts';
+import { ownPersonalData } from '../../src/signon/personal-data.ts';
+import { compactStore } from '../../src/store/compact.ts';
+import { storedKey } from '../../src/store/keys.ts';
+import { openLmdbStore } from '../../src/store/lmdb.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createAuthenticator } from '../support/authenticator.ts';
+import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
+
+const origin = 'https://id.example.org';
+const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
+
+/** The bench's outbox, real files; mails go there too. */
+function openFileBench(name: string): Bench & { outbox: ReturnType<typeof openOutbox> } {
+  const bench = openBench(name);
+  const { clock, log, dataDir } = bench;
+  const from = 'portcullis@example.org';
+  const outbox = openOutbox({
+    folder: `${dataDir}/outbox`,
+    from,
+    clock,
+    random: seededRandom(3),
+    log,
+  });
+  return { ...bench, outbox };
+}
+
+/** Everything that the service can know of somebody. @returns texts that must be gone later */
+async function live(bench: ReturnType<typeof openFileBench>, email: string) {
+  const { signon, store, clock, outbox } = bench;
+  const id = await bench.person(email);
+  const { token, browser } = await bench.signIn(email);
+  const own = (await signon.sessions.find(token))!;
+  const { secret } = value(await signon.secondFactors.begin(own));
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() });
+  value(await signon.secondFactors.enable(own, code, visitor));
+  const key = createAuthenticator(seededRandom(id.length), origin);
+  const asked = value(await signon.passkeys.registrationOptions(own));
+  value(await signon.passkeys.register(own, key.create(asked), `pocket of ${email}`, visitor));
+  value(await signon.emailChange.request(own, `new-${email}`, visitor));
+  value(await signon.recovery.request({ email, visitor }));
+  value(await signon.phoneCodes.send(id, '+33612345678', visitor));
+  await outboxMessages(outbox).send(id, '+33612345678', 'a code');
+  await outbox.mail.send({ to: email, subject: 'Hello', text: `Hello ${email}` });
+  const accounts = createAccounts({ store, clock, random: seededRandom(5), masterKey });
+  const apiKey = value(await accounts.createKey(email));
+  const reports = createReportStore({ store, clock, random: seededRandom(6) });
+  const words = new Uint32Array(4);
+  const family = parseIp('203.0.113.9', words) as 4;
+  const reported = await reports.add(
+    { account: id, slot: 0, country: 'FR' },
+    {
+      ip: '203.0.113.9',
+      family,
+      words,
+      categories: 1 << 18,
+      comment: `seen by ${email} at home`,
+      reportedAt: clock.now(),
+    },
+  );
+  value(reported);
+  const { passwordHash } = (await signon.people.byId(id))!.credentials;
+  return {
+    id,
+    words,
+    reports,
+    needles: [
+      email,
+      passwordHash,
+      '33612345678',
+      apiKey.text,
+      token,
+      browser,
+      secret,
+      'at home',
+      key.id,
+    ],
+  };
+}
+
+/** Which of the texts stand in which files. */
+function holders(folder: string, needles: readonly (string | Buffer)[]): string[] {
+  return readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((path) => statSync(path).isFile())
+    .flatMap((path) => {
+      const bytes = readFileSync(path);
+      return needles.filter((n) => bytes.includes(n)).map((n) => `${String(n)} in ${path}`);
+    });
+}
+
+it('after deletion and compaction no byte of the person is in the data directory', async () => {
+  const bench = openFileBench('deletion');
+  const { signon, store, dataDir } = bench;
+  for (let i = 0; i < 20; i++) await bench.person(`neighbour${i}@example.net`);
+  const email = 'marie.curie@example.org';
+  const { id, needles, reports, words } = await live(bench, email);
+  const passkeyId = Buffer.from(needles[8]!, 'base64url');
+  for (const there of [needles[0]!, needles[1]!, passkeyId]) {
+    assert.ok(holders(dataDir, [there]).length > 0, 'the search finds what is there');
+  }
+  assert.equal(
+    holders(dataDir, needles.slice(3, 7)).length,
+    0,
+    'secrets are not there even before',
+  );
+  const seq = await store.lastSeq();
+  const { deletion } = openWhole(bench, store);
+  value(await deletion.delete(id));
+  assert.equal(errorOf(await deletion.delete(id)), 'unknown_account');
+  assert.equal(await signon.people.byEmail(email), undefined);
+  const kinds = (await store.read(seq, 10)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['account.disabled', 'key.revoked']);
+  const [report] = await reports.list(4, words, 0, 10);
+  assert.equal(report!.account, id, 'the report stays, under an id that leads to nobody');
+  assert.equal(report!.comment, '');
+  await bench.person(email);
+  value(await deletion.delete((await signon.people.byEmail(email))!.id));
+  await bench.closeStores();
+  await compactStore(`${dataDir}/store`);
+  assert.deepEqual(holders(dataDir, [...needles, passkeyId]), []);
+  const again = openLmdbStore({ path: `${dataDir}/store`, clock: bench.clock, log: bench.log });
+  assert.equal(
+    (await again.get(storedKey(Buffer.from('\x11neighbour7@example.net\0'))))?.value.length,
+    16,
+  );
+  assert.ok((await again.lastSeq()) > seq);
+  await again.close();
+  bench.remove();
+});
+
+/** Deletion over the bench's parts, with another store in their place. */
+function openWhole(bench: ReturnType<typeof openFileBench>, store: Store) {
+  const { signon, outbox, clock } = bench;
+  const { sessions, secondFactors, securityLog } = signon;
+  const data = ownPersonalData({ store, sessions, secondFactors, securityLog, outbox });
+  return { deletion: createDeletion({ store, clock, random: seededRandom(8), data }) };
+}
+
+it('cut short after any of its commits, it is finished by the next start', async () => {
+  const bench = openFileBench('deletion-cut');
+  let cuts = 0;
+  for (let allowed = 0; ; allowed++) {
+    const email = `cut${allowed}@example.org`;
+    const { id } = await live(bench, email);
+    let left = allowed;
+    const dying: Store = {
+      ...bench.store,
+      async commit(commit) {
+        if (left-- > 0) return bench.store.commit(commit);
+        return { ok: false, error: 'store_unavailable', seq: 0n, detail: 'told to fail' };
+      },
+    };
+    const outcome = await openWhole(bench, dying).deletion.delete(id);
+    if (outcome.ok) break;
+    cuts++;
+    assert.equal(outcome.error, 'store_unavailable');
+    const person = await bench.signon.people.byId(id);
+    assert.equal(person?.account.disabled, allowed > 0, 'closed from the first commit on');
+    const { deletion } = openWhole(bench, bench.store);
+    assert.equal(await deletion.resume(), allowed > 0 ? 1 : 0);
+    if (allowed === 0) value(await deletion.delete(id));
+    assert.equal(await bench.signon.people.byEmail(email), undefined);
+    assert.equal(await deletion.resume(), 0);
+    bench.clock.advance(3_600_000 * 2);
+  }
+  assert.ok(cuts > 8, `${cuts} commits`);
+  await bench.closeStores();
+  await compactStore(`${bench.dataDir}/store`);
+  assert.equal(holders(bench.dataDir, ['@example.org', '33612345678']).length, 0);
+  bench.remove();
+});
+
+it('an account that was never verified is removed too, and the journal hears nothing', async () => {
+  const bench = openFileBench('deletion-pending');
+  const email = 'person@example.org';
+  value(
+    await bench.signon.registration.register({ email, password: 'violet-harbour-72', visitor }),
+  );
+  const seq = await bench.store.lastSeq();
+  const { id } = (await bench.signon.people.byEmail(email))!;
+  value(await bench.signon.deletion.delete(id));
+  assert.equal(await bench.signon.people.byEmail(email), undefined);
+  assert.equal(await bench.store.lastSeq(), seq);
+  await bench.close();
+});
+
+it('the export holds what the person did and no secret', async () => {
+  const bench = openFileBench('export');
+  const { id, needles } = await live(bench, 'person@example.org');
+  const text = JSON.stringify(value(await bench.signon.deletion.exportOf(id)));
+  for (const shown of [
+    'person@example.org',
+    'pocket of',
+    'at home',
+    '203.0.113.9',
+    'Firefox',
+    'totp_enabled',
+  ]) {
+    assert.ok(text.includes(shown), shown);
+  }
+  const [, passwordHash, , apiKey, token, browser, secret] = needles;
+  for (const hidden of [passwordHash, apiKey, token, browser, secret]) {
+    assert.ok(!text.includes(hidden!), hidden);
+  }
+  assert.equal(errorOf(await bench.signon.deletion.exportOf('nobody')), 'unknown_account');
+  await bench.close();
+});

@@ -1,0 +1,91 @@
+/** A new mail address: one owner at a time, and only for who holds the mailbox. */
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, it } from 'node:test';
+import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
+
+let bench: Bench;
+let email = '';
+let count = 0;
+
+before(() => {
+  bench = openBench('email-change', {
+    companion: {
+      created: () => [],
+      emailChanged: async () => ({ check: [], set: [] }),
+    },
+  });
+});
+beforeEach(() => {
+  email = `person${++count}@example.org`;
+});
+after(() => bench.close());
+
+async function session() {
+  const { token } = await bench.signIn(email);
+  return (await bench.signon.sessions.find(token))!;
+}
+
+it('the address changes when its link is opened, once, and the old one is free', async () => {
+  const id = await bench.person(email);
+  const own = await session();
+  value(await bench.signon.emailChange.request(own, `New-${email}`, visitor));
+  assert.equal((await bench.signon.people.byEmail(email))!.id, id);
+  const token = await bench.tokenTo(`new-${email}`);
+  const results = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      (i % 2 ? bench.signon : bench.other).emailChange.confirm(token, visitor),
+    ),
+  );
+  assert.equal(results.filter((r) => r.ok).length, 1);
+  assert.equal((await bench.signon.people.byEmail(`new-${email}`))!.id, id);
+  assert.equal(await bench.signon.people.byEmail(email), undefined);
+  await bench.signon.mailer.idle();
+  await bench.other.mailer.idle();
+  assert.equal(bench.mails.at(-1)!.to, email);
+  await bench.person(email);
+});
+
+it('an address with an account is not taken, and who asks does not learn of it', async () => {
+  await bench.person(email);
+  await bench.person(`taken-${email}`);
+  const own = await session();
+  value(await bench.signon.emailChange.request(own, `taken-${email}`, visitor));
+  await bench.signon.mailer.idle();
+  assert.equal(bench.mails.at(-1)!.subject, 'You have an account already');
+  value(await bench.signon.emailChange.request(own, `late-${email}`, visitor));
+  const token = await bench.tokenTo(`late-${email}`);
+  await bench.person(`late-${email}`);
+  assert.equal(errorOf(await bench.signon.emailChange.confirm(token, visitor)), 'invalid_link');
+});
+
+it('of two accounts that want the same address at once, one gets it', async () => {
+  const wanted = `wanted-${email}`;
+  const tokens: string[] = [];
+  for (const name of ['a', 'b']) {
+    email = `${name}-${wanted}`;
+    await bench.person(email);
+    value(await bench.signon.emailChange.request(await session(), wanted, visitor));
+    tokens.push(await bench.tokenTo(wanted));
+  }
+  const results = await Promise.all([
+    bench.signon.emailChange.confirm(tokens[0]!, visitor),
+    bench.other.emailChange.confirm(tokens[1]!, visitor),
+  ]);
+  assert.deepEqual(results.map(errorOf).sort(), ['invalid_link', 'none']);
+});
+
+it('a stale session, no address, the same address and other links are refused', async () => {
+  await bench.person(email);
+  const own = await session();
+  const { emailChange, recovery } = bench.signon;
+  const ask = async (address: string, fresh = true) =>
+    errorOf(await emailChange.request({ ...own, fresh }, address, visitor));
+  assert.equal(await ask(`new-${email}`, false), 'reauthentication_required');
+  for (const bad of ['', 'x', email, email.toUpperCase(), 'a@b\r\nBcc: c@d', 'x'.repeat(1e6)]) {
+    assert.equal(await ask(bad), 'invalid_parameter');
+  }
+  value(await recovery.request({ email, visitor }));
+  const token = await bench.tokenTo(email);
+  assert.equal(errorOf(await emailChange.confirm(token, visitor)), 'invalid_link');
+});

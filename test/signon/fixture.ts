@@ -1,0 +1,127 @@
+/** A sign-on of sites on a store of its own, with a clock that moves by hand and a person signed in. */
+
+import { manualClock } from '../../src/core/clock.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { createAuthorization, type SignedIn } from '../../src/signon/authorization.ts';
+import type { AuthorizationRequest } from '../../src/signon/authorize.ts';
+import type { Profile } from '../../src/signon/profile.ts';
+import { createProfiles } from '../../src/signon/profile-store.ts';
+import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { memoryLog } from '../support/memory-log.ts';
+import { makeTempDir } from '../support/temp-dir.ts';
+
+/** 2026-11-21T12:00:00Z. */
+export const startMs = Date.UTC(2026, 10, 21, 12);
+
+export function parametersOf(values: Readonly<Record<string, string | undefined>>) {
+  return { get: (name: string) => values[name] };
+}
+
+export const goodParameters = {
+  client_id: 'example.com',
+  redirect_uri: 'https://example.com/cb?x=1',
+  response_type: 'code',
+  scope: 'openid profile email',
+  state: 's t+&é',
+} as const;
+
+export const ada: Partial<Profile> = {
+  givenName: 'Ada',
+  familyName: 'Lovelace',
+  phone: '+33612345678',
+  birthdate: '1990-12-10',
+};
+
+export async function openSignon(options: { path?: string } = {}) {
+  const directory = options.path === undefined ? makeTempDir('signon') : undefined;
+  const path = options.path ?? directory!.path;
+  const clock = manualClock(startMs);
+  const random = seededRandom(11);
+  const { log, lines } = memoryLog();
+  const store = openLmdbStore({ path, clock, log });
+  const profiles = createProfiles({ store, clock, random });
+  const endedSessions = new Set<string>();
+  const disabledAccounts = new Set<string>();
+  const authorization = createAuthorization({
+    store,
+    clock,
+    random,
+    log,
+    profiles,
+    standing: {
+      sessionAlive: (id) => !endedSessions.has(id),
+      accountEnabled: async (id) => !disabledAccounts.has(id),
+    },
+    demo: false,
+    avatarUrl: (avatar) => `https://sso.example/avatars/${avatar}`,
+  });
+  const session: SignedIn = {
+    sessionId: 'session-1',
+    accountId: 'account-1',
+    signedInAt: startMs - 1_000,
+    verified: true,
+  };
+
+  async function addPerson(accountId: string, profile: Partial<Profile> = ada): Promise<void> {
+    await store.commit({ set: [profiles.newRow(accountId, `${accountId}@mail.example`, true)] });
+    await profiles.update(accountId, (p) => ({ ok: true, value: { ...p, ...profile } }));
+  }
+
+  function requestOf(changes: Readonly<Record<string, string | undefined>> = {}) {
+    const reading = authorization.read(parametersOf({ ...goodParameters, ...changes }));
+    if (reading.kind !== 'request') throw new Error(JSON.stringify(reading));
+    return reading.request;
+  }
+
+  /** Asks, allows, and takes the code out of the address. */
+  async function codeFor(
+    request: AuthorizationRequest = requestOf(),
+    granted: readonly string[] = request.scopes,
+    who: SignedIn = session,
+  ): Promise<string> {
+    const id = await authorization.transactions.begin(request, who.sessionId);
+    if (!id.ok) throw new Error(id.error);
+    const address = await authorization.allow(id.value, who, granted);
+    if (!address.ok) throw new Error(address.error);
+    return new URL(address.value).searchParams.get('code')!;
+  }
+
+  function exchange(code: string, proofs: Partial<Proofs> = {}) {
+    return authorization.exchange({
+      code,
+      clientId: undefined,
+      redirectUri: undefined,
+      codeVerifier: undefined,
+      ...proofs,
+    });
+  }
+
+  await addPerson(session.accountId);
+  return {
+    store,
+    clock,
+    random,
+    log,
+    lines,
+    profiles,
+    authorization,
+    session,
+    endedSessions,
+    disabledAccounts,
+    addPerson,
+    requestOf,
+    codeFor,
+    exchange,
+    path,
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      directory?.remove();
+    },
+  };
+}
+
+interface Proofs {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly codeVerifier: string;
+}

@@ -1,0 +1,161 @@
+/** Mails: what is sent, what never is, and what the log says of it. A real SMTP conversation. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { manualClock } from '../../src/core/clock.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { type MailName, mailCatalogues } from '../../src/signon/mail/catalogue.ts';
+import { createMailer, type MailTransport } from '../../src/signon/mail/mailer.ts';
+import { openOutbox } from '../../src/signon/mail/outbox.ts';
+import { smtpTransport } from '../../src/signon/mail/smtp.ts';
+import { memoryLog } from '../support/memory-log.ts';
+import { openBench, value, visitor } from './account-fixture.ts';
+
+const link = 'https://id.example.org/verify?token=secret-token';
+const from = 'portcullis@example.org';
+
+/** Speaks as much SMTP as a delivery needs; keeps what it was told. */
+async function startSmtp(refuseFirst = 0) {
+  const said: string[] = [];
+  const sockets = new Set<Socket>();
+  let refusals = refuseFirst;
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    let inData = false;
+    socket.on('error', () => {});
+    socket.write('220 test\r\n');
+    socket.on('data', (chunk) => {
+      for (const line of String(chunk).split('\r\n').slice(0, -1)) {
+        said.push(line);
+        if (inData && line !== '.') continue;
+        if (line === '.') inData = false;
+        if (line === 'DATA') inData = true;
+        if (line.startsWith('MAIL') && refusals-- > 0) socket.write('451 try later\r\n');
+        else socket.write(line === 'DATA' ? '354 go\r\n' : '250 ok\r\n');
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    said,
+    port: (server.address() as { port: number }).port,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function mailerOn(transport: MailTransport, limit = () => 0) {
+  const { log, lines } = memoryLog();
+  const clock = manualClock(0);
+  const retryDelaysMs = [1, 1];
+  const mailer = createMailer({ transport, service: 'test', clock, log, limit, retryDelaysMs });
+  return { mailer, lines };
+}
+
+it('a mail goes out over SMTP, is tried again, and the log tells nothing of it', async () => {
+  const smtp = await startSmtp(1);
+  const { mailer, lines } = mailerOn(smtpTransport(`smtp://127.0.0.1:${smtp.port}`, from));
+  assert.ok(mailer.post('person@example.org', 'en', 'verify', { link }));
+  await mailer.idle();
+  await mailer.close();
+  await smtp.close();
+  const conversation = smtp.said.join('\n');
+  assert.match(conversation, /RCPT TO:<person@example\.org>/);
+  assert.ok(conversation.replaceAll('=\n', '').includes('secret-token'));
+  assert.equal(lines.filter((l) => l.msg === 'mail: not sent, tried again later').length, 1);
+  assert.doesNotMatch(JSON.stringify(lines), /secret-token|person@|Confirm/);
+});
+
+it('a mail that can not be delivered is given up; the queue is bounded', async () => {
+  let tries = 0;
+  const { mailer, lines } = mailerOn({
+    async send() {
+      tries++;
+      throw Object.assign(new Error('no such mailbox person@example.org'), { code: 'EENVELOPE' });
+    },
+    async close() {},
+  });
+  mailer.post('person@example.org', 'fr', 'verify', { link });
+  // A try that waits does not keep the process alive by itself.
+  const awake = setInterval(() => {}, 1_000);
+  await mailer.idle();
+  clearInterval(awake);
+  assert.equal(tries, 3);
+  assert.equal(lines.at(-1)!.msg, 'mail: given up');
+  assert.doesNotMatch(JSON.stringify(lines), /secret-token|person@/);
+  const posted = Array.from({ length: 1_200 }, (_, i) =>
+    mailer.post(`p${i}@example.org`, 'en', 'verify', { link }),
+  );
+  assert.equal(posted.filter(Boolean).length, 1_000);
+  await mailer.close();
+});
+
+it('an address gets five mails an hour', async () => {
+  const bench = openBench('mail-limit');
+  const email = 'person@example.org';
+  await bench.person(email);
+  for (let i = 0; i < 10; i++) value(await bench.signon.recovery.request({ email, visitor }));
+  value(await bench.signon.recovery.request({ email: 'nobody@example.org', visitor }));
+  await bench.signon.mailer.idle();
+  assert.equal(bench.mails.filter(({ to }) => to === email).length, 5);
+  assert.equal(bench.mails.filter(({ to }) => to !== email).length, 0);
+  await bench.close();
+});
+
+it('an address or subject with a line break never reaches the server', async () => {
+  const smtp = await startSmtp();
+  const transport = smtpTransport(`smtp://127.0.0.1:${smtp.port}`, from);
+  for (const to of ['a@b\r\nRCPT TO:<c@d>', 'a@b\n', 'a\0@b']) {
+    await assert.rejects(transport.send({ to, subject: 's', text: 't' }), TypeError);
+  }
+  const subject = 's\r\nBcc: c@d';
+  await assert.rejects(transport.send({ to: 'a@b', subject, text: 't' }), TypeError);
+  // Taken apart as a list by whoever parses addresses; here it is one, which the server judges.
+  await transport.send({ to: 'a@b, c@d', subject: 's', text: 't' }).catch(() => {});
+  assert.ok(smtp.said.filter((line) => line.startsWith('RCPT')).length <= 1);
+  await transport.close();
+  await smtp.close();
+});
+
+it('the outbox has a file for each mail, logs its link, and forgets a person', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'outbox-'));
+  const folder = join(dataDir, 'outbox');
+  const { log, lines } = memoryLog();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
+  const outbox = openOutbox({ folder, from, clock, random: seededRandom(1), log });
+  assert.equal(await outbox.forget('person@example.org'), 0);
+  const { subject, text } = mailCatalogues.fr.verify({ link, service: 'id.example.org' });
+  await outbox.mail.send({ to: 'person@example.org', subject, text, link });
+  await outbox.mail.send({ to: 'other@example.org', subject, text, link });
+  await outbox.writeMessage('account-1', '+33612345678', 'code 123456');
+  const files = readdirSync(folder);
+  assert.equal(files.length, 3);
+  const mail = files.filter((name) => name.endsWith('.eml'))[0]!;
+  assert.equal(statSync(join(folder, mail)).mode & 0o777, 0o600);
+  assert.match(readFileSync(join(folder, mail), 'utf8'), /^To: \w+@example\.org\r$/m);
+  assert.equal(lines[0]!.msg.replace(/[\w-]+\.eml$/, ''), 'mail written to outbox/');
+  assert.equal((lines[0] as unknown as { link: string }).link, link);
+  assert.equal(await outbox.forget('person@example.org'), 1);
+  assert.equal(await outbox.forget('account-1'), 1);
+  assert.equal(readdirSync(folder).length, 1);
+});
+
+it('every mail in every language is plain, short of line, and holds its link whole', () => {
+  const values = { link, service: 'id.example.org', agent: 'Firefox, Linux', country: 'FR' };
+  for (const [language, catalogue] of Object.entries(mailCatalogues)) {
+    for (const name of Object.keys(mailCatalogues.en) as MailName[]) {
+      const { subject, text } = (catalogue[name] as (v: object) => typeof mailText)(values);
+      assert.ok(subject.length > 5 && !/\p{Cc}/u.test(subject), `${language} ${name}`);
+      assert.ok(name === 'emailChanged' || text.split('\n').includes(link), `${language} ${name}`);
+      for (const line of text.split('\n')) assert.ok(line === link || line.length <= 78, line);
+    }
+  }
+});
+
+const mailText = { subject: '', text: '' };

@@ -1,0 +1,57 @@
+/** Two processes on one store: an address and a link belong to one of them. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { manualClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log.ts';
+import { openPeople } from '../../src/signon/people.ts';
+import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { startChild } from '../support/child.ts';
+import { makeTempDir } from '../support/temp-dir.ts';
+
+interface Outcome {
+  readonly verified: string[];
+  readonly failed: number;
+  readonly tokens: string[];
+}
+
+async function race(directory: string, seeds: readonly number[], plan: object): Promise<Outcome[]> {
+  const children = seeds.map((seed) =>
+    startChild(new URL('./racer.js', import.meta.url), [directory, String(seed)]),
+  );
+  try {
+    await Promise.all(children.map((child) => child.line((line) => line === 'ready')));
+    for (const child of children) child.process.stdin!.write(`${JSON.stringify(plan)}\n`);
+    const lines = await Promise.all(children.map((c) => c.line((line) => line.startsWith('{'))));
+    await Promise.all(children.map((child) => child.ended));
+    return lines.map((line) => JSON.parse(line) as Outcome);
+  } finally {
+    for (const child of children) child.process.kill('SIGKILL');
+  }
+}
+
+it('an address registered by two processes at once is one account, a link verifies once', async () => {
+  const directory = makeTempDir('signon-processes');
+  const emails = Array.from({ length: 60 }, (_, i) => `person${i}@example.org`);
+  const registered = await race(directory.path, [1, 2], { emails });
+  assert.deepEqual(
+    registered.map(({ failed }) => failed),
+    [0, 0],
+  );
+  const tokens = registered.flatMap((r) => r.tokens.map((line) => line.split(' ')[1]!));
+  assert.equal(tokens.length, 2 * emails.length, 'each had its own link');
+  const verified = (await race(directory.path, [3, 4], { tokens })).flatMap((r) => r.verified);
+  assert.equal(new Set(verified).size, verified.length, 'no link twice');
+  assert.equal(verified.length, emails.length, 'each address once');
+  const log = createLog('silent');
+  const store = openLmdbStore({
+    path: `${directory.path}/store`,
+    clock: manualClock(Date.now()),
+    log,
+  });
+  const people = openPeople(store);
+  for (const email of emails) assert.equal((await people.byEmail(email))!.account.pendingUntil, 0);
+  assert.equal(await store.lastSeq(), BigInt(emails.length));
+  await store.close();
+  directory.remove();
+});

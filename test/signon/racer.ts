@@ -1,0 +1,57 @@
+/**
+ * A process of the races on sign-on: `racer <directory> <seed>`. Prints `ready`, reads one line of
+ * JSON (`tokens` of links to use, `emails` to register), and prints what it won as JSON.
+ */
+
+import { once } from 'node:events';
+import { masterKeyFromBytes } from '../../src/access/master-key.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { ok } from '../../src/core/result.ts';
+import { openSignon } from '../../src/signon/open.ts';
+import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { cheapArgon2, password, visitor } from './account-fixture.ts';
+
+const [directory, seed] = process.argv.slice(2);
+const clock = systemClock();
+const log = createLog('silent');
+const store = openLmdbStore({ path: `${directory}/store`, clock, log });
+const tokens: string[] = [];
+const signon = openSignon({
+  store,
+  clock,
+  random: seededRandom(Number(seed)),
+  log,
+  masterKey: masterKeyFromBytes(new Uint8Array(32).fill(7)),
+  baseUrl: 'https://id.example.org',
+  dataDir: directory!,
+  smtpUrl: undefined,
+  smsWebhookUrl: undefined,
+  mailFrom: 'portcullis@example.org',
+  mailTransport: {
+    async send(mail) {
+      tokens.push(`${mail.to} ${new URL(mail.link!).searchParams.get('token')}`);
+    },
+    async close() {},
+  },
+  argon2: cheapArgon2,
+  strength: { check: async () => ok(undefined), async close() {} },
+});
+
+process.stdout.write('ready\n');
+const [line] = await once(process.stdin, 'data');
+const plan = JSON.parse(String(line)) as { tokens?: string[]; emails?: string[] };
+const verified: string[] = [];
+for (const token of plan.tokens ?? []) {
+  if ((await signon.registration.verify(token, visitor)).ok) verified.push(token);
+}
+const registered = await Promise.all(
+  (plan.emails ?? []).map((email) => signon.registration.register({ email, password, visitor })),
+);
+await signon.mailer.idle();
+const failed = registered.filter((result) => !result.ok).length;
+process.stdout.write(`${JSON.stringify({ verified, failed, tokens })}\n`);
+await signon.close();
+await store.close();
+process.exit(0);

@@ -1,0 +1,38 @@
+/**
+ * Child process of the race for codes: `redeemer <store>`. Prints `ready`, reads a line of codes
+ * as JSON, sends each of them three times at once, prints the profiles it got as JSON.
+ */
+
+import { once } from 'node:events';
+import { systemClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { createAuthorization } from '../../src/signon/authorization.ts';
+import { createProfiles } from '../../src/signon/profile-store.ts';
+import { openLmdbStore } from '../../src/store/lmdb.ts';
+
+const [path = ''] = process.argv.slice(2);
+const tools = { clock: systemClock(), random: systemRandom(), log: createLog('silent') };
+const store = openLmdbStore({ path, ...tools });
+const authorization = createAuthorization({
+  store,
+  ...tools,
+  profiles: createProfiles({ store, ...tools }),
+  standing: { sessionAlive: () => true, accountEnabled: () => true },
+  demo: false,
+  avatarUrl: (avatar) => avatar,
+});
+process.stdout.write('ready\n');
+const [line] = (await once(process.stdin, 'data')) as [Buffer];
+const codes = JSON.parse(String(line)) as string[];
+const proofs = { clientId: undefined, redirectUri: undefined, codeVerifier: undefined };
+const won: string[] = [];
+await Promise.all(
+  [...codes, ...codes, ...codes].map(async (code) => {
+    const done = await authorization.exchange({ code, ...proofs });
+    if (done.ok && done.value.profile.given_name === 'Ada') won.push(code);
+  }),
+);
+process.stdout.write(`${JSON.stringify(won)}\n`);
+await store.close();
+process.exit(0);

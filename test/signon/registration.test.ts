@@ -1,0 +1,166 @@
+/** Registration and verification: who gets the address, what a link does, and what it never does. */
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, it } from 'node:test';
+import { createAccounts } from '../../src/access/accounts.ts';
+import { decodeAccessEvent } from '../../src/access/events.ts';
+import { masterKeyFromBytes } from '../../src/access/master-key.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { linkLifeMs } from '../../src/signon/links.ts';
+import { pendingLifeMs } from '../../src/signon/registration.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
+
+let bench: Bench;
+let email = '';
+let count = 0;
+
+before(() => {
+  bench = openBench('registration');
+});
+beforeEach(() => {
+  email = `person${++count}@example.org`;
+});
+after(() => bench.close());
+
+const register = (side = bench.signon, secret = password) =>
+  side.registration.register({ email, password: secret, visitor });
+
+it('an account is not in the journal before its address is verified, and then it is verified', async () => {
+  const seq = await bench.store.lastSeq();
+  value(await register());
+  assert.equal(await bench.store.lastSeq(), seq);
+  const verified = value(
+    await bench.signon.registration.verify(await bench.tokenTo(email), visitor),
+  );
+  assert.equal(verified.email, email);
+  const [event] = await bench.store.read(seq, 10);
+  assert.deepEqual(decodeAccessEvent('account.created', event!.version, event!.body), {
+    kind: 'account.created',
+    account: verified.accountId,
+    verified: true,
+  });
+});
+
+it('a link is made from the configured address and works once', async () => {
+  value(await register());
+  const token = await bench.tokenTo(email);
+  assert.ok(bench.mails.at(-1)!.link!.startsWith('https://id.example.org/verify?token='));
+  value(await bench.signon.registration.verify(token, visitor));
+  assert.equal(errorOf(await bench.other.registration.verify(token, visitor)), 'invalid_link');
+});
+
+it('of 200 uses of a link at once, from two sides, one works', async () => {
+  value(await register());
+  const token = await bench.tokenTo(email);
+  const seq = await bench.store.lastSeq();
+  const results = await Promise.all(
+    Array.from({ length: 200 }, (_, i) =>
+      (i % 2 === 0 ? bench.signon : bench.other).registration.verify(token, visitor),
+    ),
+  );
+  assert.equal(results.filter((r) => r.ok).length, 1);
+  assert.equal(results.filter((r) => errorOf(r) === 'invalid_link').length, 199);
+  assert.equal(await bench.store.lastSeq(), seq + 1n);
+});
+
+it('of several who register an address at once, from two sides, there is one account', async () => {
+  const results = await Promise.all(
+    Array.from({ length: 6 }, (_, i) => register(i % 2 === 0 ? bench.signon : bench.other)),
+  );
+  assert.deepEqual(results.map(errorOf), Array(6).fill('none'));
+  const seq = await bench.store.lastSeq();
+  value(await bench.signon.registration.verify(await bench.tokenTo(email), visitor));
+  assert.equal(await bench.store.lastSeq(), seq + 1n);
+});
+
+it('the owner of a registered address gets a mail, the one who asks the same answer', async () => {
+  await bench.person(email);
+  const before = (await bench.signon.people.byEmail(email))!;
+  bench.clock.advance(1);
+  assert.deepEqual(await register(bench.signon, 'another-secret-31'), {
+    ok: true,
+    value: undefined,
+  });
+  await bench.signon.mailer.idle();
+  assert.equal(bench.mails.at(-1)!.subject, 'You have an account already');
+  assert.equal(bench.mails.at(-1)!.link, 'https://id.example.org/recover');
+  assert.deepEqual(await bench.signon.people.byEmail(email), before);
+  const [newest] = await bench.signon.securityLog.list(before.id);
+  assert.equal(newest!.event, 'registration_repeated');
+});
+
+it('a stranger who registered first gains nothing when the owner verifies', async () => {
+  value(await register(bench.signon, 'chosen-by-stranger-1'));
+  const stranger = value(
+    await bench.signon.signIn.withPassword({ email, password: 'chosen-by-stranger-1', visitor }),
+  );
+  assert.ok(stranger.kind === 'signed_in' && !stranger.verified);
+  const strangersLink = await bench.tokenTo(email);
+  value(await register());
+  value(await bench.signon.registration.verify(await bench.tokenTo(email), visitor));
+  assert.equal(await bench.signon.sessions.find(stranger.token), undefined);
+  const again = { email, password: 'chosen-by-stranger-1', visitor };
+  assert.equal(errorOf(await bench.signon.signIn.withPassword(again)), 'sign_in_refused');
+  assert.ok((await bench.signIn(email)).verified);
+  assert.equal(
+    errorOf(await bench.signon.registration.verify(strangersLink, visitor)),
+    'invalid_link',
+  );
+});
+
+it('a link ends after 24 hours, another one can be had, and the address is free after a week', async () => {
+  value(await register());
+  const token = await bench.tokenTo(email);
+  bench.clock.advance(linkLifeMs.verify);
+  assert.equal(errorOf(await bench.signon.registration.verify(token, visitor)), 'invalid_link');
+  const person = (await bench.signon.people.byEmail(email))!;
+  value(await bench.signon.registration.resend(person));
+  assert.notEqual(await bench.tokenTo(email), token);
+  bench.clock.advance(pendingLifeMs - linkLifeMs.verify);
+  assert.equal(await bench.signon.people.byEmail(email), undefined);
+  await bench.person(email);
+});
+
+it('a verified account lasts, an operator can do nothing lasting to one that is not', async () => {
+  const accounts = createAccounts({
+    store: bench.store,
+    clock: bench.clock,
+    random: seededRandom(9),
+    masterKey: masterKeyFromBytes(new Uint8Array(32)),
+  });
+  value(await register());
+  assert.equal(errorOf(await accounts.createKey(email)), 'conflict');
+  assert.equal(errorOf(await accounts.setQuotas(email, { readPerMinute: 1 })), 'conflict');
+  value(await accounts.setDisabled(email, true));
+  const token = await bench.tokenTo(email);
+  assert.equal(errorOf(await bench.signon.registration.verify(token, visitor)), 'invalid_link');
+  value(await accounts.setDisabled(email, false));
+  value(await bench.signon.registration.verify(token, visitor));
+  bench.clock.advance(10 * pendingLifeMs);
+  assert.ok(await bench.signon.people.byEmail(email));
+});
+
+it('hostile input is refused by parameter', async () => {
+  const ask = (address: string, secret: string) =>
+    bench.signon.registration.register({ email: address, password: secret, visitor });
+  for (const bad of ['', 'nobody', 'a@b\r\nBcc: c@d', 'x'.repeat(1e6), '\ud800@b']) {
+    const result = await ask(bad, password);
+    assert.ok(!result.ok && result.parameter === 'email', bad.slice(0, 20));
+  }
+  for (const bad of ['', '1234567', 'x'.repeat(257), 'y'.repeat(1e6), 'lone-surrogate-\ud800']) {
+    const result = await ask(email, bad);
+    assert.ok(!result.ok && result.parameter === 'password', bad.slice(0, 20));
+  }
+  for (const token of ['', 'x', 'x'.repeat(43), 'é'.repeat(43), 'x'.repeat(1e6), '../../etc']) {
+    assert.equal(errorOf(await bench.signon.registration.verify(token, visitor)), 'invalid_link');
+  }
+  assert.equal(await bench.signon.people.byEmail(email), undefined);
+});
+
+it('a reset link does not verify, a verification link does not reset', async () => {
+  await bench.person(email);
+  value(await bench.signon.recovery.request({ email, visitor }));
+  const token = await bench.tokenTo(email);
+  assert.equal(errorOf(await bench.signon.registration.verify(token, visitor)), 'invalid_link');
+  assert.ok(await bench.signon.recovery.isOpen(token));
+});

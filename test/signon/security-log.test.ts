@@ -1,0 +1,62 @@
+/** The security log: coarse, bounded, gone when asked; and what is known of a visitor. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { securityLogMax } from '../../src/signon/security-log.ts';
+import { agentName, browserHash, countryOf } from '../../src/signon/visitor.ts';
+import { openBench, visitor } from './account-fixture.ts';
+
+it('entries are shown newest first, the oldest beyond the bound go', async () => {
+  const bench = openBench('security-log');
+  const { securityLog } = bench.signon;
+  for (let i = 0; i < securityLogMax + 30; i++) {
+    bench.clock.advance(1_000);
+    const from = { ...visitor, country: i === 0 ? 'DE' : 'not a country' };
+    await securityLog.add('somebody', i === 0 ? 'registered' : 'signed_in', from);
+  }
+  await securityLog.add('somebody else', 'verified', visitor);
+  const entries = await securityLog.list('somebody');
+  assert.equal(entries.length, securityLogMax);
+  assert.ok(entries.every((entry, i) => i === 0 || entry.at < entries[i - 1]!.at));
+  assert.deepEqual(entries[0], {
+    at: bench.clock.now(),
+    event: 'signed_in',
+    country: 'ZZ',
+    agent: 'Firefox, Linux',
+  });
+  await securityLog.clear('somebody');
+  assert.deepEqual(await securityLog.list('somebody'), []);
+  assert.equal((await securityLog.list('somebody else')).length, 1);
+  await bench.close();
+});
+
+it('a browser is named in two words, whatever the header holds', () => {
+  const named: [string, string][] = [
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0',
+      'Edge, Windows',
+    ],
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1',
+      'Safari, iOS',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36',
+      'Chrome, Android',
+    ],
+    [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Gecko/20100101 Firefox/140.0',
+      'Firefox, macOS',
+    ],
+    ['', ''],
+    ['<script>alert(1)</script>\r\nSet-Cookie: x', ''],
+    [`${'x'.repeat(1e6)} Firefox/1`, ''],
+  ];
+  for (const [header, expected] of named) assert.equal(agentName(header), expected);
+  assert.equal(countryOf({ ...visitor, country: '' }), 'ZZ');
+});
+
+it('the mark of a browser differs from account to account', () => {
+  assert.notDeepEqual(browserHash('a', 'cookie'), browserHash('b', 'cookie'));
+  assert.equal(browserHash('a', 'cookie').length, 16);
+});

@@ -1,0 +1,111 @@
+/**
+ * A web site that knows of Portcullis only what docs/CAPTCHA.md says: a form with the widget on
+ * an origin of its own, the strictest policy that the docs allow, and a server that redeems what
+ * the form brings, in the way of a library for reCAPTCHA.
+ */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CaptchaService } from './captcha-service.ts';
+
+export interface TestSite extends AsyncDisposable {
+  /** A page with a form. Options as in `PageOptions`. */
+  url(options?: PageOptions): string;
+  /** What the service said of each form that was sent. */
+  readonly verdicts: Record<string, unknown>[];
+  /** The fields of each form that was sent. */
+  readonly sent: Record<string, string>[];
+}
+
+export interface PageOptions {
+  readonly language?: string;
+  /** Forms, each with a widget. */
+  readonly forms?: number;
+  /** `data-response-field`. */
+  readonly field?: string;
+  readonly siteKey?: string;
+}
+
+/** The policy of the docs, and nothing else. */
+export function sitePolicy(service: string): string {
+  return [
+    "default-src 'none'",
+    `script-src ${service}`,
+    `connect-src ${service}`,
+    `img-src ${service}`,
+    `media-src ${service}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ');
+}
+
+function page(service: CaptchaService, query: URLSearchParams): string {
+  const language = query.get('language') ?? 'en';
+  const siteKey = query.get('siteKey') ?? service.siteKey;
+  const field = query.get('field');
+  const named = field === null ? '' : ` data-response-field="${field}"`;
+  const forms = Array.from(
+    { length: Number(query.get('forms') ?? 1) },
+    (_, i) => `<form method="post" action="/submit" aria-label="Form ${i + 1}">
+      <p><label>Name <input name="name" value="Ada"></label></p>
+      <div class="portcullis-captcha" data-sitekey="${siteKey}"${named}></div>
+      <p><button>Send</button></p>
+    </form>`,
+  );
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>Shop</title>
+    <meta name="viewport" content="width=device-width">
+    <script src="${service.origin}/captcha/widget.js" async></script></head>
+    <body><main><h1>Shop</h1>${forms.join('\n')}</main></body></html>`;
+}
+
+export async function startSite(service: CaptchaService): Promise<TestSite> {
+  const verdicts: Record<string, unknown>[] = [];
+  const sent: Record<string, string>[] = [];
+
+  async function redeem(fields: Record<string, string>): Promise<void> {
+    const response = fields['portcullis-receipt'] ?? fields['g-recaptcha-response'] ?? '';
+    const answer = await fetch(`${service.origin}/captcha/siteverify`, {
+      method: 'POST',
+      body: new URLSearchParams({ secret: service.apiKey, response }),
+    });
+    verdicts.push((await answer.json()) as Record<string, unknown>);
+  }
+
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://site.test');
+    const headers = {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': sitePolicy(service.origin),
+    };
+    if (request.method === 'POST') {
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      const fields = Object.fromEntries(new URLSearchParams(body));
+      sent.push(fields);
+      await redeem(fields);
+      response.writeHead(200, headers);
+      response.end('<!doctype html><html lang="en"><title>Sent</title><h1>Sent</h1></html>');
+    } else if (url.pathname === '/') {
+      response.writeHead(200, headers);
+      response.end(page(service, url.searchParams));
+    } else {
+      response.writeHead(204);
+      response.end();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // Another host name as well as another port: no cookie or origin is shared.
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  return {
+    url: (options = {}) =>
+      `${origin}/?${new URLSearchParams(Object.entries(options).map(([k, v]) => [k, String(v)]))}`,
+    verdicts,
+    sent,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
