@@ -8,6 +8,7 @@ import { type Config, captchaBounds, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { createTurns } from '../core/turns.ts';
+import type { FeedPublisher } from '../feeds/publish.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { RenderProblem } from '../http/message.ts';
 import type { Route } from '../http/router.ts';
@@ -25,6 +26,7 @@ import { captchaReceiptRoutes } from './captcha-receipt.ts';
 import { captchaWidgetRoutes } from './captcha-widget.ts';
 import { checkBlockRoute } from './check-block.ts';
 import { clearAddressRoute } from './clear-address.ts';
+import { feedRoutes } from './feeds.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import {
   createPageTools,
@@ -52,6 +54,7 @@ export function mainRoutes(options: {
   geo: GeoReader;
   gate: Gate;
   reports: ReportStore;
+  feeds: FeedPublisher;
   authorization: Authorization;
   receipts: Receipts;
   challenges: Challenges;
@@ -85,6 +88,7 @@ export function mainRoutes(options: {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
+      ...feedRoutes({ publisher: options.feeds, callers }),
       ...profileExchangeRoutes({ authorization: options.authorization, callers }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
       clearAddressRoute(options),

@@ -8,6 +8,7 @@ import type { Failure } from '../core/result.ts';
 import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
 
 export const jsonType: Header = ['Content-Type', 'application/json'];
+const textType: Header = ['Content-Type', 'text/plain; charset=utf-8'];
 export const noStore: Header = ['Cache-Control', 'no-store'];
 
 /** Seconds that a client should wait when the service can't answer now. */
@@ -244,6 +245,9 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
     if (line.path === exchangePath) return exchangeRefusal(problem.code, status, detail);
     if (line.path.startsWith('/api/')) {
       return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
+    }
+    if (line.path.startsWith('/feeds/')) {
+      return { status, headers: [textType, noStore], body: `${detail}\n` };
     }
     if (captchaPath.test(line.path)) {
       return { status, headers: [jsonType, noStore], body: captchaRefusal };
