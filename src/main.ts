@@ -205,6 +205,8 @@ async function start(
     exampleAddresses: dependencies.exampleAddresses ?? [],
     readiness: () => readinessOf(state, store, clock),
   });
+  const table = [...frontEnd.routes, ...own.routes];
+  log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
   const paths = pathsOf(frontEnd.routes, own.routes);
   const counters = createThreadCounters(config.httpThreads, paths);
   const count = counters.recorder(0);
@@ -212,7 +214,7 @@ async function start(
   if (warning !== undefined) log.warn(warning);
   const https = config.baseUrl.startsWith('https:');
   const server = createServer({
-    routes: [...frontEnd.routes, ...own.routes],
+    routes: table,
     renderProblem: own.renderProblem,
     addresses: addressRules(config.trustedProxies),
     clock,

@@ -37,6 +37,7 @@ import {
 } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
 import { profileExchangeRoutes } from './profile-exchange.ts';
+import { publishedRoutes } from './published/routes.ts';
 import { reportRoute } from './report.ts';
 import { type Readiness, serviceRoutes } from './service.ts';
 
@@ -88,6 +89,7 @@ export function mainRoutes(options: {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
+      ...publishedRoutes({ ...config, tools, limits: clientLimits }),
       ...feedRoutes({ publisher: options.feeds, callers }),
       ...profileExchangeRoutes({ authorization: options.authorization, callers }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),

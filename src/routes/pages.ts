@@ -24,7 +24,12 @@ export interface PageTools {
 }
 
 /** Pages that every server has. */
-export const siteLinks: SiteLinks = { captchaDemo: '/captcha/' };
+export const siteLinks: SiteLinks = {
+  docs: '/docs',
+  captchaDemo: '/captcha/',
+  manifest: '/manifest',
+  guide: '/llms.txt',
+};
 
 export function createPageTools(options: {
   assets: Assets;

@@ -203,6 +203,12 @@ export function apiProblem(failure: Failure, headers: readonly Header[] = []): R
 /** The exchange of codes for profiles: a path of the sign-on, with errors as RFC 6749 has them. */
 export const exchangePath = '/api.php';
 
+export const exchangeErrors = [
+  'invalid_grant',
+  'invalid_request',
+  'temporarily_unavailable',
+] as const satisfies readonly ErrorCode[];
+
 /** `{"error","error_description"}`; a code that RFC 6749 doesn't know becomes the nearest it does. */
 export function exchangeRefusal(
   code: ErrorCode,
@@ -211,7 +217,7 @@ export function exchangeRefusal(
   headers: readonly Header[] = [],
 ): Reply {
   const nearest = status >= 500 || status === 429 ? 'temporarily_unavailable' : 'invalid_request';
-  const error = code === 'invalid_grant' ? code : nearest;
+  const error: (typeof exchangeErrors)[number] = code === 'invalid_grant' ? code : nearest;
   return {
     status,
     headers: [jsonType, noStore, ...headers],
@@ -222,6 +228,14 @@ export function exchangeRefusal(
 /** All that a CAPTCHA route says when it says no, whatever the reason: the status tells the rest. */
 export const captchaRefusal = '{"ok":false}';
 
+/** Libraries for other services look for these names. */
+function siteverifyRefusal(status: number): string {
+  const isOurs = status >= 500 || status === 429;
+  return `{"success":false,"error-codes":["${isOurs ? 'internal-error' : 'bad-request'}"]}`;
+}
+
+/** Read by programs alone: their refusals have the shape of the API. */
+const jsonPath = /^\/api\/|\.json$|^\/(manifest|readyz)$/;
 const captchaPath = /^\/captcha\/(new|verify|receipt|img\/.*|audio\/.*)$/;
 
 /** Reply of a CAPTCHA route to an expected failure. */
@@ -243,7 +257,7 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
   return (problem: Problem, line: RequestLine): Reply => {
     const { status, detail } = problem;
     if (line.path === exchangePath) return exchangeRefusal(problem.code, status, detail);
-    if (line.path.startsWith('/api/')) {
+    if (jsonPath.test(line.path)) {
       return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
     }
     if (line.path.startsWith('/feeds/')) {
@@ -251,6 +265,9 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
     }
     if (captchaPath.test(line.path)) {
       return { status, headers: [jsonType, noStore], body: captchaRefusal };
+    }
+    if (line.path === '/captcha/siteverify') {
+      return { status, headers: [jsonType, noStore], body: siteverifyRefusal(status) };
     }
     const page = renderPage(status, detail);
     return { status, headers: page.headers, body: page.html };
