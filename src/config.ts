@@ -47,6 +47,8 @@ export const capacities = {
   keys: 131_072,
   /** Third-party lists known at one time, vanished ones included until they end. */
   sources: 250,
+  /** Entries of the blocklist in feeds: beyond it the lowest scores are left out. */
+  feedEntries: 2_000_000,
 } as const;
 
 /** Bounds of the CAPTCHA, of time and memory; docs/CAPTCHA.md says what happens at each. */
@@ -74,6 +76,8 @@ export interface Config {
   /** Front ends in all: the main thread and `httpThreads - 1` workers. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
+  /** Least time between two builds of the feeds. */
+  readonly feedIntervalSeconds: number;
   /** Addresses and prefixes whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly masterKeyFile: string | undefined;
@@ -149,6 +153,7 @@ const schema = v.object({
   DATA_DIR: v.optional(path, './var'),
   HTTP_THREADS: v.optional(integer(1, 64), '1'),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
+  FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
   TRUSTED_PROXIES: v.optional(list, ''),
   MASTER_KEY_FILE: v.optional(path),
   SMTP_URL: v.optional(urlOf('smtp:', 'smtps:')),
@@ -202,6 +207,7 @@ export function readConfig(
     dataDir: s.DATA_DIR,
     httpThreads: s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
+    feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
     trustedProxies: Object.freeze(s.TRUSTED_PROXIES),
     masterKeyFile: s.MASTER_KEY_FILE,
     smtpUrl: s.SMTP_URL,

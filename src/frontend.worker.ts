@@ -8,6 +8,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from './core/clock.ts';
+import { openGarbageCollection } from './core/garbage.ts';
 import { createLog, type LogLevel } from './core/log.ts';
 import { createFrontEnd } from './frontend.ts';
 import { createForwarder, type Forwarder } from './http/forward.ts';
@@ -114,7 +115,9 @@ async function run(setup: ThreadSetup): Promise<void> {
     onFinished: (path, status) => count(path, status),
   });
   dieCleanly(server, setup);
+  const collectGarbage = openGarbageCollection();
   parentPort?.on('message', (message: ToThread) => {
+    if ('release' in message) return collectGarbage();
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port);

@@ -9,11 +9,14 @@ import { deriveKey, type MasterKey } from './access/master-key.ts';
 import { allowsHost } from './access/site-keys.ts';
 import { openCaptcha } from './captcha/open.ts';
 import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
-import { type Config, captchaBounds } from './config.ts';
+import { type Config, capacities, captchaBounds } from './config.ts';
 import type { Clock } from './core/clock.ts';
+import { openGarbageCollection } from './core/garbage.ts';
 import type { Log } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
 import type { Random } from './core/random.ts';
+import { openFeedThread } from './feed-builder.ts';
+import { createFeedPublisher, type FeedPublisher } from './feeds/publish.ts';
 import { createFrontEnd, type FrontEndMemory } from './frontend.ts';
 import { openGeo } from './geo/open.ts';
 import { openFilesWarning } from './http/limits.ts';
@@ -23,7 +26,7 @@ import { createReportStore, type ReportStore } from './reputation/report-store.t
 import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
-import { readinessOf, registerMetrics } from './server-metrics.ts';
+import { readinessOf, registerFeedMetrics, registerMetrics } from './server-metrics.ts';
 import { startSignon } from './sign-on.ts';
 import { openState, type State } from './state.ts';
 import { openLmdbStore } from './store/lmdb.ts';
@@ -66,6 +69,8 @@ const graceMs = 8_000;
 const journalKeepEvents = 10_000n;
 const pruneMs = 60_000;
 const expiryMs = 30_000;
+/** Replaced feeds that are worth a garbage collection. */
+const releasedBytesMin = 32 * 1024 * 1024;
 
 export async function startServer(dependencies: ServerDependencies): Promise<RunningServer> {
   const { log } = dependencies;
@@ -140,6 +145,14 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const reports = createReportStore({ store, clock, random });
   closers.push(startExpiry(reports, store, log));
+  const collectGarbage = openGarbageCollection();
+  let threads: Threads | undefined;
+  const feeds = openFeeds(dependencies, state, store, geo.shared, (bytes) => {
+    if (bytes < releasedBytesMin) return;
+    setImmediate(collectGarbage);
+    threads?.release();
+  });
+  closers.push(() => feeds.stop());
   const signonParts = await startSignon({
     store,
     clock,
@@ -177,6 +190,7 @@ async function start(
     gate: frontEnd.gate,
     reports,
     random,
+    feeds,
     ...signonParts,
     receipts,
     challenges: captcha.challenges,
@@ -188,6 +202,8 @@ async function start(
     exampleAddresses: dependencies.exampleAddresses ?? [],
     readiness: () => readinessOf(state, store, clock),
   });
+  const table = [...frontEnd.routes, ...own.routes];
+  log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
   const paths = pathsOf(frontEnd.routes, own.routes);
   const counters = createThreadCounters(config.httpThreads, paths);
   const count = counters.recorder(0);
@@ -195,7 +211,7 @@ async function start(
   if (warning !== undefined) log.warn(warning);
   const https = config.baseUrl.startsWith('https:');
   const server = createServer({
-    routes: [...frontEnd.routes, ...own.routes],
+    routes: table,
     renderProblem: own.renderProblem,
     addresses: addressRules(config.trustedProxies),
     clock,
@@ -205,7 +221,6 @@ async function start(
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.push(release);
   await server.listen(config.host, port);
-  let threads: Threads | undefined;
   closers.push(async () => {
     // Together: a client that hangs may take all of the grace, but not once in each thread.
     const closing = Promise.all([server.close(graceMs), threads?.stop(graceMs)]);
@@ -229,11 +244,38 @@ async function start(
     log,
   });
   registerMetrics({ metrics, state, store, counters, threads, captcha });
+  registerFeedMetrics(metrics, feeds);
+  feeds.start();
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },
     'listening',
   );
   return { port, store, state, close };
+}
+
+function openFeeds(
+  { config, clock, log }: ServerDependencies,
+  state: State,
+  store: Store,
+  geo: SharedArrayBuffer,
+  onReplaced: (bytes: number) => void,
+): FeedPublisher {
+  const openThread = openFeedThread({
+    index: state.index,
+    geo,
+    homeUrl: `${config.secureUrl}/feeds`,
+    rowsMax: capacities.entries,
+    entriesMax: capacities.feedEntries,
+  });
+  return createFeedPublisher({
+    store,
+    clock,
+    log,
+    openThread,
+    position: () => state.follower.appliedSeq(),
+    intervalMs: config.feedIntervalSeconds * 1_000,
+    onReplaced,
+  });
 }
 
 /** Reports older than a year go, a bounded batch at a time. */

@@ -3,6 +3,7 @@
 import type { Captcha } from './captcha/open.ts';
 import type { Clock } from './core/clock.ts';
 import type { Metrics } from './core/metrics.ts';
+import type { FeedPublisher } from './feeds/publish.ts';
 import type { Readiness } from './routes/service.ts';
 import type { State } from './state.ts';
 import type { Store } from './store/store.ts';
@@ -59,6 +60,40 @@ export function registerMetrics(options: {
   metrics.gauge('portcullis_store_writable', '1 while the store can write.', () =>
     store.writeState().available ? 1 : 0,
   );
+}
+
+export function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
+  metrics.gauge('portcullis_feed_entries', 'Entries of the blocklist feed.', () => {
+    return feeds.current()?.stats.entries ?? 0;
+  });
+  metrics.gauge(
+    'portcullis_feed_entries_dropped',
+    'Malicious entries for which the feeds have no room.',
+    () => feeds.current()?.stats.dropped ?? 0,
+  );
+  metrics.gauge('portcullis_feed_variants', 'Feeds ready to be served, variants counted.', () => {
+    return feeds.current()?.files.size ?? 0;
+  });
+  metrics.gaugeBy('portcullis_feed_bytes', 'Memory of the feeds, by encoding.', 'encoding', () => {
+    const now = feeds.current();
+    if (now === undefined) return [];
+    const { stats, changes } = now;
+    return [
+      ['identity', stats.textBytes],
+      ['gzip', stats.gzipBytes],
+      ['br', stats.brotliBytes],
+      ['changes', changes.added.length + changes.removed.length],
+    ];
+  });
+  metrics.gauge('portcullis_feed_version', 'Version of the blocklist, ms since 1970.', () => {
+    return feeds.current()?.changes.version ?? 0;
+  });
+  metrics.gauge('portcullis_feed_builds', 'Builds of the feeds since the start.', () => {
+    return feeds.lastBuild.count;
+  });
+  metrics.gauge('portcullis_feed_build_seconds', 'Duration of the last build.', () => {
+    return feeds.lastBuild.ms / 1_000;
+  });
 }
 
 function registerCaptchaMetrics(metrics: Metrics, captcha: Pick<Captcha, 'stats'>): void {

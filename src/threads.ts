@@ -34,12 +34,17 @@ export interface ThreadSetup {
   readonly forwardPort: MessagePort;
 }
 
-export type ToThread = { readonly stop: true; readonly graceMs: number };
+/** `release`: shared buffers that the thread has sent are of no more use. */
+export type ToThread =
+  | { readonly stop: true; readonly graceMs: number }
+  | { readonly release: true };
 export type FromThread = { readonly listening: true } | { readonly failed: string };
 
 export interface Threads {
   /** Resolves when all have stopped listening and ended. */
   stop(graceMs: number): Promise<void>;
+  /** Lets all give back shared memory that they have sent and nobody needs any more. */
+  release(): void;
   /** Threads that listen at present, the main one not counted. */
   alive(): number;
   /** Threads started in place of one that died. */
@@ -134,6 +139,11 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
         worker.postMessage({ stop: true, graceMs } satisfies ToThread);
       }
       await Promise.all(ended);
+    },
+    release() {
+      for (const worker of workers.values()) {
+        worker.postMessage({ release: true } satisfies ToThread);
+      }
     },
     alive: () => listening,
     replaced: () => replaced,

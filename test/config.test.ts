@@ -45,6 +45,11 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
     HTTP_THREADS: { field: 'httpThreads', good: [['4', 4]], bad: ['0', '65', 'many'] },
     CAPTCHA_THREADS: { field: 'captchaThreads', good: [['1', 1]], bad: ['0', '65', ' 1 2'] },
+    FEED_INTERVAL_SECONDS: {
+      field: 'feedIntervalSeconds',
+      good: [['5', 5]],
+      bad: ['0', '3601', '1.5'],
+    },
     TRUSTED_PROXIES: {
       field: 'trustedProxies',
       good: [['10.0.0.0/8, ::1 ,', ['10.0.0.0/8', '::1']]],

@@ -11,6 +11,7 @@ const layers: readonly (readonly string[])[] = [
   [
     'main',
     'cli',
+    'feed-builder',
     'frontend',
     'state',
     'state-snapshot',

@@ -109,14 +109,15 @@ export class Exchange implements Caller {
 
   #write(head: Head, reply: Reply): void {
     this.#state = 'writing';
-    const body = reply.body ?? '';
+    const body = wholeIfSmall(reply.body ?? '', this.#options.limits.copiedBodyBytesMax);
     const hasNoBody = reply.status === 204 || reply.status === 304;
     if (hasNoBody || this.#options.isHead) this.#writeHeadOnly(head, hasNoBody ? undefined : body);
+    else if (isList(body)) this.#wire.cork(() => this.#writeAsTaken(head, body));
     else if (typeof body !== 'string' && body.length > this.#options.limits.copiedBodyBytesMax) {
-      this.#wire.cork(() => this.#writeAsTaken(head, body));
+      this.#wire.cork(() => this.#writeAsTaken(head, [body]));
     } else if (body.length > 0 && this.#options.shouldProbe()) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-      this.#wire.cork(() => this.#writeAsTaken(head, bytes));
+      this.#wire.cork(() => this.#writeAsTaken(head, [bytes]));
     } else {
       this.#wire.cork(() => {
         this.#wire.writeStatus(head);
@@ -126,7 +127,7 @@ export class Exchange implements Caller {
     }
   }
 
-  #writeHeadOnly(head: Head, body: string | Uint8Array | undefined): void {
+  #writeHeadOnly(head: Head, body: Body | undefined): void {
     this.#wire.cork(() => {
       this.#wire.writeStatus(head);
       if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
@@ -139,10 +140,10 @@ export class Exchange implements Caller {
   }
 
   /** Sends from the caller's memory as the socket takes it; the library copies nothing. */
-  #writeAsTaken(head: Head, body: Uint8Array): void {
+  #writeAsTaken(head: Head, parts: readonly Uint8Array[]): void {
     this.#wire.writeStatus(head);
     if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
-    sendAsTaken(this.#wire, body, () => this.#finish());
+    sendAsTaken(this.#wire, parts, () => this.#finish());
   }
 
   /**
@@ -154,7 +155,7 @@ export class Exchange implements Caller {
    */
   #writeEarly(head: Head, reply: Reply): void {
     this.#state = 'lingering';
-    const body = Buffer.from(reply.body ?? '').toString('latin1');
+    const body = bytesOf(reply.body ?? '').toString('latin1');
     // The library ends the status text with a line end: it is counted as the body's last.
     const text = Buffer.from(
       `${head}\r\nConnection: close\r\nContent-Length: ${body.length + 2}\r\n\r\n`,
@@ -191,12 +192,20 @@ export class Exchange implements Caller {
  * Until `done`, the response stays pending, so a client that pipelines more is dropped by
  * the library, and one that doesn't read is closed by its timeout.
  */
-export function sendAsTaken(wire: Wire, body: Uint8Array, done: () => void): void {
+export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () => void): void {
+  const total = parts.reduce((sum, part) => sum + part.length, 0);
+  let part = 0;
+  /** Bytes of the parts before `part`. */
+  let before = 0;
   const attempt = (offset: number): boolean => {
-    const rest = offset === 0 ? body : body.subarray(offset);
-    const [hasRoom, isDone] = wire.tryEnd(rest, body.length);
-    if (isDone) done();
-    return hasRoom;
+    for (;;) {
+      while (offset >= before + parts[part]!.length) before += parts[part++]!.length;
+      const rest = offset === before ? parts[part]! : parts[part]!.subarray(offset - before);
+      const [hasRoom, isDone] = wire.tryEnd(rest, total);
+      if (isDone) done();
+      if (isDone || !hasRoom) return hasRoom;
+      offset += rest.length;
+    }
   };
   if (!attempt(0)) wire.onWritable(attempt);
 }
@@ -211,6 +220,22 @@ export function createProbe(): () => boolean {
   return () => (++count & 127) === 0;
 }
 
-function byteLengthOf(body: string | Uint8Array): number {
+type Body = string | Uint8Array | readonly Uint8Array[];
+
+function isList(body: Body): body is readonly Uint8Array[] {
+  return Array.isArray(body);
+}
+
+/** A list that fits into the library's buffer is one small body like any other. */
+function wholeIfSmall(body: Body, bytesMax: number): Body {
+  return isList(body) && byteLengthOf(body) <= bytesMax ? Buffer.concat(body) : body;
+}
+
+export function bytesOf(body: Body): Buffer {
+  return isList(body) ? Buffer.concat(body) : Buffer.from(body);
+}
+
+function byteLengthOf(body: Body): number {
+  if (isList(body)) return body.reduce((sum, part) => sum + part.length, 0);
   return typeof body === 'string' ? Buffer.byteLength(body) : body.length;
 }

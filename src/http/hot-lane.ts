@@ -5,7 +5,7 @@
  */
 
 import type { Log } from '../core/log.ts';
-import { sendAsTaken, type Wire } from './exchange.ts';
+import { bytesOf, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
 import type { HttpLimits } from './limits.ts';
@@ -73,14 +73,14 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     wire.onAborted(noHandler);
     wire.writeStatus(head!);
     if (scan.wantsClose || isClosing()) wire.writeHeader('Connection', 'close');
-    sendAsTaken(wire, Buffer.from(body), noHandler);
+    sendAsTaken(wire, [Buffer.from(body)], noHandler);
   }
 
   function refuse(path: string, what: Problem): void {
     try {
       const reply = options.renderProblem(what, { method: 'GET', path, query });
       head = renderHead(reply.status, reply.headers);
-      body = Buffer.from(reply.body ?? '').toString();
+      body = bytesOf(reply.body ?? '').toString();
     } catch (error) {
       options.log.error({ err: error, path }, 'a problem cannot be rendered');
       head = renderHead(500, []);

@@ -31,9 +31,10 @@ export interface Reply {
   readonly headers: readonly Header[];
   /**
    * Text is sent as UTF-8. A large `Uint8Array` is written straight from its memory as the
-   * socket takes it, without a copy: it must not change afterwards. Left out on 204 and 304.
+   * socket takes it, without a copy: it must not change afterwards. Several are sent behind one
+   * another. Left out on 204 and 304.
    */
-  readonly body?: string | Uint8Array;
+  readonly body?: string | Uint8Array | readonly Uint8Array[];
 }
 
 /** A refusal by the transport itself; `renderProblem` turns it into the body that fits the path. */

@@ -1,12 +1,16 @@
 /**
  * Content negotiation for bodies that are ready in several encodings: Accept-Encoding (RFC 9110,
- * 12.5.3) and If-None-Match (13.1.2). Nothing is compressed here.
+ * 12.5.3), the conditions If-None-Match and If-Modified-Since (13.1), Range and If-Range (14).
+ * Nothing is compressed here. A range is one of the encoded bytes: each encoding is a
+ * representation with an ETag of its own.
  */
 
+import { httpDate, parseHttpDate } from './dates.ts';
 import { firstHeader, type Header, type Reply, type Request } from './message.ts';
+import { parseRange, sliceParts } from './ranges.ts';
 
 export interface Encoded {
-  readonly body: Uint8Array;
+  readonly body: Uint8Array | readonly Uint8Array[];
   /** Strong and quoted; one for each encoding. */
   readonly etag: string;
 }
@@ -17,30 +21,98 @@ export interface Representation {
   readonly identity: Encoded;
   readonly gzip?: Encoded;
   readonly brotli?: Encoded;
+  /** Whole seconds, as milliseconds since 1970. */
+  readonly changedAtMs?: number;
+  /** On every answer, 304 too. */
+  readonly headers?: readonly Header[];
+  /** Byte ranges are served. */
+  readonly ranges?: boolean;
 }
 
 const headerLengthMax = 512;
 
-/** The route must read `accept-encoding` and `if-none-match`. */
+/** What a route must read for all of it. */
+export const negotiatedHeaders = [
+  'accept-encoding',
+  'if-none-match',
+  'if-modified-since',
+  'range',
+  'if-range',
+] as const;
+
+/** The route must read those of `negotiatedHeaders` that it wants to count. */
 export function negotiate(request: Request, resource: Representation): Reply {
-  const varies = resource.gzip !== undefined || resource.brotli !== undefined;
-  const accepted = acceptedEncodings(firstHeader(request, 'accept-encoding'));
-  const [encoding, chosen] =
-    resource.brotli !== undefined && accepted.has('br')
-      ? (['br', resource.brotli] as const)
-      : resource.gzip !== undefined && accepted.has('gzip')
-        ? (['gzip', resource.gzip] as const)
-        : ([undefined, resource.identity] as const);
+  const { changedAtMs } = resource;
+  const [encoding, chosen] = choose(request, resource);
   const headers: Header[] = [
     ['ETag', chosen.etag],
     ['Cache-Control', resource.cacheControl],
   ];
-  if (varies) headers.push(['Vary', 'Accept-Encoding']);
-  if (matchesEtag(request.headers['if-none-match'] ?? [], chosen.etag))
-    return { status: 304, headers };
+  if (resource.gzip !== undefined || resource.brotli !== undefined) {
+    headers.push(['Vary', 'Accept-Encoding']);
+  }
+  if (changedAtMs !== undefined) headers.push(['Last-Modified', httpDate(changedAtMs)]);
+  if (resource.headers !== undefined) headers.push(...resource.headers);
+  if (isUnchanged(request, chosen.etag, changedAtMs)) return { status: 304, headers };
+  if (resource.ranges === true) headers.push(['Accept-Ranges', 'bytes']);
+  const range = rangeOf(request, resource, chosen);
+  if (range === 'unsatisfiable') return outOfBounds(headers, lengthOf(chosen));
   headers.push(['Content-Type', resource.type]);
   if (encoding !== undefined) headers.push(['Content-Encoding', encoding]);
-  return { status: 200, headers, body: chosen.body };
+  if (range === undefined) return { status: 200, headers, body: chosen.body };
+  const { first, last } = range;
+  headers.push(['Content-Range', `bytes ${first}-${last}/${lengthOf(chosen)}`]);
+  return { status: 206, headers, body: sliceParts(partsOf(chosen), range) };
+}
+
+function choose(
+  request: Request,
+  resource: Representation,
+): readonly [encoding: string | undefined, chosen: Encoded] {
+  const accepted = acceptedEncodings(firstHeader(request, 'accept-encoding'));
+  if (resource.brotli !== undefined && accepted.has('br')) return ['br', resource.brotli];
+  if (resource.gzip !== undefined && accepted.has('gzip')) return ['gzip', resource.gzip];
+  return [undefined, resource.identity];
+}
+
+/** If-None-Match decides alone when it is there. */
+function isUnchanged(request: Request, etag: string, changedAtMs: number | undefined): boolean {
+  const tags = request.headers['if-none-match'] ?? [];
+  if (tags.length > 0) return matchesEtag(tags, etag);
+  const since = parseHttpDate(firstHeader(request, 'if-modified-since'));
+  return since !== undefined && changedAtMs !== undefined && changedAtMs <= since;
+}
+
+function rangeOf(request: Request, resource: Representation, chosen: Encoded) {
+  const lines = request.headers.range ?? [];
+  // A range is a matter of GET alone.
+  if (resource.ranges !== true || request.method !== 'GET' || lines.length === 0) return undefined;
+  const condition = firstHeader(request, 'if-range');
+  if (condition !== undefined && condition !== chosen.etag) {
+    const date = parseHttpDate(condition);
+    if (date === undefined || date !== resource.changedAtMs) return undefined;
+  }
+  return parseRange(lines, lengthOf(chosen));
+}
+
+function outOfBounds(headers: readonly Header[], total: number): Reply {
+  return {
+    status: 416,
+    headers: [
+      ...headers,
+      ['Content-Range', `bytes */${total}`],
+      ['Content-Type', 'text/plain; charset=utf-8'],
+    ],
+    body: `The range lies outside of the ${total} bytes that there are.\n`,
+  };
+}
+
+function partsOf({ body }: Encoded): readonly Uint8Array[] {
+  return body instanceof Uint8Array ? [body] : body;
+}
+
+function lengthOf(encoded: Encoded): number {
+  return partsOf(encoded).reduce((sum, part) => sum + part.length, 0);
 }
 
 /** Codings with a weight above 0. Bounded: a header too long to be meant counts as absent. */

@@ -99,7 +99,7 @@ export function homePage(frame: PageFrame, data: HomePageData): string {
         <h2>${text.home.halvesTitle}</h2>
         <div class="halves">
           ${halfCard(frame, text, { icon: 'shield', words: text.home.reputation, links: ['feeds', 'captchaDemo'] })}
-          ${halfCard(frame, text, { icon: 'person', words: text.home.signOn, links: ['register', 'kit'] })}
+          ${halfCard(frame, text, { icon: 'person', words: text.home.signOn, links: ['docs', 'register', 'kit'] })}
         </div>
       </section>
       <section class="section section-sunken"><div class="wrap ask">

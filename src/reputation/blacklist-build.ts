@@ -18,7 +18,7 @@ import { flagsOf, lastReportedAtOf, metaOf, seedScoreOf, strengthOf } from '../i
 import { contains, type Prefix } from '../ip/prefix.ts';
 import { type BlacklistRows, createBlacklistRows, orderRows } from './blacklist-rows.ts';
 import { entryFlags } from './entry-flags.ts';
-import { entryScore } from './score.ts';
+import { entryScore, halfLivesAt } from './score.ts';
 import { withoutHoles } from './split-prefix.ts';
 
 /** Nothing below this can be asked for. */
@@ -97,6 +97,7 @@ function createVisit(
   nowMs: number,
 ): (entry: number) => void {
   const { records } = index;
+  const nowHalfLives = halfLivesAt(nowMs);
   const stack: Above[] = [];
 
   function markHole(hole: Prefix): void {
@@ -120,7 +121,7 @@ function createVisit(
     }
     const above = stack.at(-1);
     const meta = metaOf(records, entry);
-    const own = entryScore(seedScoreOf(meta), strengthOf(records, entry), nowMs);
+    const own = entryScore(seedScoreOf(meta), strengthOf(records, entry), nowHalfLives);
     const score = Math.max(own, above?.score ?? 0);
     const isRule = (flagsOf(meta) & entryFlags.allowlisted) !== 0;
     const isAllowed = isRule || above?.isAllowed === true;

@@ -11,7 +11,8 @@ import type { Lookup } from '../index/lookup.ts';
 import { META, REPORTS, type Records, ROW_SHIFT, STRENGTH } from '../index/records.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { entryFlags } from './entry-flags.ts';
-import { entryScore, maliciousScore } from './score.ts';
+
+import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
 /** What the index says of an address. One object, reused by every call. */
 export interface Verdict {
@@ -59,6 +60,7 @@ export function openCheck(options: { lookup: Lookup; records: Records; geo: GeoF
 
   function judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict {
     const count = lookup.covering(family, words, covering);
+    const nowHalfLives = halfLivesAt(nowMs);
     let flags = 0;
     let best = -1;
     let decidedBy = 0;
@@ -67,7 +69,7 @@ export function openCheck(options: { lookup: Lookup; records: Records; geo: GeoF
       const row = entry << ROW_SHIFT;
       const meta = word[row + META]!;
       flags |= meta >>> 8;
-      const score = entryScore(meta & 0xff, float[row + STRENGTH]!, nowMs);
+      const score = entryScore(meta & 0xff, float[row + STRENGTH]!, nowHalfLives);
       if (score > best) {
         best = score;
         decidedBy = entry;

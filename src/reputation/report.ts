@@ -39,7 +39,7 @@ export interface ReportRules {
 
 export const commentCharactersMax = 1_024;
 export const reportAgeMaxMs = 365 * 86_400_000;
-const categoriesPerReportMax = 30;
+export const reportCategoriesMax = 30;
 /** A sender's clock may run ahead by this much. */
 const clockSkewMs = 60_000;
 /** Clients report it to see whether they are connected; it is answered as a duplicate. */
@@ -97,10 +97,10 @@ function readCategories(input: ReportInput['categories']): Result<number> {
   const parts: readonly unknown[] =
     typeof input === 'string' ? input.split(',') : Array.isArray(input) ? input : [input];
   if (parts.length === 0) return required;
-  if (parts.length > categoriesPerReportMax) {
+  if (parts.length > reportCategoriesMax) {
     return fail(
       'invalid_parameter',
-      `At most ${categoriesPerReportMax} categories may be given.`,
+      `At most ${reportCategoriesMax} categories may be given.`,
       'categories',
     );
   }

@@ -45,17 +45,17 @@ export function seedEvidence(score: number): number {
   return score >= 100 ? evidenceMax : Math.min(evidenceMax, -scale * Math.log1p(-score / 100));
 }
 
-/**
- * Score of one entry: what a list says of it and what the community says, together.
- * @param strength `-Infinity`: no reports
- */
-export function entryScore(seedScore: number, strength: number, nowMs: number): number {
-  if (strength === Number.NEGATIVE_INFINITY) return seedScore;
-  const community = communityEvidence(strength, halfLivesAt(nowMs));
-  return scoreOf(community + seedEvidenceTable[seedScore]!);
-}
-
 /** `seedEvidence` of 0..100 by table: the check path does no logarithm. */
 export const seedEvidenceTable: Float64Array = Float64Array.from({ length: 101 }, (_, score) =>
   seedEvidence(score),
 );
+
+/**
+ * Score of one entry by its own evidence: what a list says of it and what was reported.
+ * @param strength `-Infinity`: no reports
+ * @param nowHalfLives `halfLivesAt` of the wall clock, computed once for many entries
+ */
+export function entryScore(seedScore: number, strength: number, nowHalfLives: number): number {
+  if (strength === Number.NEGATIVE_INFINITY) return seedScore;
+  return scoreOf(communityEvidence(strength, nowHalfLives) + seedEvidenceTable[seedScore]!);
+}

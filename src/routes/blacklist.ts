@@ -29,8 +29,10 @@ import { apiProblem, jsonType, noStore } from './problem.ts';
 import { isoDate } from './report-json.ts';
 
 const limitDefault = 10_000;
-/** A larger limit counts as this one. */
-const limitMax = 500_000;
+export const blacklistBounds = {
+  /** A larger limit counts as this one. */
+  limitMax: 500_000,
+} as const;
 const rowsPerRead = 1_000;
 const confidenceDefault = 75;
 const countriesMax = 300;
@@ -132,7 +134,7 @@ function readLimit(text: string | undefined): Result<number> {
   if (!/^\d{1,20}$/.test(text) || Number(text) < 1) {
     return fail('invalid_parameter', 'The limit must be a whole number of at least 1.', 'limit');
   }
-  return ok(Math.min(Number(text), limitMax));
+  return ok(Math.min(Number(text), blacklistBounds.limitMax));
 }
 
 /** Which country ids are wanted; undefined when it doesn't matter. */

@@ -70,15 +70,17 @@ function receiptHandler({ gate, receipts, accountOf }: CaptchaReceiptOptions) {
 }
 
 /** Names that the libraries know, and `sitekey-secret-mismatch` of hCaptcha. */
-type SiteverifyError =
-  | 'missing-input-secret'
-  | 'invalid-input-secret'
-  | 'missing-input-response'
-  | 'invalid-input-response'
-  | 'sitekey-secret-mismatch'
-  | 'timeout-or-duplicate'
-  | 'bad-request'
-  | 'internal-error';
+export const siteverifyErrors = [
+  'missing-input-secret',
+  'invalid-input-secret',
+  'missing-input-response',
+  'invalid-input-response',
+  'sitekey-secret-mismatch',
+  'timeout-or-duplicate',
+  'bad-request',
+  'internal-error',
+] as const;
+type SiteverifyError = (typeof siteverifyErrors)[number];
 
 /**
  * The status is always 200, as with those services: their libraries take any other one for a

@@ -20,8 +20,10 @@ import { type Fields, keyOf, readFields } from './fields.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
 
-/** The widest networks that may be asked for. */
-const shortest = { 4: 16, 6: 48 } as const;
+export const blockBounds = {
+  /** The widest networks that may be asked for. */
+  shortest: { 4: 16, 6: 48 },
+} as const;
 const maxAgeDaysDefault = 30;
 /** Of an answer, written between two looks at the clock. */
 const rowsPerLook = 250;
@@ -112,7 +114,7 @@ function readAsked(fields: Fields): Result<{ network: Prefix; maxAgeDays: number
     return fail('invalid_parameter', maxAgeDetail, 'maxAgeInDays');
   }
   const { family, length } = network.value;
-  if (length < shortest[family]) {
+  if (length < blockBounds.shortest[family]) {
     const detail = `The network ${formatPrefix(network.value)} is too large: IPv4 networks may be /16 to /32, IPv6 networks /48 to /128.`;
     return fail('network_too_large', detail, 'network');
   }

@@ -11,6 +11,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import { createTurns } from '../core/turns.ts';
+import type { FeedPublisher } from '../feeds/publish.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { RenderProblem } from '../http/message.ts';
 import type { Route } from '../http/router.ts';
@@ -30,6 +31,7 @@ import { captchaReceiptRoutes } from './captcha-receipt.ts';
 import { captchaWidgetRoutes } from './captcha-widget.ts';
 import { checkBlockRoute } from './check-block.ts';
 import { clearAddressRoute } from './clear-address.ts';
+import { feedRoutes } from './feeds.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import {
   createPageTools,
@@ -40,6 +42,7 @@ import {
 } from './pages.ts';
 import { createRenderProblem } from './problem.ts';
 import { profileExchangeRoutes } from './profile-exchange.ts';
+import { publishedRoutes } from './published/routes.ts';
 import { reportRoute } from './report.ts';
 import { type Readiness, serviceRoutes } from './service.ts';
 import { signonRoutes } from './signon/routes.ts';
@@ -60,6 +63,7 @@ export function mainRoutes(options: {
   reports: ReportStore;
   random: Random;
   signon: Signon;
+  feeds: FeedPublisher;
   authorization: Authorization;
   profiles: Profiles;
   accounts: Accounts;
@@ -96,6 +100,8 @@ export function mainRoutes(options: {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
+      ...publishedRoutes({ ...config, tools, limits: clientLimits }),
+      ...feedRoutes({ publisher: options.feeds, callers }),
       ...profileExchangeRoutes({ authorization: options.authorization, callers }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
       clearAddressRoute(options),

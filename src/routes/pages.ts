@@ -28,6 +28,9 @@ export const siteLinks: SiteLinks = {
   captchaDemo: '/captcha/',
   signIn: '/signin',
   register: '/register',
+  docs: '/docs',
+  manifest: '/manifest',
+  guide: '/llms.txt',
 };
 
 export function createPageTools(options: {

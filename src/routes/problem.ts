@@ -8,6 +8,7 @@ import type { Failure } from '../core/result.ts';
 import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
 
 export const jsonType: Header = ['Content-Type', 'application/json'];
+const textType: Header = ['Content-Type', 'text/plain; charset=utf-8'];
 export const noStore: Header = ['Cache-Control', 'no-store'];
 
 /** Seconds that a client should wait when the service can't answer now. */
@@ -205,6 +206,12 @@ export function apiProblem(failure: Failure, headers: readonly Header[] = []): R
 /** The exchange of codes for profiles: a path of the sign-on, with errors as RFC 6749 has them. */
 export const exchangePath = '/api.php';
 
+export const exchangeErrors = [
+  'invalid_grant',
+  'invalid_request',
+  'temporarily_unavailable',
+] as const satisfies readonly ErrorCode[];
+
 /** `{"error","error_description"}`; a code that RFC 6749 doesn't know becomes the nearest it does. */
 export function exchangeRefusal(
   code: ErrorCode,
@@ -213,7 +220,7 @@ export function exchangeRefusal(
   headers: readonly Header[] = [],
 ): Reply {
   const nearest = status >= 500 || status === 429 ? 'temporarily_unavailable' : 'invalid_request';
-  const error = code === 'invalid_grant' ? code : nearest;
+  const error: (typeof exchangeErrors)[number] = code === 'invalid_grant' ? code : nearest;
   return {
     status,
     headers: [jsonType, noStore, ...headers],
@@ -224,6 +231,14 @@ export function exchangeRefusal(
 /** All that a CAPTCHA route says when it says no, whatever the reason: the status tells the rest. */
 export const captchaRefusal = '{"ok":false}';
 
+/** Libraries for other services look for these names. */
+function siteverifyRefusal(status: number): string {
+  const isOurs = status >= 500 || status === 429;
+  return `{"success":false,"error-codes":["${isOurs ? 'internal-error' : 'bad-request'}"]}`;
+}
+
+/** Read by programs alone: their refusals have the shape of the API. */
+const jsonPath = /^\/api\/|\.json$|^\/(manifest|readyz)$/;
 const captchaPath = /^\/captcha\/(new|verify|receipt|img\/.*|audio\/.*)$/;
 
 /** Reply of a CAPTCHA route to an expected failure. */
@@ -245,11 +260,17 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
   return (problem: Problem, line: RequestLine): Reply => {
     const { status, detail } = problem;
     if (line.path === exchangePath) return exchangeRefusal(problem.code, status, detail);
-    if (line.path.startsWith('/api/')) {
+    if (jsonPath.test(line.path)) {
       return { status, headers: [jsonType, noStore], body: apiErrorBody(status, detail) };
+    }
+    if (line.path.startsWith('/feeds/')) {
+      return { status, headers: [textType, noStore], body: `${detail}\n` };
     }
     if (captchaPath.test(line.path)) {
       return { status, headers: [jsonType, noStore], body: captchaRefusal };
+    }
+    if (line.path === '/captcha/siteverify') {
+      return { status, headers: [jsonType, noStore], body: siteverifyRefusal(status) };
     }
     const page = renderPage(status, detail);
     return { status, headers: page.headers, body: page.html };

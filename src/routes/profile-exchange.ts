@@ -17,8 +17,8 @@ import { detailOf, exchangePath, exchangeRefusal, jsonType, noStore } from './pr
 const bodyBytesMax = 8 * 1024;
 /** A redirect_uri of 2,000 characters is three times as long when all of it is escaped. */
 const queryCharsMax = 8 * 1024;
-const names = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
-type Name = (typeof names)[number];
+export const exchangeParameters = ['code', 'client_id', 'redirect_uri', 'code_verifier'] as const;
+export type ExchangeParameter = (typeof exchangeParameters)[number];
 
 export function profileExchangeRoutes(options: {
   authorization: Pick<Authorization, 'exchange'>;
@@ -69,7 +69,7 @@ export function profileExchangeRoutes(options: {
 }
 
 /** From query and form together; a name that comes twice is refused, wherever it stands. */
-function readParameters(request: Request): Result<ReadonlyMap<Name, string>> {
+function readParameters(request: Request): Result<ReadonlyMap<ExchangeParameter, string>> {
   const query = parseQuery(request.query, { charsMax: queryCharsMax });
   if (!query.ok) return query;
   const sources: Params[] = [query.value];
@@ -82,9 +82,9 @@ function readParameters(request: Request): Result<ReadonlyMap<Name, string>> {
     if (!form.ok) return form;
     sources.push(form.value);
   }
-  const found = new Map<Name, string>();
+  const found = new Map<ExchangeParameter, string>();
   for (const source of sources) {
-    for (const name of names) {
+    for (const name of exchangeParameters) {
       const value = source.get(name);
       if (value === undefined) continue;
       if (found.has(name)) {

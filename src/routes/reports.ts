@@ -19,9 +19,8 @@ import { apiProblem, jsonType, noStore } from './problem.ts';
 import { reportJson } from './report-json.ts';
 
 const path = '/api/v2/reports';
-const perPageMax = 100;
+export const pageBounds = { perPageMax: 100, pageMax: 1_000_000 } as const;
 const perPageDefault = 25;
-const pageMax = 1_000_000;
 
 export interface ReportsRouteOptions {
   readonly gate: Gate;
@@ -70,9 +69,9 @@ function readAsked(params: Params, nowMs: number): Result<Asked> {
   if (!address.ok) return address;
   const since = readSince(params, nowMs);
   if (!since.ok) return since;
-  const page = readWhole(params, 'page', { min: 1, max: pageMax, byDefault: 1 });
+  const page = readWhole(params, 'page', { min: 1, max: pageBounds.pageMax, byDefault: 1 });
   if (!page.ok) return page;
-  const range = { min: 1, max: perPageMax, byDefault: perPageDefault };
+  const range = { min: 1, max: pageBounds.perPageMax, byDefault: perPageDefault };
   const perPage = readWhole(params, 'perPage', range);
   if (!perPage.ok) return perPage;
   return ok({

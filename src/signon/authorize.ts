@@ -30,16 +30,16 @@ export const prompts = ['none', 'login', 'consent'] as const;
 export type Prompt = (typeof prompts)[number];
 
 /** Errors that a client may be told, by the names of RFC 6749 and OpenID Connect. */
-export type AuthorizeError = Extract<
-  ErrorCode,
-  | 'unsupported_response_type'
-  | 'invalid_scope'
-  | 'invalid_request'
-  | 'access_denied'
-  | 'temporarily_unavailable'
-  | 'login_required'
-  | 'consent_required'
->;
+export const authorizeErrors = [
+  'unsupported_response_type',
+  'invalid_scope',
+  'invalid_request',
+  'access_denied',
+  'temporarily_unavailable',
+  'login_required',
+  'consent_required',
+] as const satisfies readonly ErrorCode[];
+export type AuthorizeError = (typeof authorizeErrors)[number];
 
 /**
  * `refused`: a page of our own with status 400, without redirect and without a link there.
@@ -64,8 +64,10 @@ export interface AuthorizeParameters {
   get(name: string): string | undefined;
 }
 
+export const responseType = 'code';
+export const codeChallengeMethod = 'S256';
 export const stateCharsMax = 2_048;
-const loginHintCharsMax = 320;
+export const loginHintCharsMax = 320;
 const challengePattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 const loneSurrogate = /\p{Cs}/u;
 
@@ -126,7 +128,9 @@ function checkState(parameters: AuthorizeParameters): Result<Found> {
 function checkResponseType(parameters: AuthorizeParameters): Result<Found> {
   const type = parameters.get('response_type') ?? '';
   if (type === '') return fail('invalid_request', 'response_type is missing');
-  return type === 'code' ? ok({}) : fail('unsupported_response_type', 'response_type must be code');
+  return type === responseType
+    ? ok({})
+    : fail('unsupported_response_type', 'response_type must be code');
 }
 
 function checkScope(parameters: AuthorizeParameters): Result<Found> {
@@ -143,7 +147,8 @@ function checkCodeChallenge(parameters: AuthorizeParameters): Result<Found> {
       : fail('invalid_request', 'code_challenge is missing');
   }
   // RFC 7636 lets a missing method mean `plain`, which protects from nobody who reads the request.
-  if (method !== 'S256') return fail('invalid_request', 'code_challenge_method must be S256');
+  if (method !== codeChallengeMethod)
+    return fail('invalid_request', 'code_challenge_method must be S256');
   return challengePattern.test(codeChallenge)
     ? ok({ codeChallenge })
     : fail('invalid_request', 'code_challenge must be 43 to 128 unreserved characters');

@@ -28,7 +28,7 @@ export interface RedirectUri {
   readonly origin: string;
 }
 
-const charsMax = 2_000;
+export const redirectUriCharsMax = 2_000;
 /** Printable ASCII without space, backslash and fragment. */
 const charsPattern = /^[\x21\x22\x24-\x5b\x5d-\x7e]+$/;
 const brokenEscape = /%(?![0-9a-f]{2})/i;
@@ -53,7 +53,8 @@ export function parseRedirectUri(
   rules: ClientRules,
 ): Result<RedirectUri> {
   if (text === '') return refuse('is missing');
-  if (text.length > charsMax) return refuse(`is longer than ${charsMax} characters`);
+  if (text.length > redirectUriCharsMax)
+    return refuse(`is longer than ${redirectUriCharsMax} characters`);
   if (!charsPattern.test(text)) return refuse('holds a character that it cannot');
   if (brokenEscape.test(text)) return refuse('is not validly percent-encoded');
   const [, scheme = '', authority = ''] = shape.exec(text) ?? [];

@@ -27,6 +27,9 @@ export const namespaces = {
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
+  feedHead: 0x50,
+  feedStep: 0x51,
+  feedBase: 0x52,
   profile: 0x60,
   consent: 0x61,
   consentUse: 0x62,
@@ -180,6 +183,30 @@ export const reportByIdPrefix = (): Key => encodeKey(namespaces.reportById);
 /** 32 account-id 00 address:17 — there while the account may not report the address again. */
 export const reportGuardKey = (accountId: string, address: Uint8Array): Key =>
   encodeKey(namespaces.reportGuard, text(accountId), raw(address));
+
+/** 50: when each feed last changed, and which versions are known (feeds/stored.ts). */
+export const feedHeadKey = (): Key => encodeKey(namespaces.feedHead);
+
+/** 51 version:u64: what a version of the list added and removed, oldest first. */
+export const feedStepKey = (version: number): Key =>
+  encodeKey(namespaces.feedStep, u64(BigInt(version)));
+export const feedStepPrefix = (): Key => encodeKey(namespaces.feedStep);
+export function readFeedStepKey(key: Uint8Array): { version: number } {
+  return { version: Number(viewOf(key).getBigUint64(1)) };
+}
+
+/** 52 version:u64 part:u16: the whole list at a version, in parts. */
+export const feedBaseKey = (version: number, part: number): Key =>
+  encodeKey(namespaces.feedBase, u64(BigInt(version)), u16(part));
+export const feedBasePrefix = (): Key => encodeKey(namespaces.feedBase);
+export function readFeedBaseKey(key: Uint8Array): { version: number; part: number } {
+  const view = viewOf(key);
+  return { version: Number(view.getBigUint64(1)), part: view.getUint16(9) };
+}
+
+function viewOf(key: Uint8Array): DataView {
+  return new DataView(key.buffer, key.byteOffset, key.byteLength);
+}
 
 /** 60 account-id. */
 export const profileKey = (accountId: string): Key =>

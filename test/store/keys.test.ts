@@ -50,6 +50,9 @@ it('the encodings on disk stay what they are', () => {
     [keys.siteKeyByAccountPrefix('x'), '417800'],
     [keys.usedReceiptKey(Uint8Array.of(1, 2)), '420102'],
     [keys.allowKey('192.0.2.0/24'), '203139322e302e322e302f323400'],
+    [keys.feedHeadKey(), '50'],
+    [keys.feedStepKey(258), '510000000000000102'],
+    [keys.feedBaseKey(258, 3), '5200000000000001020003'],
     [keys.profileKey('x'), '607800'],
     [keys.consentKey('x', 'a.b', 'c'), '617800612e62006300'],
     [keys.consentPrefix('x'), '617800'],
@@ -82,6 +85,12 @@ it('the encodings on disk stay what they are', () => {
 it('a projection page key is read back', () => {
   const read = keys.readProjectionPageKey(keys.projectionPageKey(4, 99n, 3));
   assert.deepEqual(read, { page: 4, seq: 99n, part: 3 });
+});
+
+it('the versions in keys of feeds are read back', () => {
+  const version = 1_795_245_917_104;
+  assert.deepEqual(keys.readFeedStepKey(keys.feedStepKey(version)), { version });
+  assert.deepEqual(keys.readFeedBaseKey(keys.feedBaseKey(version, 7)), { version, part: 7 });
 });
 
 it('the end of a prefix is after every key under it and before all others', () => {

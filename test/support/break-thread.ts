@@ -23,8 +23,9 @@ function breakOne(): void {
   session.connect();
   let isDone = false;
   session.on('NodeWorker.attachedToWorker', (message: InspectorNotification<object>) => {
-    const { sessionId } = message.params as Attached;
-    if (isDone) return;
+    const { sessionId, workerInfo } = message.params as Attached;
+    // Other threads, such as the one that builds the feeds, are not what is to break.
+    if (isDone || !workerInfo.title.includes('front-end')) return;
     isDone = true;
     const expression = faults[turn++ % faults.length]!;
     const call = { id: 1, method: 'Runtime.evaluate', params: { expression } };

@@ -38,6 +38,19 @@ export const en = {
     examples: 'For example',
   },
   code: { copy: 'Copy', copied: 'Copied' },
+  docs: {
+    pages: 'Documentation',
+    groups: { start: 'Start', signOn: 'Sign-on', reputation: 'IP reputation' },
+    onThisPage: 'On this page',
+    inEnglish: '',
+    asMarkdown: 'This page as Markdown',
+    search: 'Search the documentation',
+    searchResults: 'Found',
+    searchNone: 'Nothing found.',
+    searchFailed: 'The search can not be loaded at the moment.',
+    linkTo: (heading: string) => `Link to ${heading}`,
+    tableOf: (columns: readonly string[]) => `Table: ${columns.join(', ')}`,
+  },
   score: {
     words: { clean: 'Clean', low: 'Low', suspect: 'Suspect', malicious: 'Malicious' },
     meanings: {

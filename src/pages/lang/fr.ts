@@ -58,6 +58,19 @@ export const fr: Catalogue = {
     examples: 'Par exemple',
   },
   code: { copy: 'Copier', copied: 'Copié' },
+  docs: {
+    pages: 'Documentation',
+    groups: { start: 'Commencer', signOn: 'Connexion', reputation: 'Réputation d’IP' },
+    onThisPage: 'Sur cette page',
+    inEnglish: 'Les textes de la documentation sont en anglais.',
+    asMarkdown: 'Cette page en Markdown',
+    search: 'Chercher dans la documentation',
+    searchResults: 'Résultats',
+    searchNone: 'Aucun résultat.',
+    searchFailed: 'La recherche ne peut pas être chargée pour le moment.',
+    linkTo: (heading) => `Lien vers ${heading}`,
+    tableOf: (columns) => `Tableau : ${columns.join(', ')}`,
+  },
   score: {
     words: { clean: 'Sain', low: 'Faible', suspect: 'Suspect', malicious: 'Malveillant' },
     meanings: {

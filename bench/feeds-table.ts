@@ -1,0 +1,74 @@
+/** A list of malicious entries with real countries and providers, and what builds feeds of it. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { seededRandom } from '../src/core/random.ts';
+import { type Built, createFeedBuilder } from '../src/feeds/build/build.ts';
+import { collect } from '../src/feeds/build/collect.ts';
+import { scoreMin } from '../src/feeds/build/contents.ts';
+import { openGeo } from '../src/geo/open.ts';
+import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';
+import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
+import { packMeta, setMeta, setReportedAt, setReports } from '../src/index/records.ts';
+import { entryFlags } from '../src/reputation/entry-flags.ts';
+import { entryScore, halfLivesAt } from '../src/reputation/score.ts';
+
+export const homeUrl = 'https://reputation.example/feeds';
+
+export interface FeedTable {
+  readonly index: IpIndex;
+  readonly geo: SharedArrayBuffer;
+}
+
+/** Random hosts, a twentieth of them IPv6, scores 75 to 100, some with reports. */
+export function createFeedTable(entries: number): FeedTable {
+  const random = seededRandom(20_261_121);
+  const word = () => Math.floor(random.next() * 2 ** 32) >>> 0;
+  const index = createIpIndex({ entriesMax: entries + 1_024 });
+  while (index.size() < entries) {
+    const isSix = random.next() < 0.05;
+    const words = isSix
+      ? Uint32Array.of(0x2a00_0000 | (word() >>> 12), word(), 0, word())
+      : Uint32Array.of(word());
+    const entry = index.insert({ family: isSix ? 6 : 4, words, length: isSix ? 128 : 32 });
+    setMeta(index.records, entry, packMeta(75 + Math.floor(random.next() * 26), 1, 0));
+    if (random.next() < 0.3) {
+      setReports(index.records, entry, 1 + Math.floor(random.next() * 30));
+      setReportedAt(index.records, entry, 1_795_000_000, 1_795_000_000 + (word() & 0xffff));
+    }
+  }
+  const dataDir = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
+  const geo = openGeo({ dataDir, log: { info: () => {}, warn: () => {} } as never });
+  rmSync(dataDir, { recursive: true });
+  return { index, geo: geo.shared };
+}
+
+/** In this thread, from nothing. */
+export async function buildOnce({ index, geo: shared }: FeedTable): Promise<Built> {
+  const geo = openGeoReader(shared);
+  const builder = createFeedBuilder({
+    collect: (hourMs) =>
+      collect({
+        index,
+        enter: () => {},
+        leave: () => {},
+        pause: () => new Promise((resolve) => setImmediate(resolve)),
+        score: (seed, strength) => entryScore(seed, strength, halfLivesAt(hourMs)),
+        flags: entryFlags,
+        geo: (family, words) => geo.find(family, words),
+        scoreMin,
+        rowsMax: 8_000_000,
+      }),
+    names: {
+      country: (ids) => geo.country(countryOf(ids)),
+      provider: (ids) => geo.provider(providerOf(ids)),
+    },
+    homeUrl,
+    restored: undefined,
+    entriesMax: 2_000_000,
+  });
+  const built = await builder.build(Date.now());
+  if (built === undefined) throw new Error('nothing was built');
+  return built;
+}

@@ -1,0 +1,184 @@
+/**
+ * The feeds of a long list: what a build from nothing costs, how long it holds the thread that
+ * answers, downloads beside a bare server that sends the same buffer, and readers that stop.
+ */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { openFeedThread } from '../src/feed-builder.ts';
+import { packMeta, setMeta } from '../src/index/records.ts';
+import { path } from './feeds-server.ts';
+import { buildOnce, createFeedTable, type FeedTable, homeUrl } from './feeds-table.ts';
+import { watchPauses } from './pauses.ts';
+import type { BenchRow } from './row.ts';
+
+const goals = { buildSeconds: 3, pauseMs: 10, ratio: 0.9, grownMiB: 10 } as const;
+const stalledReaders = 100;
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const entries = size === 'full' ? 1_000_000 : 2_000;
+  return [
+    ...(await buildRows(entries, size === 'full' ? 5 : 1)),
+    ...(await downloadRows(entries, size === 'full' ? 7 : 1)),
+  ];
+}
+
+async function buildRows(entries: number, rounds: number): Promise<BenchRow[]> {
+  const table = createFeedTable(entries);
+  const pauses = await pausesOf(table, rounds);
+  const seconds: number[] = [];
+  let bytes = 0;
+  for (let round = 0; round < rounds; round++) {
+    const before = process.cpuUsage();
+    const { stats } = await buildOnce(table);
+    const { user, system } = process.cpuUsage(before);
+    seconds.push((user + system) / 1e6);
+    bytes = stats.textBytes + stats.gzipBytes + stats.brotliBytes;
+  }
+  const longestMs = median(pauses);
+  return [
+    {
+      name: `feeds: CPU of a build from nothing, ${entries} entries, all formats`,
+      unit: 's',
+      ours: median(seconds),
+      goal: `≤ ${goals.buildSeconds} s of one core`,
+      ok: median(seconds) <= goals.buildSeconds,
+      note: `least ${Math.min(...seconds).toFixed(2)} s; ${Math.round(bytes / 2 ** 20)} MiB in memory`,
+    },
+    {
+      name: 'feeds: longest hold of the answering thread during a build',
+      unit: 'ms',
+      ours: longestMs,
+      goal: `≤ ${goals.pauseMs} ms`,
+      ok: longestMs <= goals.pauseMs,
+      note: `of ${pauses.length} builds the worst ${Math.max(...pauses).toFixed(1)} ms`,
+    },
+  ];
+}
+
+/** Longest hold in each of several builds that make all anew: every score is another each time. */
+async function pausesOf(table: FeedTable, rounds: number): Promise<number[]> {
+  const { records } = table.index;
+  const bounds = { homeUrl, rowsMax: 8_000_000, entriesMax: 2_000_000 };
+  const thread = openFeedThread({ ...table, ...bounds })(undefined);
+  const pauses: number[] = [];
+  for (let round = 0; round < rounds + 1; round++) {
+    for (let entry = 1; entry <= table.index.size(); entry++) {
+      setMeta(records, entry, packMeta(75 + ((entry * 7 + round) % 26), 1, 0));
+    }
+    const { max } = await watchPauses(async () => {
+      await thread.build(Date.now());
+    });
+    // The first one also starts the thread and compiles what it runs.
+    if (round > 0) pauses.push(max);
+  }
+  await thread.close();
+  return pauses;
+}
+
+interface Contender {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly perSecond: number[];
+}
+
+async function start(kind: string, entries: number): Promise<Contender> {
+  const child = fork(new URL('./feeds-server.js', import.meta.url), [kind, String(entries)], {
+    execArgv: ['--expose-gc'],
+  });
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return { child, port, perSecond: [] };
+}
+
+async function usageOf(child: ChildProcess): Promise<{ cpuUs: number; rssBytes: number }> {
+  child.send('usage');
+  const [usage] = await once(child, 'message');
+  return usage as { cpuUs: number; rssBytes: number };
+}
+
+const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+
+/** Bytes of one download, head included. */
+function download(port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let bytes = 0;
+    let expected = Number.POSITIVE_INFINITY;
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    socket.on('error', reject);
+    socket.on('data', (chunk) => {
+      if (bytes === 0) {
+        const head = chunk.toString('latin1').split('\r\n\r\n')[0]!;
+        expected = head.length + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1]);
+      }
+      bytes += chunk.length;
+      // The bare server keeps its connections.
+      if (bytes >= expected) socket.destroy();
+    });
+    socket.on('close', () =>
+      bytes === expected ? resolve(bytes) : reject(new Error('cut short')),
+    );
+  });
+}
+
+async function measure(contender: Contender, downloads: number): Promise<number> {
+  const startMs = performance.now();
+  let bytes = 0;
+  for (let i = 0; i < downloads; i++) bytes += await download(contender.port);
+  return bytes / 1e6 / ((performance.now() - startMs) / 1_000);
+}
+
+async function downloadRows(entries: number, rounds: number): Promise<BenchRow[]> {
+  const ours = await start('ours', entries);
+  const bare = await start('bare', entries);
+  try {
+    // The first round warms up.
+    for (let round = 0; round <= rounds; round++) {
+      for (const contender of [ours, bare]) {
+        const perSecond = await measure(contender, 20);
+        if (round > 0) contender.perSecond.push(perSecond);
+      }
+    }
+    const grownMiB = await growth(ours);
+    const ratios = ours.perSecond.map((value, i) => value / bare.perSecond[i]!);
+    return [
+      {
+        name: 'feeds: download of the .txt',
+        unit: 'MB/s',
+        ours: median(ours.perSecond),
+        peer: 'bare uWebSockets.js, same buffer',
+        peerValue: median(bare.perSecond),
+        ratio: median(ratios),
+        goal: `≥ ${goals.ratio}`,
+        ok: median(ratios) >= goals.ratio,
+      },
+      {
+        name: `feeds: memory for ${stalledReaders} readers that stop`,
+        unit: 'MiB',
+        ours: grownMiB,
+        goal: `< ${goals.grownMiB} MiB`,
+        ok: grownMiB < goals.grownMiB,
+      },
+    ];
+  } finally {
+    for (const { child } of [ours, bare]) child.disconnect();
+  }
+}
+
+async function growth({ child, port }: Contender): Promise<number> {
+  const before = (await usageOf(child)).rssBytes;
+  const sockets = Array.from({ length: stalledReaders }, () => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    socket.on('error', () => undefined);
+    socket.pause();
+    return socket;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const grown = (await usageOf(child)).rssBytes - before;
+  for (const socket of sockets) socket.destroy();
+  return Math.max(0, grown / 2 ** 20);
+}

@@ -1,0 +1,144 @@
+/**
+ * The list as lines for firewalls: what stands around each prefix, and before and behind them all.
+ * Every line is read by the tool it is made for; test/feeds/build/ and the system tests see to it.
+ * Comments are whole lines: an inline one is fatal to HAProxy.
+ */
+
+import { ROW, type Rows } from './rows.ts';
+import type { TextSink } from './text.ts';
+
+/** How one prefix is written. Formats with the same lines share their memory. */
+export type LineStyle = 'plain' | 'ipset' | 'nft' | 'nginx' | 'mikrotik';
+
+const around: Readonly<Record<LineStyle, (family: 4 | 6) => readonly [string, string]>> = {
+  plain: () => ['', '\n'],
+  ipset: (family) => [`add portcullis${family}-next `, '\n'],
+  nft: () => ['', ',\n'],
+  nginx: () => ['deny ', ';\n'],
+  mikrotik: () => ['add list=portcullis address=', '\n'],
+};
+
+/** Longest line: an IPv6 prefix and what stands around it. */
+const lineBytesMax = 128;
+
+/** @param rows of one family */
+export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: TextSink): void {
+  const [before, behind] = around[style](family).map((text) => Buffer.from(text));
+  for (let at = 0; at < rows.length; at += ROW) {
+    sink.reserve(lineBytesMax);
+    sink.put(before!);
+    sink.prefix(rows, at);
+    sink.put(behind!);
+  }
+}
+
+export interface FrameFacts {
+  /** What the feed holds, in a few words. */
+  readonly title: string;
+  /** ISO 8601. */
+  readonly changedAt: string;
+  /** Undefined when the feed has none. */
+  readonly version: number | undefined;
+  readonly families: readonly (4 | 6)[];
+  /** Lines of each family. */
+  readonly counts: Readonly<Record<4 | 6, number>>;
+  readonly scoreMin: number | undefined;
+  readonly aggregated: boolean;
+  readonly homeUrl: string;
+}
+
+/** Before the lines of a family, and behind them. */
+export interface Frame {
+  readonly head: string;
+  readonly before: (family: 4 | 6) => string;
+  readonly behind: (family: 4 | 6) => string;
+  readonly foot: string;
+}
+
+/** Terms under which the list may be used. */
+const licence = 'CC BY 4.0, https://creativecommons.org/licenses/by/4.0/';
+const none = () => '';
+
+function commentHead(facts: FrameFacts): string {
+  const { counts, families, version, scoreMin } = facts;
+  const total = families.reduce((sum, family) => sum + counts[family], 0);
+  const parts = families.map((family) => `IPv${family}: ${counts[family]}`).join(', ');
+  return [
+    `# Name: ${facts.title}`,
+    `# Last change: ${facts.changedAt}`,
+    ...(version === undefined ? [] : [`# Version: ${version}`]),
+    `# Entries: ${total} (${parts})`,
+    ...(scoreMin === undefined ? [] : [`# Minimum score: ${scoreMin}`]),
+    ...(facts.aggregated ? ['# Aggregated: yes'] : []),
+    `# Licence: ${licence}`,
+    `# Home page: ${facts.homeUrl}`,
+    '',
+  ].join('\n');
+}
+
+export type FrameName = 'text' | 'ipset' | 'nft' | 'mikrotik' | 'rbldnsd';
+
+export const frames: Readonly<Record<FrameName, (facts: FrameFacts) => Frame>> = {
+  text: (facts) => ({ head: commentHead(facts), before: none, behind: none, foot: '' }),
+  ipset: ipsetFrame,
+  nft: nftFrame,
+  mikrotik: mikrotikFrame,
+  rbldnsd: rbldnsdFrame,
+};
+
+/** The sets are filled beside the live ones and swapped: no packet meets half a list. */
+function ipsetFrame(facts: FrameFacts): Frame {
+  return {
+    head: commentHead(facts),
+    before(family) {
+      const name = `portcullis${family}`;
+      const room = Math.max(65_536, 2 ** Math.ceil(Math.log2(facts.counts[family] + 1)));
+      const type = `hash:net family ${family === 4 ? 'inet' : 'inet6'} maxelem ${room}`;
+      return [
+        `create ${name} ${type} -exist`,
+        `create ${name}-next ${type} -exist`,
+        `flush ${name}-next`,
+        '',
+      ].join('\n');
+    },
+    behind: (family) =>
+      `swap portcullis${family} portcullis${family}-next\ndestroy portcullis${family}-next\n`,
+    foot: '',
+  };
+}
+
+/** One file is one transaction for nft. Entries may lie in one another: auto-merge allows it. */
+function nftFrame(facts: FrameFacts): Frame {
+  return {
+    head: `${commentHead(facts)}add table inet portcullis\n`,
+    before(family) {
+      const name = `inet portcullis blocklist${family}`;
+      const set = `add set ${name} { type ipv${family}_addr; flags interval; auto-merge; }\nflush set ${name}\n`;
+      // An empty list of elements is an error of syntax.
+      return facts.counts[family] === 0 ? set : `${set}add element ${name} {\n`;
+    },
+    behind: (family) => (facts.counts[family] === 0 ? '' : '}\n'),
+    foot: '',
+  };
+}
+
+function mikrotikFrame(facts: FrameFacts): Frame {
+  return {
+    head: commentHead(facts),
+    before: (family) =>
+      `/ip${family === 4 ? '' : 'v6'} firewall address-list\nremove [find list=portcullis]\n`,
+    behind: none,
+    foot: '',
+  };
+}
+
+/** ip4set, ip4trie and ip6trie read the same lines; `$` in the text becomes the address. */
+function rbldnsdFrame(facts: FrameFacts): Frame {
+  const link = facts.homeUrl.replace(/\/feeds$/, '/ip/$');
+  return {
+    head: `${commentHead(facts)}$TTL 300\n:127.0.0.2:Listed, see ${link}\n`,
+    before: none,
+    behind: none,
+    foot: '',
+  };
+}

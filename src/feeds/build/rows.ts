@@ -1,0 +1,151 @@
+/**
+ * The list as packed rows: eight words each, so that a million of them are one array, are sorted
+ * and hashed without an object, and cost 32 MB.
+ *
+ *     +0..3  address, big-endian words; IPv4 in the first, the others 0
+ *     +4     length u8 | score u8 << 8 | flags u8 << 16
+ *     +5     reports
+ *     +6     last report, seconds since 1970, 0 = never
+ *     +7     country and provider ids, as the geo reader gives them
+ *
+ * Order: IPv4 before IPv6, then by address, a prefix before what lies in it.
+ */
+
+export const ROW = 8;
+const INFO = 4;
+
+export const rowFlags = {
+  /** Some entry that covers it is an anonymous exit. */
+  anon: 1,
+  /** The exit list names exactly this. */
+  exit: 2,
+  six: 4,
+} as const;
+
+export type Rows = Uint32Array;
+
+export function rowCount(rows: Rows): number {
+  return rows.length / ROW;
+}
+
+export function lengthOf(rows: Rows, at: number): number {
+  return rows[at + INFO]! & 0xff;
+}
+
+export function scoreOf(rows: Rows, at: number): number {
+  return (rows[at + INFO]! >>> 8) & 0xff;
+}
+
+export function flagsOf(rows: Rows, at: number): number {
+  return (rows[at + INFO]! >>> 16) & 0xff;
+}
+
+export function familyOf(rows: Rows, at: number): 4 | 6 {
+  return (flagsOf(rows, at) & rowFlags.six) === 0 ? 4 : 6;
+}
+
+export function reportsOf(rows: Rows, at: number): number {
+  return rows[at + 5]!;
+}
+
+/** Seconds since 1970, 0 = never. */
+export function lastReportedAtOf(rows: Rows, at: number): number {
+  return rows[at + 6]!;
+}
+
+export function geoOf(rows: Rows, at: number): number {
+  return rows[at + 7]!;
+}
+
+export function packInfo(length: number, score: number, flags: number): number {
+  return (length | (score << 8) | (flags << 16)) >>> 0;
+}
+
+export function infoOf(rows: Rows, at: number): number {
+  return rows[at + INFO]!;
+}
+
+export function setInfo(rows: Rows, at: number, info: number): void {
+  rows[at + INFO] = info;
+}
+
+/** Rows that are added one after the other. */
+export interface RowList {
+  /** Offset of a new row, its words 0. Never beyond `rowsMax`: -1 then. */
+  add(): number;
+  /** The array at the moment: another one after the next `add`. */
+  readonly words: Rows;
+  readonly count: number;
+  /** The rows alone. */
+  finish(): Rows;
+}
+
+export function createRowList(rowsMax: number, roomFor = 1_024): RowList {
+  let words = new Uint32Array(Math.min(roomFor, rowsMax) * ROW);
+  let count = 0;
+  return {
+    add() {
+      if (count === rowsMax) return -1;
+      if ((count + 1) * ROW > words.length) {
+        const larger = new Uint32Array(Math.min(rowsMax * ROW, Math.max(ROW, 2 * words.length)));
+        larger.set(words);
+        words = larger;
+      }
+      return count++ * ROW;
+    },
+    get words() {
+      return words;
+    },
+    get count() {
+      return count;
+    },
+    finish: () => words.subarray(0, count * ROW),
+  };
+}
+
+/** Negative, 0 or positive: the order of two rows' prefixes. */
+export function compareRows(a: Rows, i: number, b: Rows, j: number): number {
+  const family = familyOf(a, i) - familyOf(b, j);
+  if (family !== 0) return family;
+  for (let word = 0; word < 4; word++) {
+    const difference = a[i + word]! - b[j + word]!;
+    if (difference !== 0) return difference;
+  }
+  return lengthOf(a, i) - lengthOf(b, j);
+}
+
+/** True when the prefix of `length` bits at `a[i]` covers the address at `b[j]`, of one family. */
+export function coversAt(a: Rows, i: number, length: number, b: Rows, j: number): boolean {
+  for (let word = 0, left = length; left > 0; word++, left -= 32) {
+    const mask = left >= 32 ? -1 : ~(-1 >>> left);
+    if (((a[i + word]! ^ b[j + word]!) & mask) !== 0) return false;
+  }
+  return true;
+}
+
+/** Rows that `isWanted` says true of, in their order. */
+export function filterRows(rows: Rows, isWanted: (at: number) => boolean): Rows {
+  let count = 0;
+  for (let at = 0; at < rows.length; at += ROW) if (isWanted(at)) count++;
+  if (count * ROW === rows.length) return rows;
+  const kept = new Uint32Array(count * ROW);
+  let to = 0;
+  for (let at = 0; at < rows.length; at += ROW) {
+    if (!isWanted(at)) continue;
+    for (let word = 0; word < ROW; word++) kept[to + word] = rows[at + word]!;
+    to += ROW;
+  }
+  return kept;
+}
+
+/** IPv4 rows and IPv6 rows, as views. */
+export function splitFamilies(rows: Rows): { four: Rows; six: Rows } {
+  let low = 0;
+  let high = rowCount(rows);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (familyOf(rows, middle * ROW) === 4) low = middle + 1;
+    else high = middle;
+  }
+  return { four: rows.subarray(0, low * ROW), six: rows.subarray(low * ROW) };
+}

@@ -1,0 +1,118 @@
+/** Encodings, conditions and ranges of a body that is ready. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { httpDate, parseHttpDate } from '../../src/http/dates.ts';
+import type { Method, Reply, Request } from '../../src/http/message.ts';
+import { negotiate, type Representation } from '../../src/http/negotiate.ts';
+import { parseRange, sliceParts } from '../../src/http/ranges.ts';
+
+const changedAtMs = Date.UTC(2026, 10, 21, 9, 30, 12);
+const parts = ['abc', 'defg', 'hij'].map((text) => Buffer.from(text));
+const resource: Representation = {
+  type: 'text/plain',
+  cacheControl: 'public',
+  identity: { body: parts, etag: '"i"' },
+  gzip: { body: Buffer.from('zipped'), etag: '"g"' },
+  brotli: { body: Buffer.from('br'), etag: '"b"' },
+  changedAtMs,
+  ranges: true,
+  headers: [['X-Version', '1']],
+};
+
+function ask(headers: Record<string, string>, method: Method = 'GET'): Reply {
+  const request: Request = {
+    method,
+    path: '/',
+    param: '',
+    query: '',
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    body: new Uint8Array(),
+    clientIp: '192.0.2.1',
+  };
+  return negotiate(request, resource);
+}
+
+function bodyOf({ body = '' }: Reply): string {
+  return Array.isArray(body)
+    ? Buffer.concat(body).toString()
+    : Buffer.from(body as Uint8Array).toString();
+}
+
+const header = (reply: Reply, wanted: string) =>
+  reply.headers.find(([name]) => name === wanted)?.[1];
+
+describe('conditions', () => {
+  it('If-None-Match answers 304 for the ETag of the encoding that would be sent', () => {
+    const zipped = { 'accept-encoding': 'gzip' };
+    assert.equal(ask({ ...zipped, 'if-none-match': '"g"' }).status, 304);
+    assert.equal(ask({ ...zipped, 'if-none-match': 'W/"x", "g"' }).status, 304);
+    assert.equal(ask({ ...zipped, 'if-none-match': '"i"' }).status, 200);
+    assert.equal(ask({ 'if-none-match': '*' }).status, 304);
+  });
+
+  it('If-Modified-Since answers 304 from the second of the change on', () => {
+    const at = (ms: number) => ask({ 'if-modified-since': httpDate(ms) });
+    assert.equal(at(changedAtMs).status, 304);
+    assert.equal(at(changedAtMs + 60_000).status, 304);
+    assert.equal(at(changedAtMs - 1_000).status, 200);
+    assert.equal(header(at(changedAtMs), 'X-Version'), '1');
+    assert.equal(header(at(changedAtMs), 'Last-Modified'), 'Sat, 21 Nov 2026 09:30:12 GMT');
+    assert.equal(at(changedAtMs).body, undefined);
+  });
+
+  it('If-None-Match wins, and a date that is none counts as absent', () => {
+    const late = httpDate(changedAtMs + 1_000);
+    assert.equal(ask({ 'if-none-match': '"old"', 'if-modified-since': late }).status, 200);
+    for (const text of ['yesterday', '2026-11-21', '0', 'Sat, 99 Nov 2026 09:30:12 GMT', '']) {
+      assert.equal(ask({ 'if-modified-since': text }).status, 200, text);
+      assert.equal(parseHttpDate(text), undefined);
+    }
+  });
+});
+
+describe('ranges', () => {
+  it('are cut from all parts', () => {
+    const whole = 'abcdefghij';
+    for (let first = 0; first < 10; first++) {
+      for (let last = first; last < 12; last++) {
+        const reply = ask({ range: `bytes=${first}-${last}` });
+        assert.equal(reply.status, 206);
+        assert.equal(bodyOf(reply), whole.slice(first, last + 1));
+        assert.equal(header(reply, 'Content-Range'), `bytes ${first}-${Math.min(last, 9)}/10`);
+      }
+    }
+    assert.equal(bodyOf(ask({ range: 'bytes=7-' })), 'hij');
+    assert.equal(bodyOf(ask({ range: 'bytes=-4' })), 'ghij');
+    assert.equal(bodyOf(ask({ range: 'bytes=-400' })), whole);
+    assert.equal(bodyOf(ask({ range: 'bytes=1-2', 'accept-encoding': 'gzip' })), 'ip');
+  });
+
+  it('out of bounds are 416 with the length', () => {
+    for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=-0', 'bytes=99999999999999-']) {
+      const reply = ask({ range });
+      assert.equal(reply.status, 416, range);
+      assert.equal(header(reply, 'Content-Range'), 'bytes */10');
+    }
+  });
+
+  it('that are none, of another unit or several give the whole', () => {
+    for (const range of ['bytes=3-1', 'bytes=-', 'bytes=a-b', 'lines=1-2', 'bytes=0-1,3-4', '']) {
+      assert.equal(ask({ range }).status, 200, range);
+    }
+    assert.equal(ask({ range: 'bytes=0-1' }, 'HEAD').status, 200);
+    assert.equal(parseRange(['bytes=0-1', 'bytes=2-3'], 10), undefined);
+    assert.deepEqual(sliceParts([], { first: 0, last: 5 }), []);
+  });
+
+  it('count only when If-Range names what is there', () => {
+    const since = httpDate(changedAtMs);
+    const statusOf = (condition: string) =>
+      ask({ range: 'bytes=0-1', 'if-range': condition }).status;
+    assert.equal(statusOf('"i"'), 206);
+    assert.equal(statusOf(since), 206);
+    assert.equal(statusOf('"g"'), 200);
+    assert.equal(statusOf('W/"i"'), 200);
+    assert.equal(statusOf(httpDate(changedAtMs + 1_000)), 200);
+  });
+});
