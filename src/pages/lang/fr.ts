@@ -1,6 +1,7 @@
 /** Every French sentence of the pages. Non-breaking spaces stand where French typography wants them. */
 
 import type { Catalogue } from './en.ts';
+import { signonFr } from './signon-fr.ts';
 
 export const fr: Catalogue = {
   site: {
@@ -205,6 +206,7 @@ export const fr: Catalogue = {
     ],
     sitesCode: 'Les trois appels',
   },
+  signon: signonFr,
   error: {
     titles: {
       400: 'Nous ne comprenons pas cette demande',
