@@ -27,6 +27,8 @@ export const clientLimits = {
   register: { max: 5, windowMs: 60 * minuteMs },
   /** Of pages that lead to a site's consent. */
   authorize: { max: 60, windowMs: minuteMs },
+  /** Of what follows there: after a sign-in, and the answers to the form. */
+  consent: { max: 120, windowMs: minuteMs },
   captchaNew: { max: 30, windowMs: minuteMs },
   captchaVerify: { max: 60, windowMs: minuteMs },
   /** A challenge's picture may be fetched again, by a page that is shown again say. */

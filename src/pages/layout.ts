@@ -39,6 +39,8 @@ export interface DocumentOptions {
   /** The address box in the header; the home page has its own. */
   readonly headerLookup?: boolean;
   readonly className?: string;
+  /** Static file of a style sheet of this page's own. */
+  readonly stylesheet?: string;
   /** Static file of a script of this page's own. */
   readonly script?: string;
   readonly body: Html;
@@ -87,6 +89,7 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
     <link rel="icon" type="image/svg+xml" href=${url('favicon.svg')} />
     <link rel="preload" as="font" type="font/woff2" crossorigin="anonymous" href=${url('fonts/recursive-latin.woff2')} />
     <link rel="stylesheet" href=${url('app.css')} nonce=${frame.nonce} />
+    ${options.stylesheet && html`<link rel="stylesheet" href=${url(options.stylesheet)} nonce=${frame.nonce} />`}
     <script src=${url('app.js')} defer nonce=${frame.nonce}></script>
     ${options.script && html`<script src=${url(options.script)} defer nonce=${frame.nonce}></script>`}
   </head>`;
@@ -97,8 +100,8 @@ function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>):
   const text = frameText(frame);
   const label = text.signon.signedInAs(person.email);
   return html`<div class="site-person">
-    <a class="site-person-name" href="/account" aria-label=${`${text.links.account} (${label})`} title=${label}
-      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span>${person.email}</span></a>
+    <a class="site-person-name" href="/account" title=${label}
+      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span class="visually-hidden">${text.links.account}: </span><span>${person.email}</span></a>
     ${form({
       action: '/signout',
       csrf: person.csrf,

@@ -45,6 +45,8 @@ export interface AskedScope {
   readonly values: ProfileJson;
   /** `openid` can't be switched off. */
   readonly isFixed: boolean;
+  /** What was decided for this site before; undefined if it was never asked about. */
+  readonly before: 'granted' | 'refused' | undefined;
   /** As it was decided before; on for what is new. */
   readonly isOn: boolean;
 }
@@ -119,9 +121,9 @@ export function createAuthorization(options: {
     const view = viewNow();
     return request.scopes.map((scope): AskedScope => {
       const isFixed = scope === 'openid';
-      const wasRefused = consent?.asked.includes(scope) && !consent.granted.includes(scope);
+      const before = decisionOf(consent, scope);
       const values = profile === undefined ? {} : profileJson(profile, [scope], view);
-      return { scope, values, isFixed, isOn: isFixed || !wasRefused };
+      return { scope, values, isFixed, before, isOn: isFixed || before !== 'refused' };
     });
   }
 
@@ -242,4 +244,9 @@ export function createAuthorization(options: {
 
 function partiesOf(request: AuthorizationRequest, { accountId }: SignedIn): ConsentParties {
   return { accountId, clientId: request.client.id, origin: request.redirect.origin };
+}
+
+function decisionOf(consent: StoredConsent | undefined, scope: Scope): AskedScope['before'] {
+  if (consent?.asked.includes(scope) !== true) return undefined;
+  return consent.granted.includes(scope) ? 'granted' : 'refused';
 }

@@ -51,6 +51,11 @@ interface RouteOptions {
   readonly limit?: ClientLimitName;
 }
 
+interface PageRules extends Pick<PlainRoute, 'queryCharsMax'> {
+  /** In place of the page of a malformed request: for a repeated name or a broken escape. */
+  readonly badQuery?: (visit: Visit, failure: Failure) => Reply;
+}
+
 type Answer = Reply | Promise<Reply>;
 
 export interface Desk {
@@ -58,7 +63,7 @@ export interface Desk {
     path: string,
     access: A,
     handle: (visit: VisitOf<A>, query: Params) => Answer,
-    options?: RouteOptions & Pick<PlainRoute, 'queryCharsMax'>,
+    options?: RouteOptions & PageRules,
   ): PlainRoute;
   form<A extends Access>(
     path: string,
@@ -197,7 +202,8 @@ export function createDesk(options: DeskOptions): Desk {
       ...(more.queryCharsMax === undefined ? {} : { queryCharsMax: more.queryCharsMax }),
       handle: guarded(access, more.limit, (visit) => {
         const query = parseQuery(visit.request.query, { charsMax: more.queryCharsMax ?? 4_096 });
-        return query.ok ? handle(visit, query.value) : problem(visit, fail('bad_request'));
+        if (query.ok) return handle(visit, query.value);
+        return more.badQuery?.(visit, query) ?? problem(visit, fail('bad_request'));
       }),
     }),
     form: (path, access, handle, more = {}) => ({

@@ -13,6 +13,8 @@ import type { Profiles } from '../../signon/profile-store.ts';
 import type { Callers } from '../callers.ts';
 import type { CaptchaOptions } from '../captcha.ts';
 import type { PageTools } from '../pages.ts';
+import { authorizeRoutes } from './authorize.ts';
+import { consentRoute } from './consent.ts';
 import { createCookies } from './cookies.ts';
 import { createDesk } from './desk.ts';
 import { recoverRoutes } from './recover.ts';
@@ -48,5 +50,7 @@ export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
     ...signInRoutes(parts),
     ...signOutRoutes(parts),
     ...recoverRoutes(parts),
+    ...authorizeRoutes(parts),
+    consentRoute(parts),
   ];
 }
