@@ -9,6 +9,7 @@ import type { ClientLimitName } from '../config.ts';
 import { fail, type Result } from '../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
+import { byteRange } from './byte-range.ts';
 import type { Callers } from './callers.ts';
 import { readFields } from './fields.ts';
 import { captchaProblem, jsonType, noStore } from './problem.ts';
@@ -161,16 +162,13 @@ function tokenIn(file: string, suffix: string): string | undefined {
 /** The whole, or the range that was asked for: Safari plays no sound from a server without. */
 function part(request: Request, type: string, bytes: Uint8Array): Reply {
   const headers: Header[] = [['Content-Type', type], ['Accept-Ranges', 'bytes'], ...mediaHeaders];
-  const asked = /^bytes=(\d{1,9})-(\d{0,9})$/.exec(firstHeader(request, 'range') ?? '');
-  if (asked === null || request.method !== 'GET') return { status: 200, headers, body: bytes };
-  const first = Number(asked[1]);
-  const last = Math.min(bytes.length - 1, asked[2] === '' ? bytes.length - 1 : Number(asked[2]));
-  if (first >= bytes.length) {
+  const range = byteRange(request, bytes.length);
+  if (range === undefined) return { status: 200, headers, body: bytes };
+  if (range === 'unsatisfiable') {
     headers.push(['Content-Range', `bytes */${bytes.length}`]);
     return { status: 416, headers, body: '' };
   }
-  // RFC 9110, 14.1.1: a range whose last byte comes before its first is no range at all.
-  if (last < first) return { status: 200, headers, body: bytes };
+  const { first, last } = range;
   headers.push(['Content-Range', `bytes ${first}-${last}/${bytes.length}`]);
   return { status: 206, headers, body: bytes.subarray(first, last + 1) };
 }

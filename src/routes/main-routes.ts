@@ -16,6 +16,7 @@ import type { GeoReader } from '../geo/reader.ts';
 import type { RenderProblem } from '../http/message.ts';
 import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
+import { openKit } from '../kit/open.ts';
 import { createBlockCheck } from '../reputation/block-check.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
@@ -33,6 +34,7 @@ import { checkBlockRoute } from './check-block.ts';
 import { clearAddressRoute } from './clear-address.ts';
 import { feedRoutes } from './feeds.ts';
 import { ipPageRoutes } from './ip-page.ts';
+import { kitRoutes } from './kit.ts';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -112,6 +114,7 @@ export function mainRoutes(options: {
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...captchaReceiptRoutes(options),
       ...captchaWidgetRoutes(),
+      ...kitRoutes(openKit()),
       bulkReportRoute({ ...options, turns, allowDocumentation: options.demo }),
       checkBlockRoute({ ...options, turns, blockCheck: createBlockCheck({ ...options, turns }) }),
       ...serviceRoutes({

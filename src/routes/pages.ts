@@ -26,6 +26,7 @@ export interface PageTools {
 /** Pages that every server has. */
 export const siteLinks: SiteLinks = {
   captchaDemo: '/captcha/',
+  kit: '/kit.zip',
   signIn: '/signin',
   register: '/register',
   docs: '/docs',

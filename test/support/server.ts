@@ -254,7 +254,7 @@ export interface Answer {
 }
 
 /** One request on a connection of its own, so that every front-end thread gets its share. */
-function fetchFrom(port: number, path: string, options: FetchOptions = {}): Promise<Answer> {
+export function fetchFrom(port: number, path: string, options: FetchOptions = {}): Promise<Answer> {
   const { method = 'GET', headers = {}, body } = options;
   return new Promise((resolve, reject) => {
     const request = httpRequest(

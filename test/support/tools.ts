@@ -7,10 +7,13 @@
 import { spawnSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
 
+export function isInstalled(name: string): boolean {
+  return spawnSync('sh', ['-c', 'command -v "$0"', name]).status === 0;
+}
+
 /** True if the test can go on; false after it was skipped. Throws when the tool is missing. */
 export function hasTool(context: TestContext, name: string): boolean {
-  const found = spawnSync('sh', ['-c', 'command -v "$0"', name]).status === 0;
-  if (found) return true;
+  if (isInstalled(name)) return true;
   const allowed = (process.env.ALLOW_MISSING ?? '').split(',').map((part) => part.trim());
   if (!allowed.includes(name)) {
     throw new Error(`${name} is not installed; ALLOW_MISSING=${name} skips what needs it`);

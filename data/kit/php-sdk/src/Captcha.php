@@ -1,0 +1,49 @@
+<?php
+
+/** Redeems the receipt that the CAPTCHA widget puts into a form. A receipt is good once. */
+
+declare(strict_types=1);
+
+namespace Portcullis;
+
+use Portcullis\Exception\UnexpectedResponse;
+use Portcullis\Http\Transport;
+
+final class Captcha
+{
+    /** The field that the widget adds. */
+    public const FIELD = 'portcullis-receipt';
+    /** Receipts are much shorter; what is longer was not made by the widget. */
+    private const RECEIPT_CHARS_MAX = 2_048;
+
+    private readonly ApiCaller $caller;
+
+    /**
+     * @param string $apiKey of the account that the site key belongs to
+     * @param (callable(int): void)|null $sleep seconds; for tests
+     */
+    public function __construct(
+        string $secureUrl,
+        #[\SensitiveParameter] string $apiKey,
+        ?Transport $transport = null,
+        int $waitSecondsMax = 3,
+        ?callable $sleep = null,
+    ) {
+        $this->caller = new ApiCaller($secureUrl, $apiKey, $transport, $waitSecondsMax, $sleep);
+    }
+
+    /**
+     * @param mixed $receipt what the form brought, such as $_POST[Captcha::FIELD] ?? null
+     */
+    public function verify(#[\SensitiveParameter] mixed $receipt): CaptchaResult
+    {
+        if (!is_string($receipt) || $receipt === '' || strlen($receipt) > self::RECEIPT_CHARS_MAX) {
+            return CaptchaResult::unsolved();
+        }
+        $answer = $this->caller->call('/captcha/receipt', [], ['receipt' => $receipt]);
+        if (!is_bool($answer['ok'] ?? null)) {
+            throw new UnexpectedResponse('The answer is not that of a receipt.', 200);
+        }
+        return $answer['ok'] ? CaptchaResult::solved($answer) : CaptchaResult::unsolved();
+    }
+}

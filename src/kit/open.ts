@@ -1,0 +1,99 @@
+/**
+ * The integration kit: what a site needs to use this service, as one zip made at start from
+ * data/kit/. The same sources give the same bytes on every machine, so its SHA-256 says which kit
+ * it is. All servers of a version give out the same kit: it holds no address of theirs.
+ */
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type KitFile, zipKit } from './zip.ts';
+
+export interface Kit {
+  readonly bytes: Uint8Array;
+  /** Of `bytes`, lower-case hex. */
+  readonly sha256: string;
+  /** Of the SDK, the plugin and the whole, e.g. `1.0.0`. */
+  readonly version: string;
+}
+
+/** Found from the compiled file: dist/src/kit/. */
+const kitFolder = fileURLToPath(new URL('../../../data/kit', import.meta.url));
+
+/** With these, making the kit takes some ten milliseconds: short enough for a start. */
+const filesMax = 200;
+const totalBytesMax = 1_048_576;
+
+const pluginFolder = 'wordpress/portcullis-sign-in';
+const sdkSources = 'php-sdk/src/';
+/** In WordPress requests go through its own HTTP functions, which the site's owner can govern. */
+const notForPlugin = /^Http\/(Curl|Stream)Transport\.php$/;
+
+export function openKit(folder: string = kitFolder): Kit {
+  const files = readKit(folder);
+  const plugin = pluginFiles(files);
+  const bytes = zipKit([
+    ...files.filter(({ name }) => !name.startsWith(`${pluginFolder}/`)),
+    ...plugin,
+    { name: `${pluginFolder}.zip`, bytes: zipKit(plugin.map(belowPlugins)) },
+  ]);
+  return {
+    bytes,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    version: versionOf(files),
+  };
+}
+
+/** The plugin carries the SDK with it: plugins can't rely on Composer. */
+function pluginFiles(files: readonly KitFile[]): KitFile[] {
+  const own = files.filter(({ name }) => name.startsWith(`${pluginFolder}/`));
+  const sdk = files
+    .filter(({ name }) => name.startsWith(sdkSources))
+    .map(({ name, bytes }) => ({ name: name.slice(sdkSources.length), bytes }))
+    .filter(({ name }) => !notForPlugin.test(name));
+  return [
+    ...own,
+    ...sdk.map(({ name, bytes }) => ({ name: `${pluginFolder}/lib/Portcullis/${name}`, bytes })),
+  ];
+}
+
+/** As WordPress wants an upload: one folder at the root, named after the plugin. */
+function belowPlugins({ name, bytes }: KitFile): KitFile {
+  return { name: name.slice('wordpress/'.length), bytes };
+}
+
+function versionOf(files: readonly KitFile[]): string {
+  const composer = files.find(({ name }) => name === 'php-sdk/composer.json');
+  if (composer === undefined) throw new Error('the kit has no php-sdk/composer.json');
+  const { version } = JSON.parse(Buffer.from(composer.bytes).toString('utf8')) as {
+    version?: unknown;
+  };
+  if (typeof version !== 'string' || !/^\d+\.\d+\.\d+$/.test(version)) {
+    throw new Error('php-sdk/composer.json of the kit names no version');
+  }
+  return version;
+}
+
+/** Everything below the folder, bounded. A link could lead out of it, so it is an error. */
+function readKit(folder: string): KitFile[] {
+  const files: KitFile[] = [];
+  let totalBytes = 0;
+  function read(prefix: string): void {
+    for (const entry of readdirSync(join(folder, prefix), { withFileTypes: true })) {
+      const name = prefix + entry.name;
+      if (entry.isDirectory()) {
+        read(`${name}/`);
+        continue;
+      }
+      if (!entry.isFile()) throw new Error(`kit file is not a regular file: ${name}`);
+      const bytes = readFileSync(join(folder, name));
+      totalBytes += bytes.length;
+      files.push({ name, bytes });
+      if (files.length > filesMax) throw new Error(`more than ${filesMax} kit files`);
+      if (totalBytes > totalBytesMax) throw new Error(`kit files over ${totalBytesMax} bytes`);
+    }
+  }
+  read('');
+  return files;
+}
