@@ -264,7 +264,7 @@ function openFeeds(
   const openThread = openFeedThread({
     index: state.index,
     geo,
-    homeUrl: `${config.secureUrl}/feeds`,
+    imprint: { homeUrl: `${config.secureUrl}/feeds`, licence: config.feedLicence },
     rowsMax: capacities.entries,
     entriesMax: capacities.feedEntries,
   });

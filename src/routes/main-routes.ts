@@ -27,6 +27,7 @@ import { captchaWidgetRoutes } from './captcha-widget.ts';
 import { checkBlockRoute } from './check-block.ts';
 import { clearAddressRoute } from './clear-address.ts';
 import { feedRoutes } from './feeds.ts';
+import { feedsPageRoute } from './feeds-page.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import {
   createPageTools,
@@ -88,6 +89,12 @@ export function mainRoutes(options: {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
+      feedsPageRoute({
+        publisher: options.feeds,
+        tools,
+        feedsUrl: `${config.secureUrl}/feeds`,
+        licence: config.feedLicence,
+      }),
       ...feedRoutes({ publisher: options.feeds, callers }),
       ...profileExchangeRoutes({ authorization: options.authorization, callers }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),

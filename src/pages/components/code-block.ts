@@ -9,11 +9,13 @@ export interface CodeBlockOptions {
   readonly id: string;
   /** What this code is, e.g. `Terminal`. */
   readonly title: string;
+  /** For screen readers, where several blocks have one title. */
+  readonly label?: string;
   readonly code: string;
   readonly text: Catalogue;
 }
 
-export function codeBlock({ id, title, code, text }: CodeBlockOptions): Html {
+export function codeBlock({ id, title, label, code, text }: CodeBlockOptions): Html {
   return html`<figure class="code">
     <figcaption>
       <span>${title}</span>
@@ -21,6 +23,6 @@ export function codeBlock({ id, title, code, text }: CodeBlockOptions): Html {
         ${icon('copy')}<span aria-live="polite">${text.code.copy}</span>
       </button>
     </figcaption>
-    <pre tabindex="0" role="region" aria-label=${title}><code id=${id}>${code}</code></pre>
+    <pre tabindex="0" role="region" aria-label=${label ?? title}><code id=${id}>${code}</code></pre>
   </figure>`;
 }
