@@ -274,6 +274,7 @@ function openFeeds(
     log,
     openThread,
     position: () => state.follower.appliedSeq(),
+    urgent: () => state.fold.allowChanges(),
     intervalMs: config.feedIntervalSeconds * 1_000,
     onReplaced,
   });

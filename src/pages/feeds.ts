@@ -61,7 +61,10 @@ function feedTable(frame: PageFrame, data: FeedsPageData, text: Catalogue): Html
       { title: columns.changed },
     ],
     rows: data.feeds.map(({ name, now }) => [
-      html`<a class="mono" href=${safeHref(`/feeds/${name}`)}>${name}</a>`,
+      // Changes need a version to begin with.
+      name === 'changes.json'
+        ? html`<span class="mono">${name}</span>`
+        : html`<a class="mono" href=${safeHref(`/feeds/${name}`)}>${name}</a>`,
       html`<span class="feed-about">${about[name]}</span>`,
       now === undefined ? none : format.number(now.entries),
       now === undefined

@@ -21,7 +21,7 @@ export interface FeedsPageOptions {
   readonly licence: string;
 }
 
-export function feedsPageRoute(options: FeedsPageOptions): PlainRoute {
+export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
   const { publisher, tools, feedsUrl, licence } = options;
   let shown: Published | undefined;
   /** One for each language, of `shown`. */
@@ -60,13 +60,27 @@ export function feedsPageRoute(options: FeedsPageOptions): PlainRoute {
     return negotiate(request, page);
   }
 
-  return {
-    kind: 'plain',
-    method: 'GET',
-    path: '/feeds',
-    headers: [...pageRequestHeaders, 'if-none-match'],
-    handle,
-  };
+  return [
+    {
+      kind: 'plain',
+      method: 'GET',
+      path: '/feeds',
+      headers: [...pageRequestHeaders, 'if-none-match'],
+      handle,
+    },
+    {
+      kind: 'plain',
+      method: 'GET',
+      path: '/feeds/',
+      handle: () => ({
+        status: 301,
+        headers: [
+          ['Location', '/feeds'],
+          ['Cache-Control', 'public, max-age=86400'],
+        ],
+      }),
+    },
+  ];
 }
 
 function figuresOf(published: Published | undefined): FeedFigures[] {

@@ -27,7 +27,7 @@ import { captchaWidgetRoutes } from './captcha-widget.ts';
 import { checkBlockRoute } from './check-block.ts';
 import { clearAddressRoute } from './clear-address.ts';
 import { feedRoutes } from './feeds.ts';
-import { feedsPageRoute } from './feeds-page.ts';
+import { feedsPageRoutes } from './feeds-page.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import {
   createPageTools,
@@ -89,7 +89,7 @@ export function mainRoutes(options: {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
-      feedsPageRoute({
+      ...feedsPageRoutes({
         publisher: options.feeds,
         tools,
         feedsUrl: `${config.secureUrl}/feeds`,
