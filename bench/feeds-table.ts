@@ -14,7 +14,7 @@ import { packMeta, setMeta, setReportedAt, setReports } from '../src/index/recor
 import { entryFlags } from '../src/reputation/entry-flags.ts';
 import { entryScore, halfLivesAt } from '../src/reputation/score.ts';
 
-export const homeUrl = 'https://reputation.example/feeds';
+export const imprint = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };
 
 export interface FeedTable {
   readonly index: IpIndex;
@@ -64,7 +64,7 @@ export async function buildOnce({ index, geo: shared }: FeedTable): Promise<Buil
       country: (ids) => geo.country(countryOf(ids)),
       provider: (ids) => geo.provider(providerOf(ids)),
     },
-    homeUrl,
+    imprint,
     restored: undefined,
     entriesMax: 2_000_000,
   });

@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { openFeedThread } from '../src/feed-builder.ts';
 import { packMeta, setMeta } from '../src/index/records.ts';
 import { path } from './feeds-server.ts';
-import { buildOnce, createFeedTable, type FeedTable, homeUrl } from './feeds-table.ts';
+import { buildOnce, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';
 import type { BenchRow } from './row.ts';
 
@@ -64,7 +64,7 @@ async function buildRows(entries: number, rounds: number): Promise<BenchRow[]> {
 /** Longest hold in each of several builds that make all anew: every score is another each time. */
 async function pausesOf(table: FeedTable, rounds: number): Promise<number[]> {
   const { records } = table.index;
-  const bounds = { homeUrl, rowsMax: 8_000_000, entriesMax: 2_000_000 };
+  const bounds = { imprint, rowsMax: 8_000_000, entriesMax: 2_000_000 };
   const thread = openFeedThread({ ...table, ...bounds })(undefined);
   const pauses: number[] = [];
   for (let round = 0; round < rounds + 1; round++) {

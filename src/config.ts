@@ -78,6 +78,8 @@ export interface Config {
   readonly captchaThreads: number;
   /** Least time between two builds of the feeds. */
   readonly feedIntervalSeconds: number;
+  /** Terms in the head of each feed and on their page. */
+  readonly feedLicence: string;
   /** Addresses and prefixes whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly masterKeyFile: string | undefined;
@@ -154,6 +156,11 @@ const schema = v.object({
   HTTP_THREADS: v.optional(integer(1, 64), '1'),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
+  FEED_LICENCE: v.optional(
+    // It stands in comments of eight formats.
+    v.pipe(v.string(), v.regex(/^[\x20-\x7e]{1,300}$/, 'must be one line of ASCII, 1 to 300')),
+    'Free to use for protecting networks and services, without warranty.',
+  ),
   TRUSTED_PROXIES: v.optional(list, ''),
   MASTER_KEY_FILE: v.optional(path),
   SMTP_URL: v.optional(urlOf('smtp:', 'smtps:')),
@@ -208,6 +215,7 @@ export function readConfig(
     httpThreads: s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
+    feedLicence: s.FEED_LICENCE,
     trustedProxies: Object.freeze(s.TRUSTED_PROXIES),
     masterKeyFile: s.MASTER_KEY_FILE,
     smtpUrl: s.SMTP_URL,

@@ -5,6 +5,7 @@
 
 import { Worker } from 'node:worker_threads';
 import type { Built, Restored } from './feeds/build/build.ts';
+import type { Imprint } from './feeds/build/lines.ts';
 import type { BuildThread } from './feeds/publish.ts';
 import type { IpIndex } from './index/ip-index.ts';
 import type { ReaderHandle } from './index/reader.ts';
@@ -13,7 +14,7 @@ import type { ReaderHandle } from './index/reader.ts';
 export interface FeedThreadSetup {
   readonly reader: ReaderHandle;
   readonly geo: SharedArrayBuffer;
-  readonly homeUrl: string;
+  readonly imprint: Imprint;
   readonly restored: Restored | undefined;
   readonly rowsMax: number;
   readonly entriesMax: number;
@@ -25,7 +26,7 @@ export type FromFeedThread = { readonly built: Built | undefined } | { readonly 
 export function openFeedThread(options: {
   index: IpIndex;
   geo: SharedArrayBuffer;
-  homeUrl: string;
+  imprint: Imprint;
   rowsMax: number;
   entriesMax: number;
 }): (restored: Restored | undefined) => BuildThread {

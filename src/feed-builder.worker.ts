@@ -39,7 +39,7 @@ const builder = createFeedBuilder({
     country: (ids) => geo.country(countryOf(ids)),
     provider: (ids) => geo.provider(providerOf(ids)),
   },
-  homeUrl: setup.homeUrl,
+  imprint: setup.imprint,
   restored: setup.restored,
   entriesMax: setup.entriesMax,
 });

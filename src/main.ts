@@ -263,7 +263,7 @@ function openFeeds(
   const openThread = openFeedThread({
     index: state.index,
     geo,
-    homeUrl: `${config.secureUrl}/feeds`,
+    imprint: { homeUrl: `${config.secureUrl}/feeds`, licence: config.feedLicence },
     rowsMax: capacities.entries,
     entriesMax: capacities.feedEntries,
   });
@@ -273,6 +273,7 @@ function openFeeds(
     log,
     openThread,
     position: () => state.follower.appliedSeq(),
+    urgent: () => state.fold.allowChanges(),
     intervalMs: config.feedIntervalSeconds * 1_000,
     onReplaced,
   });

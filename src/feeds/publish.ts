@@ -4,7 +4,8 @@
  * ETags and dates.
  *
  * A build begins soon after a change when the last one is long enough ago, waiting a moment for
- * more changes, and at each full hour, when scores have decayed.
+ * more changes, and at each full hour, when scores have decayed. A change of the allowlist waits
+ * for no interval: somebody is blocked who must not be.
  */
 
 import type { Clock } from '../core/clock.ts';
@@ -56,7 +57,9 @@ export interface FeedPublisherOptions {
   readonly openThread: (restored: Restored | undefined) => BuildThread;
   /** Grows with everything that may change a feed. */
   readonly position: () => bigint;
-  /** Least time between the beginnings of two builds. */
+  /** Grows with every change of the allowlist. */
+  readonly urgent: () => number;
+  /** Least time between the beginnings of two builds, unless it is urgent. */
   readonly intervalMs: number;
   /** Called after buffers of so many bytes were replaced: nobody but slow readers needs them now. */
   readonly onReplaced: (bytes: number) => void;
@@ -87,6 +90,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   let builtPosition = -1n;
   let builtHour = -1;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
+  let retryAtMs = Number.NEGATIVE_INFINITY;
+  let builtUrgent = 0;
   let baseParts = 0;
 
   /** What changed is looked at by its position alone: a build that finds nothing new ends early. */
@@ -97,7 +102,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       seen.position = position;
       seen.changedAtMs = nowMs;
     }
-    if (nowMs < notBeforeMs) return false;
+    if (nowMs < retryAtMs) return false;
+    if (nowMs < notBeforeMs && options.urgent() === builtUrgent) return false;
     if (builtHour < 0 || builtHour !== Math.floor(clock.now() / hourMs)) return true;
     if (position === builtPosition) return false;
     return nowMs - seen.changedAtMs >= quietMs || nowMs - seen.since >= patienceMs;
@@ -114,12 +120,14 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     const startMs = clock.monotonicMs();
     const isFirst = builtHour < 0;
     const position = options.position();
+    const urgent = options.urgent();
     const nowMs = clock.now();
     try {
       thread ??= options.openThread(await restore());
       const built = await thread.build(nowMs);
       if (built !== undefined) await publish(built);
       builtPosition = position;
+      builtUrgent = urgent;
       builtHour = Math.floor(nowMs / hourMs);
       lastBuild.ms = clock.monotonicMs() - startMs;
       lastBuild.count++;
@@ -131,7 +139,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       // Its state is ahead of the store's, or unknown: the next thread begins with the store's.
       await thread?.close().catch(() => undefined);
       thread = undefined;
-      notBeforeMs = clock.monotonicMs() + retryMs;
+      retryAtMs = clock.monotonicMs() + retryMs;
     }
   }
 

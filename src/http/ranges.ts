@@ -15,7 +15,7 @@ export function parseRange(
   total: number,
 ): ByteRange | 'unsatisfiable' | undefined {
   const [line, ...more] = lines;
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(line?.trim() ?? '');
+  const match = /^bytes=(\d{0,40})-(\d{0,40})$/i.exec(line?.trim() ?? '');
   if (match === null || more.length > 0) return undefined;
   const [, from, to] = match as unknown as [string, string, string];
   if (from === '') {

@@ -8,6 +8,8 @@ const dayMs = 86_400_000;
 
 export interface Format {
   number(value: number): string;
+  /** `0 B`, `1.4 kB`, `36 MB`: two figures, thousands. */
+  bytes(value: number): string;
   /** `21 Nov 2026`. */
   day(epochMs: number): string;
   /** `21 Nov 2026, 09:30 UTC`. */
@@ -23,9 +25,14 @@ export function machineTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
+const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+
 function createFormat(language: Language): Format {
   const locale = locales[language];
   const number = new Intl.NumberFormat(locale);
+  const bytes = byteUnits.map(
+    (unit) => new Intl.NumberFormat(locale, { style: 'unit', unit, maximumSignificantDigits: 2 }),
+  );
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const moment = new Intl.DateTimeFormat(locale, {
     dateStyle: 'medium',
@@ -36,6 +43,11 @@ function createFormat(language: Language): Format {
   const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'none' });
   return {
     number: (value) => number.format(value),
+    bytes(value) {
+      const power = Math.floor(Math.log10(Math.max(1, value)) / 3);
+      const unit = Math.min(power, byteUnits.length - 1);
+      return bytes[unit]!.format(value / 1_000 ** unit);
+    },
     day: (epochMs) => day.format(epochMs),
     moment: (epochMs) => `${moment.format(epochMs)} UTC`,
     ago(epochMs, nowMs) {

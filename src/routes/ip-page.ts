@@ -22,7 +22,7 @@ import { reportAgeMaxMs } from '../reputation/report.ts';
 import type { ReportStore, StoredReport } from '../reputation/report-store.ts';
 import { maliciousScore } from '../reputation/score.ts';
 import type { Callers } from './callers.ts';
-import { errorReply, languageOf, type PageTools } from './pages.ts';
+import { errorReply, languageOf, type PageTools, providerAttribution } from './pages.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { createReplyCache } from './reply-cache.ts';
 
@@ -31,13 +31,6 @@ const chartDays = 90;
 /** Bound on the reports that one page looks at. */
 const reportsShownMax = 2_000;
 const commentsShownMax = 25;
-
-/** CC BY 4.0 asks for it wherever provider names are shown. */
-const attribution = {
-  name: 'ip-location-db / asn (RouteViews, DB-IP)',
-  href: 'https://github.com/sapics/ip-location-db',
-  licence: 'CC BY 4.0',
-};
 
 export interface IpPageOptions {
   readonly tools: PageTools;
@@ -163,7 +156,7 @@ async function dataOf(
     ...summaryOf(found, nowMs, language),
     latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
     reportUrl: `${secureUrl}/api/v2/report`,
-    attribution: provider === 0 ? undefined : attribution,
+    attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,
   };
 }

@@ -33,6 +33,7 @@ import { captchaWidgetRoutes } from './captcha-widget.ts';
 import { checkBlockRoute } from './check-block.ts';
 import { clearAddressRoute } from './clear-address.ts';
 import { feedRoutes } from './feeds.ts';
+import { feedsPageRoutes } from './feeds-page.ts';
 import { ipPageRoutes } from './ip-page.ts';
 import { kitRoutes } from './kit.ts';
 import {
@@ -103,6 +104,12 @@ export function mainRoutes(options: {
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
       ...publishedRoutes({ ...config, tools, limits: clientLimits }),
+      ...feedsPageRoutes({
+        publisher: options.feeds,
+        tools,
+        feedsUrl: `${config.secureUrl}/feeds`,
+        licence: config.feedLicence,
+      }),
       ...feedRoutes({ publisher: options.feeds, callers }),
       ...profileExchangeRoutes({ authorization: options.authorization, callers }),
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),

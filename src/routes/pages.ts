@@ -17,6 +17,13 @@ export const pageRequestHeaders = ['accept-language'] as const;
 
 const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
 
+/** CC BY 4.0 asks for it wherever provider names are shown. */
+export const providerAttribution = {
+  name: 'ip-location-db / asn (RouteViews, DB-IP)',
+  href: 'https://github.com/sapics/ip-location-db',
+  licence: 'CC BY 4.0',
+} as const;
+
 export interface PageTools {
   frame(language: Language): PageFrame;
   /** `needs` of the page's own; whether it is https is known here. */
@@ -26,6 +33,7 @@ export interface PageTools {
 /** Pages that every server has. */
 export const siteLinks: SiteLinks = {
   captchaDemo: '/captcha/',
+  feeds: '/feeds',
   kit: '/kit.zip',
   signIn: '/signin',
   register: '/register',

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { errorPage } from '../../src/pages/error.ts';
+import { feedsPage } from '../../src/pages/feeds.ts';
 import { homePage } from '../../src/pages/home.ts';
 import { ipPage } from '../../src/pages/ip.ts';
 import { type Language, pickLanguage } from '../../src/pages/language.ts';
@@ -17,6 +18,7 @@ import { checkPage, pageProblems, withBrowser } from '../support/browser.ts';
 import {
   allowlistedAddress,
   cleanAddress,
+  feedsData,
   maliciousAddress,
   suspectAddress,
   testAssets,
@@ -30,6 +32,13 @@ const home = {
 
 const pages: Record<string, (language: Language) => string> = {
   '/': (language) => homePage(testFrame(language), home),
+  '/feeds': (language) => feedsPage(testFrame(language), feedsData),
+  '/feeds/building': (language) =>
+    feedsPage(testFrame(language), {
+      ...feedsData,
+      ready: false,
+      feeds: feedsData.feeds.map(({ name }) => ({ name, now: undefined })),
+    }),
   '/ip/clean': (language) => ipPage(testFrame(language), cleanAddress),
   '/ip/suspect': (language) => ipPage(testFrame(language), suspectAddress),
   '/ip/malicious': (language) => ipPage(testFrame(language), maliciousAddress),
@@ -75,6 +84,17 @@ test('the pages are clean in a browser', { timeout: 240_000 }, async (t) => {
     await t.test('home', () => checkPage(browser, `${origin}/`, { name: 'home' }));
     await t.test('home in French', () =>
       checkPage(browser, `${origin}/`, { name: 'home-fr', locale: 'fr-FR', themes: ['light'] }),
+    );
+    await t.test('feeds', () => checkPage(browser, `${origin}/feeds`, { name: 'feeds' }));
+    await t.test('feeds in French', () =>
+      checkPage(browser, `${origin}/feeds`, { name: 'feeds-fr', locale: 'fr-FR' }),
+    );
+    await t.test('feeds before the first build', () =>
+      checkPage(browser, `${origin}/feeds/building`, {
+        name: 'feeds-building',
+        widths: [320],
+        themes: ['light'],
+      }),
     );
     for (const kind of ['clean', 'suspect', 'malicious', 'allowlisted']) {
       await t.test(`address: ${kind}`, () =>

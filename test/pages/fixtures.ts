@@ -1,7 +1,9 @@
 /** Data for the pages' tests: a frame over the real static files, and addresses of several kinds. */
 
+import { feeds } from '../../src/feeds/catalog.ts';
 import type { Assets } from '../../src/pages/assets.ts';
 import { loadAssets } from '../../src/pages/assets.ts';
+import type { FeedLabel, FeedsPageData } from '../../src/pages/feeds.ts';
 import type { IpPageData } from '../../src/pages/ip.ts';
 import type { Language } from '../../src/pages/language.ts';
 import type { PageFrame } from '../../src/pages/layout.ts';
@@ -30,6 +32,31 @@ export function testFrame(language: Language = 'en'): PageFrame {
     },
   };
 }
+
+/** Sizes as of a long list; the last feed has none. */
+export const feedsData: FeedsPageData = {
+  feedsUrl: 'https://secure.example/feeds',
+  feeds: [
+    ...feeds.map((feed, i) => ({
+      name: feed.name as FeedLabel,
+      now: {
+        entries: 1_234_567 >> i,
+        bytes: 36_400_000 >> (2 * i),
+        gzipBytes: i % 4 === 3 ? undefined : 5_100_000 >> (2 * i),
+        changedAtMs: nowMs - i * 60_000,
+      },
+    })),
+    { name: 'changes.json', now: undefined },
+  ],
+  licence: 'Free to use for protecting networks and services, without warranty.',
+  attribution: {
+    name: 'ip-location-db / asn (RouteViews, DB-IP)',
+    href: 'https://github.com/sapics/ip-location-db',
+    licence: 'CC BY 4.0',
+  },
+  requestsPerMinute: 60,
+  ready: true,
+};
 
 /** 90 days up to today; `countOf` gets 0 for the oldest day. */
 export function days(countOf: (index: number) => number): { day: number; count: number }[] {

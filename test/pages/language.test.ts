@@ -67,6 +67,9 @@ const shared = new Set([
   '.links.docs',
   '.links.guide',
   '.score.words.suspect',
+  ...['nftables', 'haproxy', 'nginx', 'opnsense', 'mikrotik', 'firehol'].map(
+    (name) => `.feeds.recipes.${name}.title`,
+  ),
   '.categories.3', // DDoS
   '.categories.21', // SSH
 ]);

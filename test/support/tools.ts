@@ -21,3 +21,10 @@ export function hasTool(context: TestContext, name: string): boolean {
   context.skip(`missing ${name}`);
   return false;
 }
+
+/** True if the kernel lets this user have a network of its own; else it is skipped, and counted. */
+export function hasNetworkNamespace(context: TestContext): boolean {
+  if (spawnSync('unshare', ['--net', 'true']).status === 0) return true;
+  context.skip('missing network-namespace');
+  return false;
+}

@@ -19,6 +19,7 @@ import {
   rebuildList,
   type Step,
 } from './history.ts';
+import type { Imprint } from './lines.ts';
 import { bothTwins, createPieceMaker, hashOf, type KnownPiece } from './piece-maker.ts';
 import {
   createPiece,
@@ -82,7 +83,7 @@ export interface FeedBuilderOptions {
   /** Rows as of an hour. */
   readonly collect: (hourMs: number) => Promise<Collected>;
   readonly names: GeoNames;
-  readonly homeUrl: string;
+  readonly imprint: Imprint;
   readonly restored: Restored | undefined;
   /** Entries of the blocklist, and exits, at most. */
   readonly entriesMax: number;
@@ -117,7 +118,7 @@ export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
     const { version } = advanced.history;
     const made: FeedFile[] = [];
     const records: ContentRecord[] = [];
-    for (const content of await contentsOf(lists, maker, options.homeUrl)) {
+    for (const content of await contentsOf(lists, maker, options.imprint)) {
       const name = variantName(content.feed, content.choice);
       const record = recordOf(name, content, contents.get(name), version, nowMs);
       const same = files.get(name);

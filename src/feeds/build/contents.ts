@@ -11,7 +11,7 @@ import {
 } from '../catalog.ts';
 import { aggregate } from './aggregate.ts';
 import type { Collected } from './collect.ts';
-import { type FrameFacts, frames } from './lines.ts';
+import { type FrameFacts, frames, type Imprint } from './lines.ts';
 import { bothTwins, type KnownPiece, type PieceMaker } from './piece-maker.ts';
 import type { Twins } from './pieces.ts';
 import { recordFrame, type Segment, segmentsByScore, separators } from './records.ts';
@@ -74,7 +74,7 @@ function highest(rows: Rows, max: number): Rows {
 export async function contentsOf(
   lists: Lists,
   maker: PieceMaker,
-  homeUrl: string,
+  imprint: Imprint,
 ): Promise<Content[]> {
   const made: Content[] = [];
   const byTier = new Map(
@@ -89,7 +89,7 @@ export async function contentsOf(
     for (const choice of choicesOf(feed)) {
       made.push(
         feed.kind === 'lines'
-          ? await linesContent(feed, choice, listOf, maker, homeUrl)
+          ? await linesContent(feed, choice, listOf, maker, imprint)
           : await recordsContent(feed, choice, segments, maker),
       );
     }
@@ -130,7 +130,7 @@ async function linesContent(
   choice: Choice,
   listOf: ListOf,
   maker: PieceMaker,
-  homeUrl: string,
+  imprint: Imprint,
 ): Promise<Content> {
   const families = familiesOf(feed, choice);
   const counts = { 4: 0, 6: 0 };
@@ -150,7 +150,7 @@ async function linesContent(
       counts,
       scoreMin: isBlocklist ? choice.scoreMin : undefined,
       aggregated: choice.aggregated,
-      homeUrl,
+      ...imprint,
     };
     const made = frames[feed.frame](facts);
     const texts = [made.head];

@@ -32,7 +32,14 @@ export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: T
   }
 }
 
-export interface FrameFacts {
+/** What the operator says of all feeds. */
+export interface Imprint {
+  readonly homeUrl: string;
+  /** Terms under which the list may be used; one line. */
+  readonly licence: string;
+}
+
+export interface FrameFacts extends Imprint {
   /** What the feed holds, in a few words. */
   readonly title: string;
   /** ISO 8601. */
@@ -44,7 +51,6 @@ export interface FrameFacts {
   readonly counts: Readonly<Record<4 | 6, number>>;
   readonly scoreMin: number | undefined;
   readonly aggregated: boolean;
-  readonly homeUrl: string;
 }
 
 /** Before the lines of a family, and behind them. */
@@ -55,8 +61,6 @@ export interface Frame {
   readonly foot: string;
 }
 
-/** Terms under which the list may be used. */
-const licence = 'CC BY 4.0, https://creativecommons.org/licenses/by/4.0/';
 const none = () => '';
 
 function commentHead(facts: FrameFacts): string {
@@ -70,7 +74,7 @@ function commentHead(facts: FrameFacts): string {
     `# Entries: ${total} (${parts})`,
     ...(scoreMin === undefined ? [] : [`# Minimum score: ${scoreMin}`]),
     ...(facts.aggregated ? ['# Aggregated: yes'] : []),
-    `# Licence: ${licence}`,
+    `# Licence: ${facts.licence}`,
     `# Home page: ${facts.homeUrl}`,
     '',
   ].join('\n');

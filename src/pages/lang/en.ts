@@ -3,8 +3,15 @@
  * has one too many, does not compile. Numbers arrive formatted; plurals get the count as well.
  */
 
+import type { RecipeName } from '../../feeds/recipes.ts';
 import { categoryNames } from '../../reputation/categories.ts';
 import { signonEn } from './signon-en.ts';
+
+interface RecipeWords {
+  readonly title: string;
+  readonly intro: string;
+  readonly notes: readonly string[];
+}
 
 export const en = {
   site: {
@@ -196,6 +203,119 @@ export const en = {
     sitesCode: 'The three calls',
   },
   signon: signonEn,
+  feeds: {
+    title: 'Blocklists for your firewall',
+    lede: 'Every address that a check calls malicious, ready for the tool you have. No key, no account: fetch, and fetch again when it has changed.',
+    description:
+      'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL and rbldnsd.',
+    building: 'The lists are being built. Sizes appear here in some seconds.',
+    tableTitle: 'The feeds',
+    columns: {
+      feed: 'Feed',
+      what: 'What it is',
+      entries: 'Entries',
+      size: 'Size',
+      changed: 'Last change',
+    },
+    gzip: (size: string) => `${size} gzipped`,
+    about: {
+      'blocklist.txt': 'One address or range a line',
+      'blocklist.csv': 'With score, country, provider and reports',
+      'blocklist.json': 'The same, for programs',
+      'anon-exits.txt': 'Exits of anonymising networks',
+      'blocklist.ipset': 'For ipset restore',
+      'blocklist.nft': 'Sets of nftables',
+      'blocklist.haproxy': 'For HAProxy',
+      'blocklist.nginx': 'deny lines for nginx',
+      'blocklist.rsc': 'Address list for MikroTik RouterOS',
+      'blocklist.zone': 'IPv4 zone for rbldnsd',
+      'blocklist.zone6': 'IPv6 zone for rbldnsd',
+      'changes.json': 'What was added and removed since a version, for programs',
+    },
+    parametersTitle: 'Parameters',
+    parameters: {
+      ipVersion: 'One family alone, 4 or 6. For every feed.',
+      minimumScore: 'Only the worst: 75 (as it is), 85 or 95. For .txt, .csv and .json.',
+      aggregate:
+        'Neighbours merged into the fewest ranges that hold exactly the same addresses. For small devices; not for .csv and .json.',
+    },
+    termsTitle: 'Terms and limits',
+    attribution: 'Provider names in .csv and .json:',
+    limits: (count: number) =>
+      `${count} requests a minute for each client. A request with the date or the ETag of what you have costs next to nothing: ask every ten minutes.`,
+    setUpTitle: 'Set it up',
+    setUpText:
+      'Begin with the script that fetches: the firewalls below use it. All of it is for root, and safe to run again. Put addresses that you must never lock out on a rule before these.',
+    places: {
+      shell: 'As root',
+      address: 'Address of the list',
+      routeros: 'RouterOS terminal',
+    },
+    recipes: {
+      refresh: {
+        title: 'cron and curl',
+        intro:
+          'Fetches a feed with --time-cond: a list that has not changed is not sent again. A new one is put in place whole, never half.',
+        notes: [
+          'Your tool is told only of a new list, and once after a start of the machine.',
+          'If that fails, it is tried again at the next run.',
+        ],
+      },
+      ipset: {
+        title: 'iptables and ipset',
+        intro:
+          'Two sets, portcullis4 and portcullis6, filled beside the live ones and swapped: no packet meets half a list.',
+        notes: ['Keeps the rules in place too, also after a restart of the machine.'],
+      },
+      nftables: {
+        title: 'nftables',
+        intro:
+          'Two sets in a table of its own, inet portcullis, replaced in one transaction with the chain that uses them.',
+        notes: ['Your own tables and chains are left alone.'],
+      },
+      haproxy: {
+        title: 'HAProxy',
+        intro: 'The two lines belong to your frontend. Fetch the list before you add them.',
+        notes: ['Behind another proxy, take the client’s address from it first.'],
+      },
+      nginx: {
+        title: 'nginx',
+        intro: 'One include for all servers. nginx goes on with the old list if the new one fails.',
+        notes: [
+          'Looks through the list at each request: with more than some ten thousand entries, block with ipset or nftables.',
+        ],
+      },
+      opnsense: {
+        title: 'OPNsense and pfSense',
+        intro:
+          'Firewall › Aliases: add one of type “URL Table (IPs)” with this address. Then add a rule on WAN: block, source = that alias.',
+        notes: [
+          'OPNsense: refresh each hour. pfSense: the least is one day.',
+          'Raise the most entries of tables (Firewall › Settings › Advanced) above twice the list.',
+        ],
+      },
+      mikrotik: {
+        title: 'MikroTik RouterOS 7',
+        intro: 'A script that fetches and imports the list each hour, and two rules that drop.',
+        notes: [
+          'Aggregated, since routers are small: add &ipVersion=4 if you have no IPv6.',
+          'The certificate is checked: the router needs the authority in /certificate.',
+        ],
+      },
+      firehol: {
+        title: 'FireHOL',
+        intro:
+          'A definition for update-ipsets, which asks with If-Modified-Since, and the lines of firehol.conf that use it.',
+        notes: ['IPv4 alone: iprange, which it uses, reads no IPv6.'],
+      },
+      rbldnsd: {
+        title: 'DNS list with rbldnsd',
+        intro:
+          'Answers 127.0.0.2 for a listed address, as mail servers expect. It looks at its files itself.',
+        notes: [],
+      },
+    } satisfies Record<RecipeName, RecipeWords> as Record<RecipeName, RecipeWords>,
+  },
   error: {
     titles: {
       400: 'That request makes no sense to us',

@@ -220,6 +220,123 @@ export const fr: Catalogue = {
     sitesCode: 'Les trois appels',
   },
   signon: signonFr,
+  feeds: {
+    title: 'Des listes de blocage pour votre pare-feu',
+    lede: 'Toutes les adresses qu’une vérification dit malveillantes, prêtes pour l’outil que vous avez. Ni clé ni compte : prenez la liste, puis reprenez-la quand elle a changé.',
+    description:
+      'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, et prêtes pour ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL et rbldnsd.',
+    building:
+      'Les listes sont en construction. Les tailles apparaîtront ici dans quelques secondes.',
+    tableTitle: 'Les listes',
+    columns: {
+      feed: 'Liste',
+      what: 'Contenu',
+      entries: 'Entrées',
+      size: 'Taille',
+      changed: 'Dernier changement',
+    },
+    gzip: (size) => `${size} en gzip`,
+    about: {
+      'blocklist.txt': 'Une adresse ou une plage par ligne',
+      'blocklist.csv': 'Avec score, pays, fournisseur et signalements',
+      'blocklist.json': 'La même chose, pour les programmes',
+      'anon-exits.txt': 'Sorties de réseaux d’anonymisation',
+      'blocklist.ipset': 'Pour ipset restore',
+      'blocklist.nft': 'Ensembles nftables',
+      'blocklist.haproxy': 'Pour HAProxy',
+      'blocklist.nginx': 'Lignes deny pour nginx',
+      'blocklist.rsc': 'Liste d’adresses pour MikroTik RouterOS',
+      'blocklist.zone': 'Zone IPv4 pour rbldnsd',
+      'blocklist.zone6': 'Zone IPv6 pour rbldnsd',
+      'changes.json': 'Ajouts et retraits depuis une version, pour les programmes',
+    },
+    parametersTitle: 'Paramètres',
+    parameters: {
+      ipVersion: 'Une seule famille, 4 ou 6. Pour toutes les listes.',
+      minimumScore: 'Les pires seulement : 75 (par défaut), 85 ou 95. Pour .txt, .csv et .json.',
+      aggregate:
+        'Les voisines réunies en aussi peu de plages que possible, pour exactement les mêmes adresses. Pour les petits appareils ; pas pour .csv ni .json.',
+    },
+    termsTitle: 'Conditions et limites',
+    attribution: 'Noms des fournisseurs dans .csv et .json :',
+    limits: (count) =>
+      `${count} requêtes par minute et par client. Une requête qui porte la date ou l’ETag de votre copie ne coûte presque rien : demandez toutes les dix minutes.`,
+    setUpTitle: 'Mise en place',
+    setUpText:
+      'Commencez par le script qui va chercher les listes : les pare-feux ci-dessous s’en servent. Tout se fait en root et peut être relancé sans risque. Placez avant ces règles celle des adresses que vous ne devez jamais enfermer dehors.',
+    places: {
+      shell: 'En root',
+      address: 'Adresse de la liste',
+      routeros: 'Terminal RouterOS',
+    },
+    recipes: {
+      refresh: {
+        title: 'cron et curl',
+        intro:
+          'Va chercher une liste avec --time-cond : celle qui n’a pas changé n’est pas renvoyée. La nouvelle est mise en place entière, jamais à moitié.',
+        notes: [
+          'Votre outil n’est prévenu que d’une nouvelle liste, et une fois après un démarrage de la machine.',
+          'En cas d’échec, l’essai suivant reprend.',
+        ],
+      },
+      ipset: {
+        title: 'iptables et ipset',
+        intro:
+          'Deux ensembles, portcullis4 et portcullis6, remplis à côté puis échangés : aucun paquet ne voit une moitié de liste.',
+        notes: ['Garde aussi les règles en place, même après un redémarrage de la machine.'],
+      },
+      nftables: {
+        title: 'nftables',
+        intro:
+          'Deux ensembles dans une table à part, inet portcullis, remplacés en une transaction avec la chaîne qui s’en sert.',
+        notes: ['Vos propres tables et chaînes ne sont pas touchées.'],
+      },
+      haproxy: {
+        title: 'HAProxy',
+        intro:
+          'Les deux lignes vont dans votre frontend. Allez chercher la liste avant de les ajouter.',
+        notes: ['Derrière un autre proxy, prenez d’abord chez lui l’adresse du client.'],
+      },
+      nginx: {
+        title: 'nginx',
+        intro:
+          'Un seul include pour tous les serveurs. Si la nouvelle liste échoue, nginx garde l’ancienne.',
+        notes: [
+          'Parcourt la liste à chaque requête : au-delà de quelques dizaines de milliers d’entrées, bloquez avec ipset ou nftables.',
+        ],
+      },
+      opnsense: {
+        title: 'OPNsense et pfSense',
+        intro:
+          'Firewall › Aliases : ajoutez un alias de type « URL Table (IPs) » avec cette adresse. Puis une règle sur WAN : block, source = cet alias.',
+        notes: [
+          'OPNsense : actualisez toutes les heures. pfSense : une fois par jour au plus.',
+          'Portez le nombre maximal d’entrées des tables (Firewall › Settings › Advanced) au-delà du double de la liste.',
+        ],
+      },
+      mikrotik: {
+        title: 'MikroTik RouterOS 7',
+        intro:
+          'Un script qui va chercher et importe la liste toutes les heures, et deux règles qui rejettent.',
+        notes: [
+          'Agrégée, car les routeurs sont petits : ajoutez &ipVersion=4 si vous n’avez pas d’IPv6.',
+          'Le certificat est vérifié : le routeur doit avoir l’autorité dans /certificate.',
+        ],
+      },
+      firehol: {
+        title: 'FireHOL',
+        intro:
+          'Une définition pour update-ipsets, qui demande avec If-Modified-Since, et les lignes de firehol.conf qui s’en servent.',
+        notes: ['IPv4 seulement : iprange, dont il se sert, ne lit pas l’IPv6.'],
+      },
+      rbldnsd: {
+        title: 'Liste DNS avec rbldnsd',
+        intro:
+          'Répond 127.0.0.2 pour une adresse listée, comme l’attendent les serveurs de courrier. Il surveille lui-même ses fichiers.',
+        notes: [],
+      },
+    },
+  },
   error: {
     titles: {
       400: 'Nous ne comprenons pas cette demande',

@@ -64,7 +64,7 @@ export function createWorld(provider: (geo: number) => string = () => 'Example')
       createFeedBuilder({
         collect: (hourMs) => rowsAt(hourMs, 75),
         names: { country: () => 'FR', provider },
-        homeUrl: 'https://x.example/feeds',
+        imprint: { homeUrl: 'https://x.example/feeds', licence: 'Free for all' },
         restored,
         entriesMax,
       }),
