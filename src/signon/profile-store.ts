@@ -6,7 +6,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, type Result } from '../core/result.ts';
-import { profileKey } from '../store/keys.ts';
+import { type Key, profileKey } from '../store/keys.ts';
 import type { SetRow, Store } from '../store/store.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import { editProfile, type ProfileChanges } from './profile-edit.ts';
@@ -20,12 +20,19 @@ export interface Profiles {
   edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>>;
   /**
    * What the service itself changes: verified facts, plan, avatar, mail address. `change` is run
-   * again when somebody was faster, so it must be pure.
+   * again when somebody was faster, so it must be pure. `beside`: rows of the same commit, by what
+   * the profile was before.
    */
   update(
     accountId: string,
     change: (profile: Profile) => Result<Profile>,
+    beside?: (before: Profile) => RowsBeside,
   ): Promise<Result<Profile>>;
+}
+
+export interface RowsBeside {
+  readonly set: readonly SetRow[];
+  readonly del: readonly Key[];
 }
 
 const attemptsMax = 5;
@@ -42,6 +49,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
   async function update(
     accountId: string,
     change: (profile: Profile) => Result<Profile>,
+    beside: (before: Profile) => RowsBeside = () => ({ set: [], del: [] }),
   ): Promise<Result<Profile>> {
     const key = profileKey(accountId);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
@@ -49,9 +57,11 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       if (found === undefined) return fail('unknown_account');
       const changed = change(found.profile);
       if (!changed.ok) return changed;
+      const { set, del } = beside(found.profile);
       const done = await store.commit({
         check: [{ key, version: found.version }],
-        set: [{ key, value: encodeProfile(changed.value) }],
+        set: [{ key, value: encodeProfile(changed.value) }, ...set],
+        del,
       });
       if (done.ok) return changed;
       if (done.error === 'store_unavailable') return fail('store_unavailable');
