@@ -4,6 +4,7 @@
  */
 
 import { categoryNames } from '../../reputation/categories.ts';
+import { accountEn } from './account-en.ts';
 
 export const en = {
   site: {
@@ -181,6 +182,7 @@ export const en = {
     ],
     sitesCode: 'The three calls',
   },
+  account: accountEn,
   error: {
     titles: {
       400: 'That request makes no sense to us',

@@ -1,5 +1,6 @@
 /** Every French sentence of the pages. Non-breaking spaces stand where French typography wants them. */
 
+import { accountFr } from './account-fr.ts';
 import type { Catalogue } from './en.ts';
 
 export const fr: Catalogue = {
@@ -205,6 +206,7 @@ export const fr: Catalogue = {
     ],
     sitesCode: 'Les trois appels',
   },
+  account: accountFr,
   error: {
     titles: {
       400: 'Nous ne comprenons pas cette demande',

@@ -1,0 +1,169 @@
+/**
+ * What the pages of a person's own space share: the frame with its navigation, forms that carry the
+ * token, and fields that the other pages have no need of.
+ */
+
+import { notice } from '../components/notice.ts';
+import { classes, type Html, html, safeHref } from '../html.ts';
+import type { AccountCatalogue } from '../lang/account-en.ts';
+import { frameText, type PageFrame, renderDocument } from '../layout.ts';
+
+export type AccountSection = keyof AccountCatalogue['sections'];
+export type DoneName = keyof AccountCatalogue['done'];
+
+export const sectionPaths: Readonly<Record<AccountSection, string>> = {
+  profile: '/account',
+  keys: '/account/keys',
+  security: '/account/security',
+  sites: '/account/sites',
+  data: '/account/data',
+};
+
+/** What every page of the space is told. */
+export interface AccountView {
+  /** Hidden field of every form. */
+  readonly csrf: string;
+  /** Translucent surfaces, as the person prefers. */
+  readonly liquidGlass: boolean;
+  readonly now: number;
+  /** What was just done. */
+  readonly done?: DoneName | undefined;
+  /** What just failed, in a sentence; beside it the fields say more. */
+  readonly failed?: string | undefined;
+}
+
+export interface AccountPageOptions {
+  readonly section: AccountSection;
+  readonly lede: string;
+  readonly script?: string;
+  readonly body: Html;
+}
+
+export function isDoneName(text: AccountCatalogue, name: string | undefined): name is DoneName {
+  return name !== undefined && Object.hasOwn(text.done, name);
+}
+
+export function accountPage(
+  frame: PageFrame,
+  view: AccountView,
+  options: AccountPageOptions,
+): string {
+  const text = frameText(frame).account;
+  const title = text.sections[options.section];
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    className: classes('page-account', view.liquidGlass && 'is-glass'),
+    ...(options.script === undefined ? {} : { script: options.script }),
+    body: html`<div class="wrap account">
+      <nav class="account-nav" aria-label=${text.navigation}><ul>
+        ${(Object.keys(sectionPaths) as AccountSection[]).map(
+          (name) => html`<li><a href=${sectionPaths[name]}
+            aria-current=${name === options.section ? 'page' : undefined}>${text.sections[name]}</a></li>`,
+        )}
+      </ul></nav>
+      <div class="account-body">
+        <header class="account-head"><h1>${title}</h1><p class="lede">${options.lede}</p></header>
+        ${view.done && notice({ tone: 'success', body: text.done[view.done], alert: true })}
+        ${
+          view.failed &&
+          notice({ tone: 'danger', title: text.failed.title, body: view.failed, alert: true })
+        }
+        ${options.body}
+      </div>
+    </div>`,
+  });
+}
+
+export interface ActionFormOptions {
+  readonly csrf: string;
+  readonly action: string;
+  /** Sent along unseen. */
+  readonly hidden?: Readonly<Record<string, string>>;
+  /** With a file in it. */
+  readonly upload?: boolean;
+  readonly className?: string;
+  /** For the page's script. */
+  readonly id?: string;
+  readonly body: Html;
+}
+
+export function actionForm(options: ActionFormOptions): Html {
+  const hidden = Object.entries({ csrf: options.csrf, ...options.hidden });
+  return html`<form class=${classes('form', options.className)} id=${options.id} method="post" action=${safeHref(options.action)}
+    enctype=${options.upload ? 'multipart/form-data' : undefined} novalidate>
+    ${hidden.map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
+    ${options.body}
+  </form>`;
+}
+
+export interface SelectOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, label: string])[];
+  readonly error?: string | undefined;
+  readonly autocomplete?: string;
+}
+
+export function selectField(options: SelectOptions): Html {
+  const errorId = options.error && `${options.id}-error`;
+  return html`<div class=${classes('field', options.error && 'has-error')}>
+    <label for=${options.id}>${options.label}</label>
+    <select class="input" id=${options.id} name=${options.name} autocomplete=${options.autocomplete}
+      aria-invalid=${options.error ? 'true' : undefined} aria-describedby=${errorId}>
+      ${options.options.map(
+        ([value, label]) =>
+          html`<option value=${value} selected=${value === options.value}>${label}</option>`,
+      )}
+    </select>
+    ${errorId && html`<p class="field-error" id=${errorId}>${options.error}</p>`}
+  </div>`;
+}
+
+export interface SwitchOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly on: boolean;
+}
+
+/** Sends `on`, or nothing. */
+export function switchField(options: SwitchOptions): Html {
+  return html`<div class="switch">
+    <input type="checkbox" id=${options.id} name=${options.name} value="on" checked=${options.on}
+      aria-describedby=${`${options.id}-hint`} />
+    <label for=${options.id}>${options.label}</label>
+    <p class="field-hint" id=${`${options.id}-hint`}>${options.hint}</p>
+  </div>`;
+}
+
+export interface FileOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly accept: string;
+  readonly error?: string | undefined;
+}
+
+export function fileField(options: FileOptions): Html {
+  const errorId = options.error && `${options.id}-error`;
+  return html`<div class=${classes('field', options.error && 'has-error')}>
+    <label for=${options.id}>${options.label}</label>
+    <p class="field-hint" id=${`${options.id}-hint`}>${options.hint}</p>
+    <input class="input" type="file" id=${options.id} name=${options.name} accept=${options.accept}
+      aria-invalid=${options.error ? 'true' : undefined}
+      aria-describedby=${classes(`${options.id}-hint`, errorId)} />
+    ${errorId && html`<p class="field-error" id=${errorId}>${options.error}</p>`}
+  </div>`;
+}
+
+/** Shown in place of forms that ask for a recent proof of identity. */
+export function freshWanted(text: AccountCatalogue, returnTo: string): Html {
+  const href = `/account/confirm?return=${encodeURIComponent(returnTo)}`;
+  return html`<div class="fresh-wanted"><p>${text.security.freshNeeded}</p>
+    <p><a class="button button-secondary" href=${href}>${text.security.freshButton}</a></p></div>`;
+}
