@@ -23,6 +23,10 @@ export const clientLimits = {
   feeds: { max: 60, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
   exchange: { max: 600, windowMs: minuteMs },
+  signIn: { max: 10, windowMs: minuteMs },
+  register: { max: 5, windowMs: 60 * minuteMs },
+  /** Of pages that lead to a site's consent. */
+  authorize: { max: 60, windowMs: minuteMs },
   captchaNew: { max: 30, windowMs: minuteMs },
   captchaVerify: { max: 60, windowMs: minuteMs },
   /** A challenge's picture may be fetched again, by a page that is shown again say. */

@@ -6,8 +6,7 @@
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deriveKey, type MasterKey } from './access/master-key.ts';
-import { decodeAccount } from './access/records.ts';
-import { allowsHost, createSiteKeys } from './access/site-keys.ts';
+import { allowsHost } from './access/site-keys.ts';
 import { openCaptcha } from './captcha/open.ts';
 import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
 import { type Config, captchaBounds } from './config.ts';
@@ -25,10 +24,8 @@ import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
 import { readinessOf, registerMetrics } from './server-metrics.ts';
-import { createAuthorization } from './signon/authorization.ts';
-import { createProfiles } from './signon/profile-store.ts';
+import { startSignon } from './sign-on.ts';
 import { openState, type State } from './state.ts';
-import { accountKey } from './store/keys.ts';
 import { openLmdbStore } from './store/lmdb.ts';
 import { acquireServerLock } from './store/lock.ts';
 import type { Store } from './store/store.ts';
@@ -143,23 +140,22 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const reports = createReportStore({ store, clock, random });
   closers.push(startExpiry(reports, store, log));
-  const authorization = createAuthorization({
+  const signonParts = await startSignon({
     store,
     clock,
     random,
     log,
-    profiles: createProfiles({ store, clock, random }),
-    // No page opens a session yet, so no code can be alive.
-    standing: { sessionAlive: () => false, accountEnabled: (id) => isAccountEnabled(store, id) },
+    masterKey: dependencies.masterKey,
+    config,
     demo: dependencies.demo ?? false,
-    avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
   });
+  closers.push(() => signonParts.signon.close());
   const receipts = createReceipts({
     store,
     clock,
     random,
     signingKey: deriveKey(dependencies.masterKey, receiptKeyPurpose),
-    site: createSiteKeys({ store, clock, random }).find,
+    site: signonParts.siteKeys.find,
     allows: allowsHost,
   });
   const captcha = openCaptcha({
@@ -180,7 +176,8 @@ async function start(
     geo: frontEnd.geo,
     gate: frontEnd.gate,
     reports,
-    authorization,
+    random,
+    ...signonParts,
     receipts,
     challenges: captcha.challenges,
     accountOf: state.access.idOf,
@@ -237,12 +234,6 @@ async function start(
     'listening',
   );
   return { port, store, state, close };
-}
-
-async function isAccountEnabled(store: Store, accountId: string): Promise<boolean> {
-  const entry = await store.get(accountKey(accountId));
-  const account = entry && decodeAccount(entry.value);
-  return account?.disabled === false;
 }
 
 /** Reports older than a year go, a bounded batch at a time. */

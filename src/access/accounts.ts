@@ -83,6 +83,8 @@ export function createAccounts(options: {
   clock: Clock;
   random: Random;
   masterKey: MasterKey;
+  /** What others keep beside an account, written in the commit that makes it. */
+  beside?: (accountId: string, email: string) => readonly SetRow[];
 }): Accounts {
   const { store, clock, random, masterKey } = options;
   const keys = createKeyRecords(options);
@@ -141,6 +143,7 @@ export function createAccounts(options: {
       [
         { key: byEmail, value: Buffer.from(id) },
         { key: accountKey(id), value: encodeAccount(record) },
+        ...(options.beside?.(id, normal) ?? []),
       ],
       [event({ kind: 'account.created', account: id, verified: true })],
     );

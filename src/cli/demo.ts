@@ -15,6 +15,8 @@ import { openList } from '../feeds/import/open.ts';
 import { type ListFormatName, parseList } from '../feeds/import/parse.ts';
 import type { ListKind } from '../reputation/events.ts';
 import { loadList } from '../reputation/load-list.ts';
+import { profileBeside } from '../signon/profile-companion.ts';
+import { createProfiles } from '../signon/profile-store.ts';
 import type { Store } from '../store/store.ts';
 import { expect } from './workspace.ts';
 
@@ -41,7 +43,8 @@ export interface DemoKeys {
 export async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
   await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
-  const accounts = createAccounts(tools);
+  const beside = profileBeside(createProfiles(tools));
+  const accounts = createAccounts({ ...tools, beside });
   const found = await accounts.find(demoEmail);
   const account = found.ok ? found.value : expect(await accounts.create(demoEmail));
   const known = await accounts.revealKey(demoEmail);

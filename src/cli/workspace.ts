@@ -13,6 +13,8 @@ import { createLog, type Log } from '../core/log.ts';
 import { type Random, systemRandom } from '../core/random.ts';
 import type { Result } from '../core/result.ts';
 import { parsePrefix } from '../ip/prefix.ts';
+import { profileBeside } from '../signon/profile-companion.ts';
+import { createProfiles, type Profiles } from '../signon/profile-store.ts';
 import { openLmdbStore } from '../store/lmdb.ts';
 import type { Store } from '../store/store.ts';
 
@@ -23,6 +25,7 @@ export interface Workspace {
   readonly log: Log;
   readonly store: Store;
   readonly accounts: Accounts;
+  readonly profiles: Profiles;
 }
 
 export function settings(): Config {
@@ -51,8 +54,10 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   const store = openLmdbStore({ path: storePath(config), clock, log });
   try {
     const masterKey = checkMasterKey(config, random);
-    const accounts = createAccounts({ store, clock, random, masterKey });
-    return await run({ config, clock, random, log, store, accounts });
+    const profiles = createProfiles({ store, clock, random });
+    const beside = profileBeside(profiles);
+    const accounts = createAccounts({ store, clock, random, masterKey, beside });
+    return await run({ config, clock, random, log, store, accounts, profiles });
   } finally {
     await store.close();
   }

@@ -34,6 +34,7 @@ export type ErrorCode =
   | 'consent_required'
   | 'temporarily_unavailable'
   | 'network_too_large'
+  | 'form_expired'
   | 'sign_in_refused'
   | 'too_many_attempts'
   | 'invalid_link'

@@ -4,7 +4,10 @@
  */
 
 import type { Assets } from './assets.ts';
+import { button } from './components/button.ts';
 import { lookupForm } from './components/field.ts';
+import { form } from './components/form.ts';
+import { icon } from './components/icon.ts';
 import { logo } from './components/logo.ts';
 import { type Html, html, renderHtml, safeHref } from './html.ts';
 import { type Catalogue, catalogueFor, type Language } from './language.ts';
@@ -24,6 +27,8 @@ export interface PageFrame {
   readonly nonce?: string | undefined;
   /** Which link of the navigation this page is. */
   readonly current?: LinkName;
+  /** Who is signed in: shown in the header, with a way out. */
+  readonly person?: { readonly email: string; readonly csrf: string } | undefined;
 }
 
 export interface DocumentOptions {
@@ -40,6 +45,8 @@ export interface DocumentOptions {
 }
 
 const headerLinks: readonly LinkName[] = ['docs', 'feeds', 'captchaDemo', 'account', 'signIn'];
+/** Left out for somebody who is in. */
+const waysIn: readonly LinkName[] = ['account', 'signIn'];
 const footerLinks: readonly LinkName[] = [
   'docs',
   'feeds',
@@ -85,9 +92,27 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
   </head>`;
 }
 
+/** Instead of the ways in. */
+function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>): Html {
+  const text = frameText(frame);
+  const label = text.signon.signedInAs(person.email);
+  return html`<div class="site-person">
+    <a class="site-person-name" href="/account" aria-label=${`${text.links.account} (${label})`} title=${label}
+      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span>${person.email}</span></a>
+    ${form({
+      action: '/signout',
+      csrf: person.csrf,
+      className: 'site-person-out',
+      body: button({ label: text.signon.signOut, kind: 'quiet' }),
+    })}
+  </div>`;
+}
+
 function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
   const text = frameText(frame);
-  const items = linkItems(frame, headerLinks);
+  const { person } = frame;
+  const names = person ? headerLinks.filter((name) => !waysIn.includes(name)) : headerLinks;
+  const items = linkItems(frame, names);
   return html`<header class="site-header"><div class="wrap site-header-row">
     <a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>
     ${
@@ -100,6 +125,7 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
       })
     }
     ${items.length > 0 && html`<nav class="site-nav" aria-label=${text.site.navigation}><ul>${items}</ul></nav>`}
+    ${person && personMenu(frame, person)}
   </div></header>`;
 }
 

@@ -1,12 +1,15 @@
 /** The routes that only the main thread answers, and how its refusals look. */
 
+import type { Accounts } from '../access/accounts.ts';
 import { createClientLimits } from '../access/client-limits.ts';
 import type { Gate } from '../access/gate.ts';
+import type { SiteKeys } from '../access/site-keys.ts';
 import type { Challenges } from '../captcha/challenge.ts';
 import type { Receipts } from '../captcha/receipts.ts';
 import { type Config, captchaBounds, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { Random } from '../core/random.ts';
 import { createTurns } from '../core/turns.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { RenderProblem } from '../http/message.ts';
@@ -16,6 +19,8 @@ import { createBlockCheck } from '../reputation/block-check.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
 import type { Authorization } from '../signon/authorization.ts';
+import type { Signon } from '../signon/open.ts';
+import type { Profiles } from '../signon/profile-store.ts';
 import { apiReadRoutes } from './api-reads.ts';
 import { bulkReportRoute } from './bulk-report.ts';
 import { createCallers } from './callers.ts';
@@ -37,6 +42,7 @@ import { createRenderProblem } from './problem.ts';
 import { profileExchangeRoutes } from './profile-exchange.ts';
 import { reportRoute } from './report.ts';
 import { type Readiness, serviceRoutes } from './service.ts';
+import { signonRoutes } from './signon/routes.ts';
 
 export interface MainRoutes {
   readonly routes: readonly Route[];
@@ -52,7 +58,12 @@ export function mainRoutes(options: {
   geo: GeoReader;
   gate: Gate;
   reports: ReportStore;
+  random: Random;
+  signon: Signon;
   authorization: Authorization;
+  profiles: Profiles;
+  accounts: Accounts;
+  siteKeys: SiteKeys;
   receipts: Receipts;
   challenges: Challenges;
   accountOf: (slot: number) => string | undefined;
@@ -89,6 +100,7 @@ export function mainRoutes(options: {
       ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
       clearAddressRoute(options),
       ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
+      ...signonRoutes({ ...options, tools, callers, captcha }),
       ...captchaRoutes(captcha),
       ...captchaPageRoutes({ ...captcha, tools, secureUrl: config.secureUrl }),
       reportRoute({ ...options, allowDocumentation: options.demo }),

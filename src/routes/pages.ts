@@ -24,7 +24,11 @@ export interface PageTools {
 }
 
 /** Pages that every server has. */
-export const siteLinks: SiteLinks = { captchaDemo: '/captcha/' };
+export const siteLinks: SiteLinks = {
+  captchaDemo: '/captcha/',
+  signIn: '/signin',
+  register: '/register',
+};
 
 export function createPageTools(options: {
   assets: Assets;

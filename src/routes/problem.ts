@@ -42,6 +42,7 @@ export function statusOf(code: ErrorCode): number {
     case 'access_denied':
     case 'unknown_transaction':
     case 'reauthentication_required':
+    case 'form_expired':
       return 403;
     case 'not_found':
     case 'unknown_account':
@@ -132,6 +133,8 @@ export function detailOf(code: ErrorCode): string {
       return 'This password is easy to guess.';
     case 'reauthentication_required':
       return 'Please sign in once more before you do this.';
+    case 'form_expired':
+      return 'This form is no longer valid. Load the page again.';
     case 'forbidden':
       return 'This is not allowed.';
     case 'not_found':

@@ -19,7 +19,6 @@ export interface Avatars {
   remove(accountId: string): Promise<Result<void>>;
   /** WebP bytes of a name; undefined for one that is unknown, replaced or malformed. */
   find(name: string): Promise<Uint8Array | undefined>;
-  readonly personalData: PersonalData;
 }
 
 const nameBytes = 16;
@@ -72,10 +71,10 @@ export function createAvatars(options: {
     return (key && (await store.get(key)))?.value;
   }
 
-  return { put, remove, find, personalData: avatarData(store) };
+  return { put, remove, find };
 }
 
-/** For the deletion, also where no picture is ever made: the commands. */
+/** For the export and the deletion. */
 export function avatarData(store: Store): PersonalData {
   const rows = (accountId: string) => store.scan(avatarPrefix(accountId), { limit: pageRows });
   return {

@@ -6,13 +6,14 @@ import { card } from '../components/card.ts';
 import { barChart } from '../components/chart.ts';
 import { codeBlock } from '../components/code-block.ts';
 import { field } from '../components/field.ts';
+import { form } from '../components/form.ts';
 import { emptyState, notice } from '../components/notice.ts';
 import { table } from '../components/table.ts';
 import { type Format, formatFor } from '../format.ts';
 import { type Html, html } from '../html.ts';
 import type { Catalogue } from '../language.ts';
 import { frameText, type PageFrame } from '../layout.ts';
-import { type AccountView, accountPage, actionForm, freshWanted } from './parts.ts';
+import { type AccountView, accountPage, actionButton, freshWanted } from './parts.ts';
 
 export interface Standing {
   /** 0 to 100. */
@@ -65,7 +66,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
   const text = account.keys;
   const { csrf, keys, fresh } = view;
   const action = (id: string, path: string, label: string, kind: 'secondary' | 'danger') =>
-    actionForm({ csrf, action: path, hidden: { id }, body: button({ label, kind }) });
+    actionButton({ csrf, action: path, fields: { id }, label, kind });
   const rows = keys.map(({ id, createdAt, endsAt }) => [
     html`<span class="mono">${id}</span>`,
     format.moment(createdAt),
@@ -78,7 +79,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
           ${action(id, '/account/keys/revoke', text.revoke, 'danger')}</div>`
       : '–',
   ]);
-  const make = actionForm({
+  const make = form({
     csrf,
     action: '/account/keys/create',
     body: html`<p class="card-note">${keys.length === 0 ? null : text.rotateHint}</p>
@@ -180,16 +181,17 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
                 html`<span class="mono">${id}</span>`,
                 hosts.length === 0 ? text.siteAnyHost : hosts.join(' '),
                 format.day(createdAt),
-                actionForm({
+                actionButton({
                   csrf,
                   action: '/account/site-keys/revoke',
-                  hidden: { id },
-                  body: button({ label: text.revoke, kind: 'danger' }),
+                  fields: { id },
+                  label: text.revoke,
+                  kind: 'danger',
                 }),
               ]),
             })
       }
-      ${actionForm({
+      ${form({
         csrf,
         action: '/account/site-keys/create',
         body: html`${field({

@@ -1,6 +1,6 @@
 /**
- * What the pages of a person's own space share: the frame with its navigation, forms that carry the
- * token, and fields that the other pages have no need of.
+ * What the pages of a person's own space share: the frame with its navigation, buttons that act on
+ * one row, and the field for a file.
  */
 
 import { notice } from '../components/notice.ts';
@@ -75,69 +75,19 @@ export function accountPage(
   });
 }
 
-export interface ActionFormOptions {
+export interface ActionOptions {
   readonly csrf: string;
   readonly action: string;
-  /** Sent along unseen. */
-  readonly hidden?: Readonly<Record<string, string>>;
-  /** With a file in it. */
-  readonly upload?: boolean;
-  readonly className?: string;
-  /** For the page's script. */
-  readonly id?: string;
-  readonly body: Html;
-}
-
-export function actionForm(options: ActionFormOptions): Html {
-  const hidden = Object.entries({ csrf: options.csrf, ...options.hidden });
-  return html`<form class=${classes('form', options.className)} id=${options.id} method="post" action=${safeHref(options.action)}
-    enctype=${options.upload ? 'multipart/form-data' : undefined} novalidate>
-    ${hidden.map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
-    ${options.body}
-  </form>`;
-}
-
-export interface SelectOptions {
-  readonly id: string;
-  readonly name: string;
+  /** Sent along unseen, e.g. which key is meant. */
+  readonly fields: Readonly<Record<string, string>>;
   readonly label: string;
-  readonly value: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
-  readonly error?: string | undefined;
-  readonly autocomplete?: string;
+  readonly kind: ButtonKind;
 }
 
-export function selectField(options: SelectOptions): Html {
-  const errorId = options.error && `${options.id}-error`;
-  return html`<div class=${classes('field', options.error && 'has-error')}>
-    <label for=${options.id}>${options.label}</label>
-    <select class="input" id=${options.id} name=${options.name} autocomplete=${options.autocomplete}
-      aria-invalid=${options.error ? 'true' : undefined} aria-describedby=${errorId}>
-      ${options.options.map(
-        ([value, label]) =>
-          html`<option value=${value} selected=${value === options.value}>${label}</option>`,
-      )}
-    </select>
-    ${errorId && html`<p class="field-error" id=${errorId}>${options.error}</p>`}
-  </div>`;
-}
-
-export interface SwitchOptions {
-  readonly id: string;
-  readonly name: string;
-  readonly label: string;
-  readonly hint: string;
-  readonly on: boolean;
-}
-
-/** Sends `on`, or nothing. */
-export function switchField(options: SwitchOptions): Html {
-  return html`<div class="switch">
-    <input type="checkbox" id=${options.id} name=${options.name} value="on" checked=${options.on}
-      aria-describedby=${`${options.id}-hint`} />
-    <label for=${options.id}>${options.label}</label>
-    <p class="field-hint" id=${`${options.id}-hint`}>${options.hint}</p>
-  </div>`;
+/** A button that does one thing to one thing. */
+export function actionButton({ csrf, action, fields, label, kind }: ActionOptions): Html {
+  const values = Object.entries(fields).map(([name, value]) => hidden(name, value));
+  return form({ csrf, action, body: html`${values}${button({ label, kind })}` });
 }
 
 export interface FileOptions {
@@ -165,5 +115,5 @@ export function fileField(options: FileOptions): Html {
 export function freshWanted(text: AccountCatalogue, returnTo: string): Html {
   const href = `/account/confirm?return=${encodeURIComponent(returnTo)}`;
   return html`<div class="fresh-wanted"><p>${text.security.freshNeeded}</p>
-    <p><a class="button button-secondary" href=${href}>${text.security.freshButton}</a></p></div>`;
+    <p>${linkButton({ label: text.security.freshButton, href, kind: 'secondary' })}</p></div>`;
 }

@@ -7,6 +7,7 @@ import { badge } from '../components/badge.ts';
 import { button } from '../components/button.ts';
 import { card } from '../components/card.ts';
 import { field } from '../components/field.ts';
+import { form, selectField, switchField } from '../components/form.ts';
 import { formatFor } from '../format.ts';
 import { type Html, html } from '../html.ts';
 import type { AccountCatalogue } from '../lang/account-en.ts';
@@ -14,11 +15,8 @@ import { frameText, type PageFrame } from '../layout.ts';
 import {
   type AccountView,
   accountPage,
-  actionForm,
   fileField,
   freshWanted,
-  selectField,
-  switchField,
 } from './parts.ts';
 
 export const profileTextFields = [
@@ -90,10 +88,10 @@ function pictureCard({ profile: text }: AccountCatalogue, view: ProfileView): Ht
           ? html`<p class="card-note">${text.pictureNone}</p>`
           : html`<img class="picture" src=${`/avatars/${avatar}`} width="96" height="96" alt=${text.pictureAlt} />`
       }
-      ${actionForm({
+      ${form({
         csrf,
         action: '/account/avatar',
-        upload: true,
+        multipart: true,
         body: html`${fileField({
           id: 'avatar',
           name: 'avatar',
@@ -106,7 +104,7 @@ function pictureCard({ profile: text }: AccountCatalogue, view: ProfileView): Ht
     </div>
     ${
       avatar !== '' &&
-      actionForm({
+      form({
         csrf,
         action: '/account/avatar/remove',
         body: button({ label: text.pictureRemove, kind: 'quiet' }),
@@ -166,7 +164,7 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfileVi
       name: 'country',
       label: text.country,
       value: values.country,
-      options: [['', text.countryNone], ...countries(frame)],
+      options: [{ value: '', label: text.countryNone }, ...countries(frame)],
       autocomplete: autofill.country,
       ...errorOf('country'),
     })}
@@ -176,9 +174,9 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfileVi
     name: 'liquid_glass',
     label: text.liquidGlass,
     hint: text.liquidGlassHint,
-    on: view.typedGlass ?? view.profile.liquidGlass,
+    checked: view.typedGlass ?? view.profile.liquidGlass,
   });
-  return actionForm({
+  return form({
     csrf: view.csrf,
     action: '/account/profile',
     className: 'form-cards',
@@ -196,10 +194,10 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfileVi
 }
 
 /** By their names in the reader's language; one without a name stands under its code. */
-function countries(frame: PageFrame): [string, string][] {
+function countries(frame: PageFrame): { value: string; label: string }[] {
   const format = formatFor(frame.language);
-  const named = countryCodes.map((code): [string, string] => [code, format.country(code) ?? code]);
-  return named.sort(([, a], [, b]) => a.localeCompare(b, frame.language));
+  const named = countryCodes.map((value) => ({ value, label: format.country(value) ?? value }));
+  return named.sort((a, b) => a.label.localeCompare(b.label, frame.language));
 }
 
 function emailCard(account: AccountCatalogue, view: ProfileView): Html {
@@ -210,7 +208,7 @@ function emailCard(account: AccountCatalogue, view: ProfileView): Html {
     body: html`<p>${text.emailNow}: <strong class="breaks">${view.email}</strong></p>
       ${
         view.fresh
-          ? actionForm({
+          ? form({
               csrf: view.csrf,
               action: '/account/email',
               body: html`${field({
@@ -240,7 +238,7 @@ function phoneCard({ profile: text }: AccountCatalogue, view: ProfileView): Html
     aside:
       phone !== '' && badge({ label: phoneVerified ? text.phoneVerified : text.phoneUnverified }),
     body: html`
-      ${actionForm({
+      ${form({
         csrf,
         action: '/account/phone',
         body: html`${field({
@@ -256,7 +254,7 @@ function phoneCard({ profile: text }: AccountCatalogue, view: ProfileView): Html
       })}
       ${
         view.codeWanted &&
-        actionForm({
+        form({
           csrf,
           action: '/account/phone/verify',
           body: html`${field({
@@ -274,7 +272,7 @@ function phoneCard({ profile: text }: AccountCatalogue, view: ProfileView): Html
       }
       ${
         phone !== '' &&
-        actionForm({
+        form({
           csrf,
           action: '/account/phone/remove',
           body: button({ label: text.phoneRemove, kind: 'quiet' }),

@@ -5,6 +5,7 @@
 
 import { categoryNames } from '../../reputation/categories.ts';
 import { accountEn } from './account-en.ts';
+import { signonEn } from './signon-en.ts';
 
 export const en = {
   site: {
@@ -183,6 +184,7 @@ export const en = {
     sitesCode: 'The three calls',
   },
   account: accountEn,
+  signon: signonEn,
   error: {
     titles: {
       400: 'That request makes no sense to us',

@@ -2,6 +2,7 @@
 
 import { accountFr } from './account-fr.ts';
 import type { Catalogue } from './en.ts';
+import { signonFr } from './signon-fr.ts';
 
 export const fr: Catalogue = {
   site: {
@@ -207,6 +208,7 @@ export const fr: Catalogue = {
     sitesCode: 'Les trois appels',
   },
   account: accountFr,
+  signon: signonFr,
   error: {
     titles: {
       400: 'Nous ne comprenons pas cette demande',

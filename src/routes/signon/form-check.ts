@@ -1,0 +1,105 @@
+/**
+ * Whether a POST comes from a form (or script) of our own page in the same browser: the browser's
+ * word on where it began, where it gives one, and the synchroniser token, which nobody else knows.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+import {
+  mediaType,
+  type Part,
+  parseForm,
+  parseJsonObject,
+  parseMultipart,
+} from '../../http/body.ts';
+import { firstHeader, type Request } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import { equalBytes } from '../../signon/tokens.ts';
+import type { Visit } from './visit.ts';
+
+/** Of urlencoded forms. */
+export const formBytesMax = 65_536;
+const pairsMax = 256;
+
+const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * @param baseUrl BASE_URL. A service on plain http is looked at on its own machine, under any of
+ *   the machine's names for itself.
+ */
+export function isOwnOrigin(request: Request, baseUrl: string): boolean {
+  const site = firstHeader(request, 'sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin') return false;
+  const lines = request.headers.origin ?? [];
+  if (lines.length === 0) return true;
+  const origin = lines[0]!;
+  if (lines.length > 1) return false;
+  const own = new URL(baseUrl);
+  if (origin === own.origin) return true;
+  const host = firstHeader(request, 'host') ?? '';
+  return own.protocol === 'http:' && loopback.test(host) && origin === `http://${host}`;
+}
+
+function checkToken(visit: Visit, given: unknown): Result<void> {
+  const right =
+    typeof given === 'string' && equalBytes(Buffer.from(visit.csrf), Buffer.from(given));
+  return right ? ok(undefined) : fail('form_expired');
+}
+
+export interface FormRules {
+  readonly baseUrl: string;
+  /** Names that may come more than once. */
+  readonly repeatable?: readonly string[];
+}
+
+/** `form_expired` for what is not from our page; `unsupported_media_type`; `invalid_parameter`. */
+export function readForm(visit: Visit, rules: FormRules): Result<Params> {
+  const { request } = visit;
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  const type = mediaType(firstHeader(request, 'content-type'));
+  if (type !== 'form' && request.body.length > 0) return fail('unsupported_media_type');
+  const { repeatable = [] } = rules;
+  const form = parseForm(request.body, { pairsMax, repeatable });
+  if (!form.ok) return fail('bad_request');
+  const checked = checkToken(visit, form.value.get('csrf'));
+  return checked.ok ? form : checked;
+}
+
+export interface Upload {
+  /** First text of a plain field. */
+  text(name: string): string | undefined;
+  /** The file sent under this name; undefined when none was chosen. */
+  file(name: string): Part | undefined;
+}
+
+/** A multipart form, e.g. with a picture. Its size was bounded by the route. */
+export async function readUpload(visit: Visit, rules: FormRules): Promise<Result<Upload>> {
+  const { request } = visit;
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  const parts = await parseMultipart(request.body, firstHeader(request, 'content-type') ?? '');
+  if (!parts.ok) return parts;
+  const text = (name: string) => {
+    const part = parts.value.find((p) => p.name === name && p.filename === undefined);
+    return part && Buffer.from(part.data).toString('utf8');
+  };
+  const checked = checkToken(visit, text('csrf'));
+  if (!checked.ok) return checked;
+  const file = (name: string) =>
+    parts.value.find((p) => p.name === name && p.filename !== undefined && p.data.length > 0);
+  return ok({ text, file });
+}
+
+/** JSON of our own scripts, with the token as its `csrf`. */
+export function readCall(
+  visit: Visit,
+  rules: FormRules,
+): Result<{ readonly [name: string]: unknown }> {
+  const { request } = visit;
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  if (mediaType(firstHeader(request, 'content-type')) !== 'json') {
+    return fail('unsupported_media_type');
+  }
+  const body = parseJsonObject(request.body);
+  if (!body.ok) return body;
+  const checked = checkToken(visit, body.value.csrf);
+  return checked.ok ? body : checked;
+}

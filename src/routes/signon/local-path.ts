@@ -1,0 +1,20 @@
+/**
+ * A place to come back to after a sign-in: a path of this host and nothing else, so that no link
+ * to the sign-in page leads on to another site. `//host`, `/\host` and control characters, which
+ * browsers read as another host, are refused by form; the URL parser has the last word.
+ */
+
+const lengthMax = 1_000;
+const shape = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
+/** Coming back to these would lead nowhere. */
+const notBack = /^\/(signin|signout|register|recover|reset)([/?#]|$)/;
+
+/** Undefined if it is none. */
+export function localPath(text: string | undefined): string | undefined {
+  if (text === undefined || text.length > lengthMax || !shape.test(text)) return undefined;
+  if (notBack.test(text)) return undefined;
+  const url = new URL(text, 'http://self.invalid');
+  return url.origin === 'http://self.invalid' && url.pathname.startsWith('//') === false
+    ? `${url.pathname}${url.search}`
+    : undefined;
+}

@@ -1,0 +1,15 @@
+/** POST /signout: ends the session of this browser. Works before the mail address is verified. */
+
+import type { PlainRoute } from '../../http/router.ts';
+import type { Signon } from '../../signon/open.ts';
+import type { Desk } from './desk.ts';
+
+export function signOutRoutes(options: { desk: Desk; signon: Signon }): PlainRoute[] {
+  const { desk, signon } = options;
+  return [
+    desk.form('/signout', 'signed-in', async (visit) => {
+      const ended = await signon.sessions.end(visit.session.accountId, visit.session.id);
+      return ended.ok ? desk.signedOut(visit, '/') : desk.problem(visit, ended);
+    }),
+  ];
+}
