@@ -5,7 +5,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
-import { fail, type Result } from '../core/result.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import { type Key, profileKey } from '../store/keys.ts';
 import type { SetRow, Store } from '../store/store.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
@@ -16,6 +16,8 @@ export interface Profiles {
   newRow(accountId: string, email: string, emailVerified: boolean): SetRow;
   /** Undefined when there is no such account any more. */
   load(accountId: string): Promise<Profile | undefined>;
+  /** Of an account from before there were profiles: made now, unless it is there. */
+  ensure(accountId: string, email: string): Promise<Result<Profile>>;
   /** What a person changes; `invalid_parameter` names the field. */
   edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>>;
   /**
@@ -74,6 +76,15 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       key: profileKey(accountId),
       value: encodeProfile(newProfile(random, email, emailVerified)),
     }),
+    async ensure(accountId, email) {
+      const profile = newProfile(random, email, true);
+      const key = profileKey(accountId);
+      const set = [{ key, value: encodeProfile(profile) }];
+      const done = await store.commit({ check: [{ key, version: null }], set });
+      if (done.ok) return ok(profile);
+      const found = await find(accountId);
+      return found === undefined ? fail('store_unavailable') : ok(found.profile);
+    },
     load: async (accountId) => (await find(accountId))?.profile,
     edit: (accountId, changes) =>
       update(accountId, (profile) => editProfile(profile, changes, clock.now())),

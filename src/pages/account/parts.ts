@@ -3,8 +3,10 @@
  * one row, and the field for a file.
  */
 
+import { type ButtonKind, button, linkButton } from '../components/button.ts';
+import { form, hidden } from '../components/form.ts';
 import { notice } from '../components/notice.ts';
-import { classes, type Html, html, safeHref } from '../html.ts';
+import { classes, type Html, html } from '../html.ts';
 import type { AccountCatalogue } from '../lang/account-en.ts';
 import { frameText, type PageFrame, renderDocument } from '../layout.ts';
 

@@ -12,12 +12,7 @@ import { formatFor } from '../format.ts';
 import { type Html, html } from '../html.ts';
 import type { AccountCatalogue } from '../lang/account-en.ts';
 import { frameText, type PageFrame } from '../layout.ts';
-import {
-  type AccountView,
-  accountPage,
-  fileField,
-  freshWanted,
-} from './parts.ts';
+import { type AccountView, accountPage, fileField, freshWanted } from './parts.ts';
 
 export const profileTextFields = [
   'given_name',

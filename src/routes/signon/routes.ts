@@ -10,6 +10,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { Authorization } from '../../signon/authorization.ts';
 import type { Signon } from '../../signon/open.ts';
 import type { Profiles } from '../../signon/profile-store.ts';
+import { type AccountRoutesOptions, accountRoutes } from '../account/routes.ts';
 import type { Callers } from '../callers.ts';
 import type { CaptchaOptions } from '../captcha.ts';
 import type { PageTools } from '../pages.ts';
@@ -18,7 +19,7 @@ import { createDesk } from './desk.ts';
 import { signOutRoutes } from './sign-out.ts';
 import { createVisits } from './visit.ts';
 
-export interface SignonRoutesOptions {
+export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'desk'> {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
@@ -40,5 +41,5 @@ export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
   const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
   const desk = createDesk({ ...options, cookies, visitOf, baseUrl });
   const parts = { ...options, desk };
-  return [...signOutRoutes(parts)];
+  return [...signOutRoutes(parts), ...accountRoutes(parts)];
 }
