@@ -97,8 +97,8 @@ function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>):
   const text = frameText(frame);
   const label = text.signon.signedInAs(person.email);
   return html`<div class="site-person">
-    <a class="site-person-name" href="/account" aria-label=${`${text.links.account} (${label})`} title=${label}
-      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span>${person.email}</span></a>
+    <a class="site-person-name" href="/account" title=${label}
+      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span class="visually-hidden">${text.links.account}</span> <span>${person.email}</span></a>
     ${form({
       action: '/signout',
       csrf: person.csrf,
