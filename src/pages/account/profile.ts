@@ -133,7 +133,6 @@ function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfileVi
       value: values[name],
       maxLength: profileLimits[name],
       autocomplete: autofill[name],
-      ...(name === 'nickname' ? { hint: text.nicknameHint } : {}),
       ...errorOf(name),
     });
   const person = html`<div class="field-grid">
@@ -281,7 +280,7 @@ function planCard({ profile: text }: AccountCatalogue, { profile }: ProfileView)
     title: text.planTitle,
     icon: 'shield',
     body: html`<dl class="facts">
-      <div><dt>${text.planTitle}</dt><dd>${text.plans[profile.plan]}<span class="fact-note fact-below">${text.planText}</span></dd></div>
+      <div class="is-wide"><dt>${text.planTitle}</dt><dd>${text.plans[profile.plan]}<span class="fact-note fact-below">${text.planText}</span></dd></div>
       <div class="is-wide"><dt>${text.identifier}</dt><dd class="mono">${profile.serviceId}<span class="fact-note fact-below">${text.identifierHint}</span></dd></div>
     </dl>`,
   });

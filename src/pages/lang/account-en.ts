@@ -10,7 +10,6 @@ export const accountEn = {
     sites: 'Connected sites',
     data: 'Your data',
   },
-  signOut: 'Sign out',
   never: 'Never',
   save: 'Save',
   /** After what was done; the name is in the address of the page. */
@@ -33,7 +32,6 @@ export const accountEn = {
     session_ended: 'The session has ended.',
     sessions_ended: 'All other sessions have ended.',
     site_revoked: 'The site can read nothing any more, and its open codes are dead.',
-    confirmed: 'Thank you. You can go on for ten minutes.',
   },
   failed: {
     title: 'That did not work',
@@ -63,7 +61,6 @@ export const accountEn = {
     givenName: 'First name',
     familyName: 'Family name',
     nickname: 'Nickname',
-    nicknameHint: 'What sites may call you.',
     birthdate: 'Date of birth',
     ageVerified: 'Confirmed by the operator',
     ageLost: 'It was confirmed by the operator. A change takes the confirmation away.',

@@ -12,7 +12,6 @@ export const accountFr: AccountCatalogue = {
     sites: 'Sites connectés',
     data: 'Vos données',
   },
-  signOut: 'Se déconnecter',
   never: 'Jamais',
   save: 'Enregistrer',
   done: {
@@ -35,7 +34,6 @@ export const accountFr: AccountCatalogue = {
     session_ended: 'La session est terminée.',
     sessions_ended: 'Toutes les autres sessions sont terminées.',
     site_revoked: 'Le site ne peut plus rien lire, et ses codes en cours sont annulés.',
-    confirmed: 'Merci. Vous pouvez continuer pendant dix minutes.',
   },
   failed: {
     title: 'Cela n’a pas fonctionné',
@@ -65,7 +63,6 @@ export const accountFr: AccountCatalogue = {
     givenName: 'Prénom',
     familyName: 'Nom de famille',
     nickname: 'Surnom',
-    nicknameHint: 'Comment les sites peuvent vous appeler.',
     birthdate: 'Date de naissance',
     ageVerified: 'Confirmée par l’opérateur',
     ageLost: 'Elle a été confirmée par l’opérateur. Un changement annule la confirmation.',
