@@ -1,7 +1,10 @@
 /** `portcullis account …` and `portcullis key …`: who may ask, and how much. */
 
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import type { AccountInfo, KeyInfo } from '../access/accounts.ts';
+import { OperatorError } from '../core/errors.ts';
+import { createOperator } from '../signon/operator.ts';
+import { type Plan, plans } from '../signon/profile.ts';
 import { columns, createOutput, dateText } from './output.ts';
 import { expect, withWorkspace } from './workspace.ts';
 
@@ -24,13 +27,11 @@ function account(): Command {
   const command = new Command('account').description('sign-on accounts');
   command
     .command('create')
-    .description('make an account')
+    .description('make an account; its mail address counts as verified')
     .argument('<email>')
+    .option('--password-stdin', 'read a password for the sign-in from the first line of input')
     .option('--json', 'print the account as JSON')
-    .action(async (email: string, flags: { json?: boolean }) => {
-      const made = await withWorkspace(async (w) => expect(await w.accounts.create(email)));
-      print(made, flags.json, `account ${made.email} made (id ${made.id})`);
-    });
+    .action(createAccount);
   command
     .command('show')
     .description('state, age and keys of an account')
@@ -46,8 +47,8 @@ function account(): Command {
       );
     });
   for (const [name, disabled, description] of [
-    ['disable', true, 'refuse all keys of an account from the next request on'],
-    ['enable', false, 'let the keys of a disabled account work again'],
+    ['disable', true, 'refuse sign-in, sessions and keys of an account from the next request on'],
+    ['enable', false, 'let a disabled account work again'],
   ] as const) {
     command
       .command(name)
@@ -61,6 +62,33 @@ function account(): Command {
         print(changed, flags.json, `account ${changed.email} is ${name}d`);
       });
   }
+  command
+    .command('set-plan')
+    .description('the plan that sites see in the scope subscription')
+    .argument('<email>')
+    .addArgument(new Argument('<plan>').choices(plans))
+    .option('--json', 'print the result as JSON')
+    .action(async (email: string, plan: Plan, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const set = await withWorkspace(async (w) =>
+        expect(await createOperator(w).setPlan(email, plan)),
+      );
+      output.line(`account ${set.email} has the plan ${set.plan}`);
+      output.result({ email: set.email, plan: set.plan });
+    });
+  command
+    .command('verify-identity')
+    .description('say that a proof of the birth date was seen: sites see age_verified')
+    .argument('<email>')
+    .option('--json', 'print the result as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const { email: normal, birthdate } = await withWorkspace(async (w) =>
+        expect(await createOperator(w).verifyIdentity(email)),
+      );
+      output.line(`account ${normal}: birth date ${birthdate} is verified`);
+      output.result({ email: normal, birthdate, ageVerified: true });
+    });
   command
     .command('delete')
     .description('remove an account and all that is kept of the person; reports stay, nameless')
@@ -93,6 +121,27 @@ function account(): Command {
       process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
     });
   return command;
+}
+
+async function createAccount(
+  email: string,
+  flags: { passwordStdin?: boolean; json?: boolean },
+): Promise<void> {
+  const made = await withWorkspace(async (w) => {
+    if (flags.passwordStdin !== true) return expect(await w.accounts.create(email));
+    // Loaded here, because the other commands start faster without it.
+    const { readPassword, withNewPasswords } = await import('./people.ts');
+    const password = await readPassword(process.stdin);
+    if (password === undefined) throw new OperatorError('the password is too long');
+    return withNewPasswords(w, async (newPasswords) => {
+      // Judged before there is an account: a weak one makes none.
+      expect(await newPasswords.accept(password, email));
+      const info = expect(await w.accounts.create(email));
+      expect(await createOperator(w).setFirstPassword(info.id, password, newPasswords));
+      return info;
+    });
+  });
+  print(made, flags.json, `account ${made.email} made (id ${made.id})`);
 }
 
 function print(info: AccountInfo, json: boolean | undefined, line: string): void {

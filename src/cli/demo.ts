@@ -4,8 +4,8 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { createAccounts } from '../access/accounts.ts';
-import type { MasterKey } from '../access/master-key.ts';
+import { type Accounts, createAccounts } from '../access/accounts.ts';
+import { deriveKey, type MasterKey } from '../access/master-key.ts';
 import { createSiteKeys } from '../access/site-keys.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
@@ -15,9 +15,13 @@ import { openList } from '../feeds/import/open.ts';
 import { type ListFormatName, parseList } from '../feeds/import/parse.ts';
 import type { ListKind } from '../reputation/events.ts';
 import { loadList } from '../reputation/load-list.ts';
+import { createOperator } from '../signon/operator.ts';
+import { createPasswords } from '../signon/passwords.ts';
+import { openPeople } from '../signon/people.ts';
 import { profileBeside } from '../signon/profile-companion.ts';
 import { createProfiles } from '../signon/profile-store.ts';
 import type { Store } from '../store/store.ts';
+import { withNewPasswords } from './people.ts';
 import { expect } from './workspace.ts';
 
 const demoEmail = 'demo@portcullis.example';
@@ -32,13 +36,18 @@ interface DemoTools {
   readonly clock: Clock;
   readonly random: Random;
   readonly masterKey: MasterKey;
+  readonly config: Config;
 }
 
 /** What belongs to the demo account. */
 export interface DemoKeys {
   readonly apiKey: string;
   readonly siteKey: string;
+  /** Undefined when its owner has chosen another one. */
+  readonly password: string | undefined;
 }
+
+const passwordPurpose = 'portcullis demo password v1';
 
 export async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
@@ -51,7 +60,32 @@ export async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   const apiKey = known.ok ? known.value : expect(await accounts.createKey(demoEmail)).text;
   const siteKeys = createSiteKeys(tools);
   const [siteKey] = await siteKeys.ofAccount(account.id);
-  return { apiKey, siteKey: (siteKey ?? expect(await siteKeys.create(account.id, []))).id };
+  return {
+    apiKey,
+    siteKey: (siteKey ?? expect(await siteKeys.create(account.id, []))).id,
+    password: await demoPassword(tools, accounts, account.id),
+  };
+}
+
+/** Follows from the master key, so that it can be shown at each start and is stored nowhere. */
+async function demoPassword(
+  tools: DemoTools,
+  accounts: Accounts,
+  accountId: string,
+): Promise<string | undefined> {
+  const key = deriveKey(tools.masterKey, passwordPurpose);
+  const password = Buffer.from(key).toString('base64url').slice(0, 16);
+  const person = await openPeople(tools.store).byId(accountId);
+  const phc = person?.credentials.passwordHash ?? '';
+  if (phc === '') {
+    const operator = createOperator({ ...tools, accounts, profiles: createProfiles(tools) });
+    await withNewPasswords(tools, async (newPasswords) =>
+      expect(await operator.setFirstPassword(accountId, password, newPasswords)),
+    );
+    return password;
+  }
+  const { right } = expect(await createPasswords(tools).verify(phc, password));
+  return right ? password : undefined;
 }
 
 async function loadDemoList(
@@ -92,6 +126,7 @@ export function welcome(options: { config: Config; port: number; keys: DemoKeys 
 Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
 Demo API key: ${key}
 Demo site key, for the CAPTCHA on a web site: ${keys.siteKey}
+Demo sign-in at ${base}/signin: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
 
 A malicious address, a suspect one, an IPv6 one:
 

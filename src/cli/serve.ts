@@ -48,7 +48,7 @@ export async function serve(options: { demo: boolean }): Promise<void> {
     demo: options.demo,
     exampleAddresses: options.demo ? demoAddresses : [],
     async prepare(store) {
-      if (options.demo) demoKeys = await loadDemo({ store, clock, random, masterKey });
+      if (options.demo) demoKeys = await loadDemo({ store, clock, random, masterKey, config });
     },
   });
   if (demoKeys !== undefined) {

@@ -58,16 +58,24 @@ export interface Attempt {
   readonly siteKey: string;
 }
 
-/** One attempt by a form or JSON. What can't be read is a wrong answer to no challenge. */
-export async function attempt(
-  { challenges, callers }: CaptchaOptions,
+/** Takes the challenge, whatever the answer; a wrong one counts for more. */
+export function judge(
+  { challenges, callers }: Pick<CaptchaOptions, 'challenges' | 'callers'>,
   request: Request,
-): Promise<Attempt> {
+  token: string,
+  answer: string,
+): boolean {
+  const right = challenges.verify(token, answer);
+  if (!right) callers.charge('captchaVerify', request, wrongAnswerCost - 1);
+  return right;
+}
+
+/** One attempt by a form or JSON. What can't be read is a wrong answer to no challenge. */
+export async function attempt(options: CaptchaOptions, request: Request): Promise<Attempt> {
   // The query takes no part: addresses end up in logs and histories.
   const fields = await readFields({ ...request, query: '' });
   const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
-  const right = challenges.verify(text('token'), text('answer'));
-  if (!right) callers.charge('captchaVerify', request, wrongAnswerCost - 1);
+  const right = judge(options, request, text('token'), text('answer'));
   return { right, siteKey: text('sitekey') };
 }
 

@@ -7,7 +7,77 @@ export const signonEn = {
   password: 'Password',
   newPassword: 'New password',
   passwordHint: 'At least 8 characters. A few words that do not belong together are a good one.',
-  showEmailAgain: 'Use another address',
+  challenge: 'Show that you are a person',
+  emailMalformed: 'This is not an e-mail address.',
+  passwordLength: 'A password has 8 to 256 characters.',
+  challengeWrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
+  register: {
+    title: 'Create an account',
+    lede: 'We send you a link to confirm your address. You can do nothing else before.',
+    emailHint: 'It stays with us unless you share it with a site yourself.',
+    submit: 'Create the account',
+    haveAccount: 'You have an account?',
+  },
+  checkMail: {
+    title: 'Look into your mailbox',
+    registered:
+      'We have sent a mail to this address. Open its link within 24 hours and your account is ready.',
+    recovering:
+      'If there is an account with this address, a mail is under way to it. Its link works for one hour.',
+    notArrivedRegister:
+      'Nothing there? Look into the spam folder. If you sign in with your new password you can have the mail sent again.',
+    notArrivedRecover:
+      'Nothing there? Look into the spam folder, and check how you wrote the address.',
+  },
+  unverified: {
+    title: 'Confirm your e-mail address',
+    text: (email: string) =>
+      `We have sent a link to ${email}. Open it to confirm that the address is yours: nothing else works before.`,
+    resend: 'Send the mail again',
+    sentAgain: 'Another mail is under way. Only a few are sent an hour.',
+  },
+  verify: {
+    title: 'Confirm your e-mail address',
+    text: 'One more press: it tells us that a person opened the mail, not a program that checks links.',
+    submit: 'Confirm my address',
+  },
+  confirmEmail: {
+    title: 'Confirm your new address',
+    text: 'From now on you sign in with the address that this link was sent to.',
+    submit: 'Use this address',
+  },
+  signIn: {
+    title: 'Sign in',
+    forSite: 'Then you decide what the site gets to know.',
+    submit: 'Sign in',
+    or: 'or',
+    passkey: 'Sign in with a passkey',
+    passkeyFailed: 'That did not work. Try again, or use your password.',
+    forgotten: 'Password forgotten?',
+    noAccount: 'New here?',
+    done: {
+      verified: 'Your address is confirmed. Sign in with the password that you have chosen.',
+      reset: 'Your password is changed, and all sessions have ended. Sign in with the new one.',
+      email: 'Your new address is confirmed.',
+    },
+  },
+  secondFactor: {
+    title: 'One more step',
+    code: 'Code',
+    hint: 'Six digits from your authenticator app, or one of your backup codes.',
+    submit: 'Go on',
+    startAgain: 'Start again',
+  },
+  recover: {
+    title: 'Password forgotten?',
+    lede: 'We send you a link with which you choose a new one.',
+    submit: 'Send the link',
+  },
+  reset: {
+    title: 'Choose a new password',
+    lede: 'All sessions end, on all devices. Passkeys and your second factor stay as they are.',
+    submit: 'Change the password',
+  },
   failureTitles: {
     expired: 'This form is no longer valid',
     other: 'That did not work',

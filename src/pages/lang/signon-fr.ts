@@ -9,7 +9,78 @@ export const signonFr: typeof signonEn = {
   password: 'Mot de passe',
   newPassword: 'Nouveau mot de passe',
   passwordHint: 'Au moins 8 caractères. Quelques mots sans rapport entre eux conviennent bien.',
-  showEmailAgain: 'Utiliser une autre adresse',
+  challenge: 'Montrez que vous êtes une personne',
+  emailMalformed: 'Ce n’est pas une adresse e-mail.',
+  passwordLength: 'Un mot de passe compte de 8 à 256 caractères.',
+  challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
+  register: {
+    title: 'Créer un compte',
+    lede: 'Nous vous envoyons un lien pour confirmer votre adresse. Rien d’autre ne marche avant.',
+    emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
+    submit: 'Créer le compte',
+    haveAccount: 'Vous avez un compte ?',
+  },
+  checkMail: {
+    title: 'Regardez votre courrier',
+    registered:
+      'Nous avons envoyé un message à cette adresse. Ouvrez son lien dans les 24 heures et votre compte est prêt.',
+    recovering:
+      'S’il existe un compte à cette adresse, un message est en route. Son lien marche pendant une heure.',
+    notArrivedRegister:
+      'Rien ? Regardez dans les indésirables. En vous connectant avec votre nouveau mot de passe, vous pouvez redemander le message.',
+    notArrivedRecover: 'Rien ? Regardez dans les indésirables et vérifiez l’adresse saisie.',
+  },
+  unverified: {
+    title: 'Confirmez votre adresse e-mail',
+    text: (email) =>
+      `Nous avons envoyé un lien à ${email}. Ouvrez-le pour confirmer que l’adresse est à vous : rien d’autre ne marche avant.`,
+    resend: 'Renvoyer le message',
+    sentAgain: 'Un autre message est en route. Seuls quelques-uns partent par heure.',
+  },
+  verify: {
+    title: 'Confirmez votre adresse e-mail',
+    text: 'Encore un clic : il nous dit qu’une personne a ouvert le message, et non un programme qui vérifie les liens.',
+    submit: 'Confirmer mon adresse',
+  },
+  confirmEmail: {
+    title: 'Confirmez votre nouvelle adresse',
+    text: 'Désormais, vous vous connecterez avec l’adresse à laquelle ce lien a été envoyé.',
+    submit: 'Utiliser cette adresse',
+  },
+  signIn: {
+    title: 'Se connecter',
+    forSite: 'Vous décidez ensuite de ce que le site apprendra.',
+    submit: 'Se connecter',
+    or: 'ou',
+    passkey: 'Se connecter avec une clé d’accès',
+    passkeyFailed: 'Cela n’a pas marché. Réessayez, ou utilisez votre mot de passe.',
+    forgotten: 'Mot de passe oublié ?',
+    noAccount: 'Nouveau ici ?',
+    done: {
+      verified:
+        'Votre adresse est confirmée. Connectez-vous avec le mot de passe que vous avez choisi.',
+      reset:
+        'Votre mot de passe est changé et toutes les sessions sont terminées. Connectez-vous avec le nouveau.',
+      email: 'Votre nouvelle adresse est confirmée.',
+    },
+  },
+  secondFactor: {
+    title: 'Encore une étape',
+    code: 'Code',
+    hint: 'Six chiffres de votre application d’authentification, ou l’un de vos codes de secours.',
+    submit: 'Continuer',
+    startAgain: 'Recommencer',
+  },
+  recover: {
+    title: 'Mot de passe oublié ?',
+    lede: 'Nous vous envoyons un lien pour en choisir un nouveau.',
+    submit: 'Envoyer le lien',
+  },
+  reset: {
+    title: 'Choisissez un nouveau mot de passe',
+    lede: 'Toutes les sessions se terminent, sur tous les appareils. Clés d’accès et second facteur restent comme ils sont.',
+    submit: 'Changer le mot de passe',
+  },
   failureTitles: {
     expired: 'Ce formulaire n’est plus valable',
     other: 'Cela n’a pas marché',

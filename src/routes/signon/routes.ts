@@ -16,6 +16,9 @@ import type { CaptchaOptions } from '../captcha.ts';
 import type { PageTools } from '../pages.ts';
 import { createCookies } from './cookies.ts';
 import { createDesk } from './desk.ts';
+import { recoverRoutes } from './recover.ts';
+import { registerRoutes } from './register.ts';
+import { signInRoutes } from './sign-in.ts';
 import { signOutRoutes } from './sign-out.ts';
 import { createVisits } from './visit.ts';
 
@@ -41,5 +44,11 @@ export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
   const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
   const desk = createDesk({ ...options, cookies, visitOf, baseUrl });
   const parts = { ...options, desk };
-  return [...signOutRoutes(parts), ...accountRoutes(parts)];
+  return [
+    ...registerRoutes(parts),
+    ...signInRoutes(parts),
+    ...signOutRoutes(parts),
+    ...recoverRoutes(parts),
+    ...accountRoutes(parts),
+  ];
 }

@@ -1,0 +1,59 @@
+/** A forgotten password: asking for the link, and choosing a new one. */
+
+import { button } from '../components/button.ts';
+import { field } from '../components/field.ts';
+import { form, hidden } from '../components/form.ts';
+import { html } from '../html.ts';
+import { frameText, type PageFrame } from '../layout.ts';
+import { narrowPage } from './narrow.ts';
+import { emailLengthMax, newPasswordField } from './register.ts';
+
+export function recoverPage(
+  frame: PageFrame,
+  data: { csrf: string; email?: string; error?: string },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.recover;
+  return narrowPage(frame, {
+    title: words.title,
+    lede: words.lede,
+    body: form({
+      action: '/recover',
+      csrf: data.csrf,
+      body: html`
+        ${field({
+          id: 'email',
+          name: 'email',
+          type: 'email',
+          label: text.signon.email,
+          required: true,
+          maxLength: emailLengthMax,
+          autocomplete: 'username',
+          ...(data.email === undefined ? {} : { value: data.email }),
+          ...(data.error === undefined ? {} : { error: data.error }),
+        })}
+        ${button({ label: words.submit })}`,
+    }),
+    foot: html`<p><a href="/signin">${text.links.signIn}</a></p>`,
+  });
+}
+
+export function resetPage(
+  frame: PageFrame,
+  data: { csrf: string; token: string; error?: string },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.reset;
+  return narrowPage(frame, {
+    title: words.title,
+    lede: words.lede,
+    body: form({
+      action: '/reset',
+      csrf: data.csrf,
+      body: html`
+        ${hidden('token', data.token)}
+        ${newPasswordField(frame, text.signon.newPassword, data.error)}
+        ${button({ label: words.submit })}`,
+    }),
+  });
+}

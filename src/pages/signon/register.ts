@@ -1,0 +1,130 @@
+/** Registration, and what happens until the mail address is verified. */
+
+import { button } from '../components/button.ts';
+import { type ChallengeView, challengeField } from '../components/challenge.ts';
+import { field } from '../components/field.ts';
+import { form, hidden } from '../components/form.ts';
+import { notice } from '../components/notice.ts';
+import { html } from '../html.ts';
+import { frameText, type PageFrame } from '../layout.ts';
+import { narrowPage } from './narrow.ts';
+
+/** Bytes of an address (RFC 5321) and characters of a password. */
+export const emailLengthMax = 254;
+export const passwordLengthMax = 256;
+
+export interface RegisterPageData {
+  readonly csrf: string;
+  readonly email?: string;
+  /** Undefined for a client that has asked for too many. */
+  readonly challenge: ChallengeView | undefined;
+  /** Sentences, each at its field. */
+  readonly errors?: {
+    readonly email?: string;
+    readonly password?: string;
+    readonly answer?: string;
+    /** Above the form. */
+    readonly form?: string;
+  };
+}
+
+export function registerPage(frame: PageFrame, data: RegisterPageData): string {
+  const text = frameText(frame);
+  const { register } = text.signon;
+  const { errors = {} } = data;
+  return narrowPage(
+    { ...frame, current: 'register' },
+    {
+      title: register.title,
+      lede: register.lede,
+      body: html`
+        ${errors.form && notice({ tone: 'warning', body: errors.form, alert: true })}
+        ${form({
+          action: '/register',
+          csrf: data.csrf,
+          body: html`
+            ${field({
+              id: 'email',
+              name: 'email',
+              type: 'email',
+              label: text.signon.email,
+              hint: register.emailHint,
+              required: true,
+              maxLength: emailLengthMax,
+              autocomplete: 'username',
+              ...(data.email === undefined ? {} : { value: data.email }),
+              ...(errors.email === undefined ? {} : { error: errors.email }),
+            })}
+            ${newPasswordField(frame, text.signon.password, errors.password)}
+            ${challengeField(frame, data.challenge, errors.answer)}
+            ${data.challenge && button({ label: register.submit })}`,
+        })}`,
+      foot: html`<p>${register.haveAccount} <a href="/signin">${text.links.signIn}</a></p>`,
+    },
+  );
+}
+
+/** For a password that is chosen: it is never sent back to the page. */
+export function newPasswordField(frame: PageFrame, label: string, error?: string) {
+  return field({
+    id: 'new-password',
+    name: 'password',
+    type: 'password',
+    label,
+    hint: frameText(frame).signon.passwordHint,
+    required: true,
+    maxLength: passwordLengthMax,
+    autocomplete: 'new-password',
+    ...(error === undefined ? {} : { error }),
+  });
+}
+
+/** The same whether the address had an account or not. */
+export function checkMailPage(frame: PageFrame, about: 'register' | 'recover'): string {
+  const text = frameText(frame);
+  const words = text.signon.checkMail;
+  return narrowPage(frame, {
+    title: words.title,
+    body: html`
+      ${notice({ tone: 'info', body: about === 'register' ? words.registered : words.recovering })}
+      <p>${about === 'register' ? words.notArrivedRegister : words.notArrivedRecover}</p>`,
+    foot: html`<p><a href="/signin">${text.links.signIn}</a></p>`,
+  });
+}
+
+/** For somebody who is signed in and not verified: another link. */
+export function unverifiedPage(
+  frame: PageFrame,
+  data: { csrf: string; email: string; sent: boolean },
+): string {
+  const words = frameText(frame).signon.unverified;
+  return narrowPage(frame, {
+    title: words.title,
+    body: html`
+      ${data.sent && notice({ tone: 'success', body: words.sentAgain, alert: true })}
+      <p>${words.text(data.email)}</p>
+      ${form({
+        action: '/verify/resend',
+        csrf: data.csrf,
+        body: button({ label: words.resend, kind: 'secondary' }),
+      })}`,
+  });
+}
+
+/** A page with one button: scanners of mail open links, and must not use them up. */
+export function linkButtonPage(
+  frame: PageFrame,
+  data: { csrf: string; token: string; action: string; about: 'verify' | 'confirmEmail' },
+): string {
+  const words = frameText(frame).signon[data.about];
+  return narrowPage(frame, {
+    title: words.title,
+    body: html`
+      <p>${words.text}</p>
+      ${form({
+        action: data.action,
+        csrf: data.csrf,
+        body: html`${hidden('token', data.token)}${button({ label: words.submit })}`,
+      })}`,
+  });
+}

@@ -1,0 +1,94 @@
+/**
+ * /recover, /reset and the confirmation of a new mail address. The answer to /recover is the same
+ * for every address. A link of a mail is used up by a form's POST alone.
+ */
+
+import type { PlainRoute } from '../../http/router.ts';
+import { catalogueFor } from '../../pages/language.ts';
+import { failureText } from '../../pages/signon/failure.ts';
+import { recoverPage, resetPage } from '../../pages/signon/recover.ts';
+import { checkMailPage, emailLengthMax, linkButtonPage } from '../../pages/signon/register.ts';
+import type { Signon } from '../../signon/open.ts';
+import type { Desk } from './desk.ts';
+import type { Visit } from './visit.ts';
+
+const limit = { limit: 'signIn' } as const;
+const confirmPath = '/account/email/confirm';
+
+export function recoverRoutes(options: { desk: Desk; signon: Signon }): PlainRoute[] {
+  const { desk, signon } = options;
+  return [
+    desk.page('/recover', 'anyone', (visit) =>
+      desk.show(visit, (frame) => recoverPage(frame, { csrf: visit.csrf })),
+    ),
+    desk.form(
+      '/recover',
+      'anyone',
+      async (visit, form) => {
+        const email = form.get('email') ?? '';
+        const done = await signon.recovery.request({ email, visitor: visit.visitor });
+        if (done.ok) return desk.go(visit, '/recover/sent');
+        if (done.error !== 'invalid_parameter') return desk.problem(visit, done);
+        const error = catalogueFor(visit.language).signon.emailMalformed;
+        const data = { csrf: visit.csrf, email: email.slice(0, emailLengthMax), error };
+        return desk.show(visit, (frame) => recoverPage(frame, data), { status: 422 });
+      },
+      limit,
+    ),
+    desk.page('/recover/sent', 'anyone', (visit) =>
+      desk.show(visit, (frame) => checkMailPage(frame, 'recover')),
+    ),
+    ...resetRoutes(desk, signon),
+    ...confirmRoutes(desk, signon),
+  ];
+}
+
+function resetRoutes(desk: Desk, signon: Signon): PlainRoute[] {
+  const show = (visit: Visit, token: string, error?: string) => {
+    const data = { csrf: visit.csrf, token, ...(error === undefined ? {} : { error }) };
+    const status = error === undefined ? 200 : 422;
+    return desk.show(visit, (frame) => resetPage(frame, data), { status });
+  };
+  return [
+    desk.page('/reset', 'anyone', async (visit, query) => {
+      const token = query.get('token') ?? '';
+      if (await signon.recovery.isOpen(token)) return show(visit, token);
+      return desk.problem(visit, { ok: false, error: 'invalid_link' });
+    }),
+    desk.form(
+      '/reset',
+      'anyone',
+      async (visit, form) => {
+        const token = form.get('token') ?? '';
+        const password = form.get('password') ?? '';
+        const { visitor, language } = visit;
+        const done = await signon.recovery.reset({ token, password, visitor });
+        if (done.ok) return desk.go(visit, '/signin?done=reset');
+        if (done.error === 'weak_password') return show(visit, token, failureText(language, done));
+        if (done.error !== 'invalid_parameter') return desk.problem(visit, done);
+        return show(visit, token, catalogueFor(language).signon.passwordLength);
+      },
+      limit,
+    ),
+  ];
+}
+
+function confirmRoutes(desk: Desk, signon: Signon): PlainRoute[] {
+  return [
+    desk.page(confirmPath, 'anyone', (visit, query) => {
+      const token = query.get('token') ?? '';
+      const data = { csrf: visit.csrf, token, action: confirmPath, about: 'confirmEmail' as const };
+      return desk.show(visit, (frame) => linkButtonPage(frame, data));
+    }),
+    desk.form(
+      confirmPath,
+      'anyone',
+      async (visit, form) => {
+        const done = await signon.emailChange.confirm(form.get('token') ?? '', visit.visitor);
+        if (!done.ok) return desk.problem(visit, done);
+        return desk.go(visit, visit.session === undefined ? '/signin?done=email' : '/account');
+      },
+      limit,
+    ),
+  ];
+}
