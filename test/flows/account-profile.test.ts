@@ -268,7 +268,7 @@ for (const threads of threadCounts) {
           headers: { Cookie: cookie, 'Content-Type': 'application/x-www-form-urlencoded' },
           body: new URLSearchParams({ csrf: form, token }).toString(),
         });
-      assert.equal((await confirm()).status, 200);
+      assert.equal((await confirm()).status, 303);
       assert.equal((await profile())!.email, 'ada@new.example');
       assert.equal((await confirm()).status, 400);
       assert.match((await ada.get('/account')).body, /ada@new\.example/);

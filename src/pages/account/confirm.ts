@@ -1,9 +1,8 @@
-/** The proof of identity once more, by password or passkey, and the confirmation of a new address. */
+/** The proof of identity once more, by password or passkey. */
 
-import { button, linkButton } from '../components/button.ts';
+import { button } from '../components/button.ts';
 import { field } from '../components/field.ts';
 import { form, hidden } from '../components/form.ts';
-import { notice } from '../components/notice.ts';
 import { html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from '../signon/narrow.ts';
@@ -45,36 +44,5 @@ export function confirmPage(frame: PageFrame, view: ConfirmView): string {
         <p class="field-error" role="alert" data-failed=${text.wrong}></p>
       </form>
       ${!view.hasPassword && html`<p><a href="/recover">${text.noPassword}</a></p>`}`,
-  });
-}
-
-export interface EmailConfirmView {
-  readonly csrf: string;
-  readonly token: string;
-}
-
-export function emailConfirmPage(frame: PageFrame, view: EmailConfirmView): string {
-  const text = frameText(frame).account.profile;
-  return narrowPage(frame, {
-    title: text.emailConfirmTitle,
-    lede: text.emailConfirmText,
-    body: form({
-      csrf: view.csrf,
-      action: '/account/email/confirm',
-      body: html`${hidden('token', view.token)}<p>${button({ label: text.emailConfirm })}</p>`,
-    }),
-  });
-}
-
-/** After the link was used, with or without success; whoever opens it may not be signed in. */
-export function emailConfirmedPage(frame: PageFrame, changed: boolean): string {
-  const text = frameText(frame).account;
-  return narrowPage(frame, {
-    title: text.profile.emailTitle,
-    body: html`${notice({
-      tone: changed ? 'success' : 'warning',
-      body: changed ? text.done.email_changed : text.profile.emailConfirmFailed,
-      alert: true,
-    })}<p>${linkButton({ label: text.title, href: '/account', kind: 'secondary' })}</p>`,
   });
 }

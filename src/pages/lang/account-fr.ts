@@ -20,7 +20,6 @@ export const accountFr: AccountCatalogue = {
     avatar_removed: 'Votre image a été retirée.',
     email_sent:
       'Un lien part vers la nouvelle adresse. Le changement compte dès que vous l’ouvrez.',
-    email_changed: 'Votre adresse électronique est changée.',
     phone_sent: 'Un code part vers votre téléphone.',
     phone_verified: 'Votre numéro de téléphone est confirmé.',
     phone_removed: 'Votre numéro de téléphone a été retiré.',
@@ -83,10 +82,6 @@ export const accountFr: AccountCatalogue = {
     emailHint:
       'Un lien part vers la nouvelle adresse. Rien ne change tant que vous ne l’ouvrez pas.',
     emailSend: 'Envoyer le lien',
-    emailConfirmTitle: 'Confirmez votre nouvelle adresse',
-    emailConfirmText: 'Une dernière étape : la nouvelle adresse compte dès maintenant.',
-    emailConfirm: 'Utiliser cette adresse',
-    emailConfirmFailed: 'Ce lien a déjà servi, a expiré, ou l’adresse a un compte entre-temps.',
     phoneTitle: 'Téléphone',
     phone: 'Numéro de téléphone',
     phoneHint:

@@ -1,22 +1,17 @@
 /**
  * /account/confirm: the proof of identity once more, by password or passkey, then back to where it
- * was asked for. And /account/email/confirm: the link to a new address. Opening that link changes
- * nothing (mail filters open links too); the button on its page does. It needs no session: the token
- * is the proof.
+ * was asked for.
  */
 
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { confirmPage, emailConfirmedPage, emailConfirmPage } from '../../pages/account/confirm.ts';
+import { confirmPage } from '../../pages/account/confirm.ts';
 import { frameText } from '../../pages/layout.ts';
 import { failureText } from '../../pages/signon/failure.ts';
 import { statusOf } from '../problem.ts';
 import { localPath } from '../signon/local-path.ts';
-import type { Visit } from '../signon/visit.ts';
 import type { OwnVisit, Space } from './space.ts';
-
-const tokenCharsMax = 100;
 
 export function confirmRoutes(space: Space): PlainRoute[] {
   const { desk, signon } = space;
@@ -47,25 +42,6 @@ export function confirmRoutes(space: Space): PlainRoute[] {
     return show(visit, asked, failed, statusOf(proven.error));
   }
 
-  function askEmail(visit: Visit, query: Params): Reply {
-    const token = query.get('token') ?? '';
-    if (token === '' || token.length > tokenCharsMax) return told(visit, false);
-    return desk.show(visit, (frame) => emailConfirmPage(frame, { csrf: visit.csrf, token }));
-  }
-
-  async function confirmEmail(visit: Visit, form: Params): Promise<Reply> {
-    const token = form.get('token') ?? '';
-    const done = await signon.emailChange.confirm(token, visit.visitor);
-    if (!done.ok && done.error !== 'invalid_link') return desk.problem(visit, done);
-    return told(visit, done.ok);
-  }
-
-  function told(visit: Visit, changed: boolean): Reply {
-    return desk.show(visit, (frame) => emailConfirmedPage(frame, changed), {
-      status: changed ? 200 : 400,
-    });
-  }
-
   return [
     desk.page('/account/confirm', 'verified', (visit, query) => show(visit, query.get('return'))),
     desk.form('/account/confirm', 'verified', byPassword, { limit: 'signIn' }),
@@ -83,7 +59,5 @@ export function confirmRoutes(space: Space): PlainRoute[] {
       },
       { limit: 'signIn' },
     ),
-    desk.page('/account/email/confirm', 'anyone', askEmail),
-    desk.form('/account/email/confirm', 'anyone', confirmEmail),
   ];
 }
