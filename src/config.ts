@@ -25,6 +25,8 @@ export const clientLimits = {
   exchange: { max: 600, windowMs: minuteMs },
   signIn: { max: 10, windowMs: minuteMs },
   register: { max: 5, windowMs: 60 * minuteMs },
+  /** Pictures are decoded and made anew. */
+  avatar: { max: 20, windowMs: minuteMs },
   /** Of pages that lead to a site's consent. */
   authorize: { max: 60, windowMs: minuteMs },
   /** Of what follows there: after a sign-in, and the answers to the form. */

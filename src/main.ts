@@ -7,6 +7,7 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deriveKey, type MasterKey } from './access/master-key.ts';
 import { allowsHost } from './access/site-keys.ts';
+import { createUsage, type Usage, usageSampleMs } from './access/usage.ts';
 import { openCaptcha } from './captcha/open.ts';
 import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
 import { type Config, capacities, captchaBounds } from './config.ts';
@@ -179,6 +180,12 @@ async function start(
     log,
   });
   closers.push(() => captcha.close());
+  const usage = createUsage({
+    handle: state.shared.quotas,
+    accountCount: state.access.count,
+    clock,
+  });
+  closers.push(startSampling(usage));
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
@@ -195,6 +202,9 @@ async function start(
     receipts,
     challenges: captcha.challenges,
     accountOf: state.access.idOf,
+    usage,
+    standingOf: state.access.standingOf,
+    settle: async () => state.follower.catchUpTo(await store.lastSeq()),
     catchUpTo: state.follower.catchUpTo,
     allowChanges: state.fold.allowChanges,
     demo: dependencies.demo ?? false,
@@ -294,6 +304,13 @@ function startExpiry(reports: ReportStore, store: Store, log: Log): () => Promis
     clearInterval(timer);
     return running;
   };
+}
+
+/** What accounts use is added up now and then; nothing waits for it. */
+function startSampling(usage: Usage): () => void {
+  const timer = setInterval(usage.sample, usageSampleMs);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /** Addresses of this machine's interfaces: a report of one is a sender's mistake. */

@@ -5,7 +5,9 @@
  */
 
 import { type Accounts, createAccounts } from './access/accounts.ts';
+import { createKeyRecords } from './access/key-records.ts';
 import type { MasterKey } from './access/master-key.ts';
+import { createOwnKeys, type OwnKeys } from './access/own-keys.ts';
 import { decodeAccount } from './access/records.ts';
 import { createSiteKeys, type SiteKeys } from './access/site-keys.ts';
 import type { Config } from './config.ts';
@@ -13,7 +15,9 @@ import type { Clock } from './core/clock.ts';
 import type { Log } from './core/log.ts';
 import type { Random } from './core/random.ts';
 import { type Authorization, createAuthorization } from './signon/authorization.ts';
-import { createConsents } from './signon/consents.ts';
+import { createAvatarImages } from './signon/avatar-image.ts';
+import { type Avatars, createAvatars } from './signon/avatars.ts';
+import { type Consents, createConsents } from './signon/consents.ts';
 import { openSignon, type Signon } from './signon/open.ts';
 import { profileBeside, profileCompanion } from './signon/profile-companion.ts';
 import { profilePersonalData } from './signon/profile-data.ts';
@@ -28,6 +32,9 @@ export interface SignonParts {
   /** Accounts and API keys. */
   readonly accounts: Accounts;
   readonly siteKeys: SiteKeys;
+  readonly ownKeys: OwnKeys;
+  readonly avatars: Avatars;
+  readonly consents: Consents;
 }
 
 export async function startSignon(options: {
@@ -42,6 +49,7 @@ export async function startSignon(options: {
   const { store, log, config } = options;
   const profiles = createProfiles(options);
   const siteKeys = createSiteKeys(options);
+  const consents = createConsents(options);
   const signon = openSignon({
     ...options,
     baseUrl: config.baseUrl,
@@ -54,7 +62,7 @@ export async function startSignon(options: {
       store,
       profiles,
       siteKeys,
-      consents: createConsents(options),
+      consents,
     }),
   });
   const authorization = createAuthorization({
@@ -69,7 +77,10 @@ export async function startSignon(options: {
   const finished = await signon.deletion.resume();
   if (finished > 0) log.info({ accounts: finished }, 'deletion: finished what was cut short');
   const accounts = createAccounts({ ...options, beside: profileBeside(profiles) });
-  return { signon, authorization, profiles, accounts, siteKeys };
+  const records = createKeyRecords(options);
+  const ownKeys = createOwnKeys({ ...options, accounts, records });
+  const avatars = createAvatars({ ...options, profiles, images: createAvatarImages() });
+  return { signon, authorization, profiles, accounts, siteKeys, ownKeys, avatars, consents };
 }
 
 /** Neither disabled nor waiting for its mail address to be verified. */

@@ -51,6 +51,10 @@ export interface AccessFold {
   apply(event: AccessEvent, at: number): void;
   /** Undefined if the journal doesn't know it. */
   account(id: string): Account | undefined;
+  /** Slots in use are below this. */
+  count(): number;
+  /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
+  standingOf(id: string): { slot: number; trust: number } | undefined;
   /** Id of the account in a slot; undefined for a slot not in use. */
   idOf(slot: number): string | undefined;
   /** The accounts as the fold of reports sees them. */
@@ -266,6 +270,12 @@ export function createAccessFold(options: {
   return {
     apply,
     account: (id) => byId.get(id),
+    count: () => bySlot.length,
+    standingOf(id) {
+      const account = byId.get(id);
+      if (account === undefined) return undefined;
+      return { slot: account.slot, trust: trustFromPoints(account.standing.points) };
+    },
     idOf: (slot) => bySlot[slot]?.id,
     reporters,
     refused: () => refused,

@@ -98,6 +98,14 @@ export function createQuotaMemory(accountCapacity: number): QuotaHandle {
   return { buffer: new SharedArrayBuffer(accountCapacity * 2 * wordsPerQuota * 4) };
 }
 
+/**
+ * What an account was ever admitted, mod 2^32: a reader that looks again sees the difference. One
+ * plain load, for whoever keeps statistics; it may be a moment old.
+ */
+export function admittedTotal(words: Int32Array, accountSlot: number, kind: QuotaKind): number {
+  return words[(accountSlot * 2 + kind) * wordsPerQuota]! >>> 0;
+}
+
 export function openQuotas(options: QuotaOptions): Quotas {
   const { accounts, clock, bucketMs = 1_000 } = options;
   const words = new Int32Array(options.handle.buffer);

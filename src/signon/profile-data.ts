@@ -3,6 +3,7 @@
 import type { SiteKeys } from '../access/site-keys.ts';
 import { profileKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
+import { avatarData } from './avatars.ts';
 import type { Consents } from './consents.ts';
 import { dateText, type PersonalData } from './deletion.ts';
 import type { Profiles } from './profile-store.ts';
@@ -23,6 +24,8 @@ export function profilePersonalData(options: {
         if (!done.ok) throw new Error('the profile could not be removed');
       },
     },
+    // After the profile: without one no picture can be put in place any more.
+    avatarData(store),
     {
       name: 'connectedSites',
       async exportOf(accountId) {

@@ -5,8 +5,8 @@
 
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
-import { fail, type Result } from '../core/result.ts';
-import { profileKey } from '../store/keys.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { type Key, profileKey } from '../store/keys.ts';
 import type { SetRow, Store } from '../store/store.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import { editProfile, type ProfileChanges } from './profile-edit.ts';
@@ -16,16 +16,25 @@ export interface Profiles {
   newRow(accountId: string, email: string, emailVerified: boolean): SetRow;
   /** Undefined when there is no such account any more. */
   load(accountId: string): Promise<Profile | undefined>;
+  /** Of an account from before there were profiles: made now, unless it is there. */
+  ensure(accountId: string, email: string): Promise<Result<Profile>>;
   /** What a person changes; `invalid_parameter` names the field. */
   edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>>;
   /**
    * What the service itself changes: verified facts, plan, avatar, mail address. `change` is run
-   * again when somebody was faster, so it must be pure.
+   * again when somebody was faster, so it must be pure. `beside`: rows of the same commit, by what
+   * the profile was before.
    */
   update(
     accountId: string,
     change: (profile: Profile) => Result<Profile>,
+    beside?: (before: Profile) => RowsBeside,
   ): Promise<Result<Profile>>;
+}
+
+export interface RowsBeside {
+  readonly set: readonly SetRow[];
+  readonly del: readonly Key[];
 }
 
 const attemptsMax = 5;
@@ -42,6 +51,7 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
   async function update(
     accountId: string,
     change: (profile: Profile) => Result<Profile>,
+    beside: (before: Profile) => RowsBeside = () => ({ set: [], del: [] }),
   ): Promise<Result<Profile>> {
     const key = profileKey(accountId);
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
@@ -49,9 +59,11 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       if (found === undefined) return fail('unknown_account');
       const changed = change(found.profile);
       if (!changed.ok) return changed;
+      const { set, del } = beside(found.profile);
       const done = await store.commit({
         check: [{ key, version: found.version }],
-        set: [{ key, value: encodeProfile(changed.value) }],
+        set: [{ key, value: encodeProfile(changed.value) }, ...set],
+        del,
       });
       if (done.ok) return changed;
       if (done.error === 'store_unavailable') return fail('store_unavailable');
@@ -64,6 +76,15 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       key: profileKey(accountId),
       value: encodeProfile(newProfile(random, email, emailVerified)),
     }),
+    async ensure(accountId, email) {
+      const profile = newProfile(random, email, true);
+      const key = profileKey(accountId);
+      const set = [{ key, value: encodeProfile(profile) }];
+      const done = await store.commit({ check: [{ key, version: null }], set });
+      if (done.ok) return ok(profile);
+      const found = await find(accountId);
+      return found === undefined ? fail('store_unavailable') : ok(found.profile);
+    },
     load: async (accountId) => (await find(accountId))?.profile,
     edit: (accountId, changes) =>
       update(accountId, (profile) => editProfile(profile, changes, clock.now())),

@@ -37,6 +37,8 @@ export interface SecondFactors {
    * when enabled already, `reauthentication_required`.
    */
   begin(session: Session): Promise<Result<{ secret: string; uri: string }>>;
+  /** What was begun and waits for its first code, to be shown again. `reauthentication_required`. */
+  begun(session: Session): Promise<Result<{ secret: string; uri: string } | undefined>>;
   /** With a right code of the secret begun. Shows the backup codes, the only time. `invalid_code`. */
   enable(session: Session, code: string, visitor: Visitor): Promise<Result<readonly string[]>>;
   /** New backup codes; the old ones are dead. */
@@ -167,6 +169,15 @@ export function createSecondFactors(options: {
     });
   }
 
+  async function begun(session: Session) {
+    if (!session.fresh) return fail('reauthentication_required');
+    const { factor } = await load(session.accountId);
+    if (factor?.enabledAt !== 0) return ok(undefined);
+    const secret = unseal(masterKey, contextOf(session.accountId), factor.sealed);
+    if (!secret.ok) return ok(undefined);
+    return ok({ secret: secret.value, uri: totpOf(secret.value, session.email).toString() });
+  }
+
   function enable(session: Session, code: string, visitor: Visitor) {
     if (!session.fresh) return Promise.resolve(fail('reauthentication_required'));
     return untilUndisturbed<readonly string[]>(async () => {
@@ -225,6 +236,7 @@ export function createSecondFactors(options: {
     state,
     isEnabled: async (accountId) => (await state(accountId)).enabled,
     begin,
+    begun,
     enable,
     use,
     renewBackupCodes: (session, visitor) =>

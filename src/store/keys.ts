@@ -35,6 +35,8 @@ export const namespaces = {
   consentUse: 0x62,
   consentTransaction: 0x63,
   authorizationCode: 0x64,
+  avatar: 0x65,
+  avatarOwner: 0x66,
   siteKey: 0x40,
   siteKeyByAccount: 0x41,
   usedReceipt: 0x42,
@@ -233,6 +235,15 @@ export const consentTransactionKey = (idHash: Uint8Array): Key =>
 /** 64 hash:32 — by the SHA-256 of the code. */
 export const authorizationCodeKey = (codeHash: Uint8Array): Key =>
   encodeKey(namespaces.authorizationCode, raw(codeHash));
+
+/** 65 account-id 00 name 00: the picture of an account. */
+export const avatarKey = (accountId: string, name: string): Key =>
+  encodeKey(namespaces.avatar, text(accountId), text(name));
+export const avatarPrefix = (accountId: string): Key =>
+  encodeKey(namespaces.avatar, text(accountId));
+
+/** 66 name: whose picture has this name. */
+export const avatarOwnerKey = (name: string): Key => encodeKey(namespaces.avatarOwner, text(name));
 
 /** 40 site-key-id. */
 export const siteKeyKey = (siteKeyId: string): Key =>

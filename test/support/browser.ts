@@ -22,8 +22,14 @@ export interface CheckPageOptions {
   readonly themes?: readonly Theme[];
   /** Accept-Language of the visit, e.g. `fr-FR`. */
   readonly locale?: string;
+  /** Of a person who is signed in. */
+  readonly session?: PageSession;
   /** The status that the page itself must answer with. */
   readonly status?: number;
+}
+
+export interface PageSession {
+  readonly cookies: readonly { name: string; value: string; url: string }[];
 }
 
 const screenshotFolder = 'test-output/screenshots';
@@ -173,6 +179,7 @@ export async function pageProblems(
       reducedMotion: 'reduce',
       locale: options.locale ?? 'en-GB',
     });
+    await context.addCookies([...(options.session?.cookies ?? [])]);
     try {
       problems.push(...(await checkTheme(context, url, theme, options)));
     } finally {

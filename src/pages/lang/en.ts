@@ -5,6 +5,7 @@
 
 import type { RecipeName } from '../../feeds/recipes.ts';
 import { categoryNames } from '../../reputation/categories.ts';
+import { accountEn } from './account-en.ts';
 import { signonEn } from './signon-en.ts';
 
 interface RecipeWords {
@@ -202,6 +203,7 @@ export const en = {
     ],
     sitesCode: 'The three calls',
   },
+  account: accountEn,
   signon: signonEn,
   feeds: {
     title: 'Blocklists for your firewall',

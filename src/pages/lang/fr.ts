@@ -1,5 +1,6 @@
 /** Every French sentence of the pages. Non-breaking spaces stand where French typography wants them. */
 
+import { accountFr } from './account-fr.ts';
 import type { Catalogue } from './en.ts';
 import { signonFr } from './signon-fr.ts';
 
@@ -219,6 +220,7 @@ export const fr: Catalogue = {
     ],
     sitesCode: 'Les trois appels',
   },
+  account: accountFr,
   signon: signonFr,
   feeds: {
     title: 'Des listes de blocage pour votre pare-feu',

@@ -10,6 +10,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { Authorization } from '../../signon/authorization.ts';
 import type { Signon } from '../../signon/open.ts';
 import type { Profiles } from '../../signon/profile-store.ts';
+import { type AccountRoutesOptions, accountRoutes } from '../account/routes.ts';
 import type { Callers } from '../callers.ts';
 import type { CaptchaOptions } from '../captcha.ts';
 import type { PageTools } from '../pages.ts';
@@ -23,7 +24,7 @@ import { signInRoutes } from './sign-in.ts';
 import { signOutRoutes } from './sign-out.ts';
 import { createVisits } from './visit.ts';
 
-export interface SignonRoutesOptions {
+export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'desk'> {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,5 +53,6 @@ export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
     ...recoverRoutes(parts),
     ...authorizeRoutes(parts),
     consentRoute(parts),
+    ...accountRoutes(parts),
   ];
 }

@@ -1,0 +1,86 @@
+/**
+ * Passkeys of an account: the browser is asked for one, its answer goes to the server. The forms
+ * are hidden until it is known that the browser can do it.
+ */
+const bytesOf = (text) =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0));
+
+function textOf(buffer) {
+  const text = String.fromCharCode(...new Uint8Array(buffer));
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+async function call(path, body) {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return response.json();
+}
+
+const known = (list) => (list ?? []).map((item) => ({ ...item, id: bytesOf(item.id) }));
+
+async function register(csrf, form) {
+  const options = await call('/account/security/passkeys/options', { csrf });
+  const credential = await navigator.credentials.create({
+    publicKey: {
+      ...options,
+      challenge: bytesOf(options.challenge),
+      user: { ...options.user, id: bytesOf(options.user.id) },
+      excludeCredentials: known(options.excludeCredentials),
+    },
+  });
+  const { response } = credential;
+  const sent = {
+    clientDataJSON: textOf(response.clientDataJSON),
+    attestationObject: textOf(response.attestationObject),
+    transports: response.getTransports?.() ?? [],
+  };
+  const name = new FormData(form).get('name');
+  await call('/account/security/passkeys', { csrf, name, response: describe(credential, sent) });
+}
+
+async function confirmAgain(csrf) {
+  const options = await call('/account/confirm/passkey/options', { csrf });
+  const credential = await navigator.credentials.get({
+    publicKey: {
+      ...options,
+      challenge: bytesOf(options.challenge),
+      allowCredentials: known(options.allowCredentials),
+    },
+  });
+  const { response } = credential;
+  const sent = {
+    clientDataJSON: textOf(response.clientDataJSON),
+    authenticatorData: textOf(response.authenticatorData),
+    signature: textOf(response.signature),
+    userHandle: response.userHandle ? textOf(response.userHandle) : undefined,
+  };
+  await call('/account/confirm/passkey', { csrf, response: describe(credential, sent) });
+}
+
+function describe({ id, type }, response) {
+  return { id, rawId: id, type, clientExtensionResults: {}, response };
+}
+
+const ceremonies = { register, confirm: confirmAgain };
+
+if (globalThis.PublicKeyCredential) {
+  for (const note of document.querySelectorAll('[data-passkey-none]')) note.hidden = true;
+  for (const form of document.querySelectorAll('form[data-passkey]')) {
+    const failed = form.querySelector('[data-failed]');
+    form.hidden = false;
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      failed.textContent = '';
+      ceremonies[form.dataset.passkey](form.dataset.csrf, form).then(
+        () => location.assign(form.dataset.next),
+        () => {
+          failed.textContent = failed.dataset.failed;
+        },
+      );
+    });
+  }
+}

@@ -1,0 +1,65 @@
+/** Taking a copy of everything, and the end of the account. */
+
+import { button } from '../components/button.ts';
+import { card } from '../components/card.ts';
+import { field } from '../components/field.ts';
+import { form } from '../components/form.ts';
+import { html } from '../html.ts';
+import { frameText, type PageFrame } from '../layout.ts';
+import { narrowPage } from '../signon/narrow.ts';
+import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.ts';
+
+export interface OwnDataView extends AccountView {
+  readonly fresh: boolean;
+  readonly typedWord?: string | undefined;
+  readonly wordError: boolean;
+}
+
+export function dataPage(frame: PageFrame, view: OwnDataView): string {
+  const account = frameText(frame).account;
+  const text = account.data;
+  const { csrf } = view;
+  return accountPage(frame, view, {
+    section: 'data',
+    lede: text.lede,
+    body: html`
+      ${card({
+        title: text.exportTitle,
+        icon: 'copy',
+        body: html`<p>${text.exportText}</p>
+          ${form({
+            csrf,
+            action: '/account/export',
+            body: html`<p>${button({ label: text.exportButton, kind: 'secondary' })}</p>`,
+          })}`,
+      })}
+      ${card({
+        title: text.deleteTitle,
+        icon: 'alert',
+        body: html`<p>${text.deleteText}</p>
+          ${
+            view.fresh
+              ? form({
+                  csrf,
+                  action: '/account/delete',
+                  body: html`${field({
+                    id: 'confirm',
+                    name: 'confirm',
+                    label: text.deleteConfirm(text.deleteWord),
+                    autocomplete: 'off',
+                    required: true,
+                    value: view.typedWord ?? '',
+                    ...(view.wordError ? { error: text.deleteError(text.deleteWord) } : {}),
+                  })}<p>${button({ label: text.deleteButton, kind: 'danger' })}</p>`,
+                })
+              : freshWanted(account, sectionPaths.data)
+          }`,
+      })}`,
+  });
+}
+
+/** For one who has no account any more. */
+export function deletedPage(frame: PageFrame): string {
+  const text = frameText(frame).account.data;
+  return narrowPage(frame, { title: text.deletedTitle, body: html`<p>${text.deletedText}</p>` });
+}

@@ -1,0 +1,161 @@
+/** A person's own space in a real browser: every page, every width, both schemes, two languages. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { systemClock } from '../../src/core/clock.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { createConsents } from '../../src/signon/consents.ts';
+import { type PageSession, pageProblems, withBrowser } from '../support/browser.ts';
+import { type OwnBrowser, openPeopleOf, type People } from '../support/person.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const long = 20 * 60_000;
+
+function sessionOf(person: OwnBrowser, server: TestServer): PageSession {
+  const [name, value] = person.cookie.split('=');
+  return { cookies: [{ name: name!, value: value!, url: server.baseUrl }] };
+}
+
+async function fill(people: People, id: string, ada: OwnBrowser, server: TestServer) {
+  await ada.post('/account/profile', {
+    given_name: 'Ada',
+    family_name: 'Lovelace',
+    birthdate: '1990-12-10',
+    street_address: '12 St James’s Square',
+    locality: 'London',
+    country: 'GB',
+  });
+  const picture = await sharp({
+    create: { width: 300, height: 300, channels: 3, background: '#3a6ea5' },
+  })
+    .png()
+    .toBuffer();
+  await ada.upload('/account/avatar', 'avatar', picture);
+  const made = await ada.post('/account/keys/create');
+  const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+  await ada.post('/account/keys/create');
+  for (let i = 0; i < 7; i++) {
+    await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } });
+  }
+  await ada.post('/account/site-keys/create', { hosts: 'shop.example blog.example' });
+  await ada.post('/account/security/totp/begin');
+  const consents = createConsents({
+    store: people.store,
+    clock: systemClock(),
+    random: systemRandom(),
+  });
+  const parties = { accountId: id, clientId: 'shop.example', origin: 'https://www.shop.example' };
+  const { row } = consents.decided(undefined, parties, ['openid', 'email'], ['openid', 'email']);
+  await people.store.commit({ set: [row] });
+}
+
+it('every page of the space is in order in a browser', { timeout: 240_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  const id = await people.register('ada.lovelace@analytical-engines.example');
+  const ada = await people.signIn('ada.lovelace@analytical-engines.example');
+  await fill(people, id, ada, server);
+  const old = await people.signIn('ada.lovelace@analytical-engines.example', long);
+  const at = (path: string) => server.baseUrl + path;
+  await withBrowser(async (browser) => {
+    const session = sessionOf(ada, server);
+    const look = async (path: string, name: string, more: object = {}) =>
+      assert.deepEqual(await pageProblems(browser, at(path), { name, session, ...more }), []);
+    await look('/account?done=phone_sent', 'account-profile');
+    await look('/account/keys', 'account-keys');
+    await look('/account/security', 'account-security');
+    await look('/account/security/totp', 'account-totp');
+    await look('/account/sites', 'account-sites');
+    await look('/account/data', 'account-data');
+    await look('/account/confirm', 'account-confirm');
+    const french = { locale: 'fr-FR', widths: [320, 1280], themes: ['light'] };
+    for (const part of ['', '/keys', '/security', '/sites', '/data', '/confirm']) {
+      await look(`/account${part}`, `account-fr${part.replace('/', '-')}`, french);
+    }
+    const stale = { session: sessionOf(old, server), widths: [320], themes: ['dark'] };
+    await look('/account/keys', 'account-keys-old', stale);
+    await ada.post('/account/profile', { liquid_glass: 'on' });
+    await look('/account', 'account-glass', { widths: [1280] });
+    await looksAfterForms(browser, at, session);
+  });
+});
+
+/** Pages that answer a form: reached by sending it, without a script. */
+async function looksAfterForms(
+  browser: Browser,
+  at: (path: string) => string,
+  session: PageSession,
+): Promise<void> {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  await context.addCookies([...session.cookies]);
+  const page = await context.newPage();
+  await page.goto(at('/account'));
+  await page.fill('#nickname', 'The Enchantress');
+  await page.click('form[action="/account/profile"] button');
+  await page.waitForURL('**/account?done=saved');
+  assert.equal(await page.inputValue('#nickname'), 'The Enchantress');
+  await page.setInputFiles('#avatar', {
+    name: 'a.png',
+    mimeType: 'image/png',
+    buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+  });
+  await page.click('form[action="/account/avatar"] button');
+  await page.waitForSelector('#avatar-error');
+  await shoot(page, 'account-avatar-refused');
+  await page.goto(at('/account/keys'));
+  await page.click('form[action="/account/keys/reveal"] button >> nth=0');
+  await page.waitForSelector('#shown-key');
+  await shoot(page, 'account-key-shown');
+  await page.goto(at('/account/data'));
+  await page.fill('#confirm', 'no');
+  await page.click('form[action="/account/delete"] button');
+  await page.waitForSelector('#confirm-error');
+  await shoot(page, 'account-delete-refused');
+  await context.close();
+}
+
+function shoot(page: Page, name: string) {
+  return page.screenshot({ path: `test-output/screenshots/${name}.png`, fullPage: true });
+}
+
+it('a passkey is added and used in a browser', { timeout: 120_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  const email = 'ada@example.org';
+  const id = await people.register(email);
+  const ada = await people.signIn(email);
+  await server.stop();
+  // Passkeys belong to a name: the service has to know the one that the browser uses.
+  const env = { CLIENT_LIMITS: 'off', BASE_URL: `http://localhost:${server.port}` };
+  const again = { threads: 1, dataDir: server.dataDir, env: { ...env, PORT: String(server.port) } };
+  await using named = await startTestServer(again);
+  await withBrowser(async (browser) => {
+    const context = await browser.newContext();
+    const [name, value] = ada.cookie.split('=');
+    const origin = `http://localhost:${named.port}`;
+    await context.addCookies([{ name: name!, value: value!, url: origin }]);
+    const page = await context.newPage();
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+      },
+    });
+    await page.goto(`${origin}/account/security`);
+    await page.fill('#passkey-name', 'my phone');
+    await page.click('#passkey-form button');
+    await page.waitForURL('**/account/security?done=passkey_added');
+    assert.equal((await people.signon.passkeys.list(id))[0]!.name, 'my phone');
+    await page.goto(`${origin}/account/confirm?return=%2Faccount%2Fkeys`);
+    await page.click('form[data-passkey="confirm"] button');
+    await page.waitForURL('**/account/keys');
+    await context.close();
+  });
+});
