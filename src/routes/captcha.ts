@@ -8,8 +8,8 @@ import type { Receipts } from '../captcha/receipts.ts';
 import type { ClientLimitName } from '../config.ts';
 import { fail, type Result } from '../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
+import { parseRange } from '../http/ranges.ts';
 import type { PlainRoute } from '../http/router.ts';
-import { byteRange } from './byte-range.ts';
 import type { Callers } from './callers.ts';
 import { readFields } from './fields.ts';
 import { captchaProblem, jsonType, noStore } from './problem.ts';
@@ -162,7 +162,8 @@ function tokenIn(file: string, suffix: string): string | undefined {
 /** The whole, or the range that was asked for: Safari plays no sound from a server without. */
 function part(request: Request, type: string, bytes: Uint8Array): Reply {
   const headers: Header[] = [['Content-Type', type], ['Accept-Ranges', 'bytes'], ...mediaHeaders];
-  const range = byteRange(request, bytes.length);
+  const lines = request.method === 'GET' ? (request.headers.range ?? []) : [];
+  const range = parseRange(lines, bytes.length);
   if (range === undefined) return { status: 200, headers, body: bytes };
   if (range === 'unsatisfiable') {
     headers.push(['Content-Range', `bytes */${bytes.length}`]);

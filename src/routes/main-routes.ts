@@ -40,7 +40,7 @@ import { clearAddressRoute } from './clear-address.ts';
 import { feedRoutes } from './feeds.ts';
 import { feedsPageRoutes } from './feeds-page.ts';
 import { ipPageRoutes } from './ip-page.ts';
-import { kitRoutes } from './kit.ts';
+import { kitPath, kitRoutes } from './kit.ts';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -107,6 +107,7 @@ export function mainRoutes(options: {
     lifetimeMs: captchaBounds.lifetimeMs,
   };
   const turns = createTurns(clock);
+  const kit = openKit();
   const assets = openAssets();
   const https = config.baseUrl.startsWith('https:');
   const tools = createPageTools({ assets, links: siteLinks, https });
@@ -114,7 +115,12 @@ export function mainRoutes(options: {
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
-      ...publishedRoutes({ ...config, tools, limits: clientLimits }),
+      ...publishedRoutes({
+        ...config,
+        tools,
+        limits: clientLimits,
+        kit: { path: kitPath, ...kit },
+      }),
       ...feedsPageRoutes({
         publisher: options.feeds,
         tools,
@@ -132,7 +138,7 @@ export function mainRoutes(options: {
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...captchaReceiptRoutes(options),
       ...captchaWidgetRoutes(),
-      ...kitRoutes(openKit()),
+      ...kitRoutes(kit),
       bulkReportRoute({ ...options, turns, allowDocumentation: options.demo }),
       checkBlockRoute({ ...options, turns, blockCheck: createBlockCheck({ ...options, turns }) }),
       ...serviceRoutes({
