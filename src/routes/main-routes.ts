@@ -77,7 +77,7 @@ export function mainRoutes(options: {
     receipts: options.receipts,
     lifetimeMs: captchaBounds.lifetimeMs,
   };
-  const turns = createTurns(clock);
+  const turns = createTurns(clock.monotonicMs);
   const assets = openAssets();
   const https = config.baseUrl.startsWith('https:');
   const tools = createPageTools({ assets, links: siteLinks, https });
