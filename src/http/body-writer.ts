@@ -3,7 +3,7 @@
  * shared memory: another thread that sends them gets them without a copy.
  */
 
-import { createTimeSlice } from '../core/time-slice.ts';
+import { createTurns } from '../core/turns.ts';
 
 export interface BodyWriter {
   add(text: string): void;
@@ -34,12 +34,12 @@ export function createBodyWriter(): BodyWriter {
     async finish() {
       encode();
       const body = new Uint8Array(new SharedArrayBuffer(bytes));
-      const slice = createTimeSlice();
+      const turns = createTurns();
       let at = 0;
       for (const piece of pieces) {
         body.set(piece, at);
         at += piece.length;
-        if (slice.isOver()) await slice.next();
+        if (turns.isOver()) await turns.next();
       }
       return body;
     },

@@ -9,7 +9,7 @@
  * The index may change between slices: each row was right at some moment of the walk.
  */
 
-import type { TimeSlice } from '../core/time-slice.ts';
+import type { Turns } from '../core/turns.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import { countryOf } from '../geo/reader.ts';
 import type { IpIndex } from '../index/ip-index.ts';
@@ -61,31 +61,31 @@ const everything: readonly Prefix[] = [
 export async function buildBlacklist(
   sources: BlacklistSources,
   nowMs: number,
-  slice: TimeSlice,
+  turns: Turns,
 ): Promise<BuiltBlacklist> {
   const { index } = sources;
   const rows = createBlacklistRows(index.size() + spareRows);
   for (const family of everything) {
     const holed: Above[] = [];
-    await walkInSlices(index, family, slice, createVisit(sources, rows, holed, nowMs));
+    await walkInSlices(index, family, turns, createVisit(sources, rows, holed, nowMs));
     for (const network of holed) {
       split(sources, rows, network);
-      if (slice.isOver()) await slice.next();
+      if (turns.isOver()) await turns.next();
     }
   }
-  return { rows, order: await orderRows(rows, slice) };
+  return { rows, order: await orderRows(rows, turns) };
 }
 
 async function walkInSlices(
   index: IpIndex,
   within: Prefix,
-  slice: TimeSlice,
+  turns: Turns,
   visit: (entry: number) => void,
 ): Promise<void> {
   let after: Prefix | undefined;
   do {
     after = index.walk(within, visit, { after, limit: entriesPerLook });
-    if (slice.isOver()) await slice.next();
+    if (turns.isOver()) await turns.next();
   } while (after !== undefined);
 }
 

@@ -3,7 +3,7 @@
  * and long pauses of garbage collection. All IPv4 rows stand before all IPv6 rows.
  */
 
-import type { TimeSlice } from '../core/time-slice.ts';
+import type { Turns } from '../core/turns.ts';
 import { formatIp, type IpFamily } from '../ip/address.ts';
 
 export interface BlacklistRows {
@@ -85,14 +85,14 @@ const digits = 65_536;
  * Row numbers by score, then last report, both descending; equal rows stay in address order.
  * A radix sort (least significant digit first): its passes can stop anywhere to let others run.
  */
-export async function orderRows(rows: BlacklistRows, slice: TimeSlice): Promise<Uint32Array> {
+export async function orderRows(rows: BlacklistRows, turns: Turns): Promise<Uint32Array> {
   const count = rows.count();
   const { score, lastReportedAt } = rows;
   let order = new Uint32Array(count);
   let spare = new Uint32Array(count);
   for (let i = 0; i < count; i++) {
     order[i] = i;
-    if (i % rowsPerLook === 0 && slice.isOver()) await slice.next();
+    if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
   }
   const passes: ((row: number) => number)[] = [
     (row) => lastReportedAt[row]! & 0xffff,
@@ -100,7 +100,7 @@ export async function orderRows(rows: BlacklistRows, slice: TimeSlice): Promise<
     (row) => score[row]!,
   ];
   for (const digitOf of passes) {
-    await sortByDigit(order, spare, digitOf, slice);
+    await sortByDigit(order, spare, digitOf, turns);
     [order, spare] = [spare, order];
   }
   return order;
@@ -111,12 +111,12 @@ async function sortByDigit(
   from: Uint32Array,
   to: Uint32Array,
   digitOf: (row: number) => number,
-  slice: TimeSlice,
+  turns: Turns,
 ): Promise<void> {
   const places = new Uint32Array(digits);
   for (let i = 0; i < from.length; i++) {
     places[digitOf(from[i]!)]! += 1;
-    if (i % rowsPerLook === 0 && slice.isOver()) await slice.next();
+    if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
   }
   let place = 0;
   for (let digit = digits - 1; digit >= 0; digit--) {
@@ -129,6 +129,6 @@ async function sortByDigit(
     const digit = digitOf(row);
     to[places[digit]!] = row;
     places[digit]! += 1;
-    if (i % rowsPerLook === 0 && slice.isOver()) await slice.next();
+    if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import { createTimeSlice } from '../core/time-slice.ts';
+import { createTurns } from '../core/turns.ts';
 import { type BlacklistSources, type BuiltBlacklist, buildBlacklist } from './blacklist-build.ts';
 
 export { confidenceMin } from './blacklist-build.ts';
@@ -55,9 +55,9 @@ export function createBlacklist(
     const startedAtMs = clock.monotonicMs();
     const allowChanges = options.allowChanges();
     const generatedAt = clock.now();
-    const slice = createTimeSlice(clock.monotonicMs);
-    const built = await buildBlacklist(options, generatedAt, slice);
-    const workedMs = slice.workedMs();
+    const turns = createTurns(clock.monotonicMs);
+    const built = await buildBlacklist(options, generatedAt, turns);
+    const workedMs = turns.workedMs();
     const made: Kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
     kept = made;
     // Its memory is not held for somebody who may never ask again.
@@ -96,11 +96,11 @@ export async function selectRows(
   filter: BlacklistFilter,
 ): Promise<Uint32Array> {
   const { confidenceMinimum, ipVersion, countries } = filter;
-  const slice = createTimeSlice();
+  const turns = createTurns();
   const selected = new Uint32Array(Math.min(filter.limit, order.length));
   let count = 0;
   for (let i = 0; i < order.length && count < selected.length; i++) {
-    if (i % rowsPerLook === 0 && slice.isOver()) await slice.next();
+    if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
     const row = order[i]!;
     // Sorted by score: nothing behind this passes.
     if (rows.score[row]! < confidenceMinimum) break;

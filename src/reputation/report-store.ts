@@ -7,7 +7,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { createTimeSlice } from '../core/time-slice.ts';
+import { createTurns } from '../core/turns.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { createEventId } from '../store/event-id.ts';
 import {
@@ -157,7 +157,7 @@ export function createReportStore(options: {
   }
 
   async function* rows(address: Uint8Array): AsyncGenerator<readonly ReportRow[]> {
-    const slice = createTimeSlice();
+    const turns = createTurns();
     let after: Key | undefined;
     for (;;) {
       const page = await store.scan(
@@ -172,7 +172,7 @@ export function createReportStore(options: {
       }
       yield found;
       after = page.at(-1)!.key;
-      if (slice.isOver()) await slice.next();
+      if (turns.isOver()) await turns.next();
     }
   }
 

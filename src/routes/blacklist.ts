@@ -9,7 +9,7 @@
 
 import type { Gate } from '../access/gate.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { createTimeSlice } from '../core/time-slice.ts';
+import { createTurns } from '../core/turns.ts';
 import { createTurnstile } from '../core/turnstile.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import { createBodyWriter } from '../http/body-writer.ts';
@@ -205,11 +205,11 @@ async function inSlices(
   isWanted: () => boolean,
 ): Promise<Uint8Array> {
   const out = createBodyWriter();
-  const slice = createTimeSlice();
+  const turns = createTurns();
   out.add(start);
   for (let i = 0; i < selected.length; i++) {
-    if (i % rowsPerLook === 0 && slice.isOver()) {
-      await slice.next();
+    if (i % rowsPerLook === 0 && turns.isOver()) {
+      await turns.next();
       if (!isWanted()) break;
     }
     out.add(render(selected[i]!));

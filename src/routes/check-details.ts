@@ -7,7 +7,7 @@
 import type { Gate } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
 import { ok, type Result } from '../core/result.ts';
-import { createTimeSlice } from '../core/time-slice.ts';
+import { createTurns } from '../core/turns.ts';
 import type { Turnstile } from '../core/turnstile.ts';
 import { type BodyWriter, createBodyWriter } from '../http/body-writer.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
@@ -134,11 +134,11 @@ async function addReports(
   { reports }: ReportHistory,
   isWanted: () => boolean,
 ): Promise<void> {
-  const slice = createTimeSlice();
+  const turns = createTurns();
   out.add(',"reports":[');
   for (const [i, report] of reports.entries()) {
-    if (i % 16 === 0 && slice.isOver()) {
-      await slice.next();
+    if (i % 16 === 0 && turns.isOver()) {
+      await turns.next();
       if (!isWanted()) break;
     }
     out.add(`${i === 0 ? '' : ','}${reportJson(report)}`);

@@ -106,7 +106,7 @@ export function mainRoutes(options: {
     receipts: options.receipts,
     lifetimeMs: captchaBounds.lifetimeMs,
   };
-  const turns = createTurns(clock);
+  const turns = createTurns(clock.monotonicMs);
   const kit = openKit();
   const assets = openAssets();
   const https = config.baseUrl.startsWith('https:');

@@ -6,7 +6,7 @@ import { manualClock } from '../../src/core/clock.ts';
 import { createTurns } from '../../src/core/turns.ts';
 
 test('of all jobs that wait, one gets each turn of the loop, first come first served', async () => {
-  const turns = createTurns(manualClock(0));
+  const turns = createTurns(manualClock(0).monotonicMs);
   let loopTurns = 0;
   let isOver = false;
   const count = (): void => {
@@ -32,7 +32,7 @@ test('of all jobs that wait, one gets each turn of the loop, first come first se
 
 test('a turn is over after some milliseconds of the clock that was passed in', async () => {
   const clock = manualClock(0);
-  const turns = createTurns(clock);
+  const turns = createTurns(clock.monotonicMs);
   await turns.next();
   assert.equal(turns.isOver(), false);
   clock.advance(2);
@@ -41,4 +41,15 @@ test('a turn is over after some milliseconds of the clock that was passed in', a
   assert.equal(turns.isOver(), true);
   await turns.next();
   assert.equal(turns.isOver(), false);
+});
+
+test('the time between the turns of a job is not counted as its work', async () => {
+  const clock = manualClock(0);
+  const turns = createTurns(clock.monotonicMs);
+  clock.advance(3);
+  const next = turns.next();
+  clock.advance(100);
+  await next;
+  clock.advance(2);
+  assert.equal(turns.workedMs(), 5);
 });

@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '../../src/core/clock.ts';
 import { fail } from '../../src/core/result.ts';
 import { createTurns } from '../../src/core/turns.ts';
 import { readFormStream } from '../../src/http/form-stream.ts';
 
 const type = 'multipart/form-data; boundary=b';
-const turns = createTurns(systemClock());
+const turns = createTurns();
 
 function part(head: string, data: string): string {
   return `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${data}\r\n`;

@@ -42,6 +42,7 @@ function world(entriesMax = 20_000) {
       betweenSlices();
     },
     isOver: () => true,
+    workedMs: () => 0,
   };
   const inStore = new Map<number, number>();
   const reports: Pick<ReportStore, 'count'> = {

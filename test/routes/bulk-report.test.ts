@@ -38,7 +38,7 @@ function world(options: { savesMax?: number; catchUpTo?: (seq: bigint) => Promis
     gate,
     geo,
     clock,
-    turns: createTurns(clock),
+    turns: createTurns(clock.monotonicMs),
     reports: reports as ReportStore,
     accountOf: () => 'a',
     catchUpTo,
