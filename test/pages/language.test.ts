@@ -66,6 +66,9 @@ const shared = new Set([
   '.site.name',
   '.links.docs',
   '.links.guide',
+  '.account.profile.plans.plus',
+  '.account.keys.active',
+  '.account.security.sessionsTitle',
   '.score.words.suspect',
   '.categories.3', // DDoS
   '.categories.21', // SSH
