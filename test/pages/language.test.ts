@@ -68,6 +68,7 @@ const shared = new Set([
   '.links.guide',
   '.account.profile.plans.plus',
   '.account.keys.active',
+  '.signon.secondFactor.code',
   '.account.security.sessionsTitle',
   '.score.words.suspect',
   '.categories.3', // DDoS
