@@ -66,6 +66,10 @@ const shared = new Set([
   '.site.name',
   '.links.docs',
   '.links.guide',
+  '.account.profile.plans.plus',
+  '.account.keys.active',
+  '.signon.secondFactor.code',
+  '.account.security.sessionsTitle',
   '.score.words.suspect',
   ...['nftables', 'haproxy', 'nginx', 'opnsense', 'mikrotik', 'firehol'].map(
     (name) => `.feeds.recipes.${name}.title`,
