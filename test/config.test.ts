@@ -50,6 +50,11 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['5', 5]],
       bad: ['0', '3601', '1.5'],
     },
+    FEED_LICENCE: {
+      field: 'feedLicence',
+      good: [['CC0 1.0', 'CC0 1.0']],
+      bad: ['two\nlines', 'é', 'x'.repeat(301)],
+    },
     TRUSTED_PROXIES: {
       field: 'trustedProxies',
       good: [['10.0.0.0/8, ::1 ,', ['10.0.0.0/8', '::1']]],
