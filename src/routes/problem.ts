@@ -223,6 +223,10 @@ export const captchaRefusal = '{"ok":false}';
 
 const captchaPath = /^\/captcha\/(new|verify|receipt|img\/.*|audio\/.*)$/;
 
+/** For libraries of other services, which look for their own words. */
+const siteverifyPath = '/captcha/siteverify';
+const siteverifyRefusal = '{"success":false,"error-codes":["bad-request"]}';
+
 /** Reply of a CAPTCHA route to an expected failure. */
 export function captchaProblem(failure: Failure, headers: readonly Header[] = []): Reply {
   return { ...apiProblem(failure, headers), body: captchaRefusal };
@@ -247,6 +251,9 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
     }
     if (captchaPath.test(line.path)) {
       return { status, headers: [jsonType, noStore], body: captchaRefusal };
+    }
+    if (line.path === siteverifyPath) {
+      return { status, headers: [jsonType, noStore], body: siteverifyRefusal };
     }
     const page = renderPage(status, detail);
     return { status, headers: page.headers, body: page.html };
