@@ -59,6 +59,8 @@ export interface ServerDependencies {
   readonly demo?: boolean;
   /** Offered on the home page; the demo's. */
   readonly exampleAddresses?: readonly string[];
+  /** Of the widget on the CAPTCHA page; asked after `prepare`. The demo's. */
+  readonly exampleSiteKey?: () => string | undefined;
 }
 
 type Closer = () => unknown;
@@ -189,6 +191,7 @@ async function start(
     demo: dependencies.demo ?? false,
     serverAddresses: ownAddresses(),
     exampleAddresses: dependencies.exampleAddresses ?? [],
+    exampleSiteKey: dependencies.exampleSiteKey?.(),
     readiness: () => readinessOf(state, store, clock),
   });
   const paths = pathsOf(frontEnd.routes, own.routes);

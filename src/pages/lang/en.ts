@@ -172,14 +172,27 @@ export const en = {
       'It stops mass automation, not a determined attacker. It is one layer beside the reputation of an address, sign-on and limits.',
     sitesTitle: 'For your site',
     sitesText:
-      'Three calls and no key. Let the visitor’s browser fetch the challenge; send token and answer from the server that handles your form.',
+      'The widget puts a challenge into your form. A solved one leaves a receipt there, and your server redeems it: nothing that a browser says has to be believed.',
+    widgetTitle: '1. The form',
+    widgetText:
+      'A script of under 6 KB, and an element with your site key. The key is public and belongs to your account.',
+    widgetCode: 'In your page',
+    widgetTry: 'Try the widget here',
+    widgetDone: 'The widget brought a receipt. It stands in the command for your server now.',
+    widgetNoKey: 'You get a site key from the operator:',
+    redeemTitle: '2. Your server',
+    redeemText:
+      'It asks with an API key of the same account, within 5 minutes and once. Libraries for reCAPTCHA, hCaptcha and Turnstile ask at siteverify: a second question about a receipt is refused there too.',
+    redeemCode: 'On your server',
+    callsTitle: 'Or the bare calls',
     sitesPoints: [
+      'No key is needed. Let the browser fetch the challenge; send token and answer from the server that handles your form.',
       'The picture is small: show it at twice its size with image-rendering: pixelated.',
       'Offer the sound beside it, and show the choice first to those who ask for less motion.',
       'A wrong answer costs more than a right one: 60 answers a minute per address, 20 if they are wrong.',
       'The answer is {"ok":true} or {"ok":false}, whatever was wrong.',
     ],
-    sitesCode: 'The three calls',
+    sitesCode: 'The calls beneath',
   },
   error: {
     titles: {
