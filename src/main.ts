@@ -60,6 +60,8 @@ export interface ServerDependencies {
   readonly demo?: boolean;
   /** Offered on the home page; the demo's. */
   readonly exampleAddresses?: readonly string[];
+  /** Of the widget on the CAPTCHA page; asked after `prepare`. The demo's. */
+  readonly exampleSiteKey?: () => string | undefined;
 }
 
 type Closer = () => unknown;
@@ -210,6 +212,7 @@ async function start(
     demo: dependencies.demo ?? false,
     serverAddresses: ownAddresses(),
     exampleAddresses: dependencies.exampleAddresses ?? [],
+    exampleSiteKey: dependencies.exampleSiteKey?.(),
     readiness: () => readinessOf(state, store, clock),
   });
   const table = [...frontEnd.routes, ...own.routes];

@@ -47,6 +47,7 @@ export async function serve(options: { demo: boolean }): Promise<void> {
     },
     demo: options.demo,
     exampleAddresses: options.demo ? demoAddresses : [],
+    exampleSiteKey: () => demoKeys?.siteKey,
     async prepare(store) {
       if (options.demo) demoKeys = await loadDemo({ store, clock, random, masterKey, config });
     },

@@ -23,6 +23,8 @@ import { frameText, type PageFrame, renderDocument } from './layout.ts';
 export interface CaptchaPageData {
   /** Base URL of the API, without a slash at the end. */
   readonly secureUrl: string;
+  /** Public; undefined where there is none to show the widget with. */
+  readonly siteKey?: string | undefined;
   /** Undefined for a client that has asked for too many. */
   readonly challenge?: (ChallengeView & { readonly lifetimeSeconds: number }) | undefined;
   /** Of the attempt that this page answers. */
@@ -114,7 +116,7 @@ export function captchaPage(frame: PageFrame, data: CaptchaPageData): string {
             ${howItWorks(text)}
           </div>
         </div>
-        ${captchaForSites(data.secureUrl, text)}`,
+        ${captchaForSites(data, text)}`,
     },
   );
 }

@@ -20,13 +20,15 @@ import { noStore } from './problem.ts';
 export interface CaptchaPageOptions extends CaptchaOptions {
   readonly tools: PageTools;
   readonly secureUrl: string;
+  /** Of the widget that is shown live; the demo's. */
+  readonly siteKey: string | undefined;
 }
 
 const path = '/captcha/';
 const needs = { connect: true, media: true } as const;
 
 export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
-  const { tools, callers, secureUrl } = options;
+  const { tools, callers, secureUrl, siteKey } = options;
 
   function show(request: Request, outcome?: CaptchaPageData['outcome']): Reply {
     const language = languageOf(request);
@@ -43,7 +45,7 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
     return {
       status: 200,
       headers: [...tools.headers(language, needs), noStore],
-      body: captchaPage(tools.frame(language), { secureUrl, challenge, outcome }),
+      body: captchaPage(tools.frame(language), { secureUrl, siteKey, challenge, outcome }),
     };
   }
 

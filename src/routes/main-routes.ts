@@ -95,6 +95,8 @@ export function mainRoutes(options: {
   serverAddresses: readonly string[];
   /** Shown under the address box of the home page. */
   exampleAddresses: readonly string[];
+  /** Of the widget on the CAPTCHA page, which has none without it. */
+  exampleSiteKey: string | undefined;
   readiness: () => Promise<Readiness>;
 }): MainRoutes {
   const { config, clock, metrics, readiness, exampleAddresses } = options;
@@ -134,7 +136,12 @@ export function mainRoutes(options: {
       ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
       ...signonRoutes({ ...options, tools, callers, captcha }),
       ...captchaRoutes(captcha),
-      ...captchaPageRoutes({ ...captcha, tools, secureUrl: config.secureUrl }),
+      ...captchaPageRoutes({
+        ...captcha,
+        tools,
+        secureUrl: config.secureUrl,
+        siteKey: options.exampleSiteKey,
+      }),
       reportRoute({ ...options, allowDocumentation: options.demo }),
       ...captchaReceiptRoutes(options),
       ...captchaWidgetRoutes(),

@@ -239,6 +239,7 @@ function siteverifyRefusal(status: number): string {
 
 /** Read by programs alone: their refusals have the shape of the API. */
 const jsonPath = /^\/api\/|\.json$|^\/(manifest|readyz)$/;
+const siteverifyPath = '/captcha/siteverify';
 const captchaPath = /^\/captcha\/(new|verify|receipt|img\/.*|audio\/.*)$/;
 
 /** Reply of a CAPTCHA route to an expected failure. */
@@ -269,7 +270,7 @@ export function createRenderProblem(renderPage: RenderErrorPage) {
     if (captchaPath.test(line.path)) {
       return { status, headers: [jsonType, noStore], body: captchaRefusal };
     }
-    if (line.path === '/captcha/siteverify') {
+    if (line.path === siteverifyPath) {
       return { status, headers: [jsonType, noStore], body: siteverifyRefusal(status) };
     }
     const page = renderPage(status, detail);

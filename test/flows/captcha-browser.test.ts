@@ -109,6 +109,43 @@ describe('captcha page in a browser', () => {
     );
   });
 
+  it('shows the whole round of a site: the widget at a press, then its receipt', async () => {
+    await withBrowser((browser) =>
+      open(browser, { reducedMotion: 'no-preference' }, async (page, media) => {
+        const live = page.locator('.captcha-live');
+        assert.equal(media.length, 1, 'the widget costs no challenge before it is wanted');
+        await live.getByRole('button', { name: 'Try the widget here' }).press('Enter');
+        const command = page.locator('#captcha-redeem');
+        for (let i = 0; i < solvingAttempts; i++) {
+          const image = live.locator('img[src]');
+          await image.waitFor();
+          const { pathname } = new URL((await image.getAttribute('src'))!);
+          const { bytes } = await server.fetch(pathname);
+          await live.getByRole('textbox').fill(solveGif(bytes).word);
+          await page.keyboard.press('Enter');
+          await page.waitForFunction(
+            (used) => !document.querySelector(`.captcha-live img[src$="${used}"]`),
+            pathname,
+          );
+          await live.getByText(/^Done|^Not right/).waitFor();
+          if ((await live.getByText(/^Done/).count()) > 0) break;
+        }
+        await live.getByText('The widget brought a receipt').waitFor();
+        const receipt = /^RECEIPT=(pcr1\.\S+)$/m.exec((await command.textContent())!)?.[1];
+        assert.ok(receipt, 'the command holds the receipt');
+        const redeem = () =>
+          server.fetch('/captcha/receipt', {
+            method: 'POST',
+            headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
+            body: `receipt=${receipt}`,
+          });
+        const { ok, origin } = (await redeem()).json() as { ok: boolean; origin: string };
+        assert.deepEqual([ok, origin], [true, server.baseUrl]);
+        assert.deepEqual((await redeem()).json(), { ok: false });
+      }),
+    );
+  });
+
   it('plays the sound of the challenge that is shown', async () => {
     await withBrowser((browser) =>
       open(browser, { reducedMotion: 'reduce' }, async (page, media) => {

@@ -157,6 +157,25 @@ for (const threads of threadCounts) {
       }
     });
 
+    it('refusals of the transport have the shape of their path', async () => {
+      const long = { method: 'POST', headers: form, body: `response=${'x'.repeat(20_000)}` };
+      for (const [path, body] of [
+        ['/captcha/receipt', '{"ok":false}'],
+        ['/captcha/siteverify', '{"success":false,"error-codes":["bad-request"]}'],
+      ] as const) {
+        for (const [status, init] of [
+          [405, {}],
+          [405, { method: 'DELETE' }],
+          [413, long],
+        ] as const) {
+          const answer = await server.fetch(path, init);
+          assert.deepEqual([answer.status, answer.body.trim()], [status, body], path);
+          assert.equal(answer.headers['content-type'], 'application/json');
+          assert.equal(answer.headers.allow, status === 405 ? 'POST' : undefined);
+        }
+      }
+    });
+
     it('siteverify answers as the libraries expect', async () => {
       const [first, second, third] = await Promise.all([
         issue(beside.receipts, siteKey),

@@ -1,10 +1,10 @@
 /** The attacks on a motion challenge, each a picture that is then read; one list for tests and benches. */
 
 import type { Challenge } from './captcha-frames.ts';
+import { lineLevels } from './captcha-lines.ts';
 import {
   blur,
   differencePicture,
-  lineLevels,
   maximumPicture,
   meanPicture,
   motionMap,
@@ -13,33 +13,32 @@ import {
 
 export interface Attack {
   readonly name: string;
-  /** Pictures that the attack tries; the word is read if any of them gives it. */
-  readonly pictures: (challenge: Challenge) => readonly Picture[];
+  /** Pictures that the attack tries, blurred; the word is read if any of them gives it. */
+  readonly pictures: (challenge: Challenge, sigmaDots: number) => readonly Picture[];
 }
 
-/** Blur before reading, dots: 4 CSS pixels at two a dot. */
+/** Blur before reading by templates, dots: 4 CSS pixels at two a dot. */
 export const readingSigmaDots = 2;
 
-function both(picture: Picture, { profile }: Challenge): Picture[] {
+function both(picture: Picture, { profile }: Challenge, sigmaDots: number): Picture[] {
   const { widthDots: w, heightDots: h } = profile;
-  const bright = blur(picture, w, h, readingSigmaDots);
-  const levels = blur(lineLevels(picture, profile), w, h, readingSigmaDots);
-  return [bright, bright.map((v) => -v), levels];
+  const bright = blur(picture, w, h, sigmaDots);
+  return [bright, bright.map((v) => -v), lineLevels(picture, profile, sigmaDots)];
 }
 
 /** What needs no knowledge of the motion: the word must not be there. */
 export const stillAttacks: readonly Attack[] = [
-  { name: 'one frame', pictures: (c) => both(Float64Array.from(c.frames[0]!), c) },
-  { name: 'mean of all frames', pictures: (c) => both(meanPicture(c), c) },
-  { name: 'differences of neighbours', pictures: (c) => both(differencePicture(c), c) },
-  { name: 'differences two apart', pictures: (c) => both(differencePicture(c, 2), c) },
-  { name: 'maximum of three frames', pictures: (c) => both(maximumPicture(c, 3), c) },
+  { name: 'one frame', pictures: (c, s) => both(Float64Array.from(c.frames[0]!), c, s) },
+  { name: 'mean of all frames', pictures: (c, s) => both(meanPicture(c), c, s) },
+  { name: 'differences of neighbours', pictures: (c, s) => both(differencePicture(c), c, s) },
+  { name: 'differences two apart', pictures: (c, s) => both(differencePicture(c, 2), c, s) },
+  { name: 'maximum of three frames', pictures: (c, s) => both(maximumPicture(c, 3), c, s) },
 ];
 
 function mapOf(pairs: number | 'all') {
-  return (c: Challenge): Picture[] => {
+  return (c: Challenge, sigmaDots: number): Picture[] => {
     const { widthDots: w, heightDots: h, frames } = c.profile;
-    return [blur(motionMap(c, 3, pairs === 'all' ? frames : pairs), w, h, readingSigmaDots)];
+    return [blur(motionMap(c, 3, pairs === 'all' ? frames : pairs), w, h, sigmaDots)];
   };
 }
 
@@ -55,5 +54,7 @@ export function wordsRead(
   challenges: readonly Challenge[],
   reads: (picture: Picture, word: string) => boolean,
 ): number {
-  return challenges.filter((c) => attack.pictures(c).some((p) => reads(p, c.answer))).length;
+  return challenges.filter((c) =>
+    attack.pictures(c, readingSigmaDots).some((p) => reads(p, c.answer)),
+  ).length;
 }

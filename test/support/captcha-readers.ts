@@ -8,7 +8,7 @@
 import { createGlyphSet, type GlyphBitmap } from '../../src/captcha/glyphs.ts';
 import { letterCentre } from '../../src/captcha/motion.ts';
 import { alphabet, type Profile } from '../../src/captcha/profile.ts';
-import { type Challenge, outlines, straightLoop } from './captcha-frames.ts';
+import { type Challenge, outlines } from './captcha-frames.ts';
 
 /** A number a dot; letters are meant to stand out, brighter or darker. */
 export type Picture = Float64Array;
@@ -36,38 +36,6 @@ export function maximumPicture({ frames }: Challenge, count: number): Picture {
     for (let i = 0; i < most.length; i++) most[i] = Math.max(most[i]!, frame[i]!);
   }
   return most;
-}
-
-/**
- * For each dot, how well it fits the second level of its line rather than the background's. A
- * cloud that runs straight around the edge in one loop shows all dots of such a line the same
- * bits, so their means have two levels: the letters' and, as most dots have it, the background's.
- * With v the distance from the background and s the second level's, that is s·v − s²/2; s is
- * estimated as Σv³/Σv², right when the rest of the line has v near 0.
- */
-export function lineLevels(picture: Picture, profile: Profile): Picture {
-  const { widthDots: w, heightDots: h, frames } = profile;
-  const { dx, dy } = straightLoop(profile);
-  /** Keeps lines whose two levels are alike from shouting. */
-  const floor = 0.01;
-  const out = new Float64Array(picture.length).fill(Number.NaN);
-  for (let i = 0; i < out.length; i++) {
-    if (!Number.isNaN(out[i]!)) continue;
-    const line = Array.from({ length: frames }, (_, k) => {
-      const x = ((i % w) + dx[k]!) % w;
-      return ((Math.floor(i / w) + dy[k]!) % h) * w + x;
-    });
-    const means = line.map((at) => picture[at]!);
-    const background = means.toSorted((a, b) => a - b)[means.length >> 1]!;
-    const distances = means.map((v) => v - background);
-    const squares = distances.reduce((sum, v) => sum + v * v, 0) || 1;
-    const level = distances.reduce((sum, v) => sum + v ** 3, 0) / squares;
-    for (const [k, at] of line.entries()) {
-      const v = distances[k]!;
-      out[at] = (level * v - (level * level) / 2) / (level * level + floor);
-    }
-  }
-  return out;
 }
 
 /**

@@ -211,14 +211,28 @@ export const fr: Catalogue = {
       'Il arrête l’automatisation de masse, pas un attaquant décidé. C’est une couche parmi d’autres : réputation des adresses, connexion unique, limites.',
     sitesTitle: 'Pour votre site',
     sitesText:
-      'Trois appels, sans clé. Le navigateur du visiteur demande le défi ; le serveur qui traite votre formulaire envoie le jeton et la réponse.',
+      'Le widget met un défi dans votre formulaire. Résolu, il y laisse un reçu que votre serveur échange : rien de ce que dit un navigateur n’est à croire sur parole.',
+    widgetTitle: '1. Le formulaire',
+    widgetText:
+      'Un script de moins de 6 Ko, et un élément avec votre clé de site. La clé est publique et appartient à votre compte.',
+    widgetCode: 'Dans votre page',
+    widgetTry: 'Essayer le widget ici',
+    widgetDone:
+      'Le widget a apporté un reçu. Il figure maintenant dans la commande de votre serveur.',
+    widgetNoKey: 'L’opérateur vous donne une clé de site :',
+    redeemTitle: '2. Votre serveur',
+    redeemText:
+      'Il demande avec une clé d’API du même compte, dans les 5 minutes et une seule fois. Les bibliothèques pour reCAPTCHA, hCaptcha et Turnstile demandent à siteverify : une seconde question sur un reçu y est refusée aussi.',
+    redeemCode: 'Sur votre serveur',
+    callsTitle: 'Ou les appels nus',
     sitesPoints: [
+      'Aucune clé n’est nécessaire. Le navigateur demande le défi ; le serveur qui traite votre formulaire envoie le jeton et la réponse.',
       'L’image est petite : montrez-la au double de sa taille avec image-rendering: pixelated.',
       'Proposez le son à côté, et montrez d’abord le choix à qui demande moins de mouvement.',
       'Une réponse fausse coûte plus qu’une juste : 60 réponses par minute et par adresse, 20 si elles sont fausses.',
       'La réponse est {"ok":true} ou {"ok":false}, quelle que soit l’erreur.',
     ],
-    sitesCode: 'Les trois appels',
+    sitesCode: 'Les appels de base',
   },
   account: accountFr,
   signon: signonFr,
