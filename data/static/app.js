@@ -1,4 +1,7 @@
-/** Copy buttons. Everything else on the pages works without a script. */
+/**
+ * Copy buttons, and forms that a second click does not send twice. Everything works without a
+ * script, copying aside.
+ */
 const doneForMs = 2000;
 
 async function copy(button) {
@@ -23,3 +26,15 @@ if (navigator.clipboard) {
     });
   }
 }
+
+// The second click would break off the answer to the first one, and a form takes one answer.
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  if (form.method !== 'post' || event.defaultPrevented) return;
+  if (form.dataset.sent !== undefined) event.preventDefault();
+  form.dataset.sent = '';
+});
+// Back from where it led: the page may be the very same, and its form is sent anew.
+window.addEventListener('pageshow', () => {
+  for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
+});

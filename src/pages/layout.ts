@@ -101,7 +101,8 @@ function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>):
   const label = text.signon.signedInAs(person.email);
   return html`<div class="site-person">
     <a class="site-person-name" href="/account" title=${label}
-      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span class="visually-hidden">${text.links.account}: </span><span>${person.email}</span></a>
+      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span
+        class="visually-hidden">${text.links.account}: </span><span>${person.email}</span></a>
     ${form({
       action: '/signout',
       csrf: person.csrf,

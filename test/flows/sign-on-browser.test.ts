@@ -85,6 +85,29 @@ async function signIn(page: Page): Promise<void> {
   await page.locator('main form button[type=submit]').first().click();
 }
 
+/**
+ * Whether the page holds back a submission: the first, a second right after it, and one after
+ * coming back. None of them is sent.
+ */
+async function stoppedSubmissions(page: Page): Promise<boolean[]> {
+  return page.evaluate(() => {
+    const form = document.querySelector<HTMLFormElement>('.consent-form')!;
+    const stopped: boolean[] = [];
+    const note = (event: Event) => {
+      stopped.push(event.defaultPrevented);
+      event.preventDefault();
+    };
+    window.addEventListener('submit', note);
+    form.requestSubmit();
+    form.requestSubmit();
+    window.dispatchEvent(new Event('pageshow'));
+    form.requestSubmit();
+    window.dispatchEvent(new Event('pageshow'));
+    window.removeEventListener('submit', note);
+    return stopped;
+  });
+}
+
 /** The site's own page, and what it was told. */
 async function arrived(page: Page, site: ClientSite): Promise<URLSearchParams> {
   await page.waitForURL((url) => url.href.startsWith(site.redirectUri));
@@ -147,6 +170,7 @@ it('a person signs in to a site', { timeout: 180_000 }, async () => {
     assert.equal(await page.locator('#scope-openid').isDisabled(), true);
     await page.locator('#scope-email').uncheck();
     await look('consent-one-off');
+    assert.deepEqual(await stoppedSubmissions(page), [false, true, false]);
     await page.getByRole('button', { name: 'Allow' }).click();
     const first = await arrived(page, site);
     await look('signed-in');

@@ -13,7 +13,7 @@ export const signonEn = {
   challengeWrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',
   register: {
     title: 'Create an account',
-    lede: 'We send you a link to confirm your address. You can do nothing else before.',
+    lede: 'We send a link to your address. Once you have opened it, the account works.',
     emailHint: 'It stays with us unless you share it with a site yourself.',
     submit: 'Create the account',
     haveAccount: 'You have an account?',

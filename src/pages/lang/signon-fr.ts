@@ -15,7 +15,7 @@ export const signonFr: typeof signonEn = {
   challengeWrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
   register: {
     title: 'Créer un compte',
-    lede: 'Nous vous envoyons un lien pour confirmer votre adresse. Rien d’autre ne marche avant.',
+    lede: 'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, le compte marche.',
     emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez un compte ?',
