@@ -21,7 +21,7 @@ export interface Kit {
 /** Found from the compiled file: dist/src/kit/. */
 const kitFolder = fileURLToPath(new URL('../../../data/kit', import.meta.url));
 
-/** With these, making the kit takes some ten milliseconds: short enough for a start. */
+/** So that making the kit, once and before the server listens, takes a fraction of a second. */
 const filesMax = 200;
 const totalBytesMax = 1_048_576;
 

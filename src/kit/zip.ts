@@ -20,6 +20,8 @@ const modifiedAt = () => new Date(2020, 0, 1, 12);
 const attributes = 0o100644 << 16;
 const unix = 3;
 const deflateLevel = 9;
+/** What is a zip already gains nothing. */
+const levelOf = (name: string) => (name.endsWith('.zip') ? 0 : deflateLevel);
 
 export function zipKit(files: readonly KitFile[]): Uint8Array {
   const entries: Zippable = {};
@@ -28,7 +30,7 @@ export function zipKit(files: readonly KitFile[]): Uint8Array {
     if (name in entries) throw new Error(`kit file twice: ${name}`);
     entries[name] = [
       bytes,
-      { level: deflateLevel, mtime: modifiedAt(), os: unix, attrs: attributes },
+      { level: levelOf(name), mtime: modifiedAt(), os: unix, attrs: attributes },
     ];
   }
   return zipSync(entries);

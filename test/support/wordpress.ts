@@ -137,7 +137,8 @@ export async function startWordPress(): Promise<WordPress> {
   }
 
   php(`require_once ABSPATH . 'wp-admin/includes/upgrade.php';
-    return wp_install('Gazette', 'admin', 'admin@gazette.example', true, '', '${adminPassword}');`);
+    wp_install('Gazette', 'admin', 'admin@gazette.example', true, '', '${adminPassword}');
+    return update_option('show_avatars', 0);`);
   const child = spawn('php', ['-d', 'display_errors=0', '-S', `127.0.0.1:${port}`, '-t', folder], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,0 +1,258 @@
+/**
+ * The PHP SDK out of the kit: its own tests, and each of its calls against a running server, with
+ * curl and with PHP's streams.
+ */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { issue, openBeside } from '../support/captcha-beside.ts';
+import { startFakeProvider } from '../support/fake-provider.ts';
+import { startTestServer, type TestServer, within } from '../support/server.ts';
+import { hasTool, isInstalled } from '../support/tools.ts';
+import { unpackKit } from '../support/unpacked-kit.ts';
+import { allow, createAgent, openPeople, type People } from '../support/visitor.ts';
+
+const email = 'ada@mail.example';
+
+let kit: ReturnType<typeof unpackKit>;
+before(() => {
+  kit = unpackKit();
+});
+after(() => kit.remove());
+
+interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+function php(args: readonly string[], input = ''): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('php', args, { env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' } });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output += String(chunk);
+      });
+    }
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output: output.trim() }));
+    child.stdin.end(input);
+  });
+}
+
+/** What the code returns, or `{thrown, message, …}` of an exception. */
+// biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked at below
+async function sdk(code: string): Promise<any> {
+  const { output } = await php(
+    ['-d', 'error_reporting=-1', '-d', 'display_errors=1'],
+    `<?php require '${kit.path}/php-sdk/autoload.php';
+     use Portcullis\\{AuthorizationRequest, Captcha, Client, IpReputation};
+     use Portcullis\\Http\\{CurlTransport, StreamTransport};
+     try { $value = (function () { ${code} })(); }
+     catch (Portcullis\\Exception\\PortcullisException $e) {
+       $value = ['thrown' => (new ReflectionClass($e))->getShortName(), ...get_object_vars($e)];
+     }
+     echo json_encode($value, JSON_THROW_ON_ERROR);`,
+  );
+  try {
+    return JSON.parse(output);
+  } catch {
+    throw new Error(`not JSON: ${output}`);
+  }
+}
+
+function phpFiles(): string[] {
+  return readdirSync(kit.path, { recursive: true })
+    .map((name) => `${kit.path}/${name}`)
+    .filter((name) => name.endsWith('.php'));
+}
+
+function withPhp(name: string, run: () => Promise<void>): void {
+  it(name, async (context) => {
+    if (hasTool(context, 'php')) await run();
+  });
+}
+
+withPhp('PHP can read every file of the kit', async () => {
+  const files = phpFiles();
+  assert.ok(files.length > 50, `${files.length} files`);
+  const unread = [...files];
+  async function readNext(): Promise<void> {
+    for (let file = unread.pop(); file !== undefined; file = unread.pop()) {
+      const { code, output } = await php(['-l', file]);
+      assert.equal(code, 0, output);
+    }
+  }
+  await Promise.all([readNext(), readNext(), readNext(), readNext()]);
+});
+
+/** The machine's PHP is newer than the oldest that the kit promises to work with. */
+withPhp('no file uses what PHP 8.1 does not know', async () => {
+  const newer =
+    /\breadonly (?:final |abstract )?class\b|\bfinal readonly\b|(?:\||: ?\??)(?:true|false)\b(?=[ |{;&])(?<!\? ?.*)|\bconst (?:string|int|array|bool|float) [A-Z]|#\[\\Override\]|\bjson_validate\b|\bmb_trim\b|\barray_(?:find|any|all)\b/;
+  for (const file of phpFiles()) {
+    const lines = readFileSync(file, 'utf8').split('\n');
+    const bad = lines.filter(
+      (line) => /function|class|const|\barray_|json_v|mb_t/.test(line) && newer.test(line),
+    );
+    assert.deepEqual(bad, [], file);
+  }
+});
+
+withPhp("the SDK's own tests", async () => {
+  const { code, output } = await php([`${kit.path}/php-sdk/tests/run.php`]);
+  assert.equal(code, 0, output);
+  assert.match(output, /^\d\d passed, 0 failed$/m);
+});
+
+for (const transport of ['CurlTransport', 'StreamTransport'])
+  describe(`PHP SDK, ${transport}`, () => {
+    let server: TestServer;
+    let people: People;
+    before(async () => {
+      if (!isInstalled('php')) return;
+      server = await startTestServer({ threads: 2, env: { CLIENT_LIMITS: 'off' } });
+      people = openPeople(server);
+      await people.add(email, { givenName: 'Ada', nickname: 'Countess' });
+    });
+    after(async () => {
+      await people?.[Symbol.asyncDispose]();
+      await server?.[Symbol.asyncDispose]();
+    });
+
+    const begin = (client = 'example.com') =>
+      sdk(`$r = AuthorizationRequest::create('${server.baseUrl}', '${client}',
+        'https://${client}/cb?x=1', ['openid', 'profile', 'email']);
+        return ['url' => $r->url(), 'kept' => $r->toArray()];`);
+
+    /** As far as the redirect back to the site. */
+    async function consented(started: { url: string }): Promise<string> {
+      const person = createAgent(server, await people.signIn(email));
+      const url = new URL(started.url);
+      const path = `${url.pathname}${url.search}&prompt=consent`;
+      return (await allow(person, path)).search.slice(1);
+    }
+
+    const finish = (kept: unknown, query: string) =>
+      sdk(`parse_str('${query}', $query);
+        $r = AuthorizationRequest::fromArray(json_decode('${JSON.stringify(kept)}', true));
+        $client = new Client('${server.baseUrl}', new ${transport}());
+        return $client->exchange($r->verify($query), $r);`);
+
+    const api = (key = server.key) =>
+      `(new IpReputation('${server.baseUrl}', '${key}', new ${transport}(), 0))`;
+
+    withPhp('a visitor signs in: out, consent, back, profile, once', async () => {
+      const started = await begin();
+      const query = await consented(started);
+      const profile = await finish(started.kept, query);
+      assert.match(profile.serviceId, /^[\w-]{22}$/);
+      assert.equal(profile.email, email);
+      assert.equal(profile.emailVerified, true);
+      assert.equal(profile.nickname, 'Countess');
+      assert.equal(profile.phoneNumber, null);
+      assert.equal((await finish(started.kept, query)).thrown, 'InvalidGrant');
+    });
+
+    withPhp("another visitor's or another site's code gives nothing", async () => {
+      const started = await begin();
+      const other = await begin();
+      const code = new URLSearchParams(await consented(other)).get('code');
+      const injected = `code=${code}&state=${started.kept.state}`;
+      assert.equal((await finish(started.kept, injected)).thrown, 'InvalidGrant');
+      const elsewhere = await begin('other.example.org');
+      const foreign = new URLSearchParams(await consented(elsewhere)).get('code');
+      const substituted = `code=${foreign}&state=${started.kept.state}`;
+      assert.equal((await finish(started.kept, substituted)).thrown, 'InvalidGrant');
+      assert.equal((await finish(started.kept, `code=x&state=y`)).thrown, 'StateMismatch');
+    });
+
+    withPhp('check and report', async () => {
+      const check = await sdk(`return ${api()}->check('198.51.100.7');`);
+      assert.deepEqual(check, await server.check('198.51.100.7'));
+      const quota = await sdk(`$api = ${api()}; $api->check('8.8.8.8'); return $api->quota();`);
+      assert.ok(quota.remaining < quota.limit && quota.resetAt > 1_700_000_000);
+      const address = transport === 'CurlTransport' ? '203.0.113.71' : '203.0.113.72';
+      const report = `return ${api()}->report('${address}', [18, 21], 'a & b = é');`;
+      const reported = await sdk(report);
+      assert.equal(reported.ipAddress, address);
+      assert.ok(reported.abuseConfidenceScore > 0);
+      assert.equal((await server.check(address)).totalReports, 1);
+      assert.equal((await sdk(report)).thrown, 'DuplicateReport');
+    });
+
+    withPhp('refusals have their exceptions', async () => {
+      const refused = await sdk(`return ${api('pcl_wrong')}->check('8.8.8.8');`);
+      assert.deepEqual([refused.thrown, refused.status], ['AuthenticationFailed', 401]);
+      const invalid = await sdk(`return ${api()}->check('010.1.1.1');`);
+      assert.deepEqual([invalid.thrown, invalid.parameter], ['InvalidRequest', 'ipAddress']);
+      const category = await sdk(`return ${api()}->report('203.0.113.73', [99]);`);
+      assert.deepEqual([category.thrown, category.parameter], ['InvalidRequest', 'categories']);
+    });
+
+    withPhp('a spent quota is told with the time to wait', async () => {
+      const poor = `poor-${transport.toLowerCase()}@mail.example`;
+      await server.cliJson('account', 'create', poor);
+      const made = await server.cliJson('key', 'create', poor, '--read-per-minute', '1');
+      const key = made.text as string;
+      const ask = { headers: { Key: key } };
+      // The running server hears of a new key within a moment.
+      await within(5_000, async () => {
+        return (await server.fetch('/api/v2/check?ipAddress=8.8.8.8', ask)).status === 200;
+      });
+      const spent = await sdk(`return ${api(key)}->check('8.8.8.8');`);
+      assert.equal(spent.thrown, 'QuotaExceeded');
+      assert.ok(spent.retryAfterSeconds >= 1 && spent.retryAfterSeconds <= 60);
+    });
+
+    withPhp('a receipt is good once', async () => {
+      const host = ['--host', 'shop.example'];
+      const site = await server.cliJson('sitekey', 'create', 'demo@portcullis.example', ...host);
+      const beside = openBeside(server.dataDir);
+      const receipt = await issue(beside.receipts, site.id).finally(() => beside.store.close());
+      const verify = `$c = new Captcha('${server.baseUrl}', '${server.key}', new ${transport}());
+        return $c->verify('${receipt}');`;
+      const solved = await sdk(verify);
+      assert.equal(solved.ok, true);
+      assert.equal(solved.hostname, 'shop.example');
+      assert.equal(solved.siteKey, site.id);
+      assert.ok(solved.solvedAt.date);
+      assert.equal((await sdk(verify)).ok, false);
+    });
+
+    withPhp('redirects are not followed', async () => {
+      await using fake = await startFakeProvider();
+      fake.answer = { status: 302, headers: { Location: `${fake.origin}/trap` }, body: '' };
+      const url = `${fake.origin}/api/v2/check`;
+      const answer = await sdk(
+        `return (new ${transport}())->send('GET', '${url}', ['Key' => 'k']);`,
+      );
+      assert.equal(answer.status, 302);
+      assert.deepEqual(fake.asked, ['GET /api/v2/check']);
+    });
+
+    withPhp('an answer that breaks off, is endless or never comes is no answer', async () => {
+      const behaviours = ['silent', 'short', 'endless'] as const;
+      for (const behaviour of behaviours) {
+        const peer = createServer((socket) => {
+          socket.on('error', () => {});
+          if (behaviour === 'silent') return;
+          socket.write(
+            `HTTP/1.1 200 OK\r\nContent-Length: ${behaviour === 'short' ? 50 : 1e9}\r\n\r\n`,
+          );
+          if (behaviour === 'short') socket.end('{"ok":true}');
+          else for (let i = 0; i < 160; i++) socket.write(Buffer.alloc(65_536, 32));
+        });
+        await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve));
+        const { port } = peer.address() as { port: number };
+        const sent = await sdk(
+          `return (new ${transport}(1.0))->send('GET', 'http://127.0.0.1:${port}/');`,
+        );
+        peer.close();
+        assert.equal(sent.thrown, 'TransportException', behaviour);
+      }
+    });
+  });

@@ -1,0 +1,237 @@
+/**
+ * The plugin in a real WordPress beside a whole server: an administrator activates it and sets it
+ * up in the browser, a visitor signs in through the consent page. Then the optional parts: CAPTCHA,
+ * check of the address, reports of failed sign-ins.
+ */
+
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { withBrowser } from '../support/browser.ts';
+import { issue, openBeside } from '../support/captcha-beside.ts';
+import { demoEmail, startTestServer, type TestServer } from '../support/server.ts';
+import { hasTool, isInstalled } from '../support/tools.ts';
+import {
+  allow,
+  authorizePath,
+  createAgent,
+  openPeople,
+  type People,
+  password,
+} from '../support/visitor.ts';
+import {
+  addressHeader,
+  adminPassword,
+  freePort,
+  startWordPress,
+  type WordPress,
+} from '../support/wordpress.ts';
+
+const email = 'ada@mail.example';
+const pictures = 'test-output/screenshots';
+
+describe('WordPress: the plugin with a whole server', () => {
+  let server: TestServer;
+  let people: People;
+  let site: WordPress;
+  before(async () => {
+    if (!isInstalled('php')) return;
+    mkdirSync(pictures, { recursive: true });
+    const port = await freePort();
+    // Links of the service's pages begin with BASE_URL, so it has to be known before the start.
+    const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, CLIENT_LIMITS: 'off' };
+    server = await startTestServer({ threads: 1, env });
+    people = openPeople(server);
+    await people.add(email, { givenName: 'Ada', familyName: 'Lovelace', nickname: 'Countess' });
+    site = await startWordPress();
+    site.php("update_option('users_can_register', 1);");
+  });
+  after(async () => {
+    await people?.[Symbol.asyncDispose]();
+    await site?.[Symbol.asyncDispose]();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  /** A missing PHP fails each of them, or skips it where that is allowed. */
+  function withPhp(name: string, run: () => Promise<void>): void {
+    it(name, { timeout: 180_000 }, async (context) => {
+      if (hasTool(context, 'php')) await run();
+    });
+  }
+
+  async function signInAsAdmin(page: Page): Promise<void> {
+    await page.goto(`${site.origin}/wp-login.php`);
+    await page.locator('#user_login').fill('admin');
+    await page.locator('#user_pass').fill(adminPassword);
+    await page.locator('#wp-submit').click();
+    await page.waitForURL(/wp-admin/);
+  }
+
+  async function setUp(browser: Browser): Promise<void> {
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    await signInAsAdmin(page);
+    await page.goto(`${site.origin}/wp-admin/plugins.php`);
+    await page.locator('#activate-portcullis-sign-in').click();
+    await page.waitForURL(/plugins\.php\?activate=true/);
+    await page.goto(`${site.origin}/wp-admin/options-general.php?page=portcullis-sign-in`);
+    await page.getByLabel('Address of the sign-on service').fill('http://evil.example');
+    await page.locator('#submit').click();
+    await page.waitForURL(/settings-updated/);
+    assert.match((await page.textContent('.notice-error'))!, /begins with https/);
+    await page.getByLabel('Address of the sign-on service').fill(`${server.baseUrl}/`);
+    await page.getByLabel('API key').fill(server.key);
+    await page.locator('#submit').click();
+    await page.waitForURL(/settings-updated/);
+    const address = await page.getByLabel('Address of the sign-on service').inputValue();
+    assert.equal(address, server.baseUrl);
+    assert.equal(await page.getByLabel('API key').inputValue(), '', 'the key stays inside');
+    await page.screenshot({ path: `${pictures}/wordpress-settings.png`, fullPage: true });
+    await context.close();
+  }
+
+  withPhp('activate, set up, sign in through the consent page, land signed in', async () => {
+    await withBrowser(async (browser) => {
+      await setUp(browser);
+      const context = await browser.newContext({ locale: 'en-GB' });
+      const page = await context.newPage();
+      await page.goto(`${site.origin}/wp-login.php`);
+      await page.screenshot({ path: `${pictures}/wordpress-login.png`, fullPage: true });
+      await page.getByRole('link', { name: 'Sign in with Portcullis' }).click();
+      await page.waitForURL(/\/signin\?continue=/);
+      await page.locator('[name=email]').fill(email);
+      await page.locator('[name=password]').fill(password);
+      await page.locator('main form button[type=submit]').first().click();
+      await page.waitForURL(/authorize\.php/);
+      assert.equal(await page.locator('h1').textContent(), 'localhost wants to know you');
+      await page.getByRole('button', { name: 'Allow' }).click();
+      await page.waitForURL(/wp-admin\/profile\.php/);
+      await page.screenshot({ path: `${pictures}/wordpress-signed-in.png`, fullPage: true });
+      assert.equal(await page.locator('#email').inputValue(), email);
+      assert.equal(await page.locator('#user_login').inputValue(), 'Countess');
+      assert.match((await page.textContent('body'))!, /This account is linked/);
+
+      // The second time one click is enough.
+      await context.clearCookies({ name: /^wordpress/ });
+      await page.goto(`${site.origin}/wp-login.php`);
+      await page.getByRole('link', { name: 'Sign in with Portcullis' }).click();
+      await page.waitForURL(/wp-admin\/profile\.php/);
+      assert.equal(site.php('return count(get_users());'), 2);
+
+      // Somebody who refuses comes back to the sign-in page.
+      const other = await (await browser.newContext({ locale: 'en-GB' })).newPage();
+      await people.add('eve@mail.example');
+      await other.goto(`${site.origin}/wp-login.php`);
+      await other.getByRole('link', { name: 'Sign in with Portcullis' }).click();
+      await other.locator('[name=email]').fill('eve@mail.example');
+      await other.locator('[name=password]').fill(password);
+      await other.locator('main form button[type=submit]').first().click();
+      await other.getByRole('button', { name: 'Refuse' }).click();
+      await other.waitForURL(/wp-login\.php/);
+      assert.match((await other.textContent('body'))!, /You did not agree/);
+      assert.equal(site.php('return count(get_users());'), 2);
+    });
+    assert.deepEqual(site.complaints(), []);
+  });
+
+  withPhp('a code for another client, put into the way back, is refused', async () => {
+    const visitor = createAgent(site);
+    const left = await visitor.get('/wp-admin/admin-post.php?action=portcullis_sign_in_start');
+    const state = new URL(left.headers.location!).searchParams.get('state');
+    const person = createAgent(server, await people.signIn(email));
+    const code = (await allow(person, authorizePath({ prompt: 'consent' }))).searchParams.get(
+      'code',
+    );
+    const callback = '/wp-admin/admin-post.php?action=portcullis_sign_in_callback';
+    const answer = await visitor.get(`${callback}&state=${state}&code=${code}`);
+    assert.equal(answer.status, 400);
+    assert.match(answer.body, /meant for another site/);
+    assert.ok(![...visitor.cookies.keys()].some((name) => name.startsWith('wordpress_logged')));
+    // And it is used up: its own site can't redeem it any more.
+    assert.equal((await server.fetch(`/api.php?code=${code}`)).status, 400);
+  });
+
+  const change = (settings: string) =>
+    site.php(`update_option('portcullis_sign_in_settings',
+      array_merge(get_option('portcullis_sign_in_settings'), array(${settings})));`);
+
+  const logIn = (
+    more: Record<string, string> = {},
+    address = '203.0.113.20',
+    pwd = adminPassword,
+  ) => {
+    const cookie = { Cookie: 'wordpress_test_cookie=WP%20Cookie%20check' };
+    const form = { log: 'admin', pwd, ...more };
+    return createAgent(site).post('/wp-login.php', form, { ...cookie, [addressHeader]: address });
+  };
+
+  withPhp('CAPTCHA: the password form passes with a receipt, once', async () => {
+    const { id } = await server.cliJson('sitekey', 'create', demoEmail, '--host', 'localhost');
+    const { id: foreign } = await server.cliJson('sitekey', 'create', demoEmail);
+    change(`'site_key' => '${id}', 'captcha_login' => true, 'captcha_comments' => true`);
+    const page = await site.fetch('/wp-login.php');
+    assert.match(page.body, new RegExp(`class="portcullis-captcha" data-sitekey="${id}"`));
+    assert.ok(page.body.includes(`${server.baseUrl}/captcha/widget.js`));
+    const beside = openBeside(server.dataDir);
+    try {
+      const receipt = () => issue(beside.receipts, id, site.origin);
+      const used = await receipt();
+      const field = 'portcullis-receipt';
+      assert.match((await logIn()).body, /solve the CAPTCHA/);
+      assert.match((await logIn({ [field]: 'pcr1.x.y' })).body, /solve the CAPTCHA/);
+      const other = await issue(beside.receipts, foreign, site.origin);
+      assert.match((await logIn({ [field]: other })).body, /solve the CAPTCHA/, 'another site key');
+      const wrong = await logIn({}, undefined, 'wrong');
+      assert.match(wrong.body, /solve the CAPTCHA/, 'tells nothing of the password');
+      assert.doesNotMatch(wrong.body, /password you entered/);
+      assert.equal((await logIn({ [field]: used })).status, 302);
+      assert.match((await logIn({ [field]: used })).body, /solve the CAPTCHA/, 'the second time');
+
+      const comment = (more: Record<string, string>) =>
+        createAgent(site).post('/wp-comments-post.php', {
+          ...{ author: 'Bob', email: 'bob@mail.example', comment: `Hello ${Object.keys(more)}` },
+          ...{ comment_post_ID: '1', comment_parent: '0', ...more },
+        });
+      assert.equal((await comment({})).status, 403);
+      assert.equal((await comment({ [field]: used })).status, 403);
+      assert.equal((await comment({ [field]: await receipt() })).status, 302);
+      assert.equal(
+        site.php(
+          "return get_comments(array('author_email' => 'bob@mail.example', 'count' => true));",
+        ),
+        1,
+      );
+    } finally {
+      await beside.store.close();
+      change("'captcha_login' => false, 'captcha_comments' => false");
+    }
+  });
+
+  withPhp('addresses: a malicious one is refused, an unknown answer refuses nobody', async () => {
+    change("'check_address' => true");
+    assert.match((await logIn({}, '198.51.100.7')).body, /known for abuse/);
+    assert.equal((await logIn({}, '203.0.113.21')).status, 302);
+    change("'secure_url' => 'http://127.0.0.1:1'");
+    assert.equal((await logIn({}, '198.51.100.8')).status, 302, 'the service is away');
+    assert.match((await logIn({}, '198.51.100.7')).body, /known for abuse/, 'kept from before');
+    change("'secure_url' => '', 'check_address' => false");
+  });
+
+  withPhp('failed sign-ins are reported once, at the fifth', async () => {
+    change("'report_failures' => true");
+    const address = '203.0.113.31';
+    const reports = async () => (await server.check(address)).totalReports;
+    for (let i = 1; i <= 4; i++) await logIn({}, address, `guess ${i}`);
+    assert.equal(await reports(), 0);
+    for (let i = 5; i <= 8; i++) await logIn({}, address, `guess ${i}`);
+    assert.equal(await reports(), 1);
+    const { body } = await server.fetch(`/api/v2/check?ipAddress=${address}&verbose`, {
+      headers: { Key: server.key },
+    });
+    const [report] = JSON.parse(body).data.reports;
+    assert.deepEqual(report.categories, [18, 21]);
+    assert.equal(report.comment, 'WordPress: 5 failed sign-ins');
+    assert.deepEqual(site.complaints(), []);
+  });
+});
