@@ -95,7 +95,9 @@ for (const limit of [37, 2_000, 100_000]) {
     const admitted = all.filter((s) => s[4] === 1);
     checkWindows(admitted, limit);
     checkRefusals(all, limit);
-    const total = admitted.reduce((sum, s) => sum + s[3], 0);
-    assert.ok(total >= limit, `${total} admitted`);
+    const costOf = (calls: Spending[]) => calls.reduce((sum, s) => sum + s[3], 0);
+    // A slow machine may not get to the limit in time; then nothing may have been refused.
+    const due = Math.min(limit, costOf(all));
+    assert.ok(costOf(admitted) >= due, `${costOf(admitted)} of ${due} admitted`);
   });
 }
