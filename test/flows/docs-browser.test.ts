@@ -10,9 +10,20 @@ it('pages of the documentation are in order, with and without their script', asy
   const at = (path: string) => server.baseUrl + path;
   await withBrowser(async (browser) => {
     await checkPage(browser, at('/docs'), { name: 'docs' });
-    await checkPage(browser, at('/docs/ip-api'), { name: 'docs-ip-api', locale: 'fr-FR' });
+    await checkPage(browser, at('/docs/ip-api'), {
+      name: 'docs-ip-api',
+      locale: 'fr-FR',
+      widths: [320, 1280],
+    });
     await checkPage(browser, at('/docs/sign-in-button'), { name: 'docs-button', widths: [320] });
-    for (const page of ['captcha', 'feeds', 'limits', 'machines', 'sign-on', 'ask-about-an-address']) {
+    for (const page of [
+      'captcha',
+      'feeds',
+      'limits',
+      'machines',
+      'sign-on',
+      'ask-about-an-address',
+    ]) {
       const options = { name: `docs-${page}`, widths: [320], themes: ['light'] as const };
       await checkPage(browser, at(`/docs/${page}`), options);
     }
