@@ -10,7 +10,11 @@ it('pages of the documentation are in order, with and without their script', asy
   const at = (path: string) => server.baseUrl + path;
   await withBrowser(async (browser) => {
     await checkPage(browser, at('/docs'), { name: 'docs' });
-    await checkPage(browser, at('/docs/ip-api'), { name: 'docs-ip-api', locale: 'fr-FR' });
+    await checkPage(browser, at('/docs/ip-api'), {
+      name: 'docs-ip-api',
+      locale: 'fr-FR',
+      widths: [320, 1280],
+    });
     await checkPage(browser, at('/docs/sign-in-button'), { name: 'docs-button', widths: [320] });
     for (const page of [
       'captcha',

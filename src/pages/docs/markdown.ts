@@ -94,6 +94,9 @@ function checkTokens(name: string, tokens: readonly Token[], resolve: ResolveLin
     if (token.type === 'text' && /&#?\w+;/.test(token.raw)) {
       throw new Error(`${name}: write the character itself, not ${shown}`);
     }
+    if (token.type === 'table' && (token as Tokens.Table).header.some(({ text }) => text === '')) {
+      throw new Error(`${name}: a column without a title: ${shown}`);
+    }
     if (token.type === 'link' && resolve((token as Tokens.Link).href) === undefined) {
       throw new Error(`${name}: a link that leads nowhere: ${shown}`);
     }

@@ -69,7 +69,7 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
           <nav aria-label=${text.docs.pages}>${pageList(data, text)}</nav>
         </div>
         <div class="docs-main">
-          ${text.docs.inEnglish !== '' && html`<p class="docs-note">${text.docs.inEnglish}</p>`}
+          ${frame.language !== 'en' && html`<p class="docs-note">${text.docs.inEnglish}</p>`}
           <article class="docs-article" lang="en">${article.render(text)}</article>
           <p class="docs-twin"><a href=${markdownPath(slug)}>${icon('code')}<span>${text.docs.asMarkdown}</span></a></p>
         </div>

@@ -47,10 +47,10 @@ export const en = {
   },
   code: { copy: 'Copy', copied: 'Copied' },
   docs: {
-    pages: 'Documentation',
+    pages: 'Pages of the documentation',
     groups: { start: 'Start', signOn: 'Sign-on', reputation: 'IP reputation' },
     onThisPage: 'On this page',
-    inEnglish: '',
+    inEnglish: 'The documentation is in English.',
     asMarkdown: 'This page as Markdown',
     search: 'Search the documentation',
     searchResults: 'Found',

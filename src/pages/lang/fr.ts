@@ -60,7 +60,7 @@ export const fr: Catalogue = {
   },
   code: { copy: 'Copier', copied: 'Copié' },
   docs: {
-    pages: 'Documentation',
+    pages: 'Pages de la documentation',
     groups: { start: 'Commencer', signOn: 'Connexion', reputation: 'Réputation d’IP' },
     onThisPage: 'Sur cette page',
     inEnglish: 'Les textes de la documentation sont en anglais.',
@@ -70,7 +70,7 @@ export const fr: Catalogue = {
     searchNone: 'Aucun résultat.',
     searchFailed: 'La recherche ne peut pas être chargée pour le moment.',
     linkTo: (heading) => `Lien vers ${heading}`,
-    tableOf: (columns) => `Tableau : ${columns.join(', ')}`,
+    tableOf: (columns) => `Tableau : ${columns.join(', ')}`,
   },
   score: {
     words: { clean: 'Sain', low: 'Faible', suspect: 'Suspect', malicious: 'Malveillant' },

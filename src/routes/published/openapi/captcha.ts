@@ -95,6 +95,7 @@ export const captcha: Area = {
       ],
     },
   },
+  cors: ['/captcha/new', '/captcha/img/{file}', '/captcha/audio/{file}', '/captcha/verify'],
   paths: {
     '/captcha/new': {
       get: operation({

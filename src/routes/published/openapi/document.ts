@@ -3,9 +3,11 @@
  * with the routes of a running server and with every answer that they get.
  */
 
+import { exchangePath } from '../../problem.ts';
 import { captcha } from './captcha.ts';
 import { jsonFeeds } from './feeds.ts';
-import type { Area, JsonObject } from './parts.ts';
+
+import type { Answer, Area, JsonObject, Operation } from './parts.ts';
 import { reads } from './reads.ts';
 import { service } from './service.ts';
 import { signOn } from './signon.ts';
@@ -18,6 +20,44 @@ const description = `JSON routes of Portcullis. Pages for people and text feeds 
 Where there is GET there is HEAD, with the same status and headers (not on /api.php, where a code
 would be lost). Another method than those of a path gets 405 with \`Allow\`. Unknown paths get 404.
 Every answer of 429 that can be waited for and every 503 has \`Retry-After\`.`;
+
+/** Ranges are a matter of GET alone. */
+const withoutHead: readonly string[] = ['206', '416'];
+
+function headOf(get: Operation): Operation {
+  const responses = Object.entries(get.responses)
+    .filter(([status]) => !withoutHead.includes(status))
+    .map(([status, { content: _, ...answer }]): [string, Answer] => [status, answer]);
+  return {
+    ...get,
+    operationId: `${get.operationId}Head`,
+    summary: 'As GET, without the body.',
+    responses: Object.fromEntries(responses),
+  };
+}
+
+/** With what the transport adds: HEAD where there is GET, OPTIONS where there is CORS. */
+function pathsOf({ paths, cors = [] }: Area): Record<string, object> {
+  const items = Object.entries(paths).map(([path, item]) => {
+    const { get } = item;
+    // Programs send HEAD on their own: a code must survive it.
+    const head = get === undefined || path === exchangePath ? {} : { head: headOf(get) };
+    const options = cors.includes(path) ? { options: preflightOf(Object.values(item)[0]!) } : {};
+    return [path, { ...item, ...head, ...options }];
+  });
+  return Object.fromEntries(items);
+}
+
+function preflightOf({ operationId, tags, parameters = [] }: Operation): JsonObject {
+  return {
+    operationId: `${operationId}Preflight`,
+    tags,
+    summary: 'Any origin, no credentials.',
+    security: [],
+    parameters: parameters.filter((each) => (each as JsonObject).in === 'path'),
+    responses: { 204: { description: 'What scripts of other origins may send.' } },
+  };
+}
 
 /** Throws when two areas use one name: a bug, found at start. */
 function merged<T>(parts: readonly Readonly<Record<string, T>>[]): Record<string, T> {
@@ -49,7 +89,7 @@ export function openApiDocument(options: {
     },
     servers: urls.map((url) => ({ url })),
     externalDocs: { url: `${baseUrl}/docs` },
-    paths: merged(areas.map(({ paths }) => paths)),
+    paths: merged(areas.map(pathsOf)),
     components: {
       schemas: merged(areas.map(({ schemas }) => schemas)),
       securitySchemes: {

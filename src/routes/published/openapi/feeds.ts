@@ -82,6 +82,7 @@ export const jsonFeeds: Area = {
       removed: list(string),
     }),
   },
+  cors: [...recordFeeds.map(({ name }) => `/feeds/${name}`), '/feeds/changes.json'],
   paths: {
     ...Object.fromEntries(recordFeeds.map(recordFeed)),
     '/feeds/changes.json': {

@@ -35,6 +35,8 @@ export type Method = 'get' | 'post' | 'delete';
 /** Paths of one area, with `{name}` where the router has `:name`. */
 export interface Area {
   readonly paths: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>;
+  /** Those of `paths` that scripts of other origins may use. */
+  readonly cors?: readonly string[];
   /** Named schemas, for `ref`. */
   readonly schemas: Readonly<Record<string, Schema>>;
 }
@@ -136,16 +138,19 @@ interface Outline extends Pick<Operation, 'summary' | 'description' | 'parameter
   /** The API key that it needs: in the header or the query. */
   readonly key?: true;
   readonly body?: JsonObject;
+  /** The body is read as it comes: one that comes too slowly ends in a 503. */
+  readonly streams?: true;
   /** Its own successes and odd answers. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Statuses of refusals beyond those that every route has. */
   readonly refusals?: readonly number[];
 }
 
-/** Every route has 400, 429 and 503 of the transport; one that takes a body 408 and 413 too. */
+/** Every route has 400, 429 and 503 of the transport; one that collects a body 408 and 413 too. */
 export function operation(outline: Outline): Operation {
-  const { id, tag, family, key, body, answers, refusals = [], ...rest } = outline;
-  const statuses = [400, ...(body === undefined ? [] : [408, 413]), ...refusals, 429, 503];
+  const { id, tag, family, key, body, streams, answers, refusals = [], ...rest } = outline;
+  const ofBody = body === undefined ? [] : streams ? [413] : [408, 413];
+  const statuses = [400, ...ofBody, ...refusals, 429, 503];
   const responses: Record<string, Answer> = {};
   for (const status of statuses) {
     const headers = status === 503 ? { headers: retryAfter } : {};

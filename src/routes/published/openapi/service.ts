@@ -52,6 +52,7 @@ export const service: Area = {
       sections: list(object({ href: string, page: string, title: string, text: string })),
     }),
   },
+  cors: ['/manifest', '/manifest.schema.json', '/openapi.json', '/docs/search.json'],
   paths: {
     '/readyz': {
       get: operation({

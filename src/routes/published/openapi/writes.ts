@@ -75,6 +75,7 @@ export const writes: Area = {
       post: operation({
         ...write,
         id: 'bulkReport',
+        streams: true,
         summary: `Up to ${bulkRowsMax} reports as CSV. Costs one write for each 100 rows.`,
         body: {
           required: true,
