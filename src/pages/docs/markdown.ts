@@ -209,7 +209,7 @@ function block(token: Token, rendering: Rendering): Html {
       return table({
         caption: regionLabel(
           rendering,
-          text.docs.tableOf(columns.map(({ title }) => title).filter(Boolean)),
+          text.docs.tableOf(columns.map(({ title }) => title).join(', ')),
         ),
         columns,
         rows: rows.map((row) => row.map((cell) => inlines(cell.tokens, rendering))),

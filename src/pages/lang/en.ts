@@ -57,7 +57,7 @@ export const en = {
     searchNone: 'Nothing found.',
     searchFailed: 'The search can not be loaded at the moment.',
     linkTo: (heading: string) => `Link to ${heading}`,
-    tableOf: (columns: readonly string[]) => `Table: ${columns.join(', ')}`,
+    tableOf: (columns: string) => `Table: ${columns}`,
   },
   score: {
     words: { clean: 'Clean', low: 'Low', suspect: 'Suspect', malicious: 'Malicious' },

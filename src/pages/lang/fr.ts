@@ -70,7 +70,7 @@ export const fr: Catalogue = {
     searchNone: 'Aucun résultat.',
     searchFailed: 'La recherche ne peut pas être chargée pour le moment.',
     linkTo: (heading) => `Lien vers ${heading}`,
-    tableOf: (columns) => `Tableau : ${columns.join(', ')}`,
+    tableOf: (columns) => `Tableau : ${columns}`,
   },
   score: {
     words: { clean: 'Sain', low: 'Faible', suspect: 'Suspect', malicious: 'Malveillant' },
