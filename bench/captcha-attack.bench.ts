@@ -22,7 +22,7 @@ import { tesseractVersion, wordsReadByTesseract } from '../test/support/captcha-
 import { createTemplateReader } from '../test/support/captcha-readers.ts';
 import type { BenchRow } from './row.ts';
 
-const counts = { tiny: 4, full: 50 } as const;
+const counts = { tiny: 1, full: 50 } as const;
 
 /** Goals for 50 words; a tiny run is not judged. */
 interface Trial {

@@ -1,6 +1,7 @@
 /**
  * The CAPTCHA as the server runs it: threads, stock and open challenges behind one handle. Start
- * is not kept waiting: a challenge asked for before the threads are warm waits for them.
+ * is not kept waiting: a challenge asked for before the threads are warm waits for them. The
+ * first challenge has the voices made, in the background.
  */
 
 import type { Clock } from '../core/clock.ts';
@@ -42,12 +43,26 @@ export function openCaptcha({ threads, clock, random, log, bounds }: CaptchaOpti
   const pool = createRenderPool({ renderer, random, log, ...bounds });
   const challenges = createChallenges({ pool, clock, random, ...bounds });
   let closing: Promise<void> | undefined;
-  renderer.warmUp().catch((error: unknown) => {
-    if (!closing)
-      log.warn({ err: error }, 'captcha: no voices yet, tried again with the next clip');
-  });
+  let isWarm = false;
+
+  /** Voices take a second of work: made for the first who may listen, not for who never does. */
+  function warmUp(): void {
+    if (isWarm) return;
+    isWarm = true;
+    renderer.warmUp().catch((error: unknown) => {
+      if (!closing)
+        log.warn({ err: error }, 'captcha: no voices yet, tried again with the next clip');
+    });
+  }
+
   return {
-    challenges,
+    challenges: {
+      ...challenges,
+      issue(request) {
+        warmUp();
+        return challenges.issue(request);
+      },
+    },
     stats: () => ({ ...challenges.stats(), ...pool.stats() }),
     close() {
       closing ??= pool.close();

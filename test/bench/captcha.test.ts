@@ -15,7 +15,7 @@ test('the CAPTCHA bench gives a positive number in each row', async () => {
 test('the attack bench gives counts of words', async () => {
   const rows = await runAttacks('tiny');
   assert.ok(rows.length >= 8);
-  for (const row of rows) assert.ok(row.ours >= 0 && row.ours <= 4, row.name);
+  for (const row of rows) assert.ok(row.ours >= 0 && row.ours <= 1, row.name);
 });
 
 test('the burst bench measures a whole server', async () => {
