@@ -61,15 +61,18 @@ for (const threads of threadCounts)
       const whole = [
         { Range: 'bytes=100-199', 'If-Range': '"other"' },
         { Range: 'bytes=9-1' },
-        { Range: 'bytes=-5' },
         { Range: 'bytes=1-2,4-5' },
         { Range: 'lines=1-2' },
-        { Range: 'bytes=1-99999999999999999999' },
       ];
       for (const headers of whole) {
         const answer = await ask(headers);
         assert.equal(answer.status, 200, JSON.stringify(headers));
         assert.equal(answer.bytes.length, kit.bytes.length);
+      }
+      for (const range of ['bytes=-5', `bytes=${kit.bytes.length - 5}-99999999999999999999`]) {
+        const tail = await ask({ Range: range });
+        assert.equal(tail.status, 206, range);
+        assert.deepEqual(tail.bytes, Buffer.from(kit.bytes.subarray(-5)));
       }
       const beyond = await ask({ Range: `bytes=${kit.bytes.length}-` });
       assert.equal(beyond.status, 416);

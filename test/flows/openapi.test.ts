@@ -31,7 +31,7 @@ const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^(GET|POST) \/captcha\/$/,
     /^GET \/docs(\/:page)?$/,
     /^GET \/feeds\/?$/,
-    /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account)(\/|$)/,
+    /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],
   'text for firewalls, people and programs': [
     /^GET \/feeds\/(blocklist|anon-exits)\.(txt|csv|ipset|nft|haproxy|nginx|rsc|zone6?)$/,
