@@ -10,6 +10,7 @@ import { openApiDocument } from '../../src/routes/published/openapi/document.ts'
 import { scopeFields } from '../../src/signon/scopes.ts';
 import { issue, openBeside } from '../support/captcha-beside.ts';
 import { type Contract, createContract } from '../support/contract.ts';
+import { notJson } from '../support/route-kinds.ts';
 import {
   type Answer,
   demoEmail,
@@ -21,33 +22,6 @@ import {
 } from '../support/server.ts';
 import { type StalledTarget, stall } from '../support/stalled.ts';
 import { allow, authorizePath, createAgent, openPeople } from '../support/visitor.ts';
-
-/** By kind; a route that is neither here nor in the document fails the test. */
-const notJson: Readonly<Record<string, readonly RegExp[]>> = {
-  'pages for people': [
-    /^GET \/$/,
-    /^GET \/ip$/,
-    /^GET \/captcha$/,
-    /^(GET|POST) \/captcha\/$/,
-    /^GET \/docs(\/:page)?$/,
-    /^GET \/feeds\/?$/,
-    /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
-  ],
-  'text for firewalls, people and programs': [
-    /^GET \/feeds\/(blocklist|anon-exits)\.(txt|csv|ipset|nft|haproxy|nginx|rsc|zone6?)$/,
-    /^GET \/feeds\/\*$/,
-    /^GET \/docs\/[\w-]+\.md$/,
-    /^GET \/(llms|robots)\.txt$/,
-    /^GET \/\.well-known\/security\.txt$/,
-    /^GET \/(healthz|metrics)$/,
-  ],
-  'files: styles, scripts, pictures, archives': [
-    /^GET \/(static|avatars)\//,
-    /^GET \/favicon\.ico$/,
-    /^GET \/captcha\/widget\.js$/,
-    /^GET \/kit\.zip$/,
-  ],
-};
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const json = { 'Content-Type': 'application/json' };
