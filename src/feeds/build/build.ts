@@ -115,12 +115,11 @@ export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
     const lists = listsOf(collected, options.entriesMax);
     const advanced = advance(history, list, lists.block, nowMs);
     const maker = createPieceMaker(pieces, sink, renderer);
-    const { version } = advanced.history;
     const made: FeedFile[] = [];
     const records: ContentRecord[] = [];
     for (const content of await contentsOf(lists, maker, options.imprint)) {
       const name = variantName(content.feed, content.choice);
-      const record = recordOf(name, content, contents.get(name), version, nowMs);
+      const record = recordOf(name, content, contents.get(name), advanced.history, nowMs);
       const same = files.get(name);
       const isSame = same !== undefined && contents.get(name) === record;
       made.push(isSame ? same : await fileOf(content, record));
@@ -164,17 +163,23 @@ function restore(from: Restored | undefined): { history: History; list: Rows } |
   return { history: { version, floor, baseVersion, steps: from.steps }, list };
 }
 
-/** The record of before while the content is the same, whatever its date. */
+/**
+ * The record of before while the content is the same, whatever its date. A version too old to ask
+ * for changes with is replaced: a reader told to reload would find it again, and reload for ever.
+ */
 function recordOf(
   name: string,
   content: Content,
   known: ContentRecord | undefined,
-  version: number,
+  { version, floor }: History,
   nowMs: number,
 ): ContentRecord {
   const parts = content.pieces.flat().map((piece) => piece.hash);
-  const hash = hashOf(Buffer.from(JSON.stringify(content.frame('', 0))), ...parts).subarray(0, 16);
-  if (known !== undefined && hash.equals(known.hash)) return known;
+  const frame = JSON.stringify(content.frame('', 0));
+  const hash = hashOf(Buffer.from(frame), ...parts).subarray(0, 16);
+  const showsVersion = frame !== JSON.stringify(content.frame('', 1));
+  const isTooOld = known !== undefined && known.version < floor && showsVersion;
+  if (known !== undefined && hash.equals(known.hash) && !isTooOld) return known;
   // Dates in headers have whole seconds: a change must show in them.
   const second = Math.floor(nowMs / 1_000) * 1_000;
   const changedAtMs = known === undefined ? second : Math.max(second, known.changedAtMs + 1_000);

@@ -231,6 +231,34 @@ describe('what stays the same', () => {
     assert.equal(second!.head.version, startMs + minuteMs);
   });
 
+  it('is no version that is too old to ask for changes with', async () => {
+    const world = fill(createWorld());
+    const builder = world.builder();
+    const first = await builder.build(startMs);
+    // The last one finds that the first is more than a day old, and forgets its step.
+    const hours = [1, 14, 28, 42, 56];
+    let last = first;
+    for (const [i, hour] of hours.entries()) {
+      world.say(`2001:db8:7::${i}`, { score: 80 });
+      last = await builder.build(startMs + hour * 60 * minuteMs);
+    }
+    const { since } = last!.changes;
+    assert.ok(since[0]! > startMs, 'the first version is forgotten');
+    let shown = 0;
+    for (const { name, identity } of last!.files) {
+      const text = Buffer.concat(identity.parts).toString();
+      const found = /^# Version: (\d+)$/m.exec(text) ?? /"version": ?(\d+)/.exec(text);
+      if (found === null) continue;
+      shown++;
+      assert.ok(since.includes(Number(found[1])), `${name}: ${found[1]}`);
+    }
+    assert.ok(shown > 30);
+    const dateOf = (built: Built, name: string) =>
+      built.files.find((file) => file.name === name)!.changedAtMs;
+    assert.equal(dateOf(last!, 'anon-exits.txt 75'), dateOf(first!, 'anon-exits.txt 75'));
+    assert.ok(dateOf(last!, 'blocklist.txt 95') > dateOf(first!, 'blocklist.txt 95'));
+  });
+
   it('is the list, when only a count of reports changes', async () => {
     const world = createWorld();
     world.say('10.0.0.1', { score: 80, reports: 1, lastReportedAt: 1_795_244_400 });
