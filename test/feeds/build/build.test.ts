@@ -6,6 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { Built, FeedFile } from '../../../src/feeds/build/build.ts';
 import { choicesOf, feeds, variantName } from '../../../src/feeds/catalog.ts';
+import { decodeStep } from '../../../src/feeds/stored.ts';
 import { entryFlags } from '../../../src/reputation/entry-flags.ts';
 import { createWorld, entriesIn, startMs, storedOf, textOf, type World } from './world.ts';
 
@@ -209,6 +210,29 @@ describe('what stays the same', () => {
     assert.equal(again!.head.version, first.head.version);
   });
 
+  it('is the history of steps, but none of it when one of them is damaged', async () => {
+    const world = fill(createWorld());
+    const builder = world.builder();
+    const builds = [await builder.build(startMs)];
+    for (let i = 1; i < 4; i++) {
+      world.say(`10.3.0.${i}`, { score: 80 });
+      builds.push(await builder.build(startMs + i * minuteMs));
+    }
+    const stored = storedOf(...builds.map((one) => one!));
+    const laterMs = startMs + 9 * minuteMs;
+    const whole = await world.builder(stored).build(laterMs);
+    assert.deepEqual(whole!.changes, builds.at(-1)!.changes);
+    assert.equal(whole!.changes.since.length, 4);
+    const steps = stored.steps.map((step, i) =>
+      i === 1 ? { ...step, value: step.value.subarray(0, step.value.length - 1) } : step,
+    );
+    const anew = await world.builder({ ...stored, steps }).build(laterMs);
+    assert.deepEqual(anew!.changes.since, [laterMs]);
+    const base = [stored.base[0]!.subarray(0, 9), stored.base[0]!.subarray(9)];
+    const inParts = await world.builder({ ...stored, base }).build(laterMs);
+    assert.deepEqual(inParts!.changes, whole!.changes);
+  });
+
   it('is what a change does not touch; the rest has a later date and another ETag', async () => {
     const world = fill(createWorld());
     const builder = world.builder();
@@ -227,7 +251,8 @@ describe('what stays the same', () => {
       const concernsSix = !/ 4( a)?$|\.zone |^anon/.test(file.name) && !/ [89]5/.test(file.name);
       assert.equal(isChanged, concernsSix, file.name);
     }
-    assert.deepEqual(second!.step!.added, ['2001:db8:6::1']);
+    const { version, value } = second!.step!;
+    assert.deepEqual(decodeStep(version, value)!.added, ['2001:db8:6::1']);
     assert.equal(second!.head.version, startMs + minuteMs);
   });
 
