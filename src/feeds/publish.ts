@@ -22,8 +22,8 @@ import {
 } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import type { BuildStats, Built, FeedFile, Restored } from './build/build.ts';
-import type { Changes, Step } from './build/history.ts';
-import { decodeHead, decodeStep, encodeHead, encodeStep } from './stored.ts';
+import type { Changes } from './build/history.ts';
+import { decodeHead, encodeHead, type StoredStep } from './stored.ts';
 
 /** Builds in a thread of its own; see feed-builder.ts. */
 export interface BuildThread {
@@ -180,9 +180,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     await commit({
       set: [
         { key: feedHeadKey(), value: encodeHead({ ...head, baseParts }) },
-        ...(step === undefined
-          ? []
-          : [{ key: feedStepKey(step.version), value: encodeStep(step) }]),
+        ...(step === undefined ? [] : [{ key: feedStepKey(step.version), value: step.value }]),
       ],
       del: dropped.filter((version) => version !== step?.version).map(feedStepKey),
     });
@@ -209,16 +207,18 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     }
   }
 
-  /** Undefined: nothing is stored, or not in a way that is understood; all readers reload then. */
+  /**
+   * What the building thread begins with; steps and base are left to it as they are, for they are
+   * large. Undefined: nothing is stored, or it is not whole; all readers reload then.
+   */
   async function restore(): Promise<Restored | undefined> {
     const entry = await store.get(feedHeadKey());
     const head = entry && decodeHead(entry.value);
     if (head === undefined) return undefined;
-    const steps: Step[] = [];
+    const steps: StoredStep[] = [];
     for (const { key, value } of await scanAll(feedStepPrefix())) {
       const { version } = readFeedStepKey(key);
-      const step = decodeStep(version, value);
-      if (step !== undefined && version > head.floor) steps.push(step);
+      if (version > head.floor) steps.push({ version, value });
     }
     const parts = (await scanAll(feedBasePrefix())).filter(
       ({ key }) => readFeedBaseKey(key).version === head.baseVersion,
@@ -228,7 +228,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       log.warn('feeds: the stored history is not whole, it begins anew');
       return undefined;
     }
-    return { head, steps, base: Buffer.concat(parts.map(({ value }) => value)) };
+    return { head, steps, base: parts.map(({ value }) => value) };
   }
 
   return {

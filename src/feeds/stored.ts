@@ -21,6 +21,12 @@ export interface ContentRecord {
   readonly version: number;
 }
 
+/** A step as it is stored: its owner's thread hands it on and never looks inside. */
+export interface StoredStep {
+  readonly version: number;
+  readonly value: Uint8Array;
+}
+
 export interface FeedHead {
   readonly version: number;
   readonly floor: number;

@@ -16,19 +16,21 @@ import type { IpIndex } from '../index/ip-index.ts';
 import { COVERING_MAX } from '../index/layout.ts';
 import { flagsOf, lastReportedAtOf, metaOf, seedScoreOf, strengthOf } from '../index/records.ts';
 import { contains, type Prefix } from '../ip/prefix.ts';
+import { withoutHoles } from '../ip/prefix-pieces.ts';
 import { type BlacklistRows, createBlacklistRows, orderRows } from './blacklist-rows.ts';
 import { entryFlags } from './entry-flags.ts';
 import { entryScore, halfLivesAt } from './score.ts';
-import { withoutHoles } from './split-prefix.ts';
 
 /** Nothing below this can be asked for. */
 export const confidenceMin = 25;
 /** Entries of one call of the walk: about 0.2 ms. */
 const entriesPerLook = 500;
-/** A network with more allowed ranges inside is left out whole: splitting it could take too long. */
-const holesMax = 64;
+/** A network with more allowed ranges inside is left out whole: its pieces would fill the list. */
+const holesMax = 65_536;
+/** Pieces between two looks at the clock. */
+const piecesPerLook = 64;
 /** Rows that entries and pieces may be more than the entries at the start. */
-const spareRows = 65_536;
+const spareRows = 1 << 20;
 
 export interface BlacklistSources {
   readonly index: IpIndex;
@@ -48,7 +50,7 @@ interface Above {
   readonly isAllowed: boolean;
   /** Its row, -1 if it is not listed. */
   readonly row: number;
-  /** Allowed prefixes met inside it. */
+  /** Allowed prefixes met inside it, in address order. */
   readonly holes: Prefix[];
 }
 
@@ -69,8 +71,7 @@ export async function buildBlacklist(
     const holed: Above[] = [];
     await walkInSlices(index, family, turns, createVisit(sources, rows, holed, nowMs));
     for (const network of holed) {
-      split(sources, rows, network);
-      if (turns.isOver()) await turns.next();
+      await split(sources, rows, network, turns);
     }
   }
   return { rows, order: await orderRows(rows, turns) };
@@ -134,15 +135,26 @@ function createVisit(
 }
 
 /** Puts pieces in place of a listed network's row. Too many holes: nothing. */
-function split({ index, geo }: BlacklistSources, rows: BlacklistRows, network: Above): void {
+async function split(
+  { index, geo }: BlacklistSources,
+  rows: BlacklistRows,
+  network: Above,
+  turns: Turns,
+): Promise<void> {
   const { prefix, score, row, holes } = network;
   const lastReportedAt = rows.lastReportedAt[row]!;
   // A score that nobody can ask for.
   rows.score[row] = 0;
   if (holes.length > holesMax) return;
-  const entry = index.get(prefix);
+  let entry = index.get(prefix);
   const covering = new Int32Array(COVERING_MAX);
+  let pieces = 0;
   for (const { family, words, length } of withoutHoles(prefix, holes)) {
+    if (++pieces % piecesPerLook === 0 && turns.isOver()) {
+      await turns.next();
+      // Its number may be another's by now.
+      entry = index.get(prefix);
+    }
     // What a more specific entry covers or equals is told of there, with a score no lower.
     const count = index.covering(family, words, covering);
     const over = covering

@@ -29,6 +29,8 @@ export interface BlockCheckRules {
   readonly since: number;
   /** Asked before each thousand entries but the first; false ends the walk: `quota_exceeded`. */
   readonly mayGoOn: () => boolean;
+  /** False once nobody waits for the answer: the work ends, whatever was found. */
+  readonly isWanted: () => boolean;
 }
 
 export interface BlockCheck {
@@ -90,6 +92,7 @@ export function createBlockCheck(options: {
         },
         { after: position, limit: entriesPerStep },
       );
+      if (!rules.isWanted()) return [];
       if (position === undefined) return worst.sorted();
       walked += entriesPerStep;
       if (walked % entriesPerCharge === 0 && !rules.mayGoOn()) return undefined;
@@ -105,12 +108,21 @@ export function createBlockCheck(options: {
    * The index counts the reports of a year. Where some are older than what is asked for, those
    * within are counted in the store, up to a bound for the whole answer.
    */
-  async function count(network: Prefix, hosts: Candidate[], since: number): Promise<void> {
+  async function count(
+    network: Prefix,
+    hosts: Candidate[],
+    { since, isWanted }: BlockCheckRules,
+  ): Promise<void> {
+    async function goOn(): Promise<boolean> {
+      await giveWay();
+      return isWanted();
+    }
     let left = reportsCountedMax;
     for (const host of hosts) {
+      if (!isWanted()) return;
       if (host.firstReportedAt * 1_000 >= since || left === 0) continue;
       // None: the one in time was withdrawn since, and the index can't tell.
-      host.reports = await reports.count(network.family, host.words, since, left, giveWay);
+      host.reports = await reports.count(network.family, host.words, since, left, goOn);
       left -= host.reports;
     }
   }
@@ -119,7 +131,7 @@ export function createBlockCheck(options: {
     async find(network, rules) {
       const hosts = await walk(network, rules);
       if (hosts === undefined) return fail('quota_exceeded');
-      await count(network, hosts, rules.since);
+      await count(network, hosts, rules);
       return ok(hosts.filter((host) => host.reports > 0));
     },
   };

@@ -61,7 +61,7 @@ export interface ReportStore {
   /** The same without a limit, in pieces; others get their turn in between. */
   pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
   /**
-   * How many reports `list` would give, at most `limit`. @param giveWay awaited before each page
+   * How many reports `list` would give, at most `limit`. @param goOn asked before each page; false ends it
    * of 500 rows, so that a long count doesn't hold the event loop
    */
   count(
@@ -69,7 +69,7 @@ export interface ReportStore {
     words: Uint32Array,
     since: number,
     limit: number,
-    giveWay: () => Promise<void>,
+    goOn: () => Promise<boolean>,
   ): Promise<number>;
   /** Takes back all that an account said of an address. @returns how many reports went */
   withdraw(
@@ -198,12 +198,12 @@ export function createReportStore(options: {
     words: Uint32Array,
     since: number,
     limit: number,
-    giveWay: () => Promise<void>,
+    goOn: () => Promise<boolean>,
   ): Promise<number> {
     const prefix = reportByAddressPrefix(addressBytes(family, words));
     let counted = 0;
     for (let after: Key | undefined; ; ) {
-      await giveWay();
+      if (!(await goOn())) return counted;
       const options = { limit: scanPage };
       const page = await store.scan(prefix, after === undefined ? options : { after, ...options });
       for (const { key } of page) {

@@ -1,20 +1,24 @@
-/** The API's routes that read reports and lists from the main thread, put together. */
+/** The API's routes that walk reports and lists in the main thread, put together. */
 
 import type { Gate } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Turns } from '../core/turns.ts';
 import { createTurnstile } from '../core/turnstile.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { createBlacklist } from '../reputation/blacklist.ts';
+import { createBlockCheck } from '../reputation/block-check.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
 import { blacklistRoute } from './blacklist.ts';
+import { checkBlockRoute } from './check-block.ts';
 import { checkDetailsRoute } from './check-details.ts';
+import { type ClearAddressOptions, clearAddressRoute } from './clear-address.ts';
 import { reportsRoute } from './reports.ts';
 
 /**
- * Walks over an address's reports at a time, each a third of a second of work at worst, most of
+ * Walks over the reports of an address or a network at a time, each a third of a second of work at worst, most of
  * them none. Those that wait cost little.
  */
 const walksMax = { runningMax: 4, waitingMax: 1_000 };
@@ -29,11 +33,16 @@ export function apiReadRoutes(options: {
   secureUrl: string;
   /** See `Fold.allowChanges`. */
   allowChanges: () => number;
+  turns: Turns;
+  accountOf: ClearAddressOptions['accountOf'];
+  catchUpTo: ClearAddressOptions['catchUpTo'];
 }): Route[] {
   const walks = createTurnstile(walksMax);
   return [
     checkDetailsRoute({ ...options, walks }),
     reportsRoute({ ...options, walks }),
+    checkBlockRoute({ ...options, walks, blockCheck: createBlockCheck(options) }),
+    clearAddressRoute({ ...options, walks }),
     blacklistRoute({ ...options, blacklist: createBlacklist(options) }),
   ];
 }

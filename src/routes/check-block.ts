@@ -1,22 +1,25 @@
 /**
  * GET /api/v2/check-block: the reported hosts of a network.
- * Order of refusals: 401, 429, 422, 402. Costs one read for each 1,000 entries looked at: what a
+ * Order of refusals: 401, 429, 422, 402, 503. Costs one read for each 1,000 entries looked at: what a
  * network holds is known when it has been walked, so the quota may also end a walk.
+ * Few run at a time, for each may hold 10,000 hosts; 503 beyond those that may wait.
  */
 
 import { type Gate, quotaKind } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { Turns } from '../core/turns.ts';
+import type { Turnstile } from '../core/turnstile.ts';
 import { countryOf, type GeoReader } from '../geo/reader.ts';
 import type { Reply, Request } from '../http/message.ts';
-import type { PlainRoute } from '../http/router.ts';
+import type { Caller, PlainRoute } from '../http/router.ts';
 import { formatIp } from '../ip/address.ts';
 import { describeBlock } from '../ip/block.ts';
 import { formatPrefix, type Prefix, parsePrefix } from '../ip/prefix.ts';
 import type { BlockCheck, ReportedHost } from '../reputation/block-check.ts';
 import { maxAgeDetail } from './check.ts';
 import { type Fields, keyOf, readFields } from './fields.ts';
+import { wantedBy } from './keyed.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
 
@@ -35,25 +38,40 @@ export function checkBlockRoute(options: {
   geo: GeoReader;
   clock: Clock;
   turns: Turns;
+  /** Bounds the walks that run at a time. */
+  walks: Turnstile;
 }): PlainRoute {
-  const { gate, blockCheck, geo, clock, turns } = options;
+  const { gate, blockCheck, geo, clock, turns, walks } = options;
 
   function refuseQuota(): Reply {
     const detail = quotaDetail(gate.quotas, 'read');
     return apiProblem(fail('quota_exceeded', detail), quotaHeaders(gate.quotas));
   }
 
-  async function handle(request: Request): Promise<Reply> {
+  async function handle(request: Request, caller: Caller): Promise<Reply> {
     const fields = await readFields(request);
     const slot = gate.authenticate(keyOf(request, fields));
     if (slot < 0) return apiProblem(fail('unauthenticated'));
     if (!gate.spend(slot, quotaKind.read, 1)) return refuseQuota();
     const asked = fields.ok ? readAsked(fields.value) : fields;
     if (!asked.ok) return apiProblem(asked, quotaHeaders(gate.quotas));
-    const { network, maxAgeDays } = asked.value;
+    const isWanted = wantedBy(caller);
+    const answer = await walks.run(() => answerOf(slot, asked.value, isWanted));
+    if (answer.ok) return answer.value;
+    // Others spent while the body was read: the findings are made this key's again.
+    gate.spend(slot, quotaKind.read, 0);
+    return apiProblem(answer, quotaHeaders(gate.quotas));
+  }
+
+  async function answerOf(
+    slot: number,
+    { network, maxAgeDays }: Asked,
+    isWanted: () => boolean,
+  ): Promise<Reply> {
     let refusal: Reply | undefined;
     const found = await blockCheck.find(network, {
       since: clock.now() - maxAgeDays * dayMs,
+      isWanted,
       mayGoOn() {
         if (gate.spend(slot, quotaKind.read, 1)) return true;
         // At once: the findings belong to the last call, and others spend during the walk.
@@ -100,7 +118,12 @@ export function checkBlockRoute(options: {
   return { kind: 'plain', method: 'GET', path: '/api/v2/check-block', headers: ['key'], handle };
 }
 
-function readAsked(fields: Fields): Result<{ network: Prefix; maxAgeDays: number }> {
+interface Asked {
+  readonly network: Prefix;
+  readonly maxAgeDays: number;
+}
+
+function readAsked(fields: Fields): Result<Asked> {
   const text = fields.text('network')?.trim() ?? '';
   if (text === '') return fail('invalid_parameter', 'The network field is required.', 'network');
   // With host bits too: the example that clients copied from is 127.0.0.1/24.

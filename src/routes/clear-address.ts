@@ -6,6 +6,7 @@
 
 import type { Gate } from '../access/gate.ts';
 import { fail } from '../core/result.ts';
+import type { Turnstile } from '../core/turnstile.ts';
 import type { Reply, Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
@@ -19,6 +20,8 @@ const bodyBytesMax = 4 * 1024;
 export interface ClearAddressOptions {
   readonly gate: Gate;
   readonly reports: Pick<ReportStore, 'withdraw'>;
+  /** Bounds the walks over reports that run at a time. */
+  readonly walks: Turnstile;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
   /** Resolves when the journal event is in memory. */
@@ -26,7 +29,7 @@ export interface ClearAddressOptions {
 }
 
 export function clearAddressRoute(options: ClearAddressOptions): PlainRoute {
-  const { gate, reports } = options;
+  const { gate, reports, walks } = options;
 
   async function handle(request: Request): Promise<Reply> {
     const fields = await readFields(request);
@@ -40,7 +43,8 @@ export function clearAddressRoute(options: ClearAddressOptions): PlainRoute {
     if (account === undefined) return apiProblem(fail('unauthenticated'));
     const { family, words } = address.value;
     // A person's second thought costs no trust.
-    const withdrawn = await reports.withdraw(account, family, words, false);
+    const done = await walks.run(() => reports.withdraw(account, family, words, false));
+    const withdrawn = done.ok ? done.value : done;
     if (!withdrawn.ok) return apiProblem(withdrawn, headers);
     await options.catchUpTo(withdrawn.value.seq);
     return {

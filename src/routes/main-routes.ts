@@ -19,7 +19,6 @@ import type { RenderProblem } from '../http/message.ts';
 import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { openKit } from '../kit/open.ts';
-import { createBlockCheck } from '../reputation/block-check.ts';
 import type { Check } from '../reputation/check.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
 import type { Authorization } from '../signon/authorization.ts';
@@ -35,8 +34,6 @@ import { captchaRoutes } from './captcha.ts';
 import { captchaPageRoutes } from './captcha-page.ts';
 import { captchaReceiptRoutes } from './captcha-receipt.ts';
 import { captchaWidgetRoutes } from './captcha-widget.ts';
-import { checkBlockRoute } from './check-block.ts';
-import { clearAddressRoute } from './clear-address.ts';
 import { feedRoutes } from './feeds.ts';
 import { feedsPageRoutes } from './feeds-page.ts';
 import { ipPageRoutes } from './ip-page.ts';
@@ -131,8 +128,7 @@ export function mainRoutes(options: {
       }),
       ...feedRoutes({ publisher: options.feeds, callers }),
       ...profileExchangeRoutes({ authorization: options.authorization, callers }),
-      ...apiReadRoutes({ ...options, secureUrl: config.secureUrl }),
-      clearAddressRoute(options),
+      ...apiReadRoutes({ ...options, turns, secureUrl: config.secureUrl }),
       ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
       ...signonRoutes({ ...options, tools, callers, captcha }),
       ...captchaRoutes(captcha),
@@ -147,7 +143,6 @@ export function mainRoutes(options: {
       ...captchaWidgetRoutes(),
       ...kitRoutes(kit),
       bulkReportRoute({ ...options, turns, allowDocumentation: options.demo }),
-      checkBlockRoute({ ...options, turns, blockCheck: createBlockCheck({ ...options, turns }) }),
       ...serviceRoutes({
         clock,
         metrics,

@@ -46,8 +46,8 @@ function world(entriesMax = 20_000) {
   };
   const inStore = new Map<number, number>();
   const reports: Pick<ReportStore, 'count'> = {
-    async count(_family, words, _since, limit, giveWay) {
-      await giveWay();
+    async count(_family, words, _since, limit, goOn) {
+      if (!(await goOn())) return 0;
       counted.push(String(words[0]));
       return Math.min(limit, inStore.get(words[0]!) ?? 0);
     },
@@ -79,8 +79,9 @@ function world(entriesMax = 20_000) {
         );
       });
     },
-    async find(network: string, days = 30, mayGoOn = () => true) {
-      return blockCheck.find(prefix(network), { since: now - days * daySeconds * 1_000, mayGoOn });
+    async find(network: string, days = 30, mayGoOn = () => true, isWanted = () => true) {
+      const since = now - days * daySeconds * 1_000;
+      return blockCheck.find(prefix(network), { since, mayGoOn, isWanted });
     },
     async reported(network: string, days = 30): Promise<[number, number, number][]> {
       const found = await this.find(network, days);
@@ -112,6 +113,21 @@ describe('check of a block', () => {
     ]);
     assert.deepEqual(await w.reported('8.8.1.0/24'), []);
     assert.deepEqual(w.counted, [], 'the store is asked only when some reports are too old');
+  });
+
+  it('ends once nobody waits for it, in the walk and in the counting', async () => {
+    const w = world();
+    for (let i = 0; i < 2_000; i++) {
+      const text = `8.8.${i >> 8}.${i & 255}`;
+      w.put({ text, reports: 3, score: 50, first: 100, last: 1 });
+      w.inStore.set(prefix(text).words[0]!, 1);
+    }
+    let asked = 0;
+    await w.find('8.8.0.0/16', 30, undefined, () => ++asked < 3);
+    assert.equal(asked, 3);
+    assert.deepEqual(w.counted, []);
+    await w.find('8.8.0.0/16', 30, undefined, () => w.counted.length < 5);
+    assert.equal(w.counted.length, 5);
   });
 
   it('counts in the store where some reports are older, and drops what has none in time', async () => {

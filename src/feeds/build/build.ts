@@ -8,7 +8,13 @@
 
 import { inflateRawSync } from 'node:zlib';
 import { variantName } from '../catalog.ts';
-import type { ContentRecord, FeedHead } from '../stored.ts';
+import {
+  type ContentRecord,
+  decodeStep,
+  encodeStep,
+  type FeedHead,
+  type StoredStep,
+} from '../stored.ts';
 import type { Collected } from './collect.ts';
 import { type Content, contentsOf, type Lists, listsOf } from './contents.ts';
 import {
@@ -55,7 +61,7 @@ export interface Built {
   readonly files: readonly FeedFile[];
   readonly changes: Changes;
   readonly head: Omit<FeedHead, 'baseParts'>;
-  readonly step: Step | undefined;
+  readonly step: StoredStep | undefined;
   readonly dropped: readonly number[];
   /** The list as of `head.baseVersion`, when it must be stored: see `inflateBase`. */
   readonly base: Uint8Array | undefined;
@@ -75,8 +81,10 @@ export interface BuildStats {
 /** What the store knew at the start. */
 export interface Restored {
   readonly head: FeedHead;
-  readonly steps: readonly Step[];
-  readonly base: Uint8Array;
+  /** Those after `head.floor`, oldest first. */
+  readonly steps: readonly StoredStep[];
+  /** In parts, as it is stored. */
+  readonly base: readonly Uint8Array[];
 }
 
 export interface FeedBuilderOptions {
@@ -115,12 +123,11 @@ export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
     const lists = listsOf(collected, options.entriesMax);
     const advanced = advance(history, list, lists.block, nowMs);
     const maker = createPieceMaker(pieces, sink, renderer);
-    const { version } = advanced.history;
     const made: FeedFile[] = [];
     const records: ContentRecord[] = [];
     for (const content of await contentsOf(lists, maker, options.imprint)) {
       const name = variantName(content.feed, content.choice);
-      const record = recordOf(name, content, contents.get(name), version, nowMs);
+      const record = recordOf(name, content, contents.get(name), advanced.history, nowMs);
       const same = files.get(name);
       const isSame = same !== undefined && contents.get(name) === record;
       made.push(isSame ? same : await fileOf(content, record));
@@ -138,7 +145,7 @@ export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
       files: made,
       changes: changesOf(history),
       head: { ...historyHead(history), contents: records },
-      step: advanced.step,
+      step: stored(advanced.step),
       dropped: advanced.dropped,
       base,
       stats: statsOf(lists, made),
@@ -152,29 +159,43 @@ function historyHead({ version, floor, baseVersion }: History) {
   return { version, floor, baseVersion };
 }
 
+function stored(step: Step | undefined): StoredStep | undefined {
+  return step && { version: step.version, value: encodeStep(step) };
+}
+
+/** Undefined when nothing is stored, or not in a way that is understood: it begins anew. */
 function restore(from: Restored | undefined): { history: History; list: Rows } | undefined {
   if (from === undefined) return undefined;
   const { version, floor, baseVersion } = from.head;
-  const text = inflateRawSync(from.base, { maxOutputLength: inflatedBytesMax });
+  const text = inflateRawSync(Buffer.concat(from.base), { maxOutputLength: inflatedBytesMax });
+  const steps = from.steps.map((step) => decodeStep(step.version, step.value));
+  // Without one of them the list would be another.
+  if (!steps.every((step) => step !== undefined)) return undefined;
   const list = rebuildList(
     text.toString('latin1'),
-    from.steps.filter((step) => step.version > baseVersion),
+    steps.filter((step) => step.version > baseVersion),
   );
   if (list === undefined) return undefined;
-  return { history: { version, floor, baseVersion, steps: from.steps }, list };
+  return { history: { version, floor, baseVersion, steps }, list };
 }
 
-/** The record of before while the content is the same, whatever its date. */
+/**
+ * The record of before while the content is the same, whatever its date. A version too old to ask
+ * for changes with is replaced: a reader told to reload would find it again, and reload for ever.
+ */
 function recordOf(
   name: string,
   content: Content,
   known: ContentRecord | undefined,
-  version: number,
+  { version, floor }: History,
   nowMs: number,
 ): ContentRecord {
   const parts = content.pieces.flat().map((piece) => piece.hash);
-  const hash = hashOf(Buffer.from(JSON.stringify(content.frame('', 0))), ...parts).subarray(0, 16);
-  if (known !== undefined && hash.equals(known.hash)) return known;
+  const frame = JSON.stringify(content.frame('', 0));
+  const hash = hashOf(Buffer.from(frame), ...parts).subarray(0, 16);
+  const showsVersion = frame !== JSON.stringify(content.frame('', 1));
+  const isTooOld = known !== undefined && known.version < floor && showsVersion;
+  if (known !== undefined && hash.equals(known.hash) && !isTooOld) return known;
   // Dates in headers have whole seconds: a change must show in them.
   const second = Math.floor(nowMs / 1_000) * 1_000;
   const changedAtMs = known === undefined ? second : Math.max(second, known.changedAtMs + 1_000);

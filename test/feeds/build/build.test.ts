@@ -6,6 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { Built, FeedFile } from '../../../src/feeds/build/build.ts';
 import { choicesOf, feeds, variantName } from '../../../src/feeds/catalog.ts';
+import { decodeStep } from '../../../src/feeds/stored.ts';
 import { entryFlags } from '../../../src/reputation/entry-flags.ts';
 import { createWorld, entriesIn, startMs, storedOf, textOf, type World } from './world.ts';
 
@@ -209,6 +210,29 @@ describe('what stays the same', () => {
     assert.equal(again!.head.version, first.head.version);
   });
 
+  it('is the history of steps, but none of it when one of them is damaged', async () => {
+    const world = fill(createWorld());
+    const builder = world.builder();
+    const builds = [await builder.build(startMs)];
+    for (let i = 1; i < 4; i++) {
+      world.say(`10.3.0.${i}`, { score: 80 });
+      builds.push(await builder.build(startMs + i * minuteMs));
+    }
+    const stored = storedOf(...builds.map((one) => one!));
+    const laterMs = startMs + 9 * minuteMs;
+    const whole = await world.builder(stored).build(laterMs);
+    assert.deepEqual(whole!.changes, builds.at(-1)!.changes);
+    assert.equal(whole!.changes.since.length, 4);
+    const steps = stored.steps.map((step, i) =>
+      i === 1 ? { ...step, value: step.value.subarray(0, step.value.length - 1) } : step,
+    );
+    const anew = await world.builder({ ...stored, steps }).build(laterMs);
+    assert.deepEqual(anew!.changes.since, [laterMs]);
+    const base = [stored.base[0]!.subarray(0, 9), stored.base[0]!.subarray(9)];
+    const inParts = await world.builder({ ...stored, base }).build(laterMs);
+    assert.deepEqual(inParts!.changes, whole!.changes);
+  });
+
   it('is what a change does not touch; the rest has a later date and another ETag', async () => {
     const world = fill(createWorld());
     const builder = world.builder();
@@ -227,8 +251,37 @@ describe('what stays the same', () => {
       const concernsSix = !/ 4( a)?$|\.zone |^anon/.test(file.name) && !/ [89]5/.test(file.name);
       assert.equal(isChanged, concernsSix, file.name);
     }
-    assert.deepEqual(second!.step!.added, ['2001:db8:6::1']);
+    const { version, value } = second!.step!;
+    assert.deepEqual(decodeStep(version, value)!.added, ['2001:db8:6::1']);
     assert.equal(second!.head.version, startMs + minuteMs);
+  });
+
+  it('is no version that is too old to ask for changes with', async () => {
+    const world = fill(createWorld());
+    const builder = world.builder();
+    const first = await builder.build(startMs);
+    // The last one finds that the first is more than a day old, and forgets its step.
+    const hours = [1, 14, 28, 42, 56];
+    let last = first;
+    for (const [i, hour] of hours.entries()) {
+      world.say(`2001:db8:7::${i}`, { score: 80 });
+      last = await builder.build(startMs + hour * 60 * minuteMs);
+    }
+    const { since } = last!.changes;
+    assert.ok(since[0]! > startMs, 'the first version is forgotten');
+    let shown = 0;
+    for (const { name, identity } of last!.files) {
+      const text = Buffer.concat(identity.parts).toString();
+      const found = /^# Version: (\d+)$/m.exec(text) ?? /"version": ?(\d+)/.exec(text);
+      if (found === null) continue;
+      shown++;
+      assert.ok(since.includes(Number(found[1])), `${name}: ${found[1]}`);
+    }
+    assert.ok(shown > 30);
+    const dateOf = (built: Built, name: string) =>
+      built.files.find((file) => file.name === name)!.changedAtMs;
+    assert.equal(dateOf(last!, 'anon-exits.txt 75'), dateOf(first!, 'anon-exits.txt 75'));
+    assert.ok(dateOf(last!, 'blocklist.txt 95') > dateOf(first!, 'blocklist.txt 95'));
   });
 
   it('is the list, when only a count of reports changes', async () => {

@@ -91,5 +91,5 @@ export function storedOf(...builds: readonly Built[]): Restored {
   const steps = builds
     .flatMap(({ step }) => (step === undefined ? [] : [step]))
     .filter(({ version }) => version > head.floor);
-  return { head, steps, base };
+  return { head, steps, base: [base] };
 }
