@@ -146,7 +146,8 @@ async function start(
   const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
   const { index } = state;
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
-  const reports = createReportStore({ store, clock, random });
+  const { hasRoomFor } = state.entries;
+  const reports = createReportStore({ store, clock, random, hasRoomFor });
   closers.push(startExpiry(reports, store, log));
   const collectGarbage = openGarbageCollection();
   let threads: Threads | undefined;

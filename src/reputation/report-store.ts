@@ -55,7 +55,10 @@ interface ReportRow {
 }
 
 export interface ReportStore {
-  /** Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one. */
+  /**
+   * Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one;
+   * `capacity_exceeded`: it would have no effect, so it isn't taken.
+   */
   add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
   /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
   list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
@@ -119,6 +122,8 @@ export function createReportStore(options: {
   store: Store;
   clock: Clock;
   random: Random;
+  /** Whether the index can record a report of this address. Absent: nobody asks it. */
+  hasRoomFor?: (family: 4 | 6, words: Uint32Array) => boolean;
 }): ReportStore {
   const { store, clock, random } = options;
 
@@ -134,6 +139,9 @@ export function createReportStore(options: {
     reporter: Reporter,
     report: Report,
   ): Promise<Result<{ id: string; seq: bigint }>> {
+    if (options.hasRoomFor?.(report.family, report.words) === false) {
+      return fail('capacity_exceeded', 'No more addresses can be recorded at the moment.');
+    }
     const now = clock.now();
     const address = addressBytes(report.family, report.words);
     const guard = reportGuardKey(reporter.account, address);

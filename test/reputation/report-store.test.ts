@@ -230,3 +230,33 @@ test('the index dates a report by the second of its row, however the clock ticks
     assert.equal(shown, Math.floor(row!.reportedAt / 1_000), `case ${i}`);
   }
 });
+
+test('a report for which the index has no room is refused, and leaves nothing', async () => {
+  const { entries, fold, access } = openFold({ entriesMax: 3, contributionsMax: 9, reserve: 2 });
+  access.apply({ kind: 'account.created', account: 'a1', verified: true }, clock.now());
+  const reports = createReportStore({
+    store,
+    clock,
+    random: systemRandom(),
+    hasRoomFor: entries.hasRoomFor,
+  });
+  const results: string[] = [];
+  for (const [account, address] of [
+    ['a1', 0x08000001],
+    ['a1', 0x08000002],
+    ['a1', 0x08000003],
+    ['a2', 0x08000001],
+  ] as const) {
+    const before = await store.lastSeq();
+    const report = { family: 4, words: at(address), ip: '', categories: 4, comment: '' } as const;
+    const reporter = { account, slot: 1, country: 'FR' };
+    const saved = await reports.add(reporter, { ...report, reportedAt: clock.now() });
+    results.push(saved.ok ? 'saved' : saved.error);
+    for (const event of await store.read(before, 10)) {
+      await fold.apply(decodeEvent(event.kind, event.version, event.body)!, clock.now());
+    }
+  }
+  // One that is there already takes no entry.
+  assert.deepEqual(results, ['saved', 'saved', 'capacity_exceeded', 'saved']);
+  assert.deepEqual(await reports.list(4, at(0x08000003), 0, 10), []);
+});
