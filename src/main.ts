@@ -146,7 +146,8 @@ async function start(
   const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
   const { index } = state;
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
-  const reports = createReportStore({ store, clock, random });
+  const { hasRoomFor } = state.entries;
+  const reports = createReportStore({ store, clock, random, hasRoomFor });
   closers.push(startExpiry(reports, store, log));
   const collectGarbage = openGarbageCollection();
   let threads: Threads | undefined;
@@ -292,12 +293,13 @@ function openFeeds(
   });
 }
 
-/** Reports older than a year go, a bounded batch at a time. */
+/** Reports older than a year go. A long run is not begun a second time. */
 function startExpiry(reports: ReportStore, store: Store, log: Log): () => Promise<void> {
+  const stop = new AbortController();
   let running = Promise.resolve();
   const timer = setInterval(() => {
     if (!store.writeState().available) return;
-    running = reports.expire().then(
+    running = reports.expire(stop.signal).then(
       () => undefined,
       (error) => log.warn({ err: error }, 'reports: not expired, tried again later'),
     );
@@ -305,6 +307,7 @@ function startExpiry(reports: ReportStore, store: Store, log: Log): () => Promis
   timer.unref();
   return () => {
     clearInterval(timer);
+    stop.abort();
     return running;
   };
 }

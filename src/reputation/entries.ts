@@ -37,6 +37,8 @@ export interface Entries {
   readonly contributions: Contributions;
   /** The entry of exactly this prefix, made if absent, its page marked as changing. 0: no room. */
   claim(family: 4 | 6, words: Uint32Array, length: number): number;
+  /** Whether a report of the address can be recorded, with those that are under way before it. */
+  hasRoomFor(family: 4 | 6, words: Uint32Array): boolean;
   /** The entry of exactly this prefix, 0 for none. */
   get(family: 4 | 6, words: Uint32Array, length: number): number;
   /** Marks the entry's page as changing. Must come before the change. */
@@ -50,6 +52,9 @@ export interface Entries {
   restore(image: ArrayImage): boolean;
 }
 
+/** More entries and contributions than reports at once can take: what is acknowledged must fit. */
+const reportsUnderWayMax = 4_096;
+
 export function createEntries(options: {
   index: IpIndex;
   /** Largest entry number. */
@@ -57,6 +62,8 @@ export function createEntries(options: {
   /** Largest number of contributions. */
   contributionsMax: number;
   touchPage: (page: number) => void;
+  /** Kept free for reports that are committed and not yet applied. */
+  reserve?: number;
 }): Entries {
   const { index, touchPage } = options;
   const { records } = index;
@@ -77,6 +84,13 @@ export function createEntries(options: {
     const entry = index.insert(sought);
     if (index.size() !== before) pages.add(entry, page);
     return entry;
+  }
+
+  function hasRoomFor(family: 4 | 6, words: Uint32Array): boolean {
+    const reserve = options.reserve ?? reportsUnderWayMax;
+    if (contributions.count() + reserve > options.contributionsMax) return false;
+    if (index.size() + reserve <= options.entriesMax) return true;
+    return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
   }
 
   function settle(entry: number): void {
@@ -193,6 +207,7 @@ export function createEntries(options: {
   return {
     contributions,
     claim,
+    hasRoomFor,
     get: (family, words, length) => index.get({ family, words, length }),
     touch: (entry) => touchPage(pages.page(entry)),
     settle,

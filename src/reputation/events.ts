@@ -38,8 +38,7 @@ export type ReputationEvent =
   | { kind: 'list.expired'; ref: ListRef }
   | { kind: 'allow.added'; family: 4 | 6; words: Uint32Array; length: number }
   | { kind: 'allow.removed'; family: 4 | 6; words: Uint32Array; length: number }
-  /** A report of an address; `ageSeconds`: how long before the event it happened. */
-  | ({ kind: 'report.added'; ageSeconds: number } & Reported)
+  | ({ kind: 'report.added' } & AddedReport)
   /** All that an account said of an address goes; `penalty`: it was false, and costs trust. */
   | ({ kind: 'reports.withdrawn'; penalty: boolean } & Reported)
   /** Reports that became older than a year: they no longer count in `totalReports`. */
@@ -53,15 +52,24 @@ export interface Reported {
   readonly words: Uint32Array;
 }
 
+/**
+ * A report of an address and when it happened: seconds since 1970, or, in events of version 1,
+ * seconds before the event, which falls beside the second of the stored row by up to one.
+ */
+export type AddedReport = Reported & ({ reportedSecond: number } | { ageSeconds: number });
+
 type EventKind = ReputationEvent['kind'];
 
 export const eventVersion = 1;
+/** Of a report that carries its own second. */
+const secondVersion = 2;
 /** Rows of one event: small enough that a commit beside it never waits long. */
 export const rowsPerEventMax = 2_000;
 
 /** @param id makes a retry after an unknown outcome harmless: the store applies an id once */
 export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
   const out = createWriter();
+  let version = eventVersion;
   switch (event.kind) {
     case 'list.begun':
       writeRef(out, event.ref);
@@ -81,7 +89,8 @@ export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
       break;
     case 'report.added':
       writeReported(out, event);
-      out.u32(event.ageSeconds);
+      if ('reportedSecond' in event) version = secondVersion;
+      out.u32('reportedSecond' in event ? event.reportedSecond : event.ageSeconds);
       break;
     case 'reports.withdrawn':
       writeReported(out, event);
@@ -94,7 +103,7 @@ export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
     default:
       event satisfies never;
   }
-  return { id, kind: event.kind, version: eventVersion, body: out.finish() };
+  return { id, kind: event.kind, version, body: out.finish() };
 }
 
 /**
@@ -106,6 +115,13 @@ export function decodeEvent(
   version: number,
   body: Uint8Array,
 ): ReputationEvent | undefined {
+  if (version === secondVersion && kind === 'report.added') {
+    return decode(body, (input) => ({
+      kind,
+      ...readReported(input),
+      reportedSecond: input.u32(),
+    }));
+  }
   if (version !== eventVersion) return undefined;
   return decode(body, (input) => readBody(kind as EventKind, input));
 }

@@ -26,7 +26,7 @@ import {
 import { contributionKinds, kindOf, refOf, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
 import { entryFlags } from './entry-flags.ts';
-import type { Reported } from './events.ts';
+import type { AddedReport, Reported } from './events.ts';
 import { addressBytes } from './report-store.ts';
 import { communityEvidence, halfLivesAt, strengthOf } from './score.ts';
 
@@ -49,7 +49,7 @@ export interface Reporters {
 }
 
 export interface ReportFold {
-  add(event: Reported & { ageSeconds: number }, at: number): void;
+  add(event: AddedReport, at: number): void;
   withdraw(event: Reported & { penalty: boolean }, at: number): void;
   expire(event: Reported & { reports: number }): void;
   /** A seed list has named this entry: earlier reports of it were right. */
@@ -77,6 +77,8 @@ interface OneReport {
   /** When it was recorded, and when it happened, ms. */
   readonly at: number;
   readonly happenedAt: number;
+  /** As its row shows it: seconds since 1970. */
+  readonly second: number;
 }
 
 /** Exactly one prefix of the index. */
@@ -106,10 +108,18 @@ export function createReportFold(options: {
   }
 
   /** Adds one report of `slot` to an entry; `weight` 0 records it without evidence. */
-  function fill(entry: number, place: Place, { slot, weight, at, happenedAt }: OneReport): boolean {
+  function fill(
+    entry: number,
+    place: Place,
+    { slot, weight, at, happenedAt, second }: OneReport,
+  ): boolean {
     const tag = tagOf(contributionKinds.reports, slot);
     const node = c.find(entry, tag) || c.add(entry, tag);
-    if (node === 0) return false;
+    if (node === 0) {
+      // An entry claimed for this report alone goes again.
+      entries.settle(entry);
+      return false;
+    }
     const now = halfLivesAt(at);
     const isFirst = c.z[node] === 0;
     if (isFirst && reporters.hasWithdrawn(slot, () => markOf(place), at)) c.z[node] = 1;
@@ -119,16 +129,15 @@ export function createReportFold(options: {
     const added = Math.max(0, capPerWeight * weight - held) * share;
     // Left alone when nothing is added: another rounding must not lower it.
     if (isFirst || added > 0) c.strength[node] = strengthOf(held + added, now);
-    const seconds = Math.floor(happenedAt / 1_000);
-    c.y[node] = Math.max(c.y[node]!, seconds);
+    c.y[node] = Math.max(c.y[node]!, second);
     c.z[node]! += 2;
     const first = firstReportedAtOf(records, entry);
     const last = lastReportedAtOf(records, entry);
     setReportedAt(
       records,
       entry,
-      first === 0 ? seconds : Math.min(first, seconds),
-      Math.max(last, seconds),
+      first === 0 ? second : Math.min(first, second),
+      Math.max(last, second),
     );
     setReports(records, entry, reportsOf(records, entry) + 1);
     entries.settle(entry);
@@ -148,7 +157,7 @@ export function createReportFold(options: {
     }
   }
 
-  function add(event: Reported & { ageSeconds: number }, at: number): void {
+  function add(event: AddedReport, at: number): void {
     const { family, words } = event;
     const slot = reporters.slotOf(event.account);
     if (slot < 0) return;
@@ -159,16 +168,19 @@ export function createReportFold(options: {
     }
     const counts = !isAllowlisted(family, words);
     const weight = counts ? reporters.weight(slot) : 0;
-    const report = { slot, weight, at, happenedAt: at - event.ageSeconds * 1_000 };
+    const second = secondOf(event, at);
+    // The clock may have been set back: no report adds more than one of this moment.
+    const report = { slot, weight, at, second, happenedAt: Math.min(at, second * 1_000) };
     if (counts && reporters.mayCorroborate(slot, at)) corroborate(entry, at, corroborationMs, slot);
-    if (!fill(entry, addressOf(event), report)) refused++;
+    const isRecorded = fill(entry, addressOf(event), report);
+    if (!isRecorded) refused++;
     if (family === 6) {
       const place = networkOf(event);
       const network = entries.claim(6, place.words, place.length);
       const half = { ...report, weight: weight * networkShare };
       if (network === 0 || !fill(network, place, half)) refused++;
     }
-    if (counts) reporters.earnAccepted(slot, at);
+    if (counts && isRecorded) reporters.earnAccepted(slot, at);
   }
 
   function nodeOf(place: Place, slot: number): number {
@@ -237,6 +249,12 @@ export function createReportFold(options: {
     corroboratedByList: (entry, at) => corroborate(entry, at, Number.POSITIVE_INFINITY, -1),
     refused: () => refused,
   };
+}
+
+function secondOf(event: AddedReport, at: number): number {
+  return 'reportedSecond' in event
+    ? event.reportedSecond
+    : Math.floor(at / 1_000) - event.ageSeconds;
 }
 
 function addressOf({ family, words }: Reported): Place {

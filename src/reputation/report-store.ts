@@ -4,6 +4,7 @@
  * event from which the score follows. Comments live here alone, where they can be deleted.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
@@ -18,7 +19,7 @@ import {
   reportByIdPrefix,
   reportGuardKey,
 } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import type { CommitResult, Entry, Store } from '../store/store.ts';
 import { encodeEvent } from './events.ts';
 import { type Report, reportAgeMaxMs } from './report.ts';
 
@@ -54,7 +55,10 @@ interface ReportRow {
 }
 
 export interface ReportStore {
-  /** Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one. */
+  /**
+   * Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one;
+   * `capacity_exceeded`: it would have no effect, so it isn't taken.
+   */
   add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
   /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
   list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
@@ -80,8 +84,12 @@ export interface ReportStore {
   ): Promise<Result<{ removed: number; seq: bigint }>>;
   /** The address and account of a report. */
   find(id: string): Promise<{ account: string; family: 4 | 6; words: Uint32Array } | undefined>;
-  /** Removes what is older than a year, a bounded batch. @returns how many went */
-  expire(): Promise<number>;
+  /**
+   * Removes what is older than a year, batch by batch, others get their turn in between. A call
+   * while one is under way waits for that one. @param stop ends it behind the batch under way
+   * @returns how many went
+   */
+  expire(stop?: AbortSignal): Promise<number>;
 }
 
 const scanPage = 500;
@@ -90,6 +98,8 @@ const withdrawAttemptsMax = 20;
 /** Keys of one commit of a withdrawal. */
 const withdrawRowsMax = 2_000;
 const expirePage = 200;
+/** Another process expires the same rows: after so many collisions in a row it may have them. */
+const expireAttemptsMax = 20;
 
 /** 1 byte family, 16 bytes address (IPv4 in the last four). Fixed width, sorts by address. */
 export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
@@ -112,6 +122,8 @@ export function createReportStore(options: {
   store: Store;
   clock: Clock;
   random: Random;
+  /** Whether the index can record a report of this address. Absent: nobody asks it. */
+  hasRoomFor?: (family: 4 | 6, words: Uint32Array) => boolean;
 }): ReportStore {
   const { store, clock, random } = options;
 
@@ -127,18 +139,20 @@ export function createReportStore(options: {
     reporter: Reporter,
     report: Report,
   ): Promise<Result<{ id: string; seq: bigint }>> {
+    if (options.hasRoomFor?.(report.family, report.words) === false) {
+      return fail('capacity_exceeded', 'No more addresses can be recorded at the moment.');
+    }
     const now = clock.now();
     const address = addressBytes(report.family, report.words);
     const guard = reportGuardKey(reporter.account, address);
     const id = newId(report.reportedAt);
-    const ageSeconds = Math.max(0, Math.round((now - report.reportedAt) / 1_000));
     const { family, words } = report;
     const body = {
       kind: 'report.added',
       account: reporter.account,
       family,
       words,
-      ageSeconds,
+      reportedSecond: Math.floor(report.reportedAt / 1_000),
     } as const;
     const result = await store.commit({
       check: [{ key: guard, version: null }],
@@ -240,7 +254,9 @@ export function createReportStore(options: {
       if (!result.ok && result.error === 'check_failed') continue;
       if (!result.ok) return fail('store_unavailable');
       for (let at = withdrawRowsMax; at < doomed.length; at += withdrawRowsMax) {
-        await store.commit({ del: doomed.slice(at, at + withdrawRowsMax) });
+        const rest = await store.commit({ del: doomed.slice(at, at + withdrawRowsMax) });
+        // Asked again, it goes on with the rows that are left.
+        if (!rest.ok) return fail('store_unavailable');
       }
       return ok({ removed: own.length, seq: result.seq });
     }
@@ -263,11 +279,36 @@ export function createReportStore(options: {
     return row && { account: row.account, ...addressOf(row.address) };
   }
 
-  async function expire(): Promise<number> {
+  let expiring: Promise<number> | undefined;
+
+  function expire(stop?: AbortSignal): Promise<number> {
+    expiring ??= expireAll(stop).finally(() => {
+      expiring = undefined;
+    });
+    return expiring;
+  }
+
+  async function expireAll(stop?: AbortSignal): Promise<number> {
+    // Fixed for the run: it ends however many come of age meanwhile.
     const cutoff = clock.now() - reportAgeMaxMs;
-    const page = await store.scan(reportByIdPrefix(), { limit: expirePage });
-    const due = page.filter(({ key }) => Buffer.from(key).readUIntBE(1, 6) < cutoff);
-    if (due.length === 0) return 0;
+    let expired = 0;
+    for (let failures = 0; failures < expireAttemptsMax && stop?.aborted !== true; ) {
+      const page = await store.scan(reportByIdPrefix(), { limit: expirePage });
+      const due = page.filter(({ key }) => Buffer.from(key).readUIntBE(1, 6) < cutoff);
+      if (due.length === 0) break;
+      const result = await expireRows(due);
+      if (result.ok) {
+        expired += due.length;
+        failures = 0;
+        await nextTurn();
+      } else if (result.error === 'check_failed') failures++;
+      else break;
+    }
+    return expired;
+  }
+
+  /** Each row as it was read: one that went meanwhile has had its event, and needs no second. */
+  function expireRows(due: readonly Entry[]): Promise<CommitResult> {
     const del: Key[] = [];
     const events = [];
     for (const { key, value } of due) {
@@ -284,8 +325,8 @@ export function createReportStore(options: {
       } as const;
       events.push(encodeEvent(createEventId(clock, random), body));
     }
-    const result = await store.commit({ del, events });
-    return result.ok ? due.length : 0;
+    const check = due.map(({ key, version }) => ({ key, version }));
+    return store.commit({ check, del, events });
   }
 
   return { add, list, pages, count, withdraw, find, expire };

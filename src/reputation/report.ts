@@ -43,7 +43,11 @@ export const reportCategoriesMax = 30;
 /** A sender's clock may run ahead by this much. */
 const clockSkewMs = 60_000;
 /** Clients report it to see whether they are connected; it is answered as a duplicate. */
-export const testAddress = '127.0.0.2';
+const testAddress = '127.0.0.2';
+
+export function duplicateDetail(ip: string): string {
+  return `You can only report the same IP address (\`${ip}\`) once in 15 minutes.`;
+}
 
 /** Each failure names its parameter and is shown to the sender. */
 export function readReport(input: ReportInput, rules: ReportRules): Result<Report> {
@@ -54,15 +58,16 @@ export function readReport(input: ReportInput, rules: ReportRules): Result<Repor
   if (family === 0)
     return fail('invalid_parameter', 'The ip must be a valid IPv4 or IPv6 address.', 'ip');
   const ip = formatIp(family, words);
+  // Before the other fields: the answer to a client that tests itself never depends on them.
+  if (ip === testAddress) {
+    return fail('duplicate_report', duplicateDetail(ip), 'ip');
+  }
   const categories = readCategories(input.categories);
   if (!categories.ok) return categories;
   const reportedAt = readTimestamp(input.timestamp, rules.now);
   if (!reportedAt.ok) return reportedAt;
-  // After the other fields: a client that tests itself with 127.0.0.2 learns of its mistakes too.
-  if (ip !== testAddress) {
-    const refusal = refusedAddress(family, words, ip, rules);
-    if (refusal !== undefined) return fail('invalid_parameter', refusal, 'ip');
-  }
+  const refusal = refusedAddress(family, words, ip, rules);
+  if (refusal !== undefined) return fail('invalid_parameter', refusal, 'ip');
   return ok({
     family,
     words,

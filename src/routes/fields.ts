@@ -21,7 +21,12 @@ const repeatable = ['categories[]'];
 
 /** The key in header, query or form, in this order; it never reaches a log. */
 export function keyOf(request: Request, fields: Result<Fields>): string | undefined {
-  return firstHeader(request, 'key') ?? (fields.ok ? fields.value.text('key') : undefined);
+  const inHeader = firstHeader(request, 'key');
+  if (inHeader !== undefined) return inHeader;
+  if (fields.ok) return fields.value.text('key');
+  // Whoever names himself in the query pays for a bad body, and learns what is wrong with it.
+  const query = parseQuery(request.query, { repeatable });
+  return query.ok ? query.value.get('key') : undefined;
 }
 
 export async function readFields(request: Request): Promise<Result<Fields>> {

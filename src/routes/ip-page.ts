@@ -44,6 +44,9 @@ export interface IpPageOptions {
   readonly secureUrl: string;
 }
 
+/** One path, several answers: a cache must not give one reader's to another. */
+const varies: Header = ['Vary', 'Accept, Accept-Language'];
+
 /** A flood on one page costs one look at the store a second. Some pages of the largest kind. */
 const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;
 
@@ -53,6 +56,11 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
   const cache = createReplyCache({ clock, ...cacheOptions });
 
   async function show(request: Request): Promise<Reply> {
+    const reply = await answer(request);
+    return { ...reply, headers: [...reply.headers, varies] };
+  }
+
+  async function answer(request: Request): Promise<Reply> {
     const language = languageOf(request);
     const asJson = wantsJson(request);
     const waitSeconds = callers.take('ipPage', request);

@@ -102,11 +102,13 @@ for (const threads of threadCounts) {
     it('shows an address as a page and as JSON', async () => {
       const html = await page('/ip/198.51.100.7');
       assertPage(html, 200);
+      assert.match(String(html.headers.vary), /\bAccept, Accept-Language\b/);
       assert.match(html.body, /198\.51\.100\.7/);
       assert.match(html.body, /99/);
       const json = await page('/ip/192.0.2.61', { Accept: 'application/json' });
       assert.equal(json.status, 200);
       assert.match(String(json.headers['content-type']), /^application\/json\b/);
+      assert.match(String(json.headers.vary), /\bAccept, Accept-Language\b/);
       const { data } = json.json() as { data: Record<string, unknown> };
       assert.equal(data.ipAddress, '192.0.2.61');
       assert.equal(data.abuseConfidenceScore, 61);

@@ -125,7 +125,9 @@ function createReplay() {
         assert.equal(event.kind, 'report.added');
         if (event.kind !== 'report.added') continue;
         const ip = formatIp(event.family, event.words);
-        model.add({ ...event, at });
+        const ageSeconds =
+          'reportedSecond' in event ? at / 1_000 - event.reportedSecond : event.ageSeconds;
+        model.add({ ...event, at, ageSeconds });
         seen.set(ip, { family: event.family, words: Uint32Array.from(event.words) });
         const name = nameOf(event.account, ip);
         assert.ok(!reported.has(name), `${name} is in the journal twice`);

@@ -66,6 +66,7 @@ for (const threads of [1, 3]) {
       assert.deepEqual(errors[0]!.source, { parameter: 'ip' });
       const refused: [Record<string, string>, number][] = [
         [{ ip: '127.0.0.2', categories: '18' }, 429],
+        [{ ip: '127.0.0.2' }, 429],
         [{ ip: '127.0.0.1', categories: '18' }, 422],
         [{ ip: '10.1.2.3', categories: '18' }, 422],
         [{ ip: '8.8.4.2' }, 422],

@@ -105,3 +105,19 @@ function prefix(text: string) {
   assert.ok(parsed.ok);
   return parsed.value;
 }
+
+it('a report carries its second, and one of the first version its age', () => {
+  const reported = { kind: 'report.added', account: 'a', family: 4, words: words4(9) } as const;
+  const second = encodeEvent('id', { ...reported, reportedSecond: 1_795_305_660 });
+  assert.equal(second.version, 2);
+  const back = decodeEvent('report.added', 2, second.body);
+  assert.deepEqual(back, { ...reported, reportedSecond: 1_795_305_660 });
+  const aged = encodeEvent('id', { ...reported, ageSeconds: 60 });
+  assert.equal(aged.version, 1);
+  assert.deepEqual(decodeEvent('report.added', 1, aged.body), { ...reported, ageSeconds: 60 });
+  assert.equal(decodeEvent('reports.expired', 2, second.body), undefined);
+});
+
+function words4(first: number): Uint32Array {
+  return Uint32Array.of(first, 0, 0, 0);
+}

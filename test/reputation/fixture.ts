@@ -23,13 +23,20 @@ export interface FoldFixture {
 }
 
 export function openFold(
-  limits: { entriesMax?: number; contributionsMax?: number; sourcesMax?: number } = {},
+  limits: {
+    entriesMax?: number;
+    contributionsMax?: number;
+    sourcesMax?: number;
+    reserve?: number;
+  } = {},
 ): FoldFixture {
   const { entriesMax = 10_000, contributionsMax = 30_000, sourcesMax = 250 } = limits;
   const touched: number[] = [];
   const index = createIpIndex({ entriesMax });
   const touchPage = (page: number) => touched.push(page);
-  const entries = createEntries({ index, entriesMax, contributionsMax, touchPage });
+  const { reserve } = limits;
+  const room = reserve === undefined ? {} : { reserve };
+  const entries = createEntries({ index, entriesMax, contributionsMax, touchPage, ...room });
   const sources = createSources(sourcesMax, () => {});
   const accounts = createAccountsTable(64);
   const access = createAccessFold({

@@ -114,3 +114,14 @@ it('a withdrawn report no longer dates the last one', () => {
   w.withdraw('a', '8.8.8.8', false);
   assert.equal(w.index.find(4, words), 0);
 });
+
+it('a report that finds the contributions full leaves no entry and earns nothing', () => {
+  const w = openWorld({ contributionsMax: 1 });
+  w.account('a');
+  w.report('a', '9.9.9.9');
+  const points = w.points('a');
+  for (const ip of ['9.9.9.8', '2606:4700::1']) w.report('a', ip);
+  assert.equal(w.index.size(), 1);
+  assert.equal(w.points('a'), points);
+  assert.equal(w.fold.refusedRows(), 3);
+});

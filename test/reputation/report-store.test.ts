@@ -5,12 +5,14 @@ import { after, before, test } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
+import { lastReportedAtOf } from '../../src/index/records.ts';
 import { decodeEvent } from '../../src/reputation/events.ts';
 import { readHistory } from '../../src/reputation/report-history.ts';
 import { createReportStore, reportGuardMs } from '../../src/reputation/report-store.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Store } from '../../src/store/store.ts';
 import { makeTempDir } from '../support/temp-dir.ts';
+import { openFold } from './fixture.ts';
 
 const clock = manualClock(Date.UTC(2026, 10, 21));
 const directory = makeTempDir('reports');
@@ -23,8 +25,12 @@ after(async () => {
   directory.remove();
 });
 
-function open() {
-  const reports = createReportStore({ store, clock, random: systemRandom() });
+function open(over: Partial<Store> = {}) {
+  const reports = createReportStore({
+    store: { ...store, ...over },
+    clock,
+    random: systemRandom(),
+  });
   return {
     ...reports,
     report: (account: string, address: number, agoMs = 0) =>
@@ -138,4 +144,119 @@ test('a report beside a withdrawal either goes with it or stands with its effect
     assert.equal(rows.length, stands ? 1 : 0, `round ${round}: ${kinds}`);
     assert.equal(withdrawn.value.removed, stands ? 1 : 2);
   }
+});
+
+const yearMs = 365 * 86_400_000;
+
+async function eventKinds(after: bigint): Promise<string[]> {
+  const kinds: string[] = [];
+  for (let seq = after; ; ) {
+    const page = await store.read(seq, 1_000);
+    if (page.length === 0) return kinds;
+    kinds.push(...page.map(({ kind }) => kind));
+    seq = page.at(-1)!.seq;
+  }
+}
+
+test('all that is older than a year goes in one run, once, whoever else expires it', async () => {
+  await open().expire();
+  const count = 450;
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => open().report(`a${i}`, 0x05000001, yearMs - 1_000)),
+  );
+  await open().report('a1', 0x05000002);
+  clock.advance(2_000);
+  const before = await store.lastSeq();
+  // Two processes and, in one of them, two calls at once.
+  const [one, other] = [open(), open()];
+  const first = one.expire();
+  const [a, same, b] = await Promise.all([first, one.expire(), other.expire()]);
+  assert.equal(a, same, 'the second call waits for the first run');
+  assert.equal(a + b, count);
+  assert.deepEqual(await eventKinds(before), new Array(count).fill('reports.expired'));
+  assert.deepEqual(await one.list(4, at(0x05000001), 0, 10), []);
+  assert.equal((await one.list(4, at(0x05000002), 0, 10)).length, 1);
+});
+
+test('a withdrawal whose later rows stay behind says so, and goes on when asked again', async () => {
+  const rows = 1_001;
+  for (let i = 0; i < rows; i++) {
+    clock.advance(reportGuardMs);
+    await open().report('a1', 0x06000001);
+  }
+  let commits = 0;
+  const failing = open({
+    commit: async (commit) =>
+      ++commits === 2
+        ? { ok: false, error: 'store_unavailable', seq: 0n, detail: 'full' }
+        : store.commit(commit),
+  });
+  const result = await failing.withdraw('a1', 4, at(0x06000001), false);
+  assert.equal(!result.ok && result.error, 'store_unavailable');
+  const again = await failing.withdraw('a1', 4, at(0x06000001), false);
+  assert.ok(again.ok);
+  assert.equal(again.value.removed, 1);
+  assert.deepEqual(await failing.list(4, at(0x06000001), 0, 10), []);
+});
+
+test('the index dates a report by the second of its row, however the clock ticks', async () => {
+  const { fold, access, index } = openFold();
+  access.apply({ kind: 'account.created', account: 'a1', verified: true }, clock.now());
+  const start = Math.ceil(clock.now() / 1_000) * 1_000;
+  for (const [i, [now, reported]] of [
+    [600, -59_000],
+    [400, -59_000],
+    [0, -1],
+    [999, 999],
+    [250, -60_501],
+  ].entries()) {
+    const reports = createReportStore({
+      store,
+      clock: { ...clock, now: () => start + now! },
+      random: systemRandom(),
+    });
+    const before = await store.lastSeq();
+    const words = at(0x07000000 + i);
+    const report = { family: 4, words, ip: '', categories: 4, comment: '' } as const;
+    const reporter = { account: 'a1', slot: 1, country: 'FR' };
+    assert.ok((await reports.add(reporter, { ...report, reportedAt: start + reported! })).ok);
+    for (const event of await store.read(before, 10)) {
+      // Committed a moment later.
+      const body = decodeEvent(event.kind, event.version, event.body)!;
+      await fold.apply(body, start + now! + 7);
+    }
+    const [row] = await reports.list(4, words, 0, 1);
+    const shown = lastReportedAtOf(index.records, index.find(4, words));
+    assert.equal(shown, Math.floor(row!.reportedAt / 1_000), `case ${i}`);
+  }
+});
+
+test('a report for which the index has no room is refused, and leaves nothing', async () => {
+  const { entries, fold, access } = openFold({ entriesMax: 3, contributionsMax: 9, reserve: 2 });
+  access.apply({ kind: 'account.created', account: 'a1', verified: true }, clock.now());
+  const reports = createReportStore({
+    store,
+    clock,
+    random: systemRandom(),
+    hasRoomFor: entries.hasRoomFor,
+  });
+  const results: string[] = [];
+  for (const [account, address] of [
+    ['a1', 0x08000001],
+    ['a1', 0x08000002],
+    ['a1', 0x08000003],
+    ['a2', 0x08000001],
+  ] as const) {
+    const before = await store.lastSeq();
+    const report = { family: 4, words: at(address), ip: '', categories: 4, comment: '' } as const;
+    const reporter = { account, slot: 1, country: 'FR' };
+    const saved = await reports.add(reporter, { ...report, reportedAt: clock.now() });
+    results.push(saved.ok ? 'saved' : saved.error);
+    for (const event of await store.read(before, 10)) {
+      await fold.apply(decodeEvent(event.kind, event.version, event.body)!, clock.now());
+    }
+  }
+  // One that is there already takes no entry.
+  assert.deepEqual(results, ['saved', 'saved', 'capacity_exceeded', 'saved']);
+  assert.deepEqual(await reports.list(4, at(0x08000003), 0, 10), []);
 });

@@ -21,8 +21,8 @@ function prefixOf(text: string) {
   return parsed.value;
 }
 
-export function openWorld() {
-  const fixture = openFold();
+export function openWorld(limits: Parameters<typeof openFold>[0] = {}) {
+  const fixture = openFold(limits);
   const at = { now: worldStart };
   let runs = 0;
   return {

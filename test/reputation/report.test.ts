@@ -162,9 +162,6 @@ test('special-use addresses, whatever their spelling, and own ones are refused',
     [' 8.8.8.8\n', '8.8.8.8'],
     ['::ffff:8.8.8.8', '8.8.8.8'],
     ['2A00:0:0:0:0:0:0:0001', '2a00::1'],
-    // Clients test themselves with it; the route answers it as a duplicate.
-    ['127.0.0.2', '127.0.0.2'],
-    ['::ffff:127.0.0.2', '127.0.0.2'],
   ];
   for (const [text, ip] of good) {
     const report = read({ ip: text });
@@ -172,6 +169,15 @@ test('special-use addresses, whatever their spelling, and own ones are refused',
   }
   for (const ip of ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']) {
     assert.equal(fault({ ip }, { allowDocumentation: true }), undefined, ip);
+  }
+});
+
+test('the address that clients test themselves with is a duplicate, whatever else is said', () => {
+  for (const ip of ['127.0.0.2', '::ffff:127.0.0.2']) {
+    for (const over of [{}, { categories: undefined }, { timestamp: 'yesterday' }]) {
+      const report = read({ ip, ...over });
+      assert.equal(!report.ok && report.error, 'duplicate_report', JSON.stringify(over));
+    }
   }
 });
 

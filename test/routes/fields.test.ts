@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readFields } from '../../src/routes/fields.ts';
+import { keyOf, readFields } from '../../src/routes/fields.ts';
 
-function fieldsOf(body: string | Uint8Array, contentType?: string, query = '') {
-  return readFields({
+function requestOf(body: string | Uint8Array, contentType?: string, query = '') {
+  return {
     method: 'POST',
     path: '/x',
     param: '',
@@ -13,7 +13,11 @@ function fieldsOf(body: string | Uint8Array, contentType?: string, query = '') {
     headers: contentType === undefined ? {} : { 'content-type': [contentType] },
     body: typeof body === 'string' ? Buffer.from(body, 'latin1') : body,
     clientIp: '::1',
-  });
+  } as const;
+}
+
+function fieldsOf(...parameters: Parameters<typeof requestOf>) {
+  return readFields(requestOf(...parameters));
 }
 const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
@@ -93,4 +97,21 @@ test('text is text or a plain value of JSON, never a list or an object', async (
     fields.value.text,
   );
   assert.deepEqual(texts, ['1', 'true', 'x', ...Array(6).fill(undefined)]);
+});
+
+test('a key in the query holds when the body is refused', async () => {
+  const refused: [body: string, type: string][] = [
+    ['{"ip":', json],
+    ['x', 'text/plain'],
+    ['ip=1&ip=1', form],
+    ['key=other', form],
+  ];
+  for (const [body, type] of refused) {
+    const request = requestOf(body, type, 'key=secret');
+    const fields = await readFields(request);
+    assert.equal(fields.ok, false, body);
+    assert.equal(keyOf(request, fields), 'secret', body);
+  }
+  const twice = requestOf('', form, 'key=a&key=b');
+  assert.equal(keyOf(twice, await readFields(twice)), undefined);
 });
