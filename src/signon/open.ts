@@ -145,7 +145,7 @@ export function openSignon(options: SignonOptions): Signon {
       limits: createClientLimits(phoneLimits, phoneSubjectsMax),
       service,
     }),
-    emailChange: createEmailChange(parts),
+    emailChange: createEmailChange({ ...parts, sessions }),
     deletion: createDeletion({
       ...parts,
       data: [

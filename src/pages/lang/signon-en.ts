@@ -43,7 +43,8 @@ export const signonEn = {
   },
   confirmEmail: {
     title: 'Confirm your new address',
-    text: 'From now on you sign in with the address that this link was sent to.',
+    text: (from: string, to: string) =>
+      `The account of ${from} moves to ${to}: from now on you sign in with it. Your other sessions end.`,
     submit: 'Use this address',
   },
   signIn: {
@@ -58,7 +59,6 @@ export const signonEn = {
     done: {
       verified: 'Your address is confirmed. Sign in with the password that you have chosen.',
       reset: 'Your password is changed, and all sessions have ended. Sign in with the new one.',
-      email: 'Your new address is confirmed.',
     },
   },
   secondFactor: {

@@ -44,7 +44,8 @@ export const signonFr: typeof signonEn = {
   },
   confirmEmail: {
     title: 'Confirmez votre nouvelle adresse',
-    text: 'Désormais, vous vous connecterez avec l’adresse à laquelle ce lien a été envoyé.',
+    text: (from, to) =>
+      `Le compte de ${from} passe à ${to} : désormais, vous vous connecterez avec cette adresse. Vos autres sessions prennent fin.`,
     submit: 'Utiliser cette adresse',
   },
   signIn: {
@@ -61,7 +62,6 @@ export const signonFr: typeof signonEn = {
         'Votre adresse est confirmée. Connectez-vous avec le mot de passe que vous avez choisi.',
       reset:
         'Votre mot de passe est changé et toutes les sessions sont terminées. Connectez-vous avec le nouveau.',
-      email: 'Votre nouvelle adresse est confirmée.',
     },
   },
   secondFactor: {

@@ -112,15 +112,36 @@ export function unverifiedPage(
 }
 
 /** A page with one button: scanners of mail open links, and must not use them up. */
-export function linkButtonPage(
+export function linkButtonPage(frame: PageFrame, data: LinkPageData): string {
+  const words = frameText(frame).signon.verify;
+  return buttonPage(frame, data, words, words.text);
+}
+
+/** Names both addresses: nobody is to move an account to a mailbox without seeing it. */
+export function confirmEmailPage(
   frame: PageFrame,
-  data: { csrf: string; token: string; action: string; about: 'verify' | 'confirmEmail' },
+  data: LinkPageData & { from: string; to: string },
 ): string {
-  const words = frameText(frame).signon[data.about];
+  const words = frameText(frame).signon.confirmEmail;
+  return buttonPage(frame, data, words, words.text(data.from, data.to));
+}
+
+interface LinkPageData {
+  readonly csrf: string;
+  readonly token: string;
+  readonly action: string;
+}
+
+function buttonPage(
+  frame: PageFrame,
+  data: LinkPageData,
+  words: { title: string; submit: string },
+  text: string,
+): string {
   return narrowPage(frame, {
     title: words.title,
     body: html`
-      <p>${words.text}</p>
+      <p>${text}</p>
       ${form({
         action: data.action,
         csrf: data.csrf,

@@ -107,7 +107,7 @@ function verifyRoutes(desk: Desk, signon: Signon): PlainRoute[] {
       const { csrf, session } = visit;
       const token = query.get('token');
       if (token !== undefined) {
-        const data = { csrf, token, action: '/verify', about: 'verify' as const };
+        const data = { csrf, token, action: '/verify' };
         return desk.show(visit, (frame) => linkButtonPage(frame, data));
       }
       if (session === undefined) return desk.go(visit, '/signin');
