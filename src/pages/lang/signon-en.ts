@@ -39,6 +39,8 @@ export const signonEn = {
   verify: {
     title: 'Confirm your e-mail address',
     text: 'One more press: it tells us that a person opened the mail, not a program that checks links.',
+    otherBrowser:
+      'This is not the browser that registered. Type the password that was chosen there. If you have not registered, do nothing: close this page, and nobody gets the account. To have one yourself, register with a password of your own.',
     submit: 'Confirm my address',
   },
   confirmEmail: {

@@ -40,6 +40,8 @@ export const signonFr: typeof signonEn = {
   verify: {
     title: 'Confirmez votre adresse e-mail',
     text: 'Encore un clic : il nous dit qu’une personne a ouvert le message, et non un programme qui vérifie les liens.',
+    otherBrowser:
+      'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous avec votre propre mot de passe.',
     submit: 'Confirmer mon adresse',
   },
   confirmEmail: {

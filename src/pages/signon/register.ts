@@ -5,7 +5,7 @@ import { type ChallengeView, challengeField } from '../components/challenge.ts';
 import { field } from '../components/field.ts';
 import { form, hidden } from '../components/form.ts';
 import { notice } from '../components/notice.ts';
-import { html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from './narrow.ts';
 
@@ -112,9 +112,24 @@ export function unverifiedPage(
 }
 
 /** A page with one button: scanners of mail open links, and must not use them up. */
-export function linkButtonPage(frame: PageFrame, data: LinkPageData): string {
-  const words = frameText(frame).signon.verify;
-  return buttonPage(frame, data, words, words.text);
+export function linkButtonPage(
+  frame: PageFrame,
+  data: LinkPageData & { askPassword: boolean; error?: string | undefined },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.verify;
+  if (!data.askPassword) return buttonPage(frame, data, words, words.text);
+  const password = field({
+    id: 'password',
+    name: 'password',
+    type: 'password',
+    label: text.signon.password,
+    required: true,
+    maxLength: passwordLengthMax,
+    autocomplete: 'current-password',
+    ...(data.error === undefined ? {} : { error: data.error }),
+  });
+  return buttonPage(frame, data, words, words.otherBrowser, password);
 }
 
 /** Names both addresses: nobody is to move an account to a mailbox without seeing it. */
@@ -137,6 +152,7 @@ function buttonPage(
   data: LinkPageData,
   words: { title: string; submit: string },
   text: string,
+  more?: Html,
 ): string {
   return narrowPage(frame, {
     title: words.title,
@@ -145,7 +161,7 @@ function buttonPage(
       ${form({
         action: data.action,
         csrf: data.csrf,
-        body: html`${hidden('token', data.token)}${button({ label: words.submit })}`,
+        body: html`${hidden('token', data.token)}${more}${button({ label: words.submit })}`,
       })}`,
   });
 }
