@@ -2,6 +2,10 @@
  * A new mail address: asked for in a fresh session, in force when the link sent to it is opened.
  * The new address is taken by `check: null` in that commit, the old one is free from then on. An
  * address that has an account gets a mail about it; the one who asks gets the same answer.
+ *
+ * A link counts in a session of the account that asked, so nobody is led to move an account to a
+ * mailbox of somebody else. The change grows the epoch: links that were sent to the old mailbox,
+ * to reset the password or to change the address again, end with it, and all other sessions.
  */
 
 import { accountRow, normaliseEmail } from '../access/accounts.ts';
@@ -13,16 +17,21 @@ import type { AccountCompanion } from './companion.ts';
 import { type Links, unused } from './links.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
-import { isActive, type People, unchanged } from './people.ts';
+import { credentialsRow, isActive, type People, unchanged } from './people.ts';
 import type { SecurityLog } from './security-log.ts';
-import type { Session } from './sessions.ts';
+import type { Session, Sessions } from './sessions.ts';
 import type { Visitor } from './visitor.ts';
 
 export interface EmailChange {
   /** `reauthentication_required`, `invalid_parameter` (parameter `email`), `store_unavailable`. */
   request(session: Session, email: string, visitor: Visitor): Promise<Result<void>>;
-  /** `invalid_link` also when somebody took the address meanwhile. */
-  confirm(token: string, visitor: Visitor): Promise<Result<{ email: string }>>;
+  /** The new address of a link of this session's account. `invalid_link`. It stays unused. */
+  offered(session: Session, token: string): Promise<Result<{ email: string }>>;
+  /**
+   * The session stays, all others of the account end. `invalid_link` also when the link is another
+   * account's, or when somebody took the address meanwhile.
+   */
+  confirm(session: Session, token: string, visitor: Visitor): Promise<Result<{ email: string }>>;
 }
 
 export function createEmailChange(options: {
@@ -33,8 +42,9 @@ export function createEmailChange(options: {
   pages: PageLinks;
   securityLog: SecurityLog;
   companion: AccountCompanion;
+  sessions: Pick<Sessions, 'carryOver'>;
 }): EmailChange {
-  const { store, people, links, mailer, pages, securityLog, companion } = options;
+  const { sessions, store, people, links, mailer, pages, securityLog, companion } = options;
 
   async function request(session: Session, address: string, visitor: Visitor) {
     if (!session.fresh || !session.verified) return fail('reauthentication_required');
@@ -55,28 +65,44 @@ export function createEmailChange(options: {
     return ok(undefined);
   }
 
-  function confirm(token: string, visitor: Visitor): Promise<Result<{ email: string }>> {
-    return untilUndisturbed(async () => {
-      const link = await links.find('email', token);
-      const person = link && (await people.byId(link.account));
-      if (!link || !person || !isActive(person) || link.epoch !== person.credentials.epoch) {
-        return fail('invalid_link');
-      }
+  async function open(session: Session, token: string) {
+    const link = await links.find('email', token);
+    if (link?.account !== session.accountId) return undefined;
+    const person = await people.byId(link.account);
+    if (!person || !isActive(person)) return undefined;
+    return link.epoch === person.credentials.epoch ? { link, person } : undefined;
+  }
+
+  async function offered(session: Session, token: string): Promise<Result<{ email: string }>> {
+    const found = await open(session, token);
+    return found === undefined ? fail('invalid_link') : ok({ email: found.link.data });
+  }
+
+  function confirm(session: Session, token: string, visitor: Visitor) {
+    return untilUndisturbed<{ email: string }>(async () => {
+      const found = await open(session, token);
+      if (found === undefined) return fail('invalid_link');
+      const { link, person } = found;
       const email = link.data;
       if ((await store.get(accountByEmailKey(email))) !== undefined) return fail('invalid_link');
       const { id, account, credentials } = person;
       const logged = await securityLog.entry(id, 'email_changed', visitor);
       const beside = await companion.emailChanged(id, email);
+      const epoch = credentials.epoch + 1;
+      const kept = await sessions.carryOver(id, session.id, epoch);
       const done = await commitOnce(store, {
         check: [
           unused(link),
           ...unchanged(person),
           { key: accountByEmailKey(email), version: null },
           ...beside.check,
+          ...kept.check,
         ],
         set: [
           { key: accountByEmailKey(email), value: Buffer.from(id) },
           accountRow(id, { ...account, email }),
+          credentialsRow(person, { ...credentials, epoch }),
+          ...kept.set,
           ...logged.set,
           ...beside.set,
         ],
@@ -88,5 +114,5 @@ export function createEmailChange(options: {
     });
   }
 
-  return { request, confirm };
+  return { request, offered, confirm };
 }

@@ -38,6 +38,11 @@ export interface FoundLink extends Link {
 export interface Links {
   /** The token for the link, and the row to set. */
   make(purpose: LinkPurpose, link: Link): { token: string; row: SetRow };
+  /**
+   * The row again with other data, for a commit with `unused`. It ends as late as a new one would;
+   * bound how often.
+   */
+  changed(purpose: LinkPurpose, link: FoundLink, data: string): SetRow;
   /** Looks without using it up. */
   find(purpose: LinkPurpose, token: string): Promise<FoundLink | undefined>;
 }
@@ -54,19 +59,21 @@ export function createLinks({
   clock: Clock;
   random: Random;
 }): Links {
+  function rowOf(purpose: LinkPurpose, key: Key, link: Link): SetRow {
+    const value = createWriter(128).u8(layout).u8(purposes.indexOf(purpose)).text(link.account);
+    return {
+      key,
+      value: value.text(link.data).varint(link.epoch).finish(),
+      expiresAt: clock.now() + linkLifeMs[purpose],
+    };
+  }
+
   return {
     make(purpose, link) {
       const token = newToken(random);
-      const value = createWriter(128).u8(layout).u8(purposes.indexOf(purpose)).text(link.account);
-      return {
-        token: token.text,
-        row: {
-          key: signonLinkKey(token.hash),
-          value: value.text(link.data).varint(link.epoch).finish(),
-          expiresAt: clock.now() + linkLifeMs[purpose],
-        },
-      };
+      return { token: token.text, row: rowOf(purpose, signonLinkKey(token.hash), link) };
     },
+    changed: (purpose, link, data) => rowOf(purpose, link.key, { ...link, data }),
     async find(purpose, token) {
       const hash = hashOfToken(token);
       const key = hash && signonLinkKey(hash);

@@ -136,7 +136,7 @@ export function openSignon(options: SignonOptions): Signon {
     secondFactors,
     securityLog,
     mailer,
-    registration: createRegistration({ ...parts, newPasswords }),
+    registration: createRegistration({ ...parts, newPasswords, passwords, attempts, sessions }),
     signIn,
     passkeys: createPasskeys({ ...parts, sessions, signIn, baseUrl }),
     phoneCodes: createPhoneCodes({
@@ -145,7 +145,7 @@ export function openSignon(options: SignonOptions): Signon {
       limits: createClientLimits(phoneLimits, phoneSubjectsMax),
       service,
     }),
-    emailChange: createEmailChange(parts),
+    emailChange: createEmailChange({ ...parts, sessions }),
     deletion: createDeletion({
       ...parts,
       data: [

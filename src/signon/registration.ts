@@ -8,7 +8,9 @@
  *
  * A link carries the password that was chosen with it. So somebody who registers another's address
  * and hopes that its owner verifies it has gained nothing once the owner registers and opens the
- * newer link: that link brings the owner's password and ends all sessions of the stranger.
+ * newer link: that link brings the owner's password and ends all sessions of the stranger. And the
+ * stranger's link, opened in another browser than the stranger's, asks for the stranger's password
+ * (verification.ts). Verification ends all sessions but the one in which it is done.
  *
  * The answer and the work are the same whether the address has an account or not.
  */
@@ -22,12 +24,14 @@ import { fail, ok, type Result } from '../core/result.ts';
 import { createEventId } from '../store/event-id.ts';
 import { accountByEmailKey } from '../store/keys.ts';
 import type { SetRow, Store } from '../store/store.ts';
+import type { Attempts } from './attempts.ts';
 import { type Change, commitOnce, untilUndisturbed } from './change.ts';
 import type { AccountCompanion } from './companion.ts';
 import { type Links, unused } from './links.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { NewPasswords } from './new-password.ts';
+import type { Passwords } from './passwords.ts';
 import {
   credentialsRow,
   isVerified,
@@ -37,6 +41,8 @@ import {
   withBrowser,
 } from './people.ts';
 import type { SecurityLog } from './security-log.ts';
+import type { Session, Sessions } from './sessions.ts';
+import { isOwnBrowser, provePassword, readVerifyData, verifyData } from './verification.ts';
 import { browserHash, type Visitor } from './visitor.ts';
 
 /** How long a registration waits for its verification before the address is free again. */
@@ -50,9 +56,19 @@ export interface Registration {
    */
   register(request: { email: string; password: string; visitor: Visitor }): Promise<Result<void>>;
   /** Another link for somebody who is signed in and not verified. */
-  resend(person: Person): Promise<Result<void>>;
-  /** Uses the link up. `invalid_link` when it was used, has expired or never was. */
-  verify(token: string, visitor: Visitor): Promise<Result<{ accountId: string; email: string }>>;
+  resend(person: Person, visitor: Visitor): Promise<Result<void>>;
+  /** For the form of a link: false also for one that is over. */
+  asksPassword(token: string, visitor: Visitor): Promise<boolean>;
+  /**
+   * Uses the link up. `invalid_link` when it was used, has expired or never was; in another browser
+   * than the one that registered, `sign_in_refused` without the right password (five tries),
+   * `too_many_attempts`, `overloaded`.
+   */
+  verify(
+    token: string,
+    visitor: Visitor,
+    given?: { readonly password?: string | undefined; readonly session?: Session | undefined },
+  ): Promise<Result<{ accountId: string; email: string }>>;
 }
 
 export interface RegistrationOptions {
@@ -64,6 +80,9 @@ export interface RegistrationOptions {
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly newPasswords: NewPasswords;
+  readonly passwords: Passwords;
+  readonly attempts: Attempts;
+  readonly sessions: Pick<Sessions, 'carryOver'>;
   readonly securityLog: SecurityLog;
   readonly companion: AccountCompanion;
 }
@@ -104,7 +123,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
       language: visitor.language,
       browsers: [],
     };
-    const link = links.make('verify', { account: id, data: phc, epoch: 0 });
+    const link = links.make('verify', {
+      account: id,
+      data: verifyData(id, phc, visitor),
+      epoch: 0,
+    });
     const logged = await securityLog.entry(id, 'registered', visitor);
     const done = await commitOnce(store, {
       check: [{ key: accountByEmailKey(email), version: null }],
@@ -126,7 +149,8 @@ export function createRegistration(options: RegistrationOptions): Registration {
   async function beginAgain(person: Person, phc: string, visitor: Visitor): Promise<Change<void>> {
     const account = { ...person.account, pendingUntil: clock.now() + pendingLifeMs };
     const { id, credentials } = person;
-    const link = links.make('verify', { account: id, data: phc, epoch: credentials.epoch });
+    const data = verifyData(id, phc, visitor);
+    const link = links.make('verify', { account: id, data, epoch: credentials.epoch });
     const done = await commitOnce(store, {
       check: unchanged(person),
       set: [
@@ -154,10 +178,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return done;
   }
 
-  async function resend(person: Person): Promise<Result<void>> {
+  async function resend(person: Person, visitor: Visitor): Promise<Result<void>> {
     if (isVerified(person)) return fail('conflict', 'The mail address is verified already.');
     const { passwordHash, epoch, language } = person.credentials;
-    const link = links.make('verify', { account: person.id, data: passwordHash, epoch });
+    const data = verifyData(person.id, passwordHash, visitor);
+    const link = links.make('verify', { account: person.id, data, epoch });
     const done = await commitOnce(store, { set: [link.row] });
     if (done === 'lost') return fail('store_unavailable');
     if (done.ok) {
@@ -166,24 +191,58 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return done;
   }
 
-  function verify(token: string, visitor: Visitor) {
-    return untilUndisturbed(async () => {
-      const link = await links.find('verify', token);
-      const person = link && (await people.byId(link.account));
-      if (!link || !person || isVerified(person) || person.account.disabled) {
-        return fail('invalid_link');
-      }
+  async function open(token: string) {
+    const link = await links.find('verify', token);
+    const person = link && (await people.byId(link.account));
+    if (!link || !person || isVerified(person) || person.account.disabled) return undefined;
+    return link.epoch === person.credentials.epoch ? { link, person } : undefined;
+  }
+
+  async function asksPassword(token: string, visitor: Visitor): Promise<boolean> {
+    const found = await open(token);
+    return found !== undefined && !isOwnBrowser(found.link, visitor);
+  }
+
+  async function verify(
+    token: string,
+    visitor: Visitor,
+    {
+      password = '',
+      session,
+    }: { password?: string | undefined; session?: Session | undefined } = {},
+  ): Promise<Result<{ accountId: string; email: string }>> {
+    const found = await open(token);
+    if (found === undefined) return fail('invalid_link');
+    if (!isOwnBrowser(found.link, visitor)) {
+      const given = { token, person: found.person, password, visitor };
+      const proven = await provePassword(options, given);
+      if (!proven.ok) return proven;
+    }
+    return finish(token, visitor, session);
+  }
+
+  function finish(token: string, visitor: Visitor, session: Session | undefined) {
+    return untilUndisturbed<{ accountId: string; email: string }>(async () => {
+      const found = await open(token);
+      if (found === undefined) return fail('invalid_link');
+      const { link, person } = found;
       const { id, credentials } = person;
-      if (link.epoch !== credentials.epoch) return fail('invalid_link');
       const account = { ...person.account, pendingUntil: 0 };
-      const sameOwner = link.data === credentials.passwordHash;
+      const { passwordHash } = readVerifyData(link);
+      const sameOwner = passwordHash === credentials.passwordHash;
+      const epoch = credentials.epoch + 1;
+      const kept = await options.sessions.carryOver(
+        id,
+        sameOwner && session !== undefined ? session.id : '',
+        epoch,
+      );
       const known =
         visitor.browser === undefined || !sameOwner
           ? { ...credentials, browsers: [] }
           : withBrowser(credentials, browserHash(id, visitor.browser));
       const logged = await securityLog.entry(id, 'verified', visitor);
       const done = await commitOnce(store, {
-        check: [unused(link), ...unchanged(person)],
+        check: [unused(link), ...unchanged(person), ...kept.check],
         set: [
           accountRow(id, account),
           emailRow(id, account),
@@ -191,11 +250,12 @@ export function createRegistration(options: RegistrationOptions): Registration {
             { id, account },
             {
               ...known,
-              passwordHash: link.data,
+              passwordHash,
               passwordChangedAt: clock.now(),
-              epoch: sameOwner ? credentials.epoch : credentials.epoch + 1,
+              epoch,
             },
           ),
+          ...kept.set,
           ...logged.set,
           ...options.companion.created(id, account.email),
         ],
@@ -212,7 +272,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     });
   }
 
-  return { register, resend, verify };
+  return { register, resend, asksPassword, verify };
 }
 
 function emailRow(id: string, account: AccountRecord): SetRow {

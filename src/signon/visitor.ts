@@ -16,6 +16,8 @@ export interface Visitor {
   readonly userAgent: string;
   /** The browser cookie (see `newToken`), if it came. */
   readonly browser?: string | undefined;
+  /** Names a browser that has not signed in, too; follows from a cookie that it alone has. */
+  readonly browserId?: string | undefined;
   readonly language: Language;
 }
 

@@ -24,6 +24,8 @@ for (const threads of threadCounts) {
       const ada = webVisitor(server);
       const registered = await ada.register(email, password);
       assert.equal(registered.headers.location, '/register/sent');
+      // Before another is sent: links are of the browser that asked for them.
+      const { pathname, search } = await mailedLink(server, email, '/verify');
 
       const early = webVisitor(server);
       assert.equal((await early.signIn(email, password)).headers.location, '/verify');
@@ -33,12 +35,17 @@ for (const threads of threadCounts) {
       assert.equal(resent.headers.location, '/verify?sent=1');
       assert.equal((await early.get('/register')).headers.location, '/account');
 
-      const { pathname, search } = await mailedLink(server, email, '/verify');
       for (let i = 0; i < 2; i++) {
         const scanned = await webVisitor(server).get(pathname + search);
         assert.equal(scanned.status, 200, 'a scanner of mail opens it and uses nothing up');
       }
       const page = await ada.get(pathname + search);
+      assert.doesNotMatch(page.body, /name="password"/);
+      const mallory = webVisitor(server);
+      const opened = await mallory.get(pathname + search);
+      assert.match(opened.body, /name="password"/, 'another browser than the one that registered');
+      const refused = await mallory.submit(opened, '/verify', { password: 'not the password' });
+      assert.equal(refused.status, 422);
       const verified = await ada.submit(page, '/verify');
       assert.equal(verified.headers.location, '/signin?done=verified');
       assert.equal((await ada.submit(page, '/verify')).status, 400, 'once');

@@ -26,6 +26,7 @@ export const visitor: Visitor = {
   network: 'n1',
   country: 'FR',
   userAgent: firefox,
+  browserId: 'the browser of registration',
   language: 'en',
 };
 

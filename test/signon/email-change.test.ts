@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
+import type { Session } from '../../src/signon/sessions.ts';
 import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
@@ -34,7 +35,7 @@ it('the address changes when its link is opened, once, and the old one is free',
   const token = await bench.tokenTo(`new-${email}`);
   const results = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>
-      (i % 2 ? bench.signon : bench.other).emailChange.confirm(token, visitor),
+      (i % 2 ? bench.signon : bench.other).emailChange.confirm(own, token, visitor),
     ),
   );
   assert.equal(results.filter((r) => r.ok).length, 1);
@@ -56,21 +57,26 @@ it('an address with an account is not taken, and who asks does not learn of it',
   value(await bench.signon.emailChange.request(own, `late-${email}`, visitor));
   const token = await bench.tokenTo(`late-${email}`);
   await bench.person(`late-${email}`);
-  assert.equal(errorOf(await bench.signon.emailChange.confirm(token, visitor)), 'invalid_link');
+  assert.equal(
+    errorOf(await bench.signon.emailChange.confirm(own, token, visitor)),
+    'invalid_link',
+  );
 });
 
 it('of two accounts that want the same address at once, one gets it', async () => {
   const wanted = `wanted-${email}`;
   const tokens: string[] = [];
+  const owners: Session[] = [];
   for (const name of ['a', 'b']) {
     email = `${name}-${wanted}`;
     await bench.person(email);
     value(await bench.signon.emailChange.request(await session(), wanted, visitor));
+    owners.push(await session());
     tokens.push(await bench.tokenTo(wanted));
   }
   const results = await Promise.all([
-    bench.signon.emailChange.confirm(tokens[0]!, visitor),
-    bench.other.emailChange.confirm(tokens[1]!, visitor),
+    bench.signon.emailChange.confirm(owners[0]!, tokens[0]!, visitor),
+    bench.other.emailChange.confirm(owners[1]!, tokens[1]!, visitor),
   ]);
   assert.deepEqual(results.map(errorOf).sort(), ['invalid_link', 'none']);
 });
@@ -87,5 +93,41 @@ it('a stale session, no address, the same address and other links are refused', 
   }
   value(await recovery.request({ email, visitor }));
   const token = await bench.tokenTo(email);
-  assert.equal(errorOf(await emailChange.confirm(token, visitor)), 'invalid_link');
+  assert.equal(errorOf(await emailChange.confirm(own, token, visitor)), 'invalid_link');
+});
+
+it('a change ends every older link and all sessions but the one that confirmed it', async () => {
+  const { emailChange, recovery, sessions } = bench.signon;
+  await bench.person(email);
+  const { token: cookie } = await bench.signIn(email);
+  const own = (await sessions.find(cookie))!;
+  const { token: elsewhere } = await bench.signIn(email);
+  value(await recovery.request({ email, visitor }));
+  const resetLink = await bench.tokenTo(email);
+  value(await emailChange.request(own, `other-${email}`, visitor));
+  const otherLink = await bench.tokenTo(`other-${email}`);
+  value(await emailChange.request(own, `new-${email}`, visitor));
+  const link = await bench.tokenTo(`new-${email}`);
+  assert.equal(await recovery.isOpen(resetLink), true);
+  value(await emailChange.confirm(own, link, visitor));
+  const now = (await sessions.find(cookie))!;
+  assert.equal(now.email, `new-${email}`);
+  assert.equal(await sessions.find(elsewhere), undefined);
+  assert.equal(await recovery.isOpen(resetLink), false);
+  assert.equal(errorOf(await emailChange.confirm(now, otherLink, visitor)), 'invalid_link');
+});
+
+it('a link counts in a session of its own account alone', async () => {
+  const { emailChange } = bench.signon;
+  await bench.person(email);
+  const own = await session();
+  value(await emailChange.request(own, `new-${email}`, visitor));
+  const link = await bench.tokenTo(`new-${email}`);
+  email = `stranger-${email}`;
+  await bench.person(email);
+  const stranger = await session();
+  assert.equal(errorOf(await emailChange.offered(stranger, link)), 'invalid_link');
+  assert.equal(errorOf(await emailChange.confirm(stranger, link, visitor)), 'invalid_link');
+  assert.deepEqual(value(await emailChange.offered(own, link)), { email: `new-${own.email}` });
+  value(await emailChange.confirm(own, link, visitor));
 });

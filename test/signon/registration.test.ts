@@ -114,7 +114,7 @@ it('a link ends after 24 hours, another one can be had, and the address is free 
   bench.clock.advance(linkLifeMs.verify);
   assert.equal(errorOf(await bench.signon.registration.verify(token, visitor)), 'invalid_link');
   const person = (await bench.signon.people.byEmail(email))!;
-  value(await bench.signon.registration.resend(person));
+  value(await bench.signon.registration.resend(person, visitor));
   assert.notEqual(await bench.tokenTo(email), token);
   bench.clock.advance(pendingLifeMs - linkLifeMs.verify);
   assert.equal(await bench.signon.people.byEmail(email), undefined);
@@ -163,4 +163,52 @@ it('a reset link does not verify, a verification link does not reset', async () 
   const token = await bench.tokenTo(email);
   assert.equal(errorOf(await bench.signon.registration.verify(token, visitor)), 'invalid_link');
   assert.ok(await bench.signon.recovery.isOpen(token));
+});
+
+const elsewhere = { ...visitor, browserId: 'another browser' };
+
+it('in another browser a link asks for the password that was chosen, five times', async () => {
+  const { registration, people } = bench.signon;
+  value(await register());
+  const token = await bench.tokenTo(email);
+  assert.equal(await registration.asksPassword(token, visitor), false);
+  assert.equal(await registration.asksPassword(token, elsewhere), true);
+  assert.equal(await registration.asksPassword(token, { ...visitor, browserId: undefined }), true);
+  for (const wrong of [undefined, '', 'not-the-password-1', 'x'.repeat(1e6)]) {
+    const done = await registration.verify(token, elsewhere, { password: wrong });
+    assert.equal(errorOf(done), 'sign_in_refused');
+  }
+  assert.notEqual((await people.byEmail(email))!.account.pendingUntil, 0);
+  value(await registration.verify(token, elsewhere, { password }));
+  assert.equal((await people.byEmail(email))!.account.pendingUntil, 0);
+});
+
+it('guesses of the password are five for a link, at once and from two sides', async () => {
+  value(await register());
+  const token = await bench.tokenTo(email);
+  const results = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => {
+      const from = { ...elsewhere, network: `guess ${i}` };
+      const side = i % 2 ? bench.signon : bench.other;
+      return side.registration.verify(token, from, { password: `wrong-guess-${i}` });
+    }),
+  );
+  assert.ok(results.filter((r) => errorOf(r) === 'sign_in_refused').length <= 5);
+  const late = { ...elsewhere, network: 'late' };
+  const done = await bench.other.registration.verify(token, late, { password });
+  assert.equal(errorOf(done), 'invalid_link');
+});
+
+it('verification ends every session but the one in which it is done', async () => {
+  const { registration, sessions, signIn } = bench.signon;
+  value(await register());
+  const open = async () => {
+    const done = value(await signIn.withPassword({ email, password, visitor }));
+    return done.kind === 'signed_in' ? done.token : '';
+  };
+  const [own, other] = [await open(), await open()];
+  const session = await sessions.find(own);
+  value(await registration.verify(await bench.tokenTo(email), visitor, { session }));
+  assert.equal((await sessions.find(own))!.verified, true);
+  assert.equal(await sessions.find(other), undefined);
 });

@@ -20,7 +20,13 @@ import type { Answer, TestServer } from './server.ts';
 
 export const password = 'violet-harbour-72';
 
-const visitor = { network: 'tests', country: 'FR', userAgent: 'tests', language: 'en' } as const;
+const visitor = {
+  browserId: 'tests',
+  network: 'tests',
+  country: 'FR',
+  userAgent: 'tests',
+  language: 'en',
+} as const;
 
 export interface People extends AsyncDisposable {
   /** A verified account with `password` and this profile. @returns its id */

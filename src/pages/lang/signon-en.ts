@@ -39,11 +39,14 @@ export const signonEn = {
   verify: {
     title: 'Confirm your e-mail address',
     text: 'One more press: it tells us that a person opened the mail, not a program that checks links.',
+    otherBrowser:
+      'This is not the browser that registered. Type the password that was chosen there. If you have not registered, do nothing: close this page, and nobody gets the account. To have one yourself, register with a password of your own.',
     submit: 'Confirm my address',
   },
   confirmEmail: {
     title: 'Confirm your new address',
-    text: 'From now on you sign in with the address that this link was sent to.',
+    text: (from: string, to: string) =>
+      `The account of ${from} moves to ${to}: from now on you sign in with it. Your other sessions end.`,
     submit: 'Use this address',
   },
   signIn: {
@@ -58,7 +61,6 @@ export const signonEn = {
     done: {
       verified: 'Your address is confirmed. Sign in with the password that you have chosen.',
       reset: 'Your password is changed, and all sessions have ended. Sign in with the new one.',
-      email: 'Your new address is confirmed.',
     },
   },
   secondFactor: {

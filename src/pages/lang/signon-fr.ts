@@ -40,11 +40,14 @@ export const signonFr: typeof signonEn = {
   verify: {
     title: 'Confirmez votre adresse e-mail',
     text: 'Encore un clic : il nous dit qu’une personne a ouvert le message, et non un programme qui vérifie les liens.',
+    otherBrowser:
+      'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous avec votre propre mot de passe.',
     submit: 'Confirmer mon adresse',
   },
   confirmEmail: {
     title: 'Confirmez votre nouvelle adresse',
-    text: 'Désormais, vous vous connecterez avec l’adresse à laquelle ce lien a été envoyé.',
+    text: (from, to) =>
+      `Le compte de ${from} passe à ${to} : désormais, vous vous connecterez avec cette adresse. Vos autres sessions prennent fin.`,
     submit: 'Utiliser cette adresse',
   },
   signIn: {
@@ -61,7 +64,6 @@ export const signonFr: typeof signonEn = {
         'Votre adresse est confirmée. Connectez-vous avec le mot de passe que vous avez choisi.',
       reset:
         'Votre mot de passe est changé et toutes les sessions sont terminées. Connectez-vous avec le nouveau.',
-      email: 'Votre nouvelle adresse est confirmée.',
     },
   },
   secondFactor: {

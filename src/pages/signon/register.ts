@@ -5,7 +5,7 @@ import { type ChallengeView, challengeField } from '../components/challenge.ts';
 import { field } from '../components/field.ts';
 import { form, hidden } from '../components/form.ts';
 import { notice } from '../components/notice.ts';
-import { html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from './narrow.ts';
 
@@ -114,17 +114,54 @@ export function unverifiedPage(
 /** A page with one button: scanners of mail open links, and must not use them up. */
 export function linkButtonPage(
   frame: PageFrame,
-  data: { csrf: string; token: string; action: string; about: 'verify' | 'confirmEmail' },
+  data: LinkPageData & { askPassword: boolean; error?: string | undefined },
 ): string {
-  const words = frameText(frame).signon[data.about];
+  const text = frameText(frame);
+  const words = text.signon.verify;
+  if (!data.askPassword) return buttonPage(frame, data, words, words.text);
+  const password = field({
+    id: 'password',
+    name: 'password',
+    type: 'password',
+    label: text.signon.password,
+    required: true,
+    maxLength: passwordLengthMax,
+    autocomplete: 'current-password',
+    ...(data.error === undefined ? {} : { error: data.error }),
+  });
+  return buttonPage(frame, data, words, words.otherBrowser, password);
+}
+
+/** Names both addresses: nobody is to move an account to a mailbox without seeing it. */
+export function confirmEmailPage(
+  frame: PageFrame,
+  data: LinkPageData & { from: string; to: string },
+): string {
+  const words = frameText(frame).signon.confirmEmail;
+  return buttonPage(frame, data, words, words.text(data.from, data.to));
+}
+
+interface LinkPageData {
+  readonly csrf: string;
+  readonly token: string;
+  readonly action: string;
+}
+
+function buttonPage(
+  frame: PageFrame,
+  data: LinkPageData,
+  words: { title: string; submit: string },
+  text: string,
+  more?: Html,
+): string {
   return narrowPage(frame, {
     title: words.title,
     body: html`
-      <p>${words.text}</p>
+      <p>${text}</p>
       ${form({
         action: data.action,
         csrf: data.csrf,
-        body: html`${hidden('token', data.token)}${button({ label: words.submit })}`,
+        body: html`${hidden('token', data.token)}${more}${button({ label: words.submit })}`,
       })}`,
   });
 }

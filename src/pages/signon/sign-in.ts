@@ -21,7 +21,7 @@ export interface SignInPageData extends Onward {
   readonly csrf: string;
   readonly email?: string;
   /** What was just done: shown above the form. */
-  readonly done?: 'verified' | 'reset' | 'email' | undefined;
+  readonly done?: 'verified' | 'reset' | undefined;
   readonly error?: string;
 }
 

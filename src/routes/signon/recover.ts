@@ -7,7 +7,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { catalogueFor } from '../../pages/language.ts';
 import { failureText } from '../../pages/signon/failure.ts';
 import { recoverPage, resetPage } from '../../pages/signon/recover.ts';
-import { checkMailPage, emailLengthMax, linkButtonPage } from '../../pages/signon/register.ts';
+import { checkMailPage, confirmEmailPage, emailLengthMax } from '../../pages/signon/register.ts';
 import type { Signon } from '../../signon/open.ts';
 import type { Desk } from './desk.ts';
 import type { Visit } from './visit.ts';
@@ -75,18 +75,22 @@ function resetRoutes(desk: Desk, signon: Signon): PlainRoute[] {
 
 function confirmRoutes(desk: Desk, signon: Signon): PlainRoute[] {
   return [
-    desk.page(confirmPath, 'anyone', (visit, query) => {
+    desk.page(confirmPath, 'verified', async (visit, query) => {
       const token = query.get('token') ?? '';
-      const data = { csrf: visit.csrf, token, action: confirmPath, about: 'confirmEmail' as const };
-      return desk.show(visit, (frame) => linkButtonPage(frame, data));
+      const offered = await signon.emailChange.offered(visit.session, token);
+      if (!offered.ok) return desk.problem(visit, offered);
+      const data = { csrf: visit.csrf, token, action: confirmPath };
+      const addresses = { from: visit.session.email, to: offered.value.email };
+      return desk.show(visit, (frame) => confirmEmailPage(frame, { ...data, ...addresses }));
     }),
     desk.form(
       confirmPath,
-      'anyone',
+      'verified',
       async (visit, form) => {
-        const done = await signon.emailChange.confirm(form.get('token') ?? '', visit.visitor);
-        if (!done.ok) return desk.problem(visit, done);
-        return desk.go(visit, visit.session === undefined ? '/signin?done=email' : '/account');
+        const { session, visitor } = visit;
+        const token = form.get('token') ?? '';
+        const done = await signon.emailChange.confirm(session, token, visitor);
+        return done.ok ? desk.go(visit, '/account') : desk.problem(visit, done);
       },
       limit,
     ),

@@ -102,14 +102,22 @@ export function registerRoutes(options: {
 }
 
 function verifyRoutes(desk: Desk, signon: Signon): PlainRoute[] {
+  async function show(visit: Visit, token: string, failure?: Failure) {
+    const askPassword = await signon.registration.asksPassword(token, visit.visitor);
+    const error = failure && failureText(visit.language, failure);
+    const data = { csrf: visit.csrf, token, action: '/verify', askPassword, error };
+    const wait = failure?.retryAfterSeconds;
+    return desk.show(visit, (frame) => linkButtonPage(frame, data), {
+      status: wait !== undefined ? 429 : failure === undefined ? 200 : 422,
+      headers: wait === undefined ? [] : [['Retry-After', String(wait)]],
+    });
+  }
+
   return [
-    desk.page('/verify', 'anyone', (visit, query) => {
+    desk.page('/verify', 'anyone', async (visit, query) => {
       const { csrf, session } = visit;
       const token = query.get('token');
-      if (token !== undefined) {
-        const data = { csrf, token, action: '/verify', about: 'verify' as const };
-        return desk.show(visit, (frame) => linkButtonPage(frame, data));
-      }
+      if (token !== undefined) return show(visit, token);
       if (session === undefined) return desk.go(visit, '/signin');
       if (session.verified) return desk.go(visit, '/account');
       const data = { csrf, email: session.email, sent: query.has('sent') };
@@ -120,8 +128,13 @@ function verifyRoutes(desk: Desk, signon: Signon): PlainRoute[] {
       'anyone',
       async (visit, form) => {
         const token = form.get('token') ?? '';
-        const done = await signon.registration.verify(token, visit.visitor);
-        if (!done.ok) return desk.problem(visit, done);
+        const { visitor, session } = visit;
+        const given = { password: form.get('password'), session };
+        const done = await signon.registration.verify(token, visitor, given);
+        if (!done.ok) {
+          const again = done.error === 'sign_in_refused' || done.error === 'too_many_attempts';
+          return again ? show(visit, token, done) : desk.problem(visit, done);
+        }
         const own = visit.session?.accountId === done.value.accountId;
         return desk.go(visit, own ? '/account' : '/signin?done=verified');
       },
@@ -131,7 +144,7 @@ function verifyRoutes(desk: Desk, signon: Signon): PlainRoute[] {
       '/verify/resend',
       'signed-in',
       async (visit) => {
-        const done = await signon.registration.resend(visit.session.person);
+        const done = await signon.registration.resend(visit.session.person, visit.visitor);
         if (done.ok || done.error === 'conflict') return desk.go(visit, '/verify?sent=1');
         return desk.problem(visit, done);
       },

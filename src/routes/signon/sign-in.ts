@@ -27,7 +27,7 @@ const needs = { formAction: 'unrestricted', connect: true } as const;
 const limit = { limit: 'signIn' } as const;
 /** Of an authorization (signon/transactions.ts). */
 const continueShape = /^[A-Za-z0-9_-]{43}$/;
-const doneNames = ['verified', 'reset', 'email'] as const;
+const doneNames = ['verified', 'reset'] as const;
 /** Of what a person can get wrong: the form is shown again. */
 const shownAgain: readonly Failure['error'][] = ['sign_in_refused', 'too_many_attempts'];
 

@@ -75,6 +75,7 @@ export function createVisits(options: VisitOptions): (request: Request) => Promi
     const language = languageOf(request);
     const csrf = session?.csrf ?? derived('form token', form);
     const nonce = randomToken(random, nonceBytes);
+    const browserId = derived('browser', form);
     const person = session && { email: session.email, csrf };
     return {
       request,
@@ -85,9 +86,10 @@ export function createVisits(options: VisitOptions): (request: Request) => Promi
         country: clientCountry(geo, request.clientIp),
         userAgent: firstHeader(request, 'user-agent') ?? '',
         browser: cookies.read(request, 'browser'),
+        browserId,
         language,
       },
-      browserId: derived('browser', form),
+      browserId,
       csrf,
       frame: { ...tools.frame(language), person, nonce },
       nonce,
