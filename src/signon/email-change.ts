@@ -9,6 +9,8 @@
  */
 
 import { accountRow, normaliseEmail } from '../access/accounts.ts';
+import type { ClientLimits } from '../access/client-limits.ts';
+import type { Clock } from '../core/clock.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { accountByEmailKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
@@ -23,7 +25,10 @@ import type { Session, Sessions } from './sessions.ts';
 import type { Visitor } from './visitor.ts';
 
 export interface EmailChange {
-  /** `reauthentication_required`, `invalid_parameter` (parameter `email`), `store_unavailable`. */
+  /**
+   * `reauthentication_required`, `invalid_parameter` (parameter `email`), `client_limit_exceeded`,
+   * `store_unavailable`.
+   */
   request(session: Session, email: string, visitor: Visitor): Promise<Result<void>>;
   /** The new address of a link of this session's account. `invalid_link`. It stays unused. */
   offered(session: Session, token: string): Promise<Result<{ email: string }>>;
@@ -34,6 +39,9 @@ export interface EmailChange {
   confirm(session: Session, token: string, visitor: Visitor): Promise<Result<{ email: string }>>;
 }
 
+/** Requests of one account: each sends a mail to an address that need not be the asker's. */
+export const emailChangeLimit = { max: 5, windowMs: 3_600_000 } as const;
+
 export function createEmailChange(options: {
   store: Store;
   people: People;
@@ -43,8 +51,11 @@ export function createEmailChange(options: {
   securityLog: SecurityLog;
   companion: AccountCompanion;
   sessions: Pick<Sessions, 'carryOver'>;
+  clock: Clock;
+  limits: Pick<ClientLimits<'emailChange'>, 'take'>;
 }): EmailChange {
-  const { sessions, store, people, links, mailer, pages, securityLog, companion } = options;
+  const { clock, limits, sessions, store, people, links, mailer, pages, securityLog, companion } =
+    options;
 
   async function request(session: Session, address: string, visitor: Visitor) {
     if (!session.fresh || !session.verified) return fail('reauthentication_required');
@@ -53,6 +64,10 @@ export function createEmailChange(options: {
       return fail('invalid_parameter', 'This is not a new mail address.', 'email');
     }
     const { id, credentials } = session.person;
+    const waitSeconds = limits.take('emailChange', id, clock.monotonicMs());
+    if (waitSeconds > 0) {
+      return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+    }
     const link = links.make('email', { account: id, data: email, epoch: credentials.epoch });
     const logged = await securityLog.entry(id, 'email_change_requested', visitor);
     const taken = (await store.get(accountByEmailKey(email))) !== undefined;

@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import { createAttempts } from './attempts.ts';
 import { type AccountCompanion, noCompanion } from './companion.ts';
 import { createDeletion, type Deletion, type PersonalData } from './deletion.ts';
-import { createEmailChange, type EmailChange } from './email-change.ts';
+import { createEmailChange, type EmailChange, emailChangeLimit } from './email-change.ts';
 import { createLinks } from './links.ts';
 import { pageLinks } from './links-to-pages.ts';
 import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
@@ -75,10 +75,11 @@ export interface Signon {
   close(): Promise<void>;
 }
 
-/** Mails to one address, whatever they are about. */
+/** Mails to one address that anybody can ask for; and as many notices of what was done. */
 export const mailLimit = { max: 5, windowMs: 3_600_000 } as const;
 const mailAddressesMax = 16_384;
 const phoneSubjectsMax = 16_384;
+const accountSubjectsMax = 16_384;
 
 export function openSignon(options: SignonOptions): Signon {
   const { store, clock, random, log, masterKey, baseUrl } = options;
@@ -95,7 +96,7 @@ export function openSignon(options: SignonOptions): Signon {
     random,
     log,
   });
-  const limits = createClientLimits({ mail: mailLimit }, mailAddressesMax);
+  const limits = createClientLimits({ asked: mailLimit, notice: mailLimit }, mailAddressesMax);
   const mailer = createMailer({
     transport:
       options.mailTransport ??
@@ -105,7 +106,7 @@ export function openSignon(options: SignonOptions): Signon {
     service,
     clock,
     log,
-    limit: (to, nowMs) => limits.take('mail', to, nowMs),
+    limit: (to, nowMs, kind) => limits.take(kind, to, nowMs),
   });
   const passwords = createPasswords({
     random,
@@ -145,7 +146,11 @@ export function openSignon(options: SignonOptions): Signon {
       limits: createClientLimits(phoneLimits, phoneSubjectsMax),
       service,
     }),
-    emailChange: createEmailChange({ ...parts, sessions }),
+    emailChange: createEmailChange({
+      ...parts,
+      sessions,
+      limits: createClientLimits({ emailChange: emailChangeLimit }, accountSubjectsMax),
+    }),
     deletion: createDeletion({
       ...parts,
       data: [

@@ -59,6 +59,13 @@ export interface SecurityLog {
 }
 
 export const securityLogMax = 200;
+/** Of these a stranger causes as many as they like: they have a bound of their own. */
+const strangersEvents: readonly SecurityEvent[] = [
+  'registration_repeated',
+  'sign_in_failed',
+  'reset_requested',
+];
+export const strangersLogMax = 20;
 /** Rows deleted at a time; also how far the bound may be passed for a moment. */
 const surplusMax = 100;
 const layout = 1;
@@ -79,7 +86,12 @@ export function createSecurityLog(options: {
   }
 
   async function entry(account: string, event: SecurityEvent, visitor: Visitor) {
-    const surplus = (await page(account)).slice(securityLogMax - 1).map(({ key }) => key);
+    const isOfStranger = strangersEvents.includes(event);
+    const alike = (await page(account)).filter(
+      ({ value }) => strangersEvents.includes(eventOf(value)) === isOfStranger,
+    );
+    const max = isOfStranger ? strangersLogMax : securityLogMax - strangersLogMax;
+    const surplus = alike.slice(max - 1).map(({ key }) => key);
     return { set: [row(account, event, visitor)], del: surplus };
   }
 
@@ -109,6 +121,11 @@ export function createSecurityLog(options: {
       }
     },
   };
+}
+
+function eventOf(value: Uint8Array): SecurityEvent {
+  // The layout's byte is before it.
+  return securityEvents[value[1] ?? 0] ?? 'registered';
 }
 
 function decodeEntry(key: Uint8Array, value: Uint8Array): SecurityLogEntry | undefined {

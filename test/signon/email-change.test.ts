@@ -131,3 +131,13 @@ it('a link counts in a session of its own account alone', async () => {
   assert.deepEqual(value(await emailChange.offered(own, link)), { email: `new-${own.email}` });
   value(await emailChange.confirm(own, link, visitor));
 });
+
+it('an account asks five times an hour, whatever the addresses', async () => {
+  const { emailChange } = bench.signon;
+  await bench.person(email);
+  const own = await session();
+  for (let i = 0; i < 5; i++) value(await emailChange.request(own, `n${i}-${email}`, visitor));
+  const refused = await emailChange.request(own, `n5-${email}`, visitor);
+  assert.equal(errorOf(refused), 'client_limit_exceeded');
+  assert.ok(!refused.ok && refused.retryAfterSeconds! > 0);
+});

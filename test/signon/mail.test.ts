@@ -108,6 +108,19 @@ it('an address gets five mails an hour', async () => {
   await bench.close();
 });
 
+it('what strangers ask for leaves the notices to an owner their share', async () => {
+  const bench = openBench('mail-notices');
+  const email = 'person@example.org';
+  await bench.person(email);
+  for (let i = 0; i < 10; i++) value(await bench.signon.recovery.request({ email, visitor }));
+  const before = bench.mails.length;
+  await bench.signIn(email, { browser: undefined });
+  await bench.signon.mailer.idle();
+  assert.match(bench.mails.at(-1)!.subject, /sign-in/i);
+  assert.ok(bench.mails.length > before);
+  await bench.close();
+});
+
 it('an address or subject with a line break never reaches the server', async () => {
   const smtp = await startSmtp();
   const transport = smtpTransport(`smtp://127.0.0.1:${smtp.port}`, from);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { securityLogMax } from '../../src/signon/security-log.ts';
+import { securityLogMax, strangersLogMax } from '../../src/signon/security-log.ts';
 import { agentName, browserHash, countryOf } from '../../src/signon/visitor.ts';
 import { openBench, visitor } from './account-fixture.ts';
 
@@ -16,7 +16,7 @@ it('entries are shown newest first, the oldest beyond the bound go', async () =>
   }
   await securityLog.add('somebody else', 'verified', visitor);
   const entries = await securityLog.list('somebody');
-  assert.equal(entries.length, securityLogMax);
+  assert.equal(entries.length, securityLogMax - strangersLogMax);
   assert.ok(entries.every((entry, i) => i === 0 || entry.at < entries[i - 1]!.at));
   assert.deepEqual(entries[0], {
     at: bench.clock.now(),
@@ -27,6 +27,21 @@ it('entries are shown newest first, the oldest beyond the bound go', async () =>
   await securityLog.clear('somebody');
   assert.deepEqual(await securityLog.list('somebody'), []);
   assert.equal((await securityLog.list('somebody else')).length, 1);
+  await bench.close();
+});
+
+it('what strangers cause has a bound of its own and drives nothing else out', async () => {
+  const bench = openBench('security-log-strangers');
+  const { securityLog } = bench.signon;
+  await securityLog.add('somebody', 'password_changed', visitor);
+  const caused = ['sign_in_failed', 'reset_requested', 'registration_repeated'] as const;
+  for (let i = 0; i < securityLogMax + 50; i++) {
+    bench.clock.advance(1_000);
+    await securityLog.add('somebody', caused[i % 3]!, visitor);
+  }
+  const entries = await securityLog.list('somebody');
+  assert.equal(entries.length, strangersLogMax + 1);
+  assert.equal(entries.at(-1)!.event, 'password_changed');
   await bench.close();
 });
 

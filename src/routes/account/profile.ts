@@ -148,7 +148,7 @@ export function profileRoutes(space: Space): PlainRoute[] {
   return [
     desk.page('/account', 'verified', (visit, query) => showProfile(space, visit, { query })),
     desk.form('/account/profile', 'verified', save),
-    desk.form('/account/email', 'verified', changeEmail),
+    desk.form('/account/email', 'verified', changeEmail, { limit: 'signIn' }),
     desk.form('/account/phone', 'verified', sendCode),
     desk.form('/account/phone/verify', 'verified', verifyCode),
     desk.form('/account/phone/remove', 'verified', removePhone),

@@ -28,6 +28,14 @@ export interface MailTransport {
 
 export type MailValues<Name extends MailName> = Omit<Parameters<MailCatalogue[Name]>[0], 'service'>;
 
+/**
+ * `asked`: anybody can have it sent by typing the address. `notice`: tells an owner what was done
+ * in the account; what strangers ask for must not use up its share.
+ */
+export type MailKind = 'asked' | 'notice';
+
+const notices: readonly MailName[] = ['newSignIn', 'passwordChanged', 'emailChanged'];
+
 export interface Mailer {
   /** False: dropped, because the queue is full or the address had its mails of this hour. */
   post<Name extends MailName>(
@@ -54,7 +62,7 @@ export function createMailer(options: {
   clock: Clock;
   log: Log;
   /** Seconds to wait, 0 when the address may get another mail; see access/client-limits.ts. */
-  limit: (to: string, nowMs: number) => number;
+  limit: (to: string, nowMs: number, kind: MailKind) => number;
   retryDelaysMs?: readonly number[];
 }): Mailer {
   const { transport, service, clock, log, limit } = options;
@@ -111,7 +119,8 @@ export function createMailer(options: {
         log.error({ mail: name }, 'mail: dropped, the queue is full');
         return false;
       }
-      if (limit(to, clock.monotonicMs()) > 0) return false;
+      const kind = notices.includes(name) ? 'notice' : 'asked';
+      if (limit(to, clock.monotonicMs(), kind) > 0) return false;
       const make = mailCatalogues[language][name] as (v: object) => {
         subject: string;
         text: string;
