@@ -16,14 +16,14 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-/** The last block in a language, with the server's address in the place of the example's. */
+/** The last block in a language, with the server's address put in as the published page does. */
 function example(language: string, containing: string): string {
   const docs = readFileSync('docs/CAPTCHA.md', 'utf8');
   const blocks = [...docs.matchAll(/```(\w+)\n([\s\S]*?)```/g)]
     .filter(([, name, code]) => name === language && code!.includes(containing))
     .map(([, , code]) => code!);
   assert.equal(blocks.length, 1, `${language} examples with ${containing}`);
-  return blocks[0]!.replaceAll('https://secure.example', server.baseUrl);
+  return blocks[0]!.replaceAll('{secure_url}', server.baseUrl);
 }
 
 function run(command: string, args: string[], input: string, env: Record<string, string>) {
@@ -54,7 +54,7 @@ async function newReceipt(): Promise<string> {
 it('curl', async (context) => {
   if (!hasTool(context, 'curl')) return;
   const env = { KEY: server.key, RECEIPT: await newReceipt() };
-  const script = example('sh', 'curl');
+  const script = example('sh', '/captcha/receipt');
   assert.match(await run('sh', [], script, env), /^\{"ok":true,"hostname":"shop\.example"/);
   assert.equal(await run('sh', [], script, env), '{"ok":false}');
 });
