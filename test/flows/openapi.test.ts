@@ -65,7 +65,7 @@ for (const threads of threadCounts) {
 
     async function tryAll(tries: readonly Try[]): Promise<void> {
       for (const { path, status, ...options } of tries) {
-        const answer = await ask(path, options);
+        const answer = await untilHeard(() => ask(path, options));
         const what = `${options.method ?? 'GET'} ${path.slice(0, 100)}: ${answer.body.slice(0, 200)}`;
         assert.equal(answer.status, status, what);
       }
@@ -355,6 +355,18 @@ for (const threads of threadCounts) {
       );
     });
   });
+}
+
+/** A body refused while it is being sent may break the connection before the answer is read. */
+async function untilHeard(send: () => Promise<Answer>): Promise<Answer> {
+  for (let left = 5; ; left--) {
+    try {
+      return await send();
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (left === 0 || (code !== 'ECONNRESET' && code !== 'EPIPE')) throw error;
+    }
+  }
 }
 
 /** A request for each operation but preflights, that gets as far as its handler. */
