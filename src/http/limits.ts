@@ -10,7 +10,10 @@ export interface HttpLimits {
   readonly queryCharsMax: number;
   /** A body that nobody asked for (on a GET, or behind a 404) is discarded up to this size. */
   readonly strayBodyBytesMax: number;
-  /** From the first byte of the request to the last of its body. */
+  /**
+   * From the first byte of the request to the last of its body. Below the 8 s after which the
+   * library may close a connection that brings little, or the client never reads why.
+   */
   readonly bodyTimeoutMs: number;
   /** From the call of a handler to its reply. */
   readonly handlerTimeoutMs: number;
@@ -38,7 +41,7 @@ export const defaultLimits: HttpLimits = {
   pathCharsMax: 1_024,
   queryCharsMax: 4_096,
   strayBodyBytesMax: 16_384,
-  bodyTimeoutMs: 10_000,
+  bodyTimeoutMs: 7_000,
   handlerTimeoutMs: 10_000,
   lingerBytesMax: 1_048_576,
   lingerTimeoutMs: 2_000,

@@ -46,7 +46,13 @@ export function stall(
         sent.destroy();
         resolve();
       };
-      sent.on('error', end);
+      // Whoever has lost a place takes the next one; whoever was refused one tries again later.
+      const again = (delayMs: number) =>
+        setTimeout(() => (isClosing ? undefined : begin(n)), delayMs);
+      sent.on('error', () => {
+        end();
+        again(retryMs);
+      });
       sent.on('response', (response) => {
         let body = '';
         response.setEncoding('utf8');
@@ -57,10 +63,7 @@ export function stall(
           const { statusCode = 0, headers: got } = response;
           onAnswer(target, { status: statusCode, headers: got, body });
           end();
-          // Whoever has lost a place takes the next one; whoever was refused one tries again.
-          const retry = () => (isClosing ? undefined : begin(n));
-          if (statusCode === 408) void retry();
-          else setTimeout(retry, retryMs);
+          again(statusCode === 408 ? 0 : retryMs);
         });
       });
       sent.on('socket', (socket) => socket.on('connect', resolve));
