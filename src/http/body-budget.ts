@@ -3,6 +3,10 @@
  * bounded by the number of requests in flight; what a body holds beyond that is drawn from a
  * budget of the client and one of the thread, so that many large bodies at once are refused
  * instead of filling the memory, and small ones never wait for large ones.
+ *
+ * A client may hold at most what is left for all: the fuller the memory, the less for each. So a
+ * few clients can't take it whole and shut the others out (dynamic thresholds: Choudhury and
+ * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998, with factor 1).
  */
 
 import { ClientTally } from './client-tally.ts';
@@ -35,9 +39,9 @@ export function createBodyBudget(
         hold(bytes) {
           const more = Math.max(0, bytes - limits.bodyBytesFree) - drawn;
           if (more <= 0) return undefined;
-          if (tally.ofClient(clientIp) + more > limits.bodyBytesPerClientMax)
-            return clientHoldsMuch;
-          if (tally.total + more > limits.bodyBytesInAllMax) return allHoldMuch;
+          const ofClient = tally.ofClient(clientIp) + more;
+          if (ofClient > limits.bodyBytesPerClientMax) return clientHoldsMuch;
+          if (ofClient > limits.bodyBytesInAllMax - tally.total) return allHoldMuch;
           tally.add(clientIp, more);
           drawn += more;
           return undefined;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createBodyBudget } from '../../src/http/body-budget.ts';
 import type { PlainRoute, StreamRoute } from '../../src/http/router.ts';
 import {
   answersIn,
@@ -230,4 +231,19 @@ test('a handler whose deadline has passed learns that nobody waits', async () =>
   const [late] = await ask(running.port, requestText('GET', '/slow'));
   assert.equal(late!.status, 503);
   assert.equal(gone, 1);
+});
+
+test('a few clients that hold all they can leave room for the bodies of others', () => {
+  const budget = createBodyBudget({
+    bodyBytesFree: 0,
+    bodyBytesPerClientMax: 32_000,
+    bodyBytesInAllMax: 96_000,
+  });
+  for (let client = 0; client < 4; client++) {
+    while (budget.open(`greedy ${client}`).hold(1_000) === undefined);
+  }
+  assert.ok(budget.held() <= 92_000, `${budget.held()} of 96,000 are held`);
+  const share = budget.open('honest');
+  assert.equal(share.hold(3_000), undefined);
+  assert.equal(budget.open('honest').hold(3_000)?.status, 503);
 });
