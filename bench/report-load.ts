@@ -63,7 +63,7 @@ export async function openReportLoad(port: number, key: string): Promise<ReportL
 
   async function one(n: number): Promise<void> {
     const fields = new URLSearchParams({ ip: addressAt(n), categories: '18,22', comment });
-    const status = await sendReport(port, agent, key, fields);
+    const { status } = await sendReport(port, agent, key, fields);
     if (status !== 200) throw new Error(`a report was answered with ${status}`);
   }
 

@@ -6,6 +6,7 @@
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deriveKey, type MasterKey } from './access/master-key.ts';
+import { secondsLeftOfDay } from './access/points.ts';
 import { allowsHost } from './access/site-keys.ts';
 import { createUsage, type Usage, usageSampleMs } from './access/usage.ts';
 import { openCaptcha } from './captcha/open.ts';
@@ -23,6 +24,7 @@ import { openGeo } from './geo/open.ts';
 import { openFilesWarning } from './http/limits.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createServer } from './http/server.ts';
+import { createRefusedReports, createReportAdmission } from './reputation/report-admission.ts';
 import { createReportStore, type ReportStore } from './reputation/report-store.ts';
 import { addressRules } from './routes/address-rules.ts';
 import { mainRoutes } from './routes/main-routes.ts';
@@ -146,8 +148,11 @@ async function start(
   const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
   const { index } = state;
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
-  const { hasRoomFor } = state.entries;
-  const reports = createReportStore({ store, clock, random, hasRoomFor });
+  const { entries, access } = state;
+  const { newAddresses } = access;
+  const admission = createReportAdmission({ entries, clock, newAddresses, secondsLeftOfDay });
+  const refusedReports = createRefusedReports();
+  const reports = createReportStore({ store, clock, random, admission });
   closers.push(startExpiry(reports, store, log));
   const collectGarbage = openGarbageCollection();
   let threads: Threads | undefined;
@@ -209,6 +214,7 @@ async function start(
     standingOf: state.access.standingOf,
     settle: async () => state.follower.catchUpTo(await store.lastSeq()),
     catchUpTo: state.follower.catchUpTo,
+    onRefused: refusedReports.count,
     allowChanges: state.fold.allowChanges,
     demo: dependencies.demo ?? false,
     serverAddresses: ownAddresses(),
@@ -257,7 +263,7 @@ async function start(
     logLevel: config.logLevel,
     log,
   });
-  registerMetrics({ metrics, state, store, counters, threads, captcha });
+  registerMetrics({ metrics, state, store, counters, threads, captcha, refusedReports });
   registerFeedMetrics(metrics, feeds);
   feeds.start();
   log.info(

@@ -4,6 +4,7 @@ import type { Captcha } from './captcha/open.ts';
 import type { Clock } from './core/clock.ts';
 import type { Metrics } from './core/metrics.ts';
 import type { FeedPublisher } from './feeds/publish.ts';
+import type { RefusedReports } from './reputation/report-admission.ts';
 import type { Readiness } from './routes/service.ts';
 import type { State } from './state.ts';
 import type { Store } from './store/store.ts';
@@ -17,6 +18,7 @@ export function registerMetrics(options: {
   counters: ThreadCounters;
   threads: Threads;
   captcha: Pick<Captcha, 'stats'>;
+  refusedReports: RefusedReports;
 }): void {
   const { metrics, state, store, counters, threads } = options;
   registerCaptchaMetrics(metrics, options.captcha);
@@ -50,6 +52,14 @@ export function registerMetrics(options: {
   });
   metrics.gauge('portcullis_rows_refused', 'List rows refused because a table was full.', () =>
     state.fold.refusedRows(),
+  );
+  metrics.counterBy(
+    'portcullis_reports_refused_total',
+    'Reports that were not taken, rows of bulk reports among them, by reason.',
+    ['reason'],
+    function* () {
+      for (const [reason, count] of options.refusedReports.read()) yield [{ reason }, count];
+    },
   );
   metrics.gauge('portcullis_journal_applied_seq', 'Last journal event in memory.', () =>
     Number(state.follower.appliedSeq()),

@@ -11,9 +11,11 @@ import type { PageSection } from '../store/projection.ts';
 import type { AccountState } from './accounts-table.ts';
 import { type AccessEvent, keepQuota } from './events.ts';
 import {
+  countNewAddress,
   earnAccepted,
   earnCorroborated,
   hasWithdrawn,
+  newAddressesOn,
   newStanding,
   penalise,
   pointRules,
@@ -21,7 +23,7 @@ import {
   type Standing,
   type Withdrawn,
 } from './points.ts';
-import { readQuota, trustFromPoints, writeQuota } from './trust.ts';
+import { newAddressQuota, readQuota, trustFromPoints, writeQuota } from './trust.ts';
 
 export interface Account {
   readonly id: string;
@@ -57,6 +59,8 @@ export interface AccessFold {
   standingOf(id: string): { slot: number; trust: number } | undefined;
   /** Id of the account in a slot; undefined for a slot not in use. */
   idOf(slot: number): string | undefined;
+  /** What an account may bring of new addresses on the UTC day of `at`, and has brought. */
+  newAddresses(slot: number, at: number): { limit: number; used: number };
   /** The accounts as the fold of reports sees them. */
   readonly reporters: ReportersView;
   /** Events refused because a table was full, since the start. */
@@ -70,6 +74,7 @@ export interface ReportersView {
   mayCorroborate(slot: number, at: number): boolean;
   earnAccepted(slot: number, at: number): void;
   earnCorroborated(slot: number, at: number): boolean;
+  countNewAddress(slot: number, at: number): void;
   penalise(slot: number): void;
   rememberWithdrawn(slot: number, mark: number, at: number): void;
   hasWithdrawn(slot: number, mark: () => number, at: number): boolean;
@@ -78,7 +83,7 @@ export interface ReportersView {
 const accountsPerPage = 64;
 
 /** In an account's row. */
-const flagBits = { disabled: 1, verified: 2, withdrawn: 4 } as const;
+const flagBits = { disabled: 1, verified: 2, withdrawn: 4, newAddresses: 8 } as const;
 
 function readWithdrawn(input: Reader): Withdrawn[] {
   const count = input.varint();
@@ -195,6 +200,10 @@ export function createAccessFold(options: {
     },
     earnAccepted: (slot, at) => void change(slot, (s) => earnAccepted(s, at)),
     earnCorroborated: (slot, at) => change(slot, (s) => earnCorroborated(s, at)),
+    countNewAddress(slot, at) {
+      touchPage(pageOf(slot));
+      countNewAddress(bySlot[slot]!.standing, at);
+    },
     penalise: (slot) => void change(slot, penalise),
     rememberWithdrawn: (slot, mark, at) => void change(slot, (s) => rememberWithdrawn(s, mark, at)),
     hasWithdrawn(slot, mark, at) {
@@ -213,15 +222,16 @@ export function createAccessFold(options: {
       out.u8(
         (account.disabled ? flagBits.disabled : 0) |
           (account.verified ? flagBits.verified : 0) |
-          (withdrawn.length > 0 ? flagBits.withdrawn : 0),
+          (withdrawn.length > 0 ? flagBits.withdrawn : 0) |
+          (standing.newAddressesToday > 0 ? flagBits.newAddresses : 0),
       );
       out.varint(standing.points).varint(standing.acceptedTotal).varint(standing.day);
       out.varint(standing.acceptedToday).varint(standing.corroboratedToday);
       out.u32(account.readPerMinute).u32(account.writePerMinute).varint(account.keys.size);
       for (const [id, hash] of account.keys) out.text(id).bytes(hash);
-      if (withdrawn.length === 0) continue;
-      out.varint(withdrawn.length);
+      if (withdrawn.length > 0) out.varint(withdrawn.length);
       for (const { mark, at } of withdrawn) out.varint(mark).u32(at);
+      if (standing.newAddressesToday > 0) out.varint(standing.newAddressesToday);
     }
     return out.finish();
   }
@@ -239,6 +249,7 @@ export function createAccessFold(options: {
         day: input.varint(),
         acceptedToday: input.varint(),
         corroboratedToday: input.varint(),
+        newAddressesToday: 0,
         withdrawn: [],
       };
       const readPerMinute = input.u32();
@@ -249,6 +260,7 @@ export function createAccessFold(options: {
         keys.set(input.text(), Uint8Array.from(input.bytes()));
       }
       if ((flags & flagBits.withdrawn) !== 0) standing.withdrawn = readWithdrawn(input);
+      if ((flags & flagBits.newAddresses) !== 0) standing.newAddressesToday = input.varint();
       if (input.failed() || slot >= accountsMax || pageOf(slot) !== page) return false;
       const disabled = (flags & flagBits.disabled) !== 0;
       const verified = (flags & flagBits.verified) !== 0;
@@ -277,6 +289,11 @@ export function createAccessFold(options: {
       return { slot: account.slot, trust: trustFromPoints(account.standing.points) };
     },
     idOf: (slot) => bySlot[slot]?.id,
+    newAddresses(slot, at) {
+      const { standing, writePerMinute } = bySlot[slot]!;
+      const writes = writePerMinute || writeQuota(trustFromPoints(standing.points));
+      return { limit: newAddressQuota(writes), used: newAddressesOn(standing, at) };
+    },
     reporters,
     refused: () => refused,
     section: {

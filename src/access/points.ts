@@ -34,13 +34,15 @@ export interface Standing {
   day: number;
   acceptedToday: number;
   corroboratedToday: number;
+  /** Addresses that the account's reports brought into the index on that day. */
+  newAddressesToday: number;
   /** In the order in which they were withdrawn. */
   withdrawn: readonly Withdrawn[];
 }
 
 export function newStanding(): Standing {
-  const counts = { acceptedTotal: 0, day: 0, acceptedToday: 0, corroboratedToday: 0 };
-  return { points: 0, ...counts, withdrawn: [] };
+  const today = { day: 0, acceptedToday: 0, corroboratedToday: 0, newAddressesToday: 0 };
+  return { points: 0, acceptedTotal: 0, ...today, withdrawn: [] };
 }
 
 /** An event of an earlier day, by a clock that stepped back, counts for the later day. */
@@ -50,6 +52,23 @@ function openDay(standing: Standing, at: number): void {
   standing.day = day;
   standing.acceptedToday = 0;
   standing.corroboratedToday = 0;
+  standing.newAddressesToday = 0;
+}
+
+export function countNewAddress(standing: Standing, at: number): boolean {
+  openDay(standing, at);
+  standing.newAddressesToday++;
+  return true;
+}
+
+/** So far on the UTC day of `at`; on a day that a clock has stepped back to, that of the later one. */
+export function newAddressesOn(standing: Standing, at: number): number {
+  return Math.floor(at / dayMs) <= standing.day ? standing.newAddressesToday : 0;
+}
+
+/** Until the counters of a day begin anew. */
+export function secondsLeftOfDay(at: number): number {
+  return Math.ceil((dayMs - (at % dayMs)) / 1_000);
 }
 
 export function earnAccepted(standing: Standing, at: number): boolean {

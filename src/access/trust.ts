@@ -23,6 +23,17 @@ export function writeQuota(trust: number): number {
   return quota(writesPerMinuteBase, trust);
 }
 
+/**
+ * Addresses that nobody has named before and that an account may add in a UTC day: 2,000 at trust
+ * 0, 20,000 at trust 100, in step with a quota of writes that was set by hand. What one account
+ * adds in the year for which reports are kept fills less than the index.
+ */
+export function newAddressQuota(writesPerMinute: number): number {
+  return writesPerMinute * newAddressesPerWrite;
+}
+
+const newAddressesPerWrite = 40;
+
 function quota(base: number, trust: number): number {
   if (Number.isNaN(trust)) throw new RangeError('trust must be a number');
   const bounded = Math.min(100, Math.max(0, trust));

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'unauthenticated'
   | 'forbidden'
   | 'quota_exceeded'
+  | 'address_quota_exceeded'
   | 'duplicate_report'
   | 'client_limit_exceeded'
   | 'invalid_parameter'

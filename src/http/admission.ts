@@ -95,13 +95,10 @@ export class Admission {
 
   #render(reply: Reply, arrival: Arrival): { head: Head; reply: Reply } {
     try {
-      const defaults: Header[] = [...this.#options.defaultHeaders];
-      if (arrival.match?.resource.cors !== undefined) {
-        defaults.push(['Access-Control-Allow-Origin', '*']);
-      }
-      const given = new Set(reply.headers.map(([name]) => name.toLowerCase()));
-      const missing = defaults.filter(([name]) => !given.has(name.toLowerCase()));
-      return { head: renderHead(reply.status, [...reply.headers, ...missing]), reply };
+      const headers = [...reply.headers];
+      for (const header of this.#options.defaultHeaders) addIfMissing(headers, header);
+      if (arrival.match?.resource.cors !== undefined) addIfMissing(headers, anyOrigin);
+      return { head: renderHead(reply.status, headers), reply };
     } catch (error) {
       this.#report(error, arrival, 'a reply cannot be written');
       return { head: renderHead(bareFailure.status, bareFailure.headers), reply: bareFailure };
@@ -202,6 +199,17 @@ export class Admission {
       refuse: (why) => this.#refuse(exchange, arrival, why),
     };
   }
+}
+
+const anyOrigin: Header = ['Access-Control-Allow-Origin', '*'];
+
+/** Names of few headers are compared faster than a set of them is made. */
+function addIfMissing(headers: Header[], header: Header): void {
+  const name = header[0].toLowerCase();
+  const isGiven = headers.some(
+    ([given]) => given.length === name.length && given.toLowerCase() === name,
+  );
+  if (!isGiven) headers.push(header);
 }
 
 function discardBody(wire: Wire, exchange: Exchange): void {

@@ -27,9 +27,15 @@ export function collectBody(
   done: (body: Uint8Array) => void,
 ): void {
   // Grows by doubling: a client that only declares a length costs nothing.
-  let store = Buffer.allocUnsafeSlow(Math.min(firstStoreBytes, rules.bytesMax));
+  let store: Buffer | undefined;
   let length = 0;
   receive(wire, exchange, rules, (chunk, isLast) => {
+    // The usual case, a body in one piece: no more is kept than came.
+    if (isLast && store === undefined && chunk.length <= firstStoreBytes) {
+      done(chunk.slice());
+      return;
+    }
+    store ??= Buffer.allocUnsafeSlow(Math.min(firstStoreBytes, rules.bytesMax));
     if (length + chunk.length > store.length) {
       const wanted = Math.max(store.length * 2, length + chunk.length);
       const size = Math.min(rules.bytesMax, wanted);

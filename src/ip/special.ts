@@ -3,7 +3,9 @@
  * (RFC 6890, RFC 8190 and later rows), with multicast and the IPv6 space that IANA's address
  * space registries reserve. The most specific row wins. Where a registry says "N/A" for
  * globally reachable (6to4, Teredo, retired blocks), the address counts as not reachable:
- * public is only what a registry lets be public.
+ * public is only what a registry lets be public. An address of the translation prefix
+ * 64:ff9b::/96 stands for an IPv4 address (RFC 6052, section 3.1 forbids special ones in it) and is
+ * what that one is, unless that one is ordinary.
  */
 
 import type { IpFamily } from './address.ts';
@@ -124,12 +126,24 @@ const table6 = buildTable(6);
 
 /** The registry row that covers the address, or undefined for an ordinary address. */
 export function specialUse(family: IpFamily, words: Uint32Array): SpecialUse | undefined {
+  const use = registered(family, words);
+  if (use === undefined || family === 4 || !isTranslated(words)) return use;
+  const embedded = registered(4, Uint32Array.of(words[3]!));
+  return embedded?.globallyReachable === false ? embedded : use;
+}
+
+function registered(family: IpFamily, words: Uint32Array): SpecialUse | undefined {
   const table = family === 4 ? table4 : table6;
   if (table.topBytes[words[0]! >>> 24] === 0) return undefined;
   for (const entry of table.entries) {
     if (contains(entry.prefix, family, words)) return entry.use;
   }
   return undefined;
+}
+
+/** 64:ff9b::/96: the last four bytes are an IPv4 address. */
+function isTranslated(words: Uint32Array): boolean {
+  return words[0] === 0x0064_ff9b && words[1] === 0 && words[2] === 0;
 }
 
 /** True when the address can be a peer on the public Internet. */

@@ -193,7 +193,9 @@ export function createEntries(options: {
       setMeta(records, entry, packMeta(0, 0, row.reporters));
     }
     const words = row.contributionWords;
-    for (let word = 0; word < 4 * row.contributions; word += 4) {
+    // The last first: each is put at the head, and the list must be in the order in which it was
+    // written. Evidence is summed in that order, and another one may round to another score.
+    for (let word = 4 * (row.contributions - 1); word >= 0; word -= 4) {
       const node = contributions.add(entry, words[word]!);
       if (node === 0) return false;
       contributions.x[node] = words[word + 1]!;

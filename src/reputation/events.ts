@@ -116,11 +116,7 @@ export function decodeEvent(
   body: Uint8Array,
 ): ReputationEvent | undefined {
   if (version === secondVersion && kind === 'report.added') {
-    return decode(body, (input) => ({
-      kind,
-      ...readReported(input),
-      reportedSecond: input.u32(),
-    }));
+    return decode(body, readAdded);
   }
   if (version !== eventVersion) return undefined;
   return decode(body, (input) => readBody(kind as EventKind, input));
@@ -171,6 +167,12 @@ export function readListKind(input: Reader): ListKind {
   const number = input.u8();
   if (number !== 1 && number !== 2) input.reject();
   return number === 1 ? 'seed' : 'anon';
+}
+
+/** The event of which there are most: no object in between. */
+function readAdded(input: Reader): ReputationEvent {
+  const { account, family, words } = readReported(input);
+  return { kind: 'report.added', account, family, words, reportedSecond: input.u32() };
 }
 
 function writeReported(out: Writer, { account, family, words }: Reported): void {

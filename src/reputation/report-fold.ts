@@ -41,6 +41,8 @@ export interface Reporters {
   earnAccepted(slot: number, at: number): void;
   /** @returns false when the day's cap leaves nothing */
   earnCorroborated(slot: number, at: number): boolean;
+  /** A report of the account has brought an address into the index. */
+  countNewAddress(slot: number, at: number): void;
   penalise(slot: number): void;
   /** Keeps in mind that a withdrawn report has earned, see `hasWithdrawn`. */
   rememberWithdrawn(slot: number, mark: number, at: number): void;
@@ -161,11 +163,13 @@ export function createReportFold(options: {
     const { family, words } = event;
     const slot = reporters.slotOf(event.account);
     if (slot < 0) return;
+    const sizeBefore = index.size();
     const entry = entries.claim(family, words, family === 4 ? 32 : 128);
     if (entry === 0) {
       refused++;
       return;
     }
+    if (index.size() !== sizeBefore) reporters.countNewAddress(slot, at);
     const counts = !isAllowlisted(family, words);
     const weight = counts ? reporters.weight(slot) : 0;
     const second = secondOf(event, at);

@@ -22,6 +22,7 @@ import {
 import type { CommitResult, Entry, Store } from '../store/store.ts';
 import { encodeEvent } from './events.ts';
 import { type Report, reportAgeMaxMs } from './report.ts';
+import type { ReportAdmission } from './report-admission.ts';
 
 /** An account may report the same address once in this time. */
 export const reportGuardMs = 15 * 60_000;
@@ -57,7 +58,7 @@ interface ReportRow {
 export interface ReportStore {
   /**
    * Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one;
-   * `capacity_exceeded`: it would have no effect, so it isn't taken.
+   * and what the admission refuses.
    */
   add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
   /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
@@ -122,8 +123,8 @@ export function createReportStore(options: {
   store: Store;
   clock: Clock;
   random: Random;
-  /** Whether the index can record a report of this address. Absent: nobody asks it. */
-  hasRoomFor?: (family: 4 | 6, words: Uint32Array) => boolean;
+  /** Absent, all are let in: nothing is applied here, or nobody reports. */
+  admission?: ReportAdmission;
 }): ReportStore {
   const { store, clock, random } = options;
 
@@ -139,9 +140,8 @@ export function createReportStore(options: {
     reporter: Reporter,
     report: Report,
   ): Promise<Result<{ id: string; seq: bigint }>> {
-    if (options.hasRoomFor?.(report.family, report.words) === false) {
-      return fail('capacity_exceeded', 'No more addresses can be recorded at the moment.');
-    }
+    const refusal = options.admission?.refuse(reporter.slot, report.family, report.words);
+    if (refusal !== undefined) return refusal;
     const now = clock.now();
     const address = addressBytes(report.family, report.words);
     const guard = reportGuardKey(reporter.account, address);

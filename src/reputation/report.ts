@@ -34,7 +34,7 @@ export interface ReportRules {
   /** Documentation ranges may be reported: the demo. */
   readonly allowDocumentation: boolean;
   /** Canonical texts of the reporter's own and the server's addresses. */
-  readonly ownAddresses: ReadonlySet<string>;
+  readonly ownAddresses: Pick<ReadonlySet<string>, 'has'>;
 }
 
 export const commentCharactersMax = 1_024;

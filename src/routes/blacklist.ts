@@ -14,7 +14,7 @@ import { createTurnstile } from '../core/turnstile.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import { createBodyWriter } from '../http/body-writer.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
-import { type Params, parseQuery } from '../http/query.ts';
+import type { Params } from '../http/query.ts';
 import type { Caller, PlainRoute } from '../http/router.ts';
 import {
   type Blacklist,
@@ -23,7 +23,7 @@ import {
   confidenceMin,
   selectRows,
 } from '../reputation/blacklist.ts';
-import { spendKeyed, spendMore, wantedBy } from './keyed.ts';
+import { readKeyed, spendMore, wantedBy } from './keyed.ts';
 import { readWhole } from './parameters.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { isoDate } from './report-json.ts';
@@ -61,18 +61,12 @@ export function blacklistRoute(options: BlacklistRouteOptions): PlainRoute {
   const queue = createTurnstile(turns);
 
   async function handle(request: Request, caller: Caller): Promise<Reply> {
-    const query = parseQuery(request.query);
-    const keyText = firstHeader(request, 'key') ?? (query.ok ? query.value.get('key') : undefined);
-    const spent = spendKeyed(gate, keyText, 'read');
-    if (!spent.ok) return spent.refusal;
-    if (!query.ok) return apiProblem(query, spent.headers);
-    const asked = readAsked(request, query.value, geo);
-    if (!asked.ok) return apiProblem(asked, spent.headers);
+    const read = readKeyed(gate, request, (params) => readAsked(request, params, geo));
+    if (!read.ok) return read.refusal;
+    const { asked, slot, headers } = read;
     const isWanted = wantedBy(caller);
-    const answer = await queue.run(() =>
-      answerOf(asked.value, spent.slot, spent.headers, isWanted),
-    );
-    return answer.ok ? answer.value : apiProblem(answer, spent.headers);
+    const answer = await queue.run(() => answerOf(asked, slot, headers, isWanted));
+    return answer.ok ? answer.value : apiProblem(answer, headers);
   }
 
   async function answerOf(

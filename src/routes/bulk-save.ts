@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import { type Failure, fail, type Result } from '../core/result.ts';
 import type { Turns } from '../core/turns.ts';
 import {
@@ -36,6 +37,8 @@ export interface BulkSaveOptions {
   readonly clock: Clock;
   readonly turns: Turns;
   readonly allowDocumentation: boolean;
+  /** Told of each row that was not saved. */
+  readonly onRefused: (reason: ErrorCode) => void;
 }
 
 /** @param ownAddresses canonical addresses of the sender and of this server */
@@ -80,11 +83,16 @@ export async function saveBulk(
   const results = (await Promise.all(batches)).flat();
   for (const [i, row] of rows.entries()) {
     const result = results[i];
-    if ('error' in row) invalid.push(row);
-    else if (result?.ok === true) {
+    if ('error' in row) {
+      invalid.push(row);
+      options.onRefused('invalid_parameter');
+    } else if (result?.ok === true) {
       saved++;
       if (result.value > seq) seq = result.value;
-    } else if (result !== undefined) invalid.push(invalidRow(row, result));
+    } else if (result !== undefined) {
+      invalid.push(invalidRow(row, result));
+      options.onRefused(result.error);
+    }
   }
   return { saved, invalid, isStoreDown, seq };
 }

@@ -10,8 +10,8 @@ import { ok, type Result } from '../core/result.ts';
 import { createTurns } from '../core/turns.ts';
 import type { Turnstile } from '../core/turnstile.ts';
 import { type BodyWriter, createBodyWriter } from '../http/body-writer.ts';
-import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
-import { type Params, parseQuery } from '../http/query.ts';
+import type { Header, Reply, Request } from '../http/message.ts';
+import type { Params } from '../http/query.ts';
 import type { Caller, PlainRoute } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { lastReportedAtOf, metaOf, reportersOf } from '../index/records.ts';
@@ -19,7 +19,7 @@ import { isPublic } from '../ip/special.ts';
 import type { Check } from '../reputation/check.ts';
 import { type ReportHistory, readHistory } from '../reputation/report-history.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
-import { spendKeyed, wantedBy } from './keyed.ts';
+import { readKeyed, wantedBy } from './keyed.ts';
 import { type Address, readAddress, readSince } from './parameters.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { countryNameOf, isoDate, reportJson } from './report-json.ts';
@@ -50,16 +50,11 @@ export function checkDetailsRoute(options: CheckDetailsOptions): PlainRoute {
   const { gate, clock } = options;
 
   async function handle(request: Request, caller: Caller): Promise<Reply> {
-    const query = parseQuery(request.query);
-    const keyText = firstHeader(request, 'key') ?? (query.ok ? query.value.get('key') : undefined);
-    const spent = spendKeyed(gate, keyText, 'read');
-    if (!spent.ok) return spent.refusal;
-    const { headers } = spent;
-    if (!query.ok) return apiProblem(query, headers);
-    const asked = readAsked(query.value, clock.now());
-    if (!asked.ok) return apiProblem(asked, headers);
+    const read = readKeyed(gate, request, (params) => readAsked(params, clock.now()));
+    if (!read.ok) return read.refusal;
+    const { asked, headers } = read;
     const answer = await options.walks.run(() =>
-      answerOf(asked.value, options, headers, wantedBy(caller)),
+      answerOf(asked, options, headers, wantedBy(caller)),
     );
     return answer.ok ? answer.value : apiProblem(answer, headers);
   }

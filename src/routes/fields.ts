@@ -30,12 +30,15 @@ export function keyOf(request: Request, fields: Result<Fields>): string | undefi
 }
 
 export async function readFields(request: Request): Promise<Result<Fields>> {
-  const query = parseQuery(request.query, { repeatable });
-  if (!query.ok) return query;
   const values = new Map<string, unknown>();
-  addParams(values, query.value);
+  if (request.query !== '') {
+    const query = parseQuery(request.query, { repeatable });
+    if (!query.ok) return query;
+    addParams(values, query.value);
+  }
   const body = await readBody(request);
   if (!body.ok) return body;
+  if (values.size === 0) return ok(fieldsOf(body.value));
   for (const [name, value] of body.value) {
     if (values.has(name)) {
       return fail('invalid_parameter', `The ${name} parameter is given more than once.`, name);

@@ -10,6 +10,7 @@ import type { Challenges } from '../captcha/challenge.ts';
 import type { Receipts } from '../captcha/receipts.ts';
 import { type Config, captchaBounds, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import { createTurns } from '../core/turns.ts';
@@ -82,6 +83,8 @@ export function mainRoutes(options: {
   receipts: Receipts;
   challenges: Challenges;
   accountOf: (slot: number) => string | undefined;
+  /** Told of each report that was not taken. */
+  onRefused: (reason: ErrorCode) => void;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
   /** See `Fold.allowChanges`. */

@@ -64,6 +64,7 @@ export function statusOf(code: ErrorCode): number {
     case 'weak_password':
       return 422;
     case 'quota_exceeded':
+    case 'address_quota_exceeded':
     case 'duplicate_report':
     case 'client_limit_exceeded':
     case 'too_many_attempts':
@@ -160,6 +161,8 @@ export function detailOf(code: ErrorCode): string {
       return 'You can only report the same IP address once in 15 minutes.';
     case 'quota_exceeded':
       return 'The rate limit of this API key is exceeded.';
+    case 'address_quota_exceeded':
+      return 'The daily limit of new addresses is exceeded.';
     case 'client_limit_exceeded':
       return 'There were too many requests from your address.';
     case 'geo_source_unusable':
@@ -192,9 +195,10 @@ export function apiProblem(failure: Failure, headers: readonly Header[] = []): R
   // The API has one status for every fault of a parameter, the shape of an address included.
   const asked = statusOf(failure.error);
   const status = asked === 400 && failure.parameter !== undefined ? 422 : asked;
+  const waitSeconds = failure.retryAfterSeconds ?? (status === 503 ? retryAfterSeconds : undefined);
   const retry: Header[] =
-    status === 503 && !headers.some(([name]) => name === 'Retry-After')
-      ? [['Retry-After', String(retryAfterSeconds)]]
+    waitSeconds !== undefined && !headers.some(([name]) => name === 'Retry-After')
+      ? [['Retry-After', String(waitSeconds)]]
       : [];
   return {
     status,

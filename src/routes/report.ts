@@ -1,12 +1,13 @@
 /**
  * POST /api/v2/report: what somebody saw, durable when it is answered, and already in the score
  * that a check through any thread shows.
- * Order of refusals: 401, 429 (quota), 422, 429 (duplicate), 503.
+ * Order of refusals: 401, 429 (quota), 422, 429 (new addresses, duplicate), 503.
  */
 
 import { type Gate, quotaKind } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
-import { fail, ok, type Result } from '../core/result.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { Header, Reply, Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
@@ -33,6 +34,8 @@ export interface ReportRouteOptions {
   readonly allowDocumentation: boolean;
   /** Canonical addresses of this server. */
   readonly serverAddresses: readonly string[];
+  /** Told of each report that was not taken. */
+  readonly onRefused: (reason: ErrorCode) => void;
 }
 
 const texts = ['ip', 'ipAddress', 'comment', 'timestamp'] as const;
@@ -58,6 +61,12 @@ function inputOf(fields: Fields): Result<ReportInput> {
 
 export function reportRoute(options: ReportRouteOptions): PlainRoute {
   const { gate, check, geo, clock, reports } = options;
+  const serverAddresses = new Set(options.serverAddresses);
+
+  function refuse(failure: Failure, headers: readonly Header[]): Reply {
+    options.onRefused(failure.error);
+    return apiProblem(failure, headers);
+  }
 
   async function handle(request: Request): Promise<Reply> {
     const fields = await readFields(request);
@@ -67,9 +76,9 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
     // Copied at once: the findings belong to the last call, and this handler awaits.
     const headers = quotaHeaders(gate.quotas);
     if (!admitted) {
-      return apiProblem(fail('quota_exceeded', quotaDetail(gate.quotas, 'write')), headers);
+      return refuse(fail('quota_exceeded', quotaDetail(gate.quotas, 'write')), headers);
     }
-    if (!fields.ok) return apiProblem(fields, headers);
+    if (!fields.ok) return refuse(fields, headers);
     return save(request, fields.value, slot, headers);
   }
 
@@ -80,21 +89,20 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
     headers: Header[],
   ): Promise<Reply> {
     const input = inputOf(fields);
-    if (!input.ok) return apiProblem(input, headers);
+    if (!input.ok) return refuse(input, headers);
     const report = readReport(input.value, {
       now: clock.now(),
       allowDocumentation: options.allowDocumentation,
-      ownAddresses: new Set([...options.serverAddresses, request.clientIp]),
+      ownAddresses: { has: (ip) => ip === request.clientIp || serverAddresses.has(ip) },
     });
-    if (!report.ok) return apiProblem(report, headers);
+    if (!report.ok) return refuse(report, headers);
     const { ip, family, words } = report.value;
     const duplicate = fail('duplicate_report', duplicateDetail(ip), 'ip');
     const account = options.accountOf(slot);
     if (account === undefined) return apiProblem(fail('unauthenticated'));
     const reporter = { account, slot, country: clientCountry(geo, request.clientIp) };
     const saved = await reports.add(reporter, report.value);
-    if (!saved.ok)
-      return apiProblem(saved.error === 'duplicate_report' ? duplicate : saved, headers);
+    if (!saved.ok) return refuse(saved.error === 'duplicate_report' ? duplicate : saved, headers);
     await options.catchUpTo(saved.value.seq);
     const { score } = check.judge(family, words, clock.now());
     return {

@@ -8,12 +8,12 @@ import type { Gate } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
 import { ok, type Result } from '../core/result.ts';
 import type { Turnstile } from '../core/turnstile.ts';
-import { firstHeader, type Reply, type Request } from '../http/message.ts';
-import { type Params, parseQuery } from '../http/query.ts';
+import type { Reply, Request } from '../http/message.ts';
+import type { Params } from '../http/query.ts';
 import type { Caller, PlainRoute } from '../http/router.ts';
 import { type ReportHistory, readHistory } from '../reputation/report-history.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
-import { spendKeyed, wantedBy } from './keyed.ts';
+import { readKeyed, wantedBy } from './keyed.ts';
 import { type Address, readAddress, readSince, readWhole } from './parameters.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { reportJson } from './report-json.ts';
@@ -45,19 +45,14 @@ export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
   const { gate, clock, reports, walks, secureUrl } = options;
 
   async function handle(request: Request, caller: Caller): Promise<Reply> {
-    const query = parseQuery(request.query);
-    const keyText = firstHeader(request, 'key') ?? (query.ok ? query.value.get('key') : undefined);
-    const spent = spendKeyed(gate, keyText, 'read');
-    if (!spent.ok) return spent.refusal;
-    const { headers } = spent;
-    if (!query.ok) return apiProblem(query, headers);
-    const asked = readAsked(query.value, clock.now());
-    if (!asked.ok) return apiProblem(asked, headers);
-    const { address, since, page, perPage } = asked.value;
+    const read = readKeyed(gate, request, (params) => readAsked(params, clock.now()));
+    if (!read.ok) return read.refusal;
+    const { asked, headers } = read;
+    const { address, since, page, perPage } = asked;
     const window = { since, skip: (page - 1) * perPage, keep: perPage };
     const history = await walks.run(() => readHistory(reports, address, window, wantedBy(caller)));
     if (!history.ok) return apiProblem(history, headers);
-    const body = bodyOf(asked.value, history.value, secureUrl);
+    const body = bodyOf(asked, history.value, secureUrl);
     return { status: 200, headers: [jsonType, noStore, ...headers], body };
   }
 

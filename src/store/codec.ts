@@ -27,82 +27,101 @@ export interface Writer {
 
 /** An out-of-range number is a bug and throws a RangeError. */
 export function createWriter(initialBytes = 64): Writer {
-  let buffer = Buffer.allocUnsafe(Math.max(16, initialBytes));
-  let length = 0;
+  return new ByteWriter(Math.max(16, initialBytes));
+}
+
+/** A class, because closures would be made anew for each of thousands of rows a second. */
+class ByteWriter implements Writer {
+  #buffer: Buffer;
+  #length = 0;
+
+  constructor(initialBytes: number) {
+    this.#buffer = Buffer.allocUnsafe(initialBytes);
+  }
 
   /** Offset of `size` free bytes. */
-  function take(size: number): number {
-    const start = length;
-    length += size;
-    if (length > buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(length, buffer.length * 2));
-      larger.set(buffer.subarray(0, start));
-      buffer = larger;
+  #take(size: number): number {
+    const start = this.#length;
+    this.#length += size;
+    if (this.#length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(this.#length, this.#buffer.length * 2));
+      larger.set(this.#buffer.subarray(0, start));
+      this.#buffer = larger;
     }
     return start;
   }
 
-  const writer: Writer = {
-    u8(value) {
-      const at = take(1);
-      buffer.writeUInt8(value, at);
-      return writer;
-    },
-    u16(value) {
-      const at = take(2);
-      buffer.writeUInt16BE(value, at);
-      return writer;
-    },
-    u32(value) {
-      const at = take(4);
-      buffer.writeUInt32BE(value, at);
-      return writer;
-    },
-    u64(value) {
-      const at = take(8);
-      buffer.writeBigUInt64BE(value, at);
-      return writer;
-    },
-    f32(value) {
-      const at = take(4);
-      buffer.writeFloatBE(value, at);
-      return writer;
-    },
-    f64(value) {
-      const at = take(8);
-      buffer.writeDoubleBE(value, at);
-      return writer;
-    },
-    varint(value) {
-      if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} as varint`);
-      while (value >= 0x80) {
-        const at = take(1);
-        buffer[at] = (value % 0x80) | 0x80;
-        value = Math.floor(value / 0x80);
-      }
-      const at = take(1);
-      buffer[at] = value;
-      return writer;
-    },
-    bytes(value) {
-      return writer.varint(value.length).raw(value);
-    },
-    raw(value) {
-      const at = take(value.length);
-      buffer.set(value, at);
-      return writer;
-    },
-    text(value) {
-      const size = Buffer.byteLength(value, 'utf8');
-      writer.varint(size);
-      // In two steps: `take` may put another buffer in place of this one.
-      const at = take(size);
-      buffer.write(value, at, size, 'utf8');
-      return writer;
-    },
-    finish: () => Uint8Array.prototype.slice.call(buffer, 0, length),
-  };
-  return writer;
+  u8(value: number): Writer {
+    const at = this.#take(1);
+    this.#buffer.writeUInt8(value, at);
+    return this;
+  }
+
+  u16(value: number): Writer {
+    const at = this.#take(2);
+    this.#buffer.writeUInt16BE(value, at);
+    return this;
+  }
+
+  u32(value: number): Writer {
+    const at = this.#take(4);
+    this.#buffer.writeUInt32BE(value, at);
+    return this;
+  }
+
+  u64(value: bigint): Writer {
+    const at = this.#take(8);
+    this.#buffer.writeBigUInt64BE(value, at);
+    return this;
+  }
+
+  f32(value: number): Writer {
+    const at = this.#take(4);
+    this.#buffer.writeFloatBE(value, at);
+    return this;
+  }
+
+  f64(value: number): Writer {
+    const at = this.#take(8);
+    this.#buffer.writeDoubleBE(value, at);
+    return this;
+  }
+
+  varint(value: number): Writer {
+    if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} as varint`);
+    let rest = value;
+    while (rest >= 0x80) {
+      const at = this.#take(1);
+      this.#buffer[at] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    const at = this.#take(1);
+    this.#buffer[at] = rest;
+    return this;
+  }
+
+  bytes(value: Uint8Array): Writer {
+    return this.varint(value.length).raw(value);
+  }
+
+  raw(value: Uint8Array): Writer {
+    const at = this.#take(value.length);
+    this.#buffer.set(value, at);
+    return this;
+  }
+
+  text(value: string): Writer {
+    const size = Buffer.byteLength(value, 'utf8');
+    this.varint(size);
+    // In two steps: `#take` may put another buffer in place of this one.
+    const at = this.#take(size);
+    this.#buffer.write(value, at, size, 'utf8');
+    return this;
+  }
+
+  finish(): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.#buffer, 0, this.#length);
+  }
 }
 
 /** Fields in the order they were written. After a failure every field reads as zero or empty. */
@@ -128,28 +147,68 @@ export interface Reader {
 const nothing = new Uint8Array();
 
 export function createReader(input: Uint8Array): Reader {
-  const view = new DataView(input.buffer, input.byteOffset, input.byteLength);
-  let position = 0;
-  let failed = false;
+  return new ByteReader(input);
+}
+
+class ByteReader implements Reader {
+  readonly #input: Buffer;
+  #position = 0;
+  #failed = false;
+
+  constructor(input: Uint8Array) {
+    this.#input = Buffer.isBuffer(input)
+      ? input
+      : Buffer.from(input.buffer, input.byteOffset, input.byteLength);
+  }
 
   /** Offset of the next `size` bytes, or −1 when there are not so many. */
-  function take(size: number): number {
-    if (failed || size > input.length - position) {
-      failed = true;
+  #take(size: number): number {
+    if (this.#failed || size > this.#input.length - this.#position) {
+      this.#failed = true;
       return -1;
     }
-    const start = position;
-    position += size;
+    const start = this.#position;
+    this.#position += size;
     return start;
   }
 
-  function varint(): number {
+  u8(): number {
+    const at = this.#take(1);
+    return at < 0 ? 0 : this.#input[at]!;
+  }
+
+  u16(): number {
+    const at = this.#take(2);
+    return at < 0 ? 0 : this.#input.readUInt16BE(at);
+  }
+
+  u32(): number {
+    const at = this.#take(4);
+    return at < 0 ? 0 : this.#input.readUInt32BE(at);
+  }
+
+  u64(): bigint {
+    const at = this.#take(8);
+    return at < 0 ? 0n : this.#input.readBigUInt64BE(at);
+  }
+
+  f32(): number {
+    const at = this.#take(4);
+    return at < 0 ? 0 : this.#input.readFloatBE(at);
+  }
+
+  f64(): number {
+    const at = this.#take(8);
+    return at < 0 ? 0 : this.#input.readDoubleBE(at);
+  }
+
+  varint(): number {
     let value = 0;
     let scale = 1;
     for (let i = 0; i < 8; i++) {
-      const at = take(1);
+      const at = this.#take(1);
       if (at < 0) return 0;
-      const byte = input[at]!;
+      const byte = this.#input[at]!;
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) {
         if (Number.isSafeInteger(value) && (byte !== 0 || i === 0)) return value;
@@ -157,45 +216,40 @@ export function createReader(input: Uint8Array): Reader {
       }
       scale *= 0x80;
     }
-    failed = true;
+    this.#failed = true;
     return 0;
   }
 
-  function raw(length: number): Uint8Array {
-    const at = take(length);
-    return at < 0 ? nothing : input.subarray(at, at + length);
+  bytes(): Uint8Array {
+    return this.raw(this.varint());
   }
 
-  function fixed<T>(size: number, read: (at: number) => T, zero: T): T {
-    const at = take(size);
-    return at < 0 ? zero : read(at);
+  raw(length: number): Uint8Array {
+    const at = this.#take(length);
+    return at < 0 ? nothing : this.#input.subarray(at, at + length);
   }
 
-  return {
-    u8: () => fixed(1, (at) => view.getUint8(at), 0),
-    u16: () => fixed(2, (at) => view.getUint16(at), 0),
-    u32: () => fixed(4, (at) => view.getUint32(at), 0),
-    u64: () => fixed(8, (at) => view.getBigUint64(at), 0n),
-    f32: () => fixed(4, (at) => view.getFloat32(at), 0),
-    f64: () => fixed(8, (at) => view.getFloat64(at), 0),
-    varint,
-    bytes: () => raw(varint()),
-    raw,
-    text() {
-      const bytes = raw(varint());
-      try {
-        return strictText.decode(bytes);
-      } catch {
-        failed = true;
-        return '';
-      }
-    },
-    remaining: () => (failed ? 0 : input.length - position),
-    reject() {
-      failed = true;
-    },
-    failed: () => failed,
-  };
+  text(): string {
+    const bytes = this.raw(this.varint());
+    try {
+      return strictText.decode(bytes);
+    } catch {
+      this.#failed = true;
+      return '';
+    }
+  }
+
+  remaining(): number {
+    return this.#failed ? 0 : this.#input.length - this.#position;
+  }
+
+  reject(): void {
+    this.#failed = true;
+  }
+
+  failed(): boolean {
+    return this.#failed;
+  }
 }
 
 /** Undefined when the input ends early, is malformed, or goes on after the last field. */

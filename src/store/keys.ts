@@ -83,8 +83,12 @@ export function u64(value: bigint): Part {
 
 /** UTF-8, each 0x00 escaped as 0x00 0xff, ended by 0x00: sorts right also when parts follow. */
 export function text(value: string): Part {
-  const bytes = Buffer.from(value, 'utf8');
-  if (!bytes.includes(0)) return Buffer.concat([bytes, Uint8Array.of(0)]);
+  const size = Buffer.byteLength(value, 'utf8');
+  const ended = Buffer.allocUnsafe(size + 1);
+  ended.write(value, 0, size, 'utf8');
+  ended[size] = 0;
+  if (ended.indexOf(0) === size) return ended;
+  const bytes = ended.subarray(0, size);
   const out: number[] = [];
   for (const byte of bytes) {
     out.push(byte);
@@ -313,7 +317,7 @@ export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
 
 /** 48 bits, later times first. */
 function descendingTime(ms: number): Part {
-  const part = Buffer.alloc(6);
+  const part = Buffer.allocUnsafe(6);
   part.writeUIntBE(0xffff_ffff_ffff - ms, 0, 6);
   return part;
 }

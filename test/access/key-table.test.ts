@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createKeyCache } from '../../src/access/key-cache.ts';
 import { hashKey, makeKey } from '../../src/access/key-format.ts';
@@ -182,16 +182,28 @@ test('readers at full speed never see a revoked key live, a live one gone, or an
   const texts = keys.map((key) => key.text);
   const source = new URL('../support/key-reader.js', import.meta.url);
   const results = Array.from({ length: 3 }, (_, i) => {
-    const workerData: KeyReaderInput = { handle: table.handle, texts, changes, seed: seed + i };
+    const workerData: KeyReaderInput = {
+      handle: table.handle,
+      texts,
+      changes,
+      enough: 1_000,
+      seed: seed + i,
+    };
     const worker = new Worker(source, { workerData });
     return new Promise<KeyReaderResult>((resolve, reject) => {
       worker.on('message', resolve).on('error', reject);
     });
   });
-  while (Atomics.load(changes, keys.length + 1) < 3) await sleep(1);
-  const endMs = performance.now() + 1_500;
   let revocations = 0;
-  while (performance.now() < endMs) {
+  let isFailed = false;
+  Promise.race(results).catch(() => {
+    isFailed = true;
+  });
+  // As long as it takes: on a busy machine the readers get their turn late.
+  for (let step = 1; !isFailed; step++) {
+    if (revocations > 10_000 && Atomics.load(changes, keys.length + 1) === results.length) break;
+    // Lets a reader's end be noticed: one that met something wrong never has enough.
+    if (step % 1_000 === 0) await nextTurn();
     const k = Math.floor(random.next() * keys.length);
     const isLive = Atomics.load(changes, k) % 4 === 2;
     if (!isLive && table.size === 64) continue;
@@ -207,7 +219,6 @@ test('readers at full speed never see a revoked key live, a live one gone, or an
     for (let i = random.next() * 2_000; i > 0; i--) Atomics.load(changes, k);
   }
   Atomics.store(changes, keys.length, 1);
-  assert.ok(revocations > 1_000, 'slots were reused and cells rebuilt');
   for (const { wrong, accepted, refused } of await Promise.all(results)) {
     assert.deepEqual(wrong, [], `seed ${seed}`);
     assert.ok(accepted > 1_000 && refused > 1_000);

@@ -69,6 +69,41 @@ for (const threads of threadCounts) {
       (answer.json() as { errors: { detail: string; source?: { parameter: string } }[] })
         .errors[0]!;
 
+    it('an account brings in 2,000 new addresses a day, then only known ones are taken', async () => {
+      await server.cliJson('account', 'create', 'ever-new@portcullis.example');
+      const quotas = ['--write-per-minute', '50'];
+      const made = await server.cliJson('key', 'create', 'ever-new@portcullis.example', ...quotas);
+      const own = { Key: made.text as string };
+      await within(5_000, async () => {
+        const path = `/api/v2/check?ipAddress=8.8.8.8&key=${own.Key}`;
+        return (await server.fetch(path)).status === 200;
+      });
+      const report = (ip: string, headers: Record<string, string>) =>
+        server.fetch(`/api/v2/report?ip=${ip}&categories=18`, { method: 'POST', headers });
+      const rows = Array.from({ length: 2_000 }, (_, i) => `44.${i >> 8}.${i & 255}.1,18,,\n`);
+      const answer = await post(formOf(rows.join('')), own);
+      assert.equal((answer.json() as { data: Bulk }).data.savedReports, 2_000, answer.body);
+      const refused = await report('44.9.9.9', own);
+      assert.equal(refused.status, 429);
+      assert.match(refusal(refused).detail, /2000 new addresses a day/);
+      assert.equal(refusal(refused).source?.parameter, 'ip');
+      const wait = Number(refused.headers['retry-after']);
+      assert.ok(wait > 0 && wait <= 86_400, `${wait}`);
+      assert.equal(refused.headers['x-ratelimit-limit'], '50');
+      const ofBulk = await post(formOf('44.9.9.8,18,,\n'), own);
+      const { savedReports, invalidReports } = (ofBulk.json() as { data: Bulk }).data;
+      assert.equal(savedReports, 0);
+      assert.match(invalidReports[0]!.error, /^Not saved: The limit of 2000 new addresses/);
+      assert.equal((await report('44.9.9.9', { Key: key })).status, 200);
+      assert.equal((await report('44.9.9.9', own)).status, 200, 'somebody else has named it');
+      const counts = await metric(server, 'portcullis_reports_refused_total');
+      assert.equal(counts.get('reason="address_quota_exceeded"'), 2);
+      assert.equal(counts.get('reason="duplicate_report"'), undefined);
+      assert.equal((await report('44.9.9.9', own)).status, 429);
+      const later = await metric(server, 'portcullis_reports_refused_total');
+      assert.equal(later.get('reason="duplicate_report"'), 1);
+    });
+
     it('saves the good rows, names the bad ones, and shows the scores at once', async () => {
       assert.equal(
         (

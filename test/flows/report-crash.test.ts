@@ -2,7 +2,8 @@
  * Kill -9 of the real server at a random moment of a stream of reports over HTTP, again and
  * again on one data directory. What was acknowledged is there after the restart, whole, and every
  * address has the score that a slow model works out from the journal. What was not acknowledged
- * may be there or not: the model takes what the store holds.
+ * may be there or not: the model takes what the store holds. On a busy machine that may be a report
+ * whose answer missed its deadline; any other refusal fails the test.
  */
 
 import assert from 'node:assert/strict';
@@ -12,6 +13,7 @@ import { decodeAccessEvent, isAccessEvent } from '../../src/access/events.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { missedDeadline } from '../../src/http/refusal.ts';
 import { formatIp } from '../../src/ip/address.ts';
 import { decodeEvent } from '../../src/reputation/events.ts';
 import { createReportStore } from '../../src/reputation/report-store.ts';
@@ -29,6 +31,9 @@ const acksPerRound = 1_000;
 /** The kill comes at an acknowledgement drawn from this many behind those. */
 const killSpread = 300;
 const inFlight = 128;
+/** Answers that may miss their deadline in a round: a machine that others keep busy. */
+const lateMax = inFlight;
+const lateDetail = missedDeadline().detail;
 const reporters = 20;
 const addresses = 2_000;
 /** Every so many rounds the server also stops and starts in between: checkpoint, snapshot. */
@@ -67,7 +72,7 @@ function makePlans(all: readonly Reporter[], random: { next(): number }): Plan[]
   return plans;
 }
 
-function send(server: TestServer, agent: Agent, plan: Plan): Promise<number> {
+function send(server: TestServer, agent: Agent, plan: Plan): ReturnType<typeof sendReport> {
   const fields = new URLSearchParams({ ipAddress: plan.ip, categories: '18,22', comment: plan.ip });
   if (plan.ageSeconds > 0) {
     fields.set('timestamp', new Date(Date.now() - plan.ageSeconds * 1_000).toISOString());
@@ -84,15 +89,17 @@ async function reportUntilKilled(
   const acknowledged: string[] = [];
   const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
   let killed: Promise<unknown> | undefined;
+  let late = 0;
   async function work(): Promise<void> {
     while (killed === undefined) {
       const plan = next();
-      const status = await send(server, agent, plan).catch((error) => {
+      const answer = await send(server, agent, plan).catch((error) => {
         if (killed === undefined) throw error;
-        return 0;
+        return undefined;
       });
-      if (status === 0) return;
-      assert.equal(status, 200, plan.ip);
+      if (answer === undefined) return;
+      if (answer.status === 503 && answer.body.includes(lateDetail) && ++late <= lateMax) continue;
+      assert.equal(answer.status, 200, `${plan.ip}: ${answer.body}\n${server.stderr()}`);
       acknowledged.push(nameOf(plan.reporter.account, plan.ip));
       if (acknowledged.length === killAt) killed = server.kill();
     }

@@ -65,7 +65,7 @@ function shown({ contributions }: Entries, index: IpIndex): string[] {
       }
       const of = [metaOf, reportsOf, strengthOf, firstReportedAtOf, lastReportedAtOf];
       const fields = of.map((field) => field(records, entry));
-      lines.push(`${formatPrefix(index.prefixOf(entry)!)} ${fields} ${said.sort()}`);
+      lines.push(`${formatPrefix(index.prefixOf(entry)!)} ${fields} ${said}`);
     });
   }
   return lines;

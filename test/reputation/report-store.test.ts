@@ -7,6 +7,7 @@ import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { lastReportedAtOf } from '../../src/index/records.ts';
 import { decodeEvent } from '../../src/reputation/events.ts';
+import { createReportAdmission } from '../../src/reputation/report-admission.ts';
 import { readHistory } from '../../src/reputation/report-history.ts';
 import { createReportStore, reportGuardMs } from '../../src/reputation/report-store.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
@@ -238,7 +239,12 @@ test('a report for which the index has no room is refused, and leaves nothing', 
     store,
     clock,
     random: systemRandom(),
-    hasRoomFor: entries.hasRoomFor,
+    admission: createReportAdmission({
+      entries,
+      clock,
+      newAddresses: () => ({ limit: 100, used: 0 }),
+      secondsLeftOfDay: () => 1,
+    }),
   });
   const results: string[] = [];
   for (const [account, address] of [

@@ -44,6 +44,7 @@ function world(options: { savesMax?: number; catchUpTo?: (seq: bigint) => Promis
     catchUpTo,
     allowDocumentation: false,
     serverAddresses: [],
+    onRefused: () => {},
   });
   return {
     saved,

@@ -43,20 +43,23 @@ export async function makeReporters(dataDir: string, count: number): Promise<Rep
   }
 }
 
-/** Reports with the fields of a form. @returns the status, when all of the answer is there */
+/** Reports with the fields of a form. Resolves when all of the answer is there. */
 export function sendReport(
   port: number,
   agent: Agent,
   key: string,
   fields: URLSearchParams,
-): Promise<number> {
+): Promise<{ status: number; body: string }> {
   const headers = { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' };
   const options = { host: '127.0.0.1', port, path: '/api/v2/report', method: 'POST' };
   return new Promise((resolve, reject) => {
     const request = httpRequest({ ...options, headers, agent }, (response) => {
+      let body = '';
       response.on('error', reject);
-      response.resume();
-      response.on('end', () => resolve(response.statusCode!));
+      response.setEncoding('utf8').on('data', (text) => {
+        body += text;
+      });
+      response.on('end', () => resolve({ status: response.statusCode!, body }));
     });
     request.on('error', reject);
     request.end(fields.toString());

@@ -1,7 +1,7 @@
 /** Numbers and tables that the documentation speaks of, from the tables that the code works by. */
 
 import { pointRules } from '../../access/points.ts';
-import { readQuota, writeQuota } from '../../access/trust.ts';
+import { newAddressQuota, readQuota, writeQuota } from '../../access/trust.ts';
 import { receiptLifeMs } from '../../captcha/receipts.ts';
 import { type ClientLimit, captchaBounds } from '../../config.ts';
 import type { Substitutions } from '../../pages/docs/library.ts';
@@ -33,6 +33,8 @@ export function factsOf(options: {
   const numbers = {
     reads_per_minute: readQuota(0),
     writes_per_minute: writeQuota(0),
+    new_addresses_day: newAddressQuota(writeQuota(0)),
+    new_addresses_day_max: newAddressQuota(writeQuota(100)),
     malicious_score: maliciousScore,
     code_seconds: codeLifeMs / 1_000,
     challenge_seconds: captchaBounds.lifetimeMs / 1_000,
