@@ -73,8 +73,8 @@ export async function collect(options: CollectOptions): Promise<Collected> {
       if (++reads % readsPerPause === 0) await options.pause();
     } while (after !== undefined);
   }
-  const rows = cutHoles(found.rows.finish(), found.holes.finish(), options.rowsMax);
-  return { rows: withoutRoots(rows), dropped };
+  const cut = cutHoles(found.rows.finish(), found.holes.finish(), options.rowsMax);
+  return { rows: withoutRoots(cut.rows), dropped: dropped + cut.dropped };
 }
 
 /** The entries that cover the next one, least specific first. */
