@@ -37,7 +37,7 @@ function checkAll(index: IpIndex, golden: Golden, sample: Sample): void {
   for (const { prefix, value } of golden.entries.values()) {
     assert.equal(index.get(prefix), value);
     assert.equal(textOf(index.prefixOf(value)!), textOf(prefix));
-    const words = new Uint32Array(4);
+    const words = new Uint32Array(prefix.words.length);
     const length = index.readPrefix(value, words);
     assert.equal(textOf({ family: prefix.family, words, length }), textOf(prefix));
     checkAddress(index, golden, prefix.family, prefix.words);
