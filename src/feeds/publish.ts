@@ -51,7 +51,7 @@ export interface FeedPublisher {
 }
 
 export interface FeedPublisherOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, 'commit' | 'get' | 'scan' | 'writeState'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly openThread: (restored: Restored | undefined) => BuildThread;
@@ -69,7 +69,9 @@ const tickMs = 250;
 /** A change waits so long for the next one, and all of them no longer than this. */
 const quietMs = 750;
 const patienceMs = 3_000;
+/** After a failure; twice as long after each further one: a build from nothing costs seconds. */
 const retryMs = 5_000;
+const retryMsMax = 300_000;
 const hourMs = 3_600_000;
 const basePartBytes = 1 << 20;
 const scanRows = 100;
@@ -93,6 +95,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   let retryAtMs = Number.NEGATIVE_INFINITY;
   let builtUrgent = 0;
   let baseParts = 0;
+  let failures = 0;
 
   /** What changed is looked at by its position alone: a build that finds nothing new ends early. */
   function isDue(nowMs: number): boolean {
@@ -102,7 +105,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       seen.position = position;
       seen.changedAtMs = nowMs;
     }
-    if (nowMs < retryAtMs) return false;
+    // What is built must be stored before it is served: without a store it would be for nothing.
+    if (nowMs < retryAtMs || !store.writeState().available) return false;
     if (nowMs < notBeforeMs && options.urgent() === builtUrgent) return false;
     if (builtHour < 0 || builtHour !== Math.floor(clock.now() / hourMs)) return true;
     if (position === builtPosition) return false;
@@ -131,6 +135,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       builtHour = Math.floor(nowMs / hourMs);
       lastBuild.ms = clock.monotonicMs() - startMs;
       lastBuild.count++;
+      failures = 0;
       // The first build shows what was there, not a change: the next one need not wait for it.
       if (!isFirst) notBeforeMs = startMs + intervalMs;
     } catch (error) {
@@ -139,7 +144,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       // Its state is ahead of the store's, or unknown: the next thread begins with the store's.
       await thread?.close().catch(() => undefined);
       thread = undefined;
-      retryAtMs = clock.monotonicMs() + retryMs;
+      retryAtMs = clock.monotonicMs() + Math.min(retryMs * 2 ** failures++, retryMsMax);
     }
   }
 

@@ -49,6 +49,14 @@ export function prefixOf(memory: IndexMemory, entry: number): Prefix | undefined
   return { family, words, length: lengthOf(memory.rows, entry) };
 }
 
+/** As `prefixOf` without an object, for walks: the length, the words to `out`; -1 if not in use. */
+export function readPrefix(memory: IndexMemory, entry: number, out: Uint32Array): number {
+  const length = entry > 0 ? memory.rows[(entry << ROW_SHIFT) + LENGTH] : undefined;
+  if (length === undefined || length === LENGTH_UNUSED || length === LENGTH_FREE) return -1;
+  copyWords(memory, entry, out);
+  return lengthOf(memory.rows, entry);
+}
+
 export interface Entries {
   /** A cleared record for the prefix, or 0 when all numbers are taken. */
   allocate(prefix: Prefix): number;

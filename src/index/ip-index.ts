@@ -9,7 +9,7 @@
 
 import { type Arena, type ArenaState, createArena } from './arena.ts';
 import { createDisplace } from './displace.ts';
-import { createEntries, type EntriesState, prefixOf } from './entries.ts';
+import { createEntries, type EntriesState, prefixOf, readPrefix } from './entries.ts';
 import { clearReader, READERS_MAX, SIZE, type WriterEpoch, writerEpoch } from './epochs.ts';
 import { exactEntry } from './exact.ts';
 import { KEY_WORDS, ROOT_WORDS } from './layout.ts';
@@ -157,6 +157,7 @@ export function openIpIndex(
     records,
     get: (prefix) => exactEntry(memory, prefix),
     prefixOf: (entry) => prefixOf(memory, entry),
+    readPrefix: (entry, out) => readPrefix(memory, entry, out),
     walk(within, visit, walkOptions) {
       isWalking = true;
       try {

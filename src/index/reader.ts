@@ -7,7 +7,7 @@
  * before `leave()` does no harm but to hold memory back until the thread's next `enter()`.
  */
 
-import { prefixOf } from './entries.ts';
+import { prefixOf, readPrefix } from './entries.ts';
 import { type ReaderEpoch, readerEpoch, SIZE } from './epochs.ts';
 import { exactEntry } from './exact.ts';
 import { createLookup, type Lookup } from './lookup.ts';
@@ -29,6 +29,8 @@ export interface IndexView extends Lookup {
   get(prefix: Prefix): number;
   /** What an entry stands for; undefined for a number not in use. */
   prefixOf(entry: number): Prefix | undefined;
+  /** The same without an object: its length, -1 if not in use; `out` gets one word or four. */
+  readPrefix(entry: number, out: Uint32Array): number;
   /** Visits the entries in `within`, itself included, in address order; see walk.ts. */
   walk(within: Prefix, visit: (entry: number) => void, options?: WalkOptions): WalkPosition;
   /** Entries in use. */
@@ -80,6 +82,10 @@ export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexRea
     prefixOf(entry) {
       check();
       return prefixOf(memory, entry);
+    },
+    readPrefix(entry, out) {
+      check();
+      return readPrefix(memory, entry, out);
     },
     walk(within, visit, options) {
       check();

@@ -17,7 +17,12 @@ import { COVERING_MAX } from '../index/layout.ts';
 import { flagsOf, lastReportedAtOf, metaOf, seedScoreOf, strengthOf } from '../index/records.ts';
 import { contains, type Prefix } from '../ip/prefix.ts';
 import { withoutHoles } from '../ip/prefix-pieces.ts';
-import { type BlacklistRows, createBlacklistRows, orderRows } from './blacklist-rows.ts';
+import {
+  type BlacklistRows,
+  createBlacklistRows,
+  type NewRow,
+  orderRows,
+} from './blacklist-rows.ts';
 import { entryFlags } from './entry-flags.ts';
 import { entryScore, halfLivesAt } from './score.ts';
 
@@ -25,22 +30,37 @@ import { entryScore, halfLivesAt } from './score.ts';
 export const confidenceMin = 25;
 /** Entries of one call of the walk: about 0.2 ms. */
 const entriesPerLook = 500;
-/** A network with more allowed ranges inside is left out whole: its pieces would fill the list. */
-const holesMax = 65_536;
 /** Pieces between two looks at the clock. */
 const piecesPerLook = 64;
-/** Rows that entries and pieces may be more than the entries at the start. */
-const spareRows = 1 << 20;
+
+export interface BlacklistBounds {
+  /** A network with more allowed ranges inside is left out whole: its pieces would fill the list. */
+  readonly holesMax: number;
+  /** Rows that entries and pieces may be more than the entries at the start. */
+  readonly spareRows: number;
+}
+
+export const blacklistBounds: BlacklistBounds = { holesMax: 65_536, spareRows: 1 << 20 };
 
 export interface BlacklistSources {
   readonly index: IpIndex;
   readonly geo: GeoReader;
+  readonly bounds?: BlacklistBounds;
 }
 
 export interface BuiltBlacklist {
   readonly rows: BlacklistRows;
   /** Row numbers: score, then last report, descending. */
   readonly order: Uint32Array;
+  /** Entries, networks and pieces of networks that are not listed because of a bound. */
+  readonly leftOut: number;
+}
+
+/** The list while it is made. */
+interface Draft {
+  readonly rows: BlacklistRows;
+  readonly bounds: BlacklistBounds;
+  leftOut: number;
 }
 
 /** A network that covers the present entry, with what it and those above it say. */
@@ -65,16 +85,17 @@ export async function buildBlacklist(
   nowMs: number,
   turns: Turns,
 ): Promise<BuiltBlacklist> {
-  const { index } = sources;
-  const rows = createBlacklistRows(index.size() + spareRows);
+  const { index, bounds = blacklistBounds } = sources;
+  const rows = createBlacklistRows(index.size() + bounds.spareRows);
+  const draft: Draft = { rows, bounds, leftOut: 0 };
   for (const family of everything) {
     const holed: Above[] = [];
-    await walkInSlices(index, family, turns, createVisit(sources, rows, holed, nowMs));
+    await walkInSlices(index, family, turns, createVisit(sources, draft, holed, nowMs));
     for (const network of holed) {
-      await split(sources, rows, network, turns);
+      await split(sources, draft, network, turns);
     }
   }
-  return { rows, order: await orderRows(rows, turns) };
+  return { rows, order: await orderRows(rows, turns), leftOut: draft.leftOut };
 }
 
 async function walkInSlices(
@@ -93,7 +114,7 @@ async function walkInSlices(
 /** @param holed gets the listed networks that have allowed ranges inside */
 function createVisit(
   { index, geo }: BlacklistSources,
-  rows: BlacklistRows,
+  draft: Draft,
   holed: Above[],
   nowMs: number,
 ): (entry: number) => void {
@@ -105,14 +126,14 @@ function createVisit(
     for (const above of stack) {
       if (above.row < 0) continue;
       if (above.holes.length === 0) holed.push(above);
-      if (above.holes.length <= holesMax) above.holes.push(hole);
+      if (above.holes.length <= draft.bounds.holesMax) above.holes.push(hole);
     }
   }
 
   function addRow({ family, words, length }: Prefix, score: number, entry: number): number {
     const country = countryOf(geo.find(family, words));
     const lastReportedAt = lastReportedAtOf(records, entry);
-    return rows.add({ family, words, length, score, lastReportedAt, country });
+    return add(draft, { family, words, length, score, lastReportedAt, country });
   }
 
   return (entry) => {
@@ -134,18 +155,28 @@ function createVisit(
   };
 }
 
+/** Its number, or -1 when the list is full. */
+function add(draft: Draft, row: NewRow): number {
+  const number = draft.rows.add(row);
+  if (number < 0) draft.leftOut++;
+  return number;
+}
+
 /** Puts pieces in place of a listed network's row. Too many holes: nothing. */
 async function split(
   { index, geo }: BlacklistSources,
-  rows: BlacklistRows,
+  draft: Draft,
   network: Above,
   turns: Turns,
 ): Promise<void> {
   const { prefix, score, row, holes } = network;
-  const lastReportedAt = rows.lastReportedAt[row]!;
+  const lastReportedAt = draft.rows.lastReportedAt[row]!;
   // A score that nobody can ask for.
-  rows.score[row] = 0;
-  if (holes.length > holesMax) return;
+  draft.rows.score[row] = 0;
+  if (holes.length > draft.bounds.holesMax) {
+    draft.leftOut++;
+    return;
+  }
   let entry = index.get(prefix);
   const covering = new Int32Array(COVERING_MAX);
   let pieces = 0;
@@ -162,7 +193,7 @@ async function split(
       .find((number) => index.prefixOf(number)!.length <= length);
     if (over !== undefined && over !== entry) continue;
     const country = countryOf(geo.find(family, words));
-    rows.add({ family, words, length, score, lastReportedAt, country });
+    add(draft, { family, words, length, score, lastReportedAt, country });
   }
 }
 

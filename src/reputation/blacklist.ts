@@ -27,6 +27,8 @@ export interface BlacklistFilter {
 
 export interface Blacklist {
   snapshot(): Promise<BlacklistSnapshot>;
+  /** `leftOut` of the last one made; 0 before. */
+  leftOut(): number;
 }
 
 /** An old one is never used longer than this, */
@@ -50,6 +52,7 @@ export function createBlacklist(
   const { clock } = options;
   let kept: Kept | undefined;
   let making: Promise<void> | undefined;
+  let leftOut = 0;
 
   async function make(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
@@ -60,6 +63,7 @@ export function createBlacklist(
     const workedMs = turns.workedMs();
     const made: Kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
     kept = made;
+    leftOut = built.leftOut;
     // Its memory is not held for somebody who may never ask again.
     setTimeout(() => {
       if (kept === made) kept = undefined;
@@ -67,6 +71,7 @@ export function createBlacklist(
   }
 
   return {
+    leftOut: () => leftOut,
     async snapshot() {
       const askedAtMs = clock.monotonicMs();
       const allowChanges = options.allowChanges();

@@ -2,6 +2,7 @@
 
 import type { Gate } from '../access/gate.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Metrics } from '../core/metrics.ts';
 import type { Turns } from '../core/turns.ts';
 import { createTurnstile } from '../core/turnstile.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -29,6 +30,7 @@ export function apiReadRoutes(options: {
   index: IpIndex;
   geo: GeoReader;
   clock: Clock;
+  metrics: Pick<Metrics, 'gauge'>;
   reports: ReportStore;
   secureUrl: string;
   /** See `Fold.allowChanges`. */
@@ -38,11 +40,17 @@ export function apiReadRoutes(options: {
   catchUpTo: ClearAddressOptions['catchUpTo'];
 }): Route[] {
   const walks = createTurnstile(walksMax);
+  const blacklist = createBlacklist(options);
+  options.metrics.gauge(
+    'portcullis_blacklist_entries_left_out',
+    'Entries that found no room in the last blacklist that was made for the API.',
+    blacklist.leftOut,
+  );
   return [
     checkDetailsRoute({ ...options, walks }),
     reportsRoute({ ...options, walks }),
     checkBlockRoute({ ...options, walks, blockCheck: createBlockCheck(options) }),
     clearAddressRoute({ ...options, walks }),
-    blacklistRoute({ ...options, blacklist: createBlacklist(options) }),
+    blacklistRoute({ ...options, blacklist }),
   ];
 }

@@ -81,7 +81,9 @@ export function blacklistRoute(options: BlacklistRouteOptions): PlainRoute {
     const rest = Math.ceil(selected.length / rowsPerRead) - 1;
     const spent = rest > 0 ? spendMore(gate, slot, 'read', rest) : undefined;
     if (spent?.ok === false) return spent.refusal;
-    const headers = [noStore, ...(spent?.headers ?? firstHeaders)];
+    const { leftOut } = snapshot;
+    const headers: Header[] = [noStore, ...(spent?.headers ?? firstHeaders)];
+    if (leftOut > 0) headers.push(['X-Entries-Left-Out', String(leftOut)]);
     const generatedAt = isoDate(snapshot.generatedAt);
     const render = asked.asText ? renderText : renderJson;
     const body = await render(snapshot, selected, geo, isWanted);

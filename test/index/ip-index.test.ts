@@ -37,6 +37,9 @@ function checkAll(index: IpIndex, golden: Golden, sample: Sample): void {
   for (const { prefix, value } of golden.entries.values()) {
     assert.equal(index.get(prefix), value);
     assert.equal(textOf(index.prefixOf(value)!), textOf(prefix));
+    const words = new Uint32Array(prefix.words.length);
+    const length = index.readPrefix(value, words);
+    assert.equal(textOf({ family: prefix.family, words, length }), textOf(prefix));
     checkAddress(index, golden, prefix.family, prefix.words);
   }
   for (const family of families) {
@@ -160,6 +163,7 @@ test('a second insertion returns the same entry and leaves its record alone', ()
   assert.equal(index.prefixOf(entry) !== undefined, true, 'readable until it is released');
   index.settle();
   assert.equal(index.prefixOf(entry), undefined);
+  assert.equal(index.readPrefix(entry, new Uint32Array(4)), -1);
 });
 
 test('a prefix with bits past its length or a length out of range is a bug of the caller', () => {

@@ -14,6 +14,7 @@ import {
   createBlacklist,
   selectRows,
 } from '../../src/reputation/blacklist.ts';
+import { blacklistBounds } from '../../src/reputation/blacklist-build.ts';
 import { createRandomJournal } from '../support/random-journal.ts';
 import { openFold } from './fixture.ts';
 
@@ -25,11 +26,17 @@ const geo = {
 } as unknown as GeoReader;
 const all = { confidenceMinimum: 25, limit: 1e6, ipVersion: undefined, countries: undefined };
 
-function world() {
+function world(bounds = blacklistBounds) {
   const fixture = openFold();
   const clock = manualClock(now);
   const { index, fold } = fixture;
-  const blacklist = createBlacklist({ index, geo, clock, allowChanges: fold.allowChanges });
+  const blacklist = createBlacklist({
+    index,
+    geo,
+    clock,
+    bounds,
+    allowChanges: fold.allowChanges,
+  });
   return {
     ...fixture,
     clock,
@@ -132,6 +139,23 @@ test('a network with thousands of allowed ranges is listed in all its pieces', a
     assert.equal(w.check.judge(family, words, now).allowlisted, false, row);
   }
   assert.equal(addresses, 2 ** 24 - 3_000);
+});
+
+test('what a bound leaves out is counted, and the rest is listed', async () => {
+  const w = world({ holesMax: 2, spareRows: 3 });
+  await w.seed('list', { '1.0.0.0/30': 90, '2.0.0.0/24': 80, '3.0.0.0/24': 80 });
+  // Eight entries with the allowed ones: room for eleven rows. Three networks, two pieces of the
+  // first, eight of the second; of the third, with too many ranges, none.
+  w.allow('1.0.0.1');
+  w.allow('2.0.0.1');
+  for (let i = 1; i < 4; i++) w.allow(`3.0.0.${i}`);
+  const snapshot = await w.blacklist.snapshot();
+  assert.equal(snapshot.rows.count(), 11);
+  assert.equal(snapshot.leftOut, 2 + 1);
+  assert.equal(w.blacklist.leftOut(), snapshot.leftOut);
+  const rows = await listed(snapshot);
+  assert.deepEqual(rows.slice(0, 2), ['1.0.0.0 90', '1.0.0.2/31 90']);
+  assert.ok(rows.every((row) => !row.startsWith('3.')));
 });
 
 test('of random journals every listed row has the score of a check, and none is missing', async () => {

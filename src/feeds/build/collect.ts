@@ -56,7 +56,9 @@ const readsPerPause = 32;
 const rootWords = new Uint32Array(4);
 
 export async function collect(options: CollectOptions): Promise<Collected> {
-  const found = { rows: createRowList(options.rowsMax), holes: createRowList(options.rowsMax) };
+  // Room that is not used costs address space alone; an array that grows costs copies.
+  const rows = createRowList(options.rowsMax, options.index.size());
+  const found = { rows, holes: createRowList(options.rowsMax) };
   let dropped = 0;
   for (const family of [4, 6] as const) {
     const visit = createVisitor(options, family, found, () => dropped++);
@@ -73,8 +75,8 @@ export async function collect(options: CollectOptions): Promise<Collected> {
       if (++reads % readsPerPause === 0) await options.pause();
     } while (after !== undefined);
   }
-  const rows = cutHoles(found.rows.finish(), found.holes.finish(), options.rowsMax);
-  return { rows: withoutRoots(rows), dropped };
+  const cut = cutHoles(rows.finish(), found.holes.finish(), options.rowsMax);
+  return { rows: withoutRoots(cut.rows), dropped: dropped + cut.dropped };
 }
 
 /** The entries that cover the next one, least specific first. */
@@ -129,34 +131,29 @@ function createVisitor(
     const ownFlags = entryFlagsOf(meta) & (bits.anonymousExit | bits.allowlisted);
     // Most entries of a large table end here.
     if (own < scoreMin && ownFlags === 0 && stack.lengths.length === 0) return;
-    const prefix = index.prefixOf(entry);
-    if (prefix === undefined) return;
-    address.set(prefix.words);
+    const length = index.readPrefix(entry, address);
+    if (length < 0) return;
     const above = coveredBy();
     const best = above < 0 ? own : Math.max(own, stack.scores[above]!);
     const all = above < 0 ? ownFlags : ownFlags | stack.flags[above]!;
     if (best < scoreMin && all === 0) return;
-    if (prefix.length < bitsMax) {
+    if (length < bitsMax) {
       const top = stack.lengths.length;
       stack.words.set(address, top * 8);
-      stack.lengths.push(prefix.length);
+      stack.lengths.push(length);
       stack.scores[top] = best;
       stack.flags[top] = all;
     }
     if ((all & bits.allowlisted) !== 0) {
       // Only the outermost: what lies in it is no row either.
       const isOutermost = above < 0 || (stack.flags[above]! & bits.allowlisted) === 0;
-      if (isOutermost) put(found.holes, packInfo(prefix.length, 0, six), entry);
+      if (isOutermost) put(found.holes, packInfo(length, 0, six), entry);
       return;
     }
     const isExit = (ownFlags & bits.anonymousExit) !== 0;
     if (best < scoreMin && !isExit) return;
     const anon = (all & bits.anonymousExit) === 0 ? 0 : rowFlags.anon;
-    put(
-      found.rows,
-      packInfo(prefix.length, best, six | anon | (isExit ? rowFlags.exit : 0)),
-      entry,
-    );
+    put(found.rows, packInfo(length, best, six | anon | (isExit ? rowFlags.exit : 0)), entry);
   };
 }
 

@@ -181,7 +181,7 @@ async function recordsContent(
   let entries = 0;
   for (const segment of wanted) {
     if (pieces.length > 0) pieces.push(separator);
-    pieces.push(await maker.records(segment, feed.style, twins));
+    pieces.push(...(await maker.records(segment, feed.style, twins)));
     entries += rowCount(segment.rows);
   }
   function frame(changedAt: string, version: number): string[] {

@@ -5,7 +5,7 @@
  */
 
 import { ROW, type Rows } from './rows.ts';
-import type { TextSink } from './text.ts';
+import { fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
 
 /** How one prefix is written. Formats with the same lines share their memory. */
 export type LineStyle = 'plain' | 'ipset' | 'nft' | 'nginx' | 'mikrotik';
@@ -23,13 +23,19 @@ const lineBytesMax = 128;
 
 /** @param rows of one family */
 export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: TextSink): void {
-  const [before, behind] = around[style](family).map((text) => Buffer.from(text));
-  for (let at = 0; at < rows.length; at += ROW) {
-    sink.reserve(lineBytesMax);
-    sink.put(before!);
-    sink.prefix(rows, at);
-    sink.put(behind!);
+  const [before, behind] = around[style](family).map(fixedText);
+  let view = sink.reserve(lineBytesMax);
+  let at = sink.length;
+  for (let row = 0; row < rows.length; row += ROW) {
+    if (at + lineBytesMax > view.byteLength) {
+      sink.length = at;
+      view = sink.reserve(lineBytesMax);
+    }
+    at = writeFixed(view, at, before!);
+    at = writePrefix(view, at, rows, row);
+    at = writeFixed(view, at, behind!);
   }
+  sink.length = at;
 }
 
 /** What the operator says of all feeds. */

@@ -6,9 +6,10 @@
 import { createHash } from 'node:crypto';
 import { type LineStyle, renderLines } from './lines.ts';
 import { createPiece, type Piece, type Twins } from './pieces.ts';
-import type { RecordRenderer, RecordStyle, Segment } from './records.ts';
-import { lengthOf, ROW, type Rows, splitFamilies } from './rows.ts';
-import type { TextSink } from './text.ts';
+import { type RecordRenderer, type RecordStyle, type Segment, separators } from './records.ts';
+import { familyOf, lengthOf, ROW, type Rows, splitFamilies } from './rows.ts';
+import { runsOf } from './runs.ts';
+import { fixedText, type TextSink, writeFixed } from './text.ts';
 
 export interface KnownPiece extends Piece {
   readonly hash: Uint8Array;
@@ -22,13 +23,30 @@ export function hashOf(...parts: readonly (Uint8Array | Uint32Array)[]): Buffer 
 
 export const bothTwins: Twins = { gzip: true, brotli: true };
 
+interface Run {
+  readonly rows: Rows;
+  readonly hash: string;
+}
+
+/** Lines depend on the prefixes alone. All rows are of one family. */
+function prefixHash(rows: Rows): Buffer {
+  const words = rows.length > 0 && familyOf(rows, 0) === 4 ? 1 : 4;
+  const bare = new Uint32Array((rows.length / ROW) * (words + 1));
+  for (let at = 0, to = 0; at < rows.length; at += ROW) {
+    for (let word = 0; word < words; word++) bare[to++] = rows[at + word]!;
+    bare[to++] = lengthOf(rows, at);
+  }
+  return hashOf(bare);
+}
+
 function twinsText({ gzip, brotli }: Twins): string {
   return `${gzip ? 'g' : ''}${brotli ? 'b' : ''}`;
 }
 
 export interface PieceMaker {
   lines(rows: Rows, style: LineStyle, family: 4 | 6, twins: Twins): Promise<KnownPiece[]>;
-  records(segment: Segment, style: RecordStyle, twins: Twins): Promise<KnownPiece>;
+  /** Separators stand between them, not at the ends. */
+  records(segment: Segment, style: RecordStyle, twins: Twins): Promise<KnownPiece[]>;
   text(text: string): Promise<KnownPiece>;
   /** The list as lines, deflated. */
   base(rows: Rows): Promise<Uint8Array>;
@@ -41,8 +59,9 @@ export function createPieceMaker(
   renderer: RecordRenderer,
 ): PieceMaker {
   const used = new Map<string, KnownPiece>();
-  /** Of lists of rows, by identity: the same list is asked for in several styles. */
-  const hashes = new WeakMap<Rows, string>();
+  /** By identity of the list: the same list is asked for in several styles. */
+  const lineRuns = new WeakMap<Rows, Run[]>();
+  const recordRuns = new WeakMap<Rows, Run[]>();
 
   async function take(key: string, twins: Twins, render: () => void): Promise<KnownPiece> {
     const before = used.get(key) ?? known.get(key);
@@ -61,22 +80,16 @@ export function createPieceMaker(
     return made;
   }
 
-  function hashOnce(rows: Rows, compute: () => string): string {
-    const hash = hashes.get(rows) ?? compute();
-    hashes.set(rows, hash);
-    return hash;
-  }
-
-  /** Lines depend on the prefixes alone. */
-  function prefixHash(rows: Rows): string {
-    return hashOnce(rows, () => {
-      const bare = new Uint32Array((rows.length / ROW) * 5);
-      for (let at = 0, to = 0; at < rows.length; at += ROW, to += 5) {
-        for (let word = 0; word < 4; word++) bare[to + word] = rows[at + word]!;
-        bare[to + 4] = lengthOf(rows, at);
-      }
-      return hashOf(bare).toString('hex');
-    });
+  function runsOnce(
+    known: WeakMap<Rows, Run[]>,
+    rows: Rows,
+    hash: (run: Rows) => Buffer,
+  ): readonly Run[] {
+    const before = known.get(rows);
+    if (before !== undefined) return before;
+    const made = runsOf(rows).map((run) => ({ rows: run, hash: hash(run).toString('base64url') }));
+    known.set(rows, made);
+    return made;
   }
 
   async function lines(
@@ -85,25 +98,40 @@ export function createPieceMaker(
     family: 4 | 6,
     twins: Twins,
   ): Promise<KnownPiece[]> {
-    if (rows.length === 0) return [];
-    const key = `${style} ${family} ${twinsText(twins)} ${prefixHash(rows)}`;
-    return [await take(key, twins, () => renderLines(rows, style, family, sink))];
+    const pieces: KnownPiece[] = [];
+    for (const run of runsOnce(lineRuns, rows, prefixHash)) {
+      const key = `${style} ${family} ${twinsText(twins)} ${run.hash}`;
+      pieces.push(await take(key, twins, () => renderLines(run.rows, style, family, sink)));
+    }
+    return pieces;
+  }
+
+  function text(content: string): Promise<KnownPiece> {
+    return take(`text ${content}`, bothTwins, () => {
+      sink.length = writeFixed(sink.reserve(content.length), sink.length, fixedText(content));
+    });
+  }
+
+  async function records(
+    { rows }: Segment,
+    style: RecordStyle,
+    twins: Twins,
+  ): Promise<KnownPiece[]> {
+    const separator = await text(separators[style]);
+    const pieces: KnownPiece[] = [];
+    for (const run of runsOnce(recordRuns, rows, (one) => hashOf(one))) {
+      if (pieces.length > 0) pieces.push(separator);
+      const key = `${style} ${twinsText(twins)} ${run.hash}`;
+      pieces.push(await take(key, twins, () => renderer.render(run.rows, style, sink)));
+    }
+    return pieces;
   }
 
   return {
     used,
     lines,
-    records: ({ rows }, style, twins) =>
-      take(
-        `${style} ${twinsText(twins)} ${hashOnce(rows, () => hashOf(rows).toString('hex'))}`,
-        twins,
-        () => renderer.render(rows, style, sink),
-      ),
-    text: (text) =>
-      take(`text ${text}`, bothTwins, () => {
-        sink.reserve(text.length);
-        sink.ascii(text);
-      }),
+    records,
+    text,
     async base(rows) {
       const { four, six } = splitFamilies(rows);
       const parts = [

@@ -17,6 +17,7 @@ export interface Piece {
   /** Undefined: not worth its time, see `Twins`. */
   readonly deflate: Uint8Array | undefined;
   readonly brotli: Uint8Array | undefined;
+  /** CRC-32 of the text; of its beginning alone when there is no gzip twin to need it. */
   readonly crc: number;
 }
 
@@ -38,6 +39,8 @@ const brotliParams = {
 };
 const chunkBytes = 1 << 18;
 const deflateLevel = 1;
+/** Enough to tell when the same rows are written in another way. */
+const crcBytes = 4_096;
 /** No name, no time, unknown system. */
 const gzipHead = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 const emptyLastBlock = Uint8Array.of(3, 0);
@@ -51,7 +54,7 @@ export async function createPiece(text: Uint8Array, twins: Twins): Promise<Piece
     text,
     deflate: twins.gzip ? deflateRun(text) : undefined,
     brotli: twins.brotli ? await brotliRun(text) : undefined,
-    crc: crc32(text),
+    crc: crc32(twins.gzip ? text : text.subarray(0, crcBytes)),
   };
 }
 

@@ -123,19 +123,21 @@ export function coversAt(a: Rows, i: number, length: number, b: Rows, j: number)
   return true;
 }
 
-/** Rows that `isWanted` says true of, in their order. */
+/** Rows that `isWanted` says true of, in their order; `rows` itself when that is all of them. */
 export function filterRows(rows: Rows, isWanted: (at: number) => boolean): Rows {
-  let count = 0;
-  for (let at = 0; at < rows.length; at += ROW) if (isWanted(at)) count++;
-  if (count * ROW === rows.length) return rows;
-  const kept = new Uint32Array(count * ROW);
-  let to = 0;
-  for (let at = 0; at < rows.length; at += ROW) {
+  let from = 0;
+  while (from < rows.length && isWanted(from)) from += ROW;
+  if (from === rows.length) return rows;
+  // Room that is not used costs address space alone.
+  const kept = new Uint32Array(rows.length - ROW);
+  kept.set(rows.subarray(0, from));
+  let to = from;
+  for (let at = from + ROW; at < rows.length; at += ROW) {
     if (!isWanted(at)) continue;
     for (let word = 0; word < ROW; word++) kept[to + word] = rows[at + word]!;
     to += ROW;
   }
-  return kept;
+  return kept.subarray(0, to);
 }
 
 /** IPv4 rows and IPv6 rows, as views. */

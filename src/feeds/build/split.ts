@@ -3,13 +3,14 @@
  * ranges in it becomes the fewest prefixes that leave them out. No allowlisted address is blocked.
  */
 
+import type { Prefix } from '../../ip/prefix.ts';
+import { withoutHoles } from '../../ip/prefix-pieces.ts';
 import {
   compareRows,
   coversAt,
   createRowList,
   familyOf,
   flagsOf,
-  infoOf,
   lengthOf,
   packInfo,
   ROW,
@@ -22,19 +23,25 @@ import {
 /**
  * @param rows in order; none lies in a hole
  * @param holes in order, each the prefix of an allowlisted range; they may lie anywhere
- * @param rowsMax rows in the result at most; what would come last is left out
+ * @param rowsMax rows in the result at most; what would come last is left out, and counted
  */
-export function cutHoles(rows: Rows, holes: Rows, rowsMax: number): Rows {
-  if (holes.length === 0) return rows;
+export function cutHoles(
+  rows: Rows,
+  holes: Rows,
+  rowsMax: number,
+): { rows: Rows; dropped: number } {
+  if (holes.length === 0) return { rows, dropped: 0 };
   const whole = createRowList(rowsMax, rows.length / ROW);
   const pieces = createRowList(rowsMax, 64);
+  let dropped = 0;
   for (let at = 0; at < rows.length; at += ROW) {
-    const first = firstHoleFrom(rows, at, holes, 0);
-    if (isHoleIn(rows, at, holes, first)) {
-      cut(rows.slice(at, at + ROW), lengthOf(rows, at), holes, first, pieces);
-    } else copyRow(rows, at, whole);
+    const first = firstHoleFrom(rows, at, holes);
+    if (isHoleIn(rows, at, holes, first)) dropped += cut(rows, at, holes, first, pieces);
+    else copyRow(rows, at, whole);
   }
-  return merge(whole.finish(), sorted(pieces.finish())).subarray(0, rowsMax * ROW);
+  const merged = merge(whole.finish(), sorted(pieces.finish()));
+  const kept = merged.subarray(0, rowsMax * ROW);
+  return { rows: kept, dropped: dropped + (merged.length - kept.length) / ROW };
 }
 
 function isHoleIn(rows: Rows, at: number, holes: Rows, hole: number): boolean {
@@ -46,9 +53,9 @@ function isHoleIn(rows: Rows, at: number, holes: Rows, hole: number): boolean {
   );
 }
 
-/** Offset of the first hole at `from` or behind it that doesn't come before the row. */
-function firstHoleFrom(rows: Rows, at: number, holes: Rows, from: number): number {
-  let low = from / ROW;
+/** Offset of the first hole that doesn't come before the row: those in it follow. */
+function firstHoleFrom(rows: Rows, at: number, holes: Rows): number {
+  let low = 0;
   let high = holes.length / ROW;
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -58,31 +65,36 @@ function firstHoleFrom(rows: Rows, at: number, holes: Rows, from: number): numbe
   return low * ROW;
 }
 
-/**
- * Halves `row` until a half holds no hole (it stays) or is one (it goes): a hole costs at most
- * one piece per bit of its length. `row` is the place to work and is left as it was.
- */
-function cut(row: Rows, length: number, holes: Rows, from: number, out: RowList): void {
-  const info = infoOf(row, 0);
-  setInfo(row, 0, ((info & ~0xff) | length) >>> 0);
-  const hole = firstHoleFrom(row, 0, holes, from);
-  if (!isHoleIn(row, 0, holes, hole)) copyRow(row, 0, out);
-  else if (lengthOf(holes, hole) > length) {
-    const word = length >>> 5;
-    const bit = 0x8000_0000 >>> (length & 31);
-    cut(row, length + 1, holes, hole, out);
-    row[word]! |= bit;
-    cut(row, length + 1, holes, hole, out);
-    row[word]! &= ~bit;
+/** Adds the pieces of one row; each is the row but for its prefix. @returns those without room */
+function cut(rows: Rows, at: number, holes: Rows, first: number, out: RowList): number {
+  const inside: Prefix[] = [];
+  for (let hole = first; isHoleIn(rows, at, holes, hole); hole += ROW) {
+    inside.push(prefixAt(holes, hole));
   }
-  setInfo(row, 0, info);
+  let dropped = 0;
+  for (const { words, length } of withoutHoles(prefixAt(rows, at), inside)) {
+    const to = copyRow(rows, at, out);
+    if (to < 0) {
+      dropped++;
+      continue;
+    }
+    out.words.set(words, to);
+    setInfo(out.words, to, packInfo(length, scoreOf(rows, at), flagsOf(rows, at)));
+  }
+  return dropped;
 }
 
-function copyRow(rows: Rows, at: number, out: RowList): void {
+function prefixAt(rows: Rows, at: number): Prefix {
+  return { family: familyOf(rows, at), words: rows.slice(at, at + 4), length: lengthOf(rows, at) };
+}
+
+/** Offset of the copy, -1 when there is no room. */
+function copyRow(rows: Rows, at: number, out: RowList): number {
   const to = out.add();
-  if (to < 0) return;
+  if (to < 0) return -1;
   const { words } = out;
   for (let word = 0; word < ROW; word++) words[to + word] = rows[at + word]!;
+  return to;
 }
 
 /** Prefixes that were cut may lie in one another: their pieces come out of order. */

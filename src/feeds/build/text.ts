@@ -1,97 +1,78 @@
 /**
- * Text written as bytes into one growing array: a row costs some 30 ns instead of a string and its
- * encoding. What is written must be ASCII, but for `bytes`.
+ * Text written as bytes into one growing array: a row costs some 20 ns instead of a string and its
+ * encoding. Writers take a view and an offset and return the offset behind; they store whole words
+ * (see ip/address-writer.ts), so a row needs `slackBytes` more room than its text.
  */
 
-import { formatIp } from '../../ip/address.ts';
+import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
 import { familyOf, lengthOf, type Rows } from './rows.ts';
 
-/** Up to here a loop costs less than `set`. */
-const loopBytesMax = 32;
+const slackBytes = 8;
+const startBytes = 1 << 16;
 
 export class TextSink {
-  bytes = new Uint8Array(1 << 16);
+  view = new DataView(new ArrayBuffer(startBytes));
+  /** Bytes written: to be set by whoever writes through `view`. */
   length = 0;
 
-  /** Room for `more` bytes: to be called before each row. */
-  reserve(more: number): void {
-    if (this.length + more <= this.bytes.length) return;
-    const larger = new Uint8Array(Math.max(2 * this.bytes.length, this.length + more));
-    larger.set(this.bytes.subarray(0, this.length));
-    this.bytes = larger;
-  }
-
-  put(part: Uint8Array): void {
-    const { bytes } = this;
-    let to = this.length;
-    if (part.length > loopBytesMax) {
-      bytes.set(part, to);
-      this.length = to + part.length;
-      return;
+  /** The view to go on with, with room for `more` bytes at `length`. */
+  reserve(more: number): DataView {
+    const needed = this.length + more + slackBytes;
+    if (needed > this.view.byteLength) {
+      const larger = new Uint8Array(Math.max(2 * this.view.byteLength, needed));
+      larger.set(new Uint8Array(this.view.buffer, 0, this.length));
+      this.view = new DataView(larger.buffer);
     }
-    for (let i = 0; i < part.length; i++) bytes[to++] = part[i]!;
-    this.length = to;
-  }
-
-  /** A whole number from 0 to 2^32 - 1. */
-  number(value: number): void {
-    const { bytes } = this;
-    let digits = 1;
-    for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;
-    let at = this.length + digits;
-    this.length = at;
-    do {
-      const rest = Math.floor(value / 10);
-      bytes[--at] = 48 + (value - 10 * rest);
-      value = rest;
-    } while (value > 0);
-  }
-
-  ascii(text: string): void {
-    for (let i = 0; i < text.length; i++) this.bytes[this.length++] = text.charCodeAt(i);
-  }
-
-  /** `1.2.3.4`, `1.2.3.0/24`, the same for IPv6: no length where it is the whole address. */
-  prefix(rows: Rows, at: number): void {
-    const length = lengthOf(rows, at);
-    if (familyOf(rows, at) === 4) {
-      this.#address4(rows[at]!);
-      if (length === 32) return;
-    } else {
-      this.ascii(formatIp(6, rows.subarray(at, at + 4)));
-      if (length === 128) return;
-    }
-    this.bytes[this.length++] = 0x2f;
-    this.number(length);
+    return this.view;
   }
 
   /** What was written, in memory of its own that threads share; the sink is empty afterwards. */
   takeShared(): Uint8Array {
     const copy = new Uint8Array(new SharedArrayBuffer(this.length));
-    copy.set(this.bytes.subarray(0, this.length));
+    copy.set(new Uint8Array(this.view.buffer, 0, this.length));
     this.length = 0;
     return copy;
   }
 
   /** Gives back a large array, so that one large list is not held for ever. */
   release(): void {
-    this.bytes = new Uint8Array(1 << 16);
+    this.view = new DataView(new ArrayBuffer(startBytes));
     this.length = 0;
-  }
-
-  #address4(word: number): void {
-    const { bytes } = this;
-    let to = this.length;
-    for (let shift = 24; shift >= 0; shift -= 8) {
-      const octet = (word >>> shift) & 255;
-      if (octet >= 100) bytes[to++] = 48 + ((octet * 41) >>> 12);
-      if (octet >= 10) bytes[to++] = 48 + tens[octet]!;
-      bytes[to++] = 48 + ones[octet]!;
-      if (shift > 0) bytes[to++] = 0x2e;
-    }
-    this.length = to;
   }
 }
 
-const tens = Uint8Array.from({ length: 256 }, (_, octet) => Math.floor(octet / 10) % 10);
-const ones = Uint8Array.from({ length: 256 }, (_, octet) => octet % 10);
+/** Text that is written many times over. */
+export interface FixedText {
+  /** Four bytes each, the last one filled up. */
+  readonly words: Int32Array;
+  readonly bytes: number;
+}
+
+export function fixedText(text: string): FixedText {
+  const bytes = Buffer.from(text);
+  const words = new Int32Array(Math.ceil(bytes.length / 4));
+  new Uint8Array(words.buffer).set(bytes);
+  // The words are stored as they lie: what a little-endian view writes must be the same bytes.
+  const view = new DataView(words.buffer);
+  for (let i = 0; i < words.length; i++) words[i] = view.getInt32(4 * i, true);
+  return { words, bytes: bytes.length };
+}
+
+export function writeFixed(view: DataView, at: number, { words, bytes }: FixedText): number {
+  for (let i = 0, to = at; i < words.length; i++, to += 4) view.setInt32(to, words[i]!, true);
+  return at + bytes;
+}
+
+/** `1.2.3.4`, `1.2.3.0/24`, the same for IPv6: no length where it is the whole address. */
+export function writePrefix(view: DataView, at: number, rows: Rows, row: number): number {
+  const length = lengthOf(rows, row);
+  if (familyOf(rows, row) === 4) {
+    at = writeIp4(view, at, rows[row]!);
+    if (length === 32) return at;
+  } else {
+    at = writeIp6(view, at, rows, row);
+    if (length === 128) return at;
+  }
+  view.setUint8(at, 0x2f);
+  return writeNumber(view, at + 1, length);
+}
