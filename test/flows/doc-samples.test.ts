@@ -10,7 +10,7 @@ import { startCommand } from '../support/child.ts';
 import { openSamples, publishedAt, runCode, samplesIn } from '../support/doc-samples.ts';
 import { startFakeProvider } from '../support/fake-provider.ts';
 import { demoEmail, startTestServer, type TestServer, within } from '../support/server.ts';
-import { allow, createAgent, openPeople } from '../support/visitor.ts';
+import { allow, consentFormIn, createAgent, openPeople } from '../support/visitor.ts';
 import { freePort } from '../support/wordpress.ts';
 
 const scripts = openSamples(['js']);
@@ -143,6 +143,30 @@ async function newReceipt(): Promise<string> {
   const beside = openBeside(server.dataDir);
   return issue(beside.receipts, site.id).finally(() => beside.store.close());
 }
+
+describe('HTML', () => {
+  const pages = openSamples(['html']);
+  const link = pages.take('docs/site/sign-in-button.md, The button', 'html', 'authorize.php');
+  it('the link for trying by hand leads to the consent page', async () => {
+    const href = /href="([^"]*)"/.exec(publishedAt(server.baseUrl, link))![1]!;
+    const { pathname, search } = new URL(href.replaceAll('&amp;', '&'));
+    await using people = openPeople(server);
+    await people.add('eve@mail.example');
+    const person = createAgent(server, await people.signIn('eve@mail.example'));
+    assert.deepEqual(consentFormIn(await person.get(pathname + search)).scopes.toSorted(), [
+      'email',
+      'profile',
+    ]);
+  });
+
+  const widget = pages.take('docs/CAPTCHA.md, 2. The form', 'html');
+  it('the script of the widget is there', async () => {
+    const src = /src="([^"]*)"/.exec(publishedAt('', widget))![1]!;
+    const answer = await server.fetch(src);
+    assert.equal(answer.status, 200);
+    assert.match(answer.headers['content-type']!, /javascript/);
+  });
+});
 
 describe('Node', () => {
   const redeem = scripts.take('docs/CAPTCHA.md, 3. Your server', 'js');
