@@ -1,17 +1,18 @@
 /**
  * All that a server does besides checks, from a process of its own: `combined-load <port> <key>
- * <reports a second>` sends reports evenly and keeps visitors waiting for CAPTCHA pictures. Prints
- * `begun`; when its input ends, how many of each there were and how long it took.
+ * <reports a second> <run>` sends reports evenly, in each run of other addresses, and keeps
+ * visitors waiting for CAPTCHA pictures. Prints `begun`; when its input ends, how many of each
+ * there were and how long it took.
  */
 
 import { visit } from './captcha-visit.ts';
 import { openReportLoad } from './report-load.ts';
 
-const [port = '', key = '', perSecond = ''] = process.argv.slice(2);
+const [port = '', key = '', perSecond = '', run = ''] = process.argv.slice(2);
 /** More than there are rendering threads, so that all of them have work; fewer than may wait. */
 const visitors = 16;
 
-const load = await openReportLoad(Number(port), key);
+const load = await openReportLoad(Number(port), key, Number(run));
 let isOver = false;
 let pictures = 0;
 let visits = 0;

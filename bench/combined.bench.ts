@@ -111,7 +111,7 @@ async function measure(options: PhaseOptions): Promise<LoadResult & { work?: Wor
   const { server, key } = busy;
   const buildsBefore = await builds(server);
   const child = startChild(new URL('./combined-load.js', import.meta.url), [
-    ...[String(server.port), key, String(plan.reportsPerSecond)],
+    ...[String(server.port), key, String(plan.reportsPerSecond), String(round + 1)],
   ]);
   await child.line((line) => line === 'begun');
   const list = join(directory, 'changing.txt');
@@ -123,7 +123,8 @@ async function measure(options: PhaseOptions): Promise<LoadResult & { work?: Wor
   await seed(server, list, 'changing', 80 + round);
   const latency = await checks.run(asked.server.port, plan.seconds);
   child.process.stdin!.end();
-  await child.ended;
+  const { code } = await child.ended;
+  if (code !== 0) throw new Error(`the load ended early: ${child.stderr()}`);
   const counted = JSON.parse(child.lines.at(-1)!) as Omit<Work, 'builds'>;
   return { ...latency, work: { ...counted, builds: (await builds(server)) - buildsBefore } };
 }
