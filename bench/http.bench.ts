@@ -4,17 +4,15 @@
  * processes of their own; rounds are interleaved, and the median counts.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { makeCheckTable } from './check-table.ts';
+import { type HttpContender, startContender } from './http-contender.ts';
 import { type Load, openLoad } from './http-load.ts';
 import { path } from './http-server.ts';
 import type { BenchRow } from './row.ts';
 
 interface Contender {
   readonly kind: string;
-  readonly child: ChildProcess;
-  readonly port: number;
+  readonly server: HttpContender;
   readonly nsPerAnswer: number[];
   readonly p50: number[];
   readonly p99: number[];
@@ -63,27 +61,21 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       for (const contender of contenders) await measure(contender, load, round >= 0);
     }
   } finally {
-    for (const { child } of contenders) child.disconnect();
+    for (const { server } of contenders) server.stop();
   }
   return rowsOf(contenders, load.generator);
 }
 
 async function start(kind: string, entries: number): Promise<Contender> {
-  const child = fork(new URL('./http-server.js', import.meta.url), [kind, String(entries)]);
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-  return { kind, child, port, nsPerAnswer: [], p50: [], p99: [] };
-}
-
-async function cpuUsOf(child: ChildProcess): Promise<number> {
-  child.send('cpu');
-  const [{ cpuUs }] = (await once(child, 'message')) as [{ cpuUs: number }];
-  return cpuUs;
+  const server = await startContender(kind, entries);
+  return { kind, server, nsPerAnswer: [], p50: [], p99: [] };
 }
 
 async function measure(contender: Contender, load: Load, counts: boolean): Promise<void> {
-  const before = await cpuUsOf(contender.child);
-  const result = await load.run(contender.port, 1);
-  const usedUs = (await cpuUsOf(contender.child)) - before;
+  const { server } = contender;
+  const before = await server.cpuUs();
+  const result = await load.run(server.port, 1);
+  const usedUs = (await server.cpuUs()) - before;
   if (!counts) return;
   contender.nsPerAnswer.push((usedUs * 1_000) / result.answers);
   contender.p50.push(result.p50);
