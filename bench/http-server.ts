@@ -1,7 +1,7 @@
 /**
- * One server of the HTTP bench, alone in its process: `http-server.js <kind>`. All kinds
- * answer the same path with the same bytes and the same headers. Any message is answered
- * with the CPU time that the process has used.
+ * One server of the HTTP bench, alone in its process: `http-server.js <kind> <entries>`. Kinds
+ * that don't check answer the same path with the same bytes and the same headers; kinds that do
+ * answer from the same table. Any message is answered with the CPU time that the process has used.
  */
 
 import uws from 'uWebSockets.js';
@@ -13,10 +13,11 @@ import { createLog } from '../src/core/log.ts';
 import { numberField, renderHead, withNumber } from '../src/http/head.ts';
 import { createServer } from '../src/http/server.ts';
 import { createCheckEngine } from './check-engine.ts';
+import { createPeerCheck, startFastifyPeer, startNodePeer } from './http-peers.ts';
 
 export const path = '/api/v2/check';
-/** Entries of the `check` kind; the parent makes the same table to know its addresses. */
-export const checkEntries = Number(process.argv[3] ?? 1_000_000);
+/** Of the kinds that check; the parent makes the same table to know its addresses. */
+const checkEntries = Number(process.argv[3] ?? 1_000_000);
 const body = JSON.stringify({
   ipAddress: '203.0.113.77',
   malicious: true,
@@ -108,6 +109,8 @@ const starts: Record<string, Start> = {
     await app.listen({ host: '127.0.0.1', port: 0 });
     return (app.server.address() as AddressInfo).port;
   },
+  nodeCheck: async () => (await startNodePeer(createPeerCheck(checkEntries))).port,
+  fastifyCheck: async () => (await startFastifyPeer(createPeerCheck(checkEntries))).port,
 };
 
 function listenBare(handle: (res: uws.HttpResponse) => void): Promise<number> {

@@ -50,7 +50,8 @@ request = function()
 end
 `.replaceAll('%%', '%');
 
-export async function openReportLoad(port: number, key: string): Promise<ReportLoad> {
+/** @param firstRun runs that another load has begun on the same server: their addresses are used */
+export async function openReportLoad(port: number, key: string, firstRun = 0): Promise<ReportLoad> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-reports-'));
   const script = join(folder, 'reports.lua');
   writeFileSync(script, lua);
@@ -59,7 +60,7 @@ export async function openReportLoad(port: number, key: string): Promise<ReportL
     () => true,
     (error: { code?: unknown }) => error.code !== 'ENOENT', // -v exits with 1
   );
-  let runs = 0;
+  let runs = firstRun;
 
   async function one(n: number): Promise<void> {
     const fields = new URLSearchParams({ ip: addressAt(n), categories: '18,22', comment });

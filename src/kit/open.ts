@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { moOf } from './mo.ts';
 import { type KitFile, zipKit } from './zip.ts';
 
 export interface Kit {
@@ -45,15 +46,22 @@ export function openKit(folder: string = kitFolder): Kit {
   };
 }
 
-/** The plugin carries the SDK with it: plugins can't rely on Composer. */
+/** The plugin carries the SDK with it, since plugins can't rely on Composer, and ready translations. */
 function pluginFiles(files: readonly KitFile[]): KitFile[] {
   const own = files.filter(({ name }) => name.startsWith(`${pluginFolder}/`));
   const sdk = files
     .filter(({ name }) => name.startsWith(sdkSources))
     .map(({ name, bytes }) => ({ name: name.slice(sdkSources.length), bytes }))
     .filter(({ name }) => !notForPlugin.test(name));
+  const translations = own
+    .filter(({ name }) => name.endsWith('.po'))
+    .map(({ name, bytes }) => ({
+      name: name.replace(/\.po$/, '.mo'),
+      bytes: moOf(Buffer.from(bytes).toString('utf8')),
+    }));
   return [
     ...own,
+    ...translations,
     ...sdk.map(({ name, bytes }) => ({ name: `${pluginFolder}/lib/Portcullis/${name}`, bytes })),
   ];
 }

@@ -1,11 +1,34 @@
-/** The bench at its smallest, so that it can't rot. Says nothing about speed. */
+/** The HTTP bench can still run, and its peers answer what the service answers. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createCheckEngine } from '../../bench/check-engine.ts';
 import { run } from '../../bench/http.bench.ts';
+import { createPeerCheck, startFastifyPeer, startNodePeer } from '../../bench/http-peers.ts';
 
 test('the HTTP bench runs and reports each peer', async () => {
   const rows = await run('tiny');
   assert.equal(rows.length, 8);
   for (const row of rows) assert.ok(row.ours > 0 && row.peerValue! > 0, row.peer);
+});
+
+test('the peers that check answer as the service does, the provider aside', async (context) => {
+  const { frontEnd, key, hits } = createCheckEngine(1_000);
+  const check = createPeerCheck(1_000);
+  for (const start of [startNodePeer, startFastifyPeer]) {
+    const { port, close } = await start(check);
+    context.after(close);
+    const ask = (query: string, headers: Record<string, string> = { Key: key }) =>
+      fetch(`http://127.0.0.1:${port}/api/v2/check?${query}`, { headers });
+    for (const address of [...hits.slice(0, 200), '8.8.8.8', '127.0.0.1']) {
+      const answer = await ask(`ipAddress=${address}`);
+      assert.equal(answer.status, 200);
+      const { data } = (await answer.json()) as { data: object };
+      const ours = JSON.parse(frontEnd.check.json(address, Date.now())!) as object;
+      assert.deepEqual(data, { ...ours, isp: 'Unknown' });
+    }
+    assert.equal((await ask('ipAddress=8.8.8.8', {})).status, 401);
+    assert.equal((await ask('ipAddress=8.8.8')).status, 422);
+    assert.equal((await ask('')).status, 422);
+  }
 });

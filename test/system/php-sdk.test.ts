@@ -90,18 +90,40 @@ withPhp('PHP can read every file of the kit', async () => {
   await Promise.all([readNext(), readNext(), readNext(), readNext()]);
 });
 
-/** The machine's PHP is newer than the oldest that the kit promises to work with. */
-const laterThan81 = [
-  /\breadonly (?:final |abstract )?class\b|\bfinal readonly\b/,
-  /\): \??(?:[\w\\]+\|)*true\b/,
-  /\): \??(?:false|null)\b(?!\|)/,
-  /\bconst \w+ [A-Z_]+ =/,
-  /#\[\\Override\]|\b(?:json_validate|mb_trim|array_find|array_any|array_all|ini_parse_quantity)\(/,
+/**
+ * The machine's PHP is newer than the oldest that the kit promises to work with. What 8.2 to 8.4
+ * added, as one line would show it, with such a line.
+ */
+const laterThan81: readonly (readonly [RegExp, string])[] = [
+  [/\breadonly (?:final |abstract )?class\b|\bfinal readonly\b/, 'final readonly class A'],
+  [/\): \??(?:[\w\\]+\|)*true\b/, 'function link(): true|WP_Error {'],
+  [/\): \??(?:false|null)\b(?!\|)/, 'function none(): null {'],
+  [
+    /(?:[(,]\s*|\b(?:public|protected|private|readonly) )(?:[\w\\]+\|)*(?:true|(?<!\|)null|(?<!\|)false) \$\w/,
+    'function a(true $b)',
+  ],
+  [/\([\w\\]+&[\w\\]+\)\|/, 'function a((A&B)|null $c)'],
+  [/\bconst \??[\w\\|]+ [A-Z_]+ =/, 'const string NAME = 1'],
+  [/::\{\$/, 'A::{$name}'],
+  [/\b(?:public|protected|private)\(set\)/, 'public private(set) string $a'],
+  [/\{ *(?:get|set) *(?:=>|\{|;)/, 'public string $a { get => 1; }'],
+  [/\bRandom\\|#\[\\(?:Override|Deprecated)\]/, 'new Random\\Randomizer()'],
+  [
+    /\b(?:json_validate|mb_trim|mb_ucfirst|mb_lcfirst|mb_str_pad|array_find|array_find_key|array_any|array_all|ini_parse_quantity|curl_upkeep|memory_reset_peak_usage|openssl_cipher_key_length|str_increment|http_get_last_response_headers|request_parse_body)\(/,
+    'json_validate($a)',
+  ],
 ];
 
 it('no file uses what PHP 8.1 does not know', () => {
-  const newer = (line: string) => laterThan81.some((pattern) => pattern.test(line));
-  assert.ok(newer('function link(): true|WP_Error {') && newer('final readonly class A'));
+  const newer = (line: string) => laterThan81.some(([pattern]) => pattern.test(line));
+  for (const [pattern, sample] of laterThan81) assert.match(sample, pattern);
+  for (const known of [
+    'function a(): ?string {',
+    'fn(A|null $a): int|false => 1',
+    'const A = 1;',
+  ]) {
+    assert.equal(newer(known), false, known);
+  }
   for (const file of phpFiles()) {
     const lines = readFileSync(file, 'utf8').split('\n');
     assert.deepEqual(lines.filter(newer), [], file);

@@ -5,11 +5,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { moOf } from '../../src/kit/mo.ts';
 import { withBrowser } from '../support/browser.ts';
 import { issue, openBeside } from '../support/captcha-beside.ts';
+import { pluginTexts } from '../support/plugin-texts.ts';
 import { demoEmail, startTestServer, type TestServer } from '../support/server.ts';
 import { hasTool, isInstalled } from '../support/tools.ts';
 import {
@@ -150,6 +152,40 @@ describe('WordPress: the plugin with a whole server', () => {
     assert.ok(![...visitor.cookies.keys()].some((name) => name.startsWith('wordpress_logged')));
     // And it is used up: its own site can't redeem it any more.
     assert.equal((await server.fetch(`/api.php?code=${code}`)).status, 400);
+  });
+
+  withPhp('in French, whatever the country, all of its texts are French', async () => {
+    const texts = pluginTexts(
+      (name) => {
+        return readFileSync(`${site.folder}/wp-content/plugins/portcullis-sign-in/${name}`, 'utf8');
+      },
+      readdirSync(`${site.folder}/wp-content/plugins/portcullis-sign-in`, { recursive: true }).map(
+        String,
+      ),
+    );
+    const list = `array(${texts.map((text) => `'${text.replaceAll(/['\\]/g, '\\$&')}'`).join(',')})`;
+    const translated = (): string[] =>
+      site.php(`return array_map(fn($text) => __($text, 'portcullis-sign-in'), ${list});`);
+    assert.deepEqual(translated(), texts);
+    const languages = `${site.folder}/wp-content/languages`;
+    mkdirSync(languages, { recursive: true });
+    for (const locale of ['fr_FR', 'fr_CA']) {
+      // WordPress takes a language only if its own texts are there.
+      writeFileSync(`${languages}/${locale}.mo`, moOf('msgid ""\nmsgstr "Language: fr\\n"\n'));
+      site.php(`return update_option('WPLANG', '${locale}');`);
+      const same = translated().filter((text, i) => text === texts[i]);
+      assert.deepEqual(same, ['CAPTCHA', 'Portcullis'], locale);
+    }
+    const page = await site.fetch('/wp-login.php');
+    assert.match(page.body, />Se connecter avec Portcullis</);
+    const refused = await site.fetch(
+      '/wp-admin/admin-post.php?action=portcullis_sign_in_callback&state=x&code=y',
+    );
+    assert.equal(refused.status, 400);
+    assert.match(refused.body, /Ce retour n’a pas été commencé dans ce navigateur/);
+    site.php("return update_option('WPLANG', '');");
+    assert.match((await site.fetch('/wp-login.php')).body, />Sign in with Portcullis</);
+    assert.deepEqual(site.complaints(), []);
   });
 
   const change = (settings: string) =>

@@ -9,6 +9,7 @@
  * License:           MIT
  * License URI:       https://opensource.org/license/mit
  * Text Domain:       portcullis-sign-in
+ * Domain Path:       /languages
  *
  * @package PortcullisSignIn
  */
@@ -55,6 +56,20 @@ function transport( float $timeout_seconds = 10.0 ): WordPress_Transport {
 	require_once __DIR__ . '/includes/class-wordpress-transport.php';
 	return new WordPress_Transport( $timeout_seconds );
 }
+
+// One French for all who speak it: without this fr_CA and fr_BE would be English.
+add_filter(
+	'plugin_locale',
+	static fn( $locale, $domain ) => 'portcullis-sign-in' === $domain && str_starts_with( (string) $locale, 'fr_' ) ? 'fr_FR' : $locale,
+	10,
+	2
+);
+add_action(
+	'init',
+	static function (): void {
+		load_plugin_textdomain( 'portcullis-sign-in', false, dirname( plugin_basename( PLUGIN_FILE ) ) . '/languages' );
+	}
+);
 
 Settings_Page::register();
 Sign_In::register();

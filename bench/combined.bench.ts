@@ -1,0 +1,178 @@
+/**
+ * How long a check takes while the same server renders CAPTCHAs with four threads, rebuilds its
+ * feeds and stores 1,000 reports a second. Three phases alternate: an idle machine; all of that
+ * work done by a second server beside, which is what the machine's own contention costs; and the
+ * work done by the server that is asked. Latency is that of the client.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild } from '../test/support/child.ts';
+import { makeReporters } from '../test/support/reporters.ts';
+import { metric, startTestServer, type TestServer } from '../test/support/server.ts';
+import { hostText, makeCheckTable } from './check-table.ts';
+import { type Load, type LoadResult, openLoad } from './http-load.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, seconds: 1, entries: 300, reportsPerSecond: 50 },
+  full: { rounds: 5, seconds: 6, entries: 200_000, reportsPerSecond: 1_000 },
+} as const;
+type Plan = (typeof sizes)[keyof typeof sizes];
+
+const renderThreads = 4;
+/** Between a connection's checks: far from the most that the server can answer. */
+const checkPauseMs = 30;
+const goalRatio = 2;
+/** A list that changes with each round, so that there is something to build. */
+const changingEntries = 500;
+
+interface Subject {
+  readonly server: TestServer;
+  readonly key: string;
+}
+
+interface Work {
+  readonly pictures: number;
+  readonly reports: number;
+  readonly ms: number;
+  readonly builds: number;
+}
+
+const phases = ['idle', 'beside', 'own'] as const;
+type Phase = (typeof phases)[number];
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const plan = sizes[size];
+  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-combined-'));
+  try {
+    const asked = await open(join(directory, 'asked'), plan);
+    await using _asked = asked.server;
+    const other = await open(join(directory, 'other'), plan);
+    await using _other = other.server;
+    const targets = makeCheckTable(plan.entries).hits.map(
+      (address) => `/api/v2/check?ipAddress=${address}`,
+    );
+    using checks = await openLoad(targets, { Key: asked.key }, { pauseMs: checkPauseMs });
+    const p50: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
+    const p99: Record<Phase, number[]> = { idle: [], beside: [], own: [] };
+    const work: Work[] = [];
+    // The first round warms up and is not counted.
+    for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
+      for (const phase of phases) {
+        const busy = phase === 'idle' ? undefined : phase === 'own' ? asked : other;
+        const measured = await measure({ checks, asked, busy, plan, round, directory });
+        if (round < 0) continue;
+        p50[phase].push(measured.p50);
+        p99[phase].push(measured.p99);
+        if (phase === 'own') work.push(measured.work!);
+      }
+    }
+    return rowsOf(p50, p99, work, checks.generator);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function open(dataDir: string, { entries }: Plan): Promise<Subject> {
+  const [reporter] = await makeReporters(dataDir, 1);
+  const env = {
+    ...{ LOG_LEVEL: 'info', CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.0/8' },
+    ...{ CAPTCHA_THREADS: String(renderThreads), FEED_INTERVAL_SECONDS: '1' },
+  };
+  const server = await startTestServer({ threads: 1, dataDir, demo: false, env });
+  const { hosts } = makeCheckTable(entries);
+  const list = join(dataDir, 'list.txt');
+  writeFileSync(list, [...hosts].map((host) => `${hostText(host)}\n`).join(''));
+  await seed(server, list, 'bench', 90);
+  return { server, key: reporter!.key };
+}
+
+async function seed(server: TestServer, list: string, source: string, confidence: number) {
+  const how = ['--format', 'plain', '--source', source, '--confidence', String(confidence)];
+  const done = await server.cli('seed', list, ...how);
+  if (done.code !== 0) throw new Error(done.stderr);
+}
+
+interface PhaseOptions {
+  readonly checks: Load;
+  readonly asked: Subject;
+  /** The server that works meanwhile. */
+  readonly busy: Subject | undefined;
+  readonly plan: Plan;
+  readonly round: number;
+  readonly directory: string;
+}
+
+async function measure(options: PhaseOptions): Promise<LoadResult & { work?: Work }> {
+  const { checks, asked, busy, plan, round, directory } = options;
+  if (busy === undefined) return checks.run(asked.server.port, plan.seconds);
+  const { server, key } = busy;
+  const buildsBefore = await builds(server);
+  const child = startChild(new URL('./combined-load.js', import.meta.url), [
+    ...[String(server.port), key, String(plan.reportsPerSecond), String(round + 1)],
+  ]);
+  await child.line((line) => line === 'begun');
+  const list = join(directory, 'changing.txt');
+  const lines = Array.from(
+    { length: changingEntries },
+    (_, i) => `77.${round + 1}.${i >> 8}.${i & 255}`,
+  );
+  writeFileSync(list, `${lines.join('\n')}\n`);
+  await seed(server, list, 'changing', 80 + round);
+  const latency = await checks.run(asked.server.port, plan.seconds);
+  child.process.stdin!.end();
+  const { code } = await child.ended;
+  if (code !== 0) throw new Error(`the load ended early: ${child.stderr()}`);
+  const counted = JSON.parse(child.lines.at(-1)!) as Omit<Work, 'builds'>;
+  return { ...latency, work: { ...counted, builds: (await builds(server)) - buildsBefore } };
+}
+
+async function builds(server: TestServer): Promise<number> {
+  return (await metric(server, 'portcullis_feed_builds')).get('') ?? 0;
+}
+
+function rowsOf(
+  p50: Record<Phase, number[]>,
+  p99: Record<Phase, number[]>,
+  work: readonly Work[],
+  generator: string,
+): BenchRow[] {
+  const perSecond = (of: (one: Work) => number) =>
+    Math.round(median(work.map((one) => (of(one) * 1_000) / one.ms)));
+  const done =
+    `${perSecond((one) => one.pictures)} pictures and ${perSecond((one) => one.reports)} reports a second, ` +
+    `${median(work.map((one) => one.builds))} feed builds a round`;
+  const row = (name: string, ours: Phase, peer: Phase, peerName: string): BenchRow => ({
+    name,
+    unit: 'ms',
+    ours: median(p99[ours]),
+    peer: peerName,
+    peerValue: median(p99[peer]),
+    ratio: median(p99[ours]) / median(p99[peer]),
+    p50: median(p50[ours]),
+    p99: median(p99[ours]),
+  });
+  const combined = row('check p99 under the combined load', 'own', 'idle', 'idle');
+  return [
+    {
+      ...combined,
+      goal: `≤ ${goalRatio} × idle`,
+      ok: combined.ratio! <= goalRatio,
+      note: `${generator}, 64 connections, one thread; ${done}`,
+    },
+    {
+      ...row('check p99, the load on another server', 'beside', 'idle', 'idle'),
+      note: 'control: what the machine gives when others work on it',
+    },
+    {
+      ...row('check p99 under the combined load, beside the control', 'own', 'beside', 'control'),
+      note: 'what the server itself adds',
+    },
+  ];
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}

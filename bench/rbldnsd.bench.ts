@@ -1,0 +1,127 @@
+/**
+ * Checks beside rbldnsd: CPU seconds of the server for a million answers about the same hosts, one
+ * by one and in bulk. Servers run in processes of their own, rounds are interleaved, the median
+ * counts.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeCheckTable } from './check-table.ts';
+import { type HttpContender, startContender } from './http-contender.ts';
+import { openLoad } from './http-load.ts';
+import { path } from './http-server.ts';
+import { openDnsPeer } from './rbldnsd-peer.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, seconds: 1, entries: 1_000 },
+  full: { rounds: 5, seconds: 2, entries: 1_000_000 },
+} as const;
+
+const goals = { single: 1.5, bulk: 0.3 } as const;
+const bulkConnections = 4;
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const { rounds, seconds, entries } = sizes[size];
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-dns-'));
+  const { key, hits } = makeCheckTable(entries);
+  const server = await startContender('check', entries);
+  const peer = await openDnsPeer(entries, folder);
+  using load = await openLoad(
+    hits.map((address) => `${path}?ipAddress=${address}`),
+    { Key: key, Accept: 'application/json' },
+  );
+  const found = { single: [] as number[], bulk: [] as number[], peer: [] as number[] };
+  try {
+    // The first round warms up and is not counted.
+    for (let round = size === 'full' ? -1 : 0; round < rounds; round++) {
+      const single = await cpuPerMillion(server, async () => {
+        return (await load.run(server.port, seconds)).answers;
+      });
+      const bulk = await cpuPerMillion(server, () => askInBulk(server.port, key, hits, seconds));
+      const dns = await peer?.cpuPerMillion(seconds);
+      if (round < 0) continue;
+      found.single.push(single);
+      found.bulk.push(bulk);
+      if (dns !== undefined) found.peer.push(dns);
+    }
+  } finally {
+    server.stop();
+    await peer?.stop();
+    rmSync(folder, { recursive: true });
+  }
+  return [
+    row('check, one by one: CPU for a million answers', found.single, found.peer, goals.single),
+    row('check-bulk: CPU for a million answers', found.bulk, found.peer, goals.bulk),
+  ];
+}
+
+async function cpuPerMillion(server: HttpContender, ask: () => Promise<number>): Promise<number> {
+  const before = await server.cpuUs();
+  const answers = await ask();
+  return ((await server.cpuUs()) - before) / answers;
+}
+
+/** @returns addresses that were answered */
+async function askInBulk(
+  port: number,
+  key: string,
+  addresses: readonly string[],
+  seconds: number,
+): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: bulkConnections });
+  const body = addresses.join('\n');
+  const headers = { Key: key, 'Content-Type': 'text/plain', 'Content-Length': body.length };
+  const options = { host: '127.0.0.1', port, path: `${path}-bulk`, method: 'POST', headers, agent };
+  const one = () =>
+    new Promise<void>((resolve, reject) => {
+      request(options, (response) => {
+        response.on('error', reject);
+        response.resume();
+        response.on('end', () => {
+          if (response.statusCode === 200) resolve();
+          else reject(new Error(`check-bulk answered ${response.statusCode}`));
+        });
+      })
+        .on('error', reject)
+        .end(body);
+    });
+  const endMs = performance.now() + seconds * 1_000;
+  let requests = 0;
+  await Promise.all(
+    Array.from({ length: bulkConnections }, async () => {
+      while (performance.now() < endMs) {
+        await one();
+        requests++;
+      }
+    }),
+  );
+  agent.destroy();
+  return requests * addresses.length;
+}
+
+function row(
+  name: string,
+  ours: readonly number[],
+  peer: readonly number[],
+  ratioMax: number,
+): BenchRow {
+  const value = median(ours);
+  const goal = `≤ ${ratioMax} × rbldnsd`;
+  if (peer.length === 0) {
+    const note = 'rbldnsd or dnsperf is not installed: nothing to compare with';
+    return { name, unit: 's', ours: value, goal, note };
+  }
+  const ratio = value / median(peer);
+  return {
+    ...{ name, unit: 's', ours: value, peer: 'rbldnsd, ip4set', peerValue: median(peer) },
+    ...{ ratio, goal, ok: ratio <= ratioMax },
+    note: 'the same hosts; dnsperf, 64 clients; every address is listed',
+  };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
