@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
-import { ceremonyLifeMs, passkeysMax } from '../../src/signon/passkeys.ts';
+import { ceremonyLifeMs } from '../../src/signon/passkey-ceremonies.ts';
+import { passkeysMax } from '../../src/signon/passkeys.ts';
 import { type Authenticator, createAuthenticator, type Faults } from '../support/authenticator.ts';
 import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
 
