@@ -32,6 +32,7 @@ import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { NewPasswords } from './new-password.ts';
 import type { Passwords } from './passwords.ts';
+import { pendingLifeMs } from './pending.ts';
 import {
   credentialsRow,
   isVerified,
@@ -45,8 +46,6 @@ import type { Session, Sessions } from './sessions.ts';
 import { isOwnBrowser, provePassword, readVerifyData, verifyData } from './verification.ts';
 import { browserHash, type Visitor } from './visitor.ts';
 
-/** How long a registration waits for its verification before the address is free again. */
-export const pendingLifeMs = 7 * 24 * 3_600_000;
 const idBytes = 12;
 
 export interface Registration {

@@ -7,7 +7,7 @@ import { decodeAccessEvent } from '../../src/access/events.ts';
 import { masterKeyFromBytes } from '../../src/access/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { linkLifeMs } from '../../src/signon/links.ts';
-import { pendingLifeMs } from '../../src/signon/registration.ts';
+import { pendingLifeMs } from '../../src/signon/pending.ts';
 import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
