@@ -4,7 +4,9 @@
  * mailbox in another way gets the address, and all of it goes in the commit that says so.
  */
 
+import type { AccountRecord } from '../access/records.ts';
 import {
+  accountByEmailKey,
   accountKey,
   credentialsKey,
   type Key,
@@ -12,7 +14,7 @@ import {
   sessionByAccountKey,
   sessionKey,
 } from '../store/keys.ts';
-import type { Check, Store } from '../store/store.ts';
+import type { Check, SetRow, Store } from '../store/store.ts';
 import { isVerified, type Person, unchanged } from './people.ts';
 import { securityLogMax } from './security-log.ts';
 import { sessionIdsOf } from './session-records.ts';
@@ -20,6 +22,12 @@ import { sessionsPerAccountMax } from './sessions.ts';
 
 /** How long a registration waits for its verification before the address is free again. */
 export const pendingLifeMs = 7 * 24 * 3_600_000;
+
+/** Lasting for an account that is verified. */
+export function emailRow(id: string, account: AccountRecord): SetRow {
+  const row = { key: accountByEmailKey(account.email), value: Buffer.from(id) };
+  return account.pendingUntil === 0 ? row : { ...row, expiresAt: account.pendingUntil };
+}
 
 /** One that the operator disabled stays: nobody gets its address. */
 export function givesWay(person: Person): boolean {

@@ -212,3 +212,28 @@ it('verification ends every session but the one in which it is done', async () =
   assert.equal((await sessions.find(own))!.verified, true);
   assert.equal(await sessions.find(other), undefined);
 });
+
+it('where somebody was going is told to the browser that registered, and to no other', async () => {
+  const { registration } = bench.signon;
+  const onward = `continue=${'A'.repeat(43)}&return=%2Faccount%2Fkeys`;
+  value(await registration.register({ email, password, visitor, onward }));
+  assert.ok(!bench.mails.at(-1)!.link!.includes('continue'));
+  const own = await registration.verify(await bench.tokenTo(email), visitor);
+  assert.equal(value(own).onward, onward);
+  email = `other-${email}`;
+  value(await registration.register({ email, password, visitor, onward }));
+  const token = await bench.tokenTo(email);
+  await registration.verify(token, elsewhere, { password: 'a wrong one' });
+  const proven = await registration.verify(token, elsewhere, { password });
+  assert.equal(value(proven).onward, '');
+  email = `third-${email}`;
+  value(await registration.register({ email, password, visitor }));
+  const person = (await bench.signon.people.byEmail(email))!;
+  value(await registration.resend(person, visitor, onward));
+  assert.equal(
+    value(await registration.verify(await bench.tokenTo(email), visitor)).onward,
+    onward,
+  );
+  const spaced = { email: `x${email}`, password, visitor, onward: 'a b' };
+  await assert.rejects(registration.register(spaced), TypeError);
+});

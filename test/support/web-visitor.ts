@@ -17,8 +17,11 @@ export interface WebVisitor {
   post(path: string, body: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Fills in the form of this action on the page, hidden fields included. */
   submit(page: Answer, action: string, fields?: FormFields): Promise<Answer>;
-  /** Solves the challenge on `/register` and sends the form; tries again when it misreads. */
-  register(email: string, password: string): Promise<Answer>;
+  /**
+   * Solves the challenge on `/register` and sends the form; tries again when it misreads.
+   * @param path with a query, if there is something to come back to
+   */
+  register(email: string, password: string, path?: string): Promise<Answer>;
   signIn(email: string, password: string): Promise<Answer>;
 }
 
@@ -69,9 +72,9 @@ export function webVisitor(server: TestServer, more: Readonly<Record<string, str
         action,
         new URLSearchParams({ ...hiddenOf(page, action), ...fields }).toString(),
       ),
-    async register(email, password) {
+    async register(email, password, path = '/register') {
       for (let i = 0; i < solvingAttempts; i++) {
-        const page = await visitor.get('/register');
+        const page = await visitor.get(path);
         assert.equal(page.status, 200, page.body);
         const { captcha_token: token } = hiddenOf(page, '/register');
         const picture = await server.fetch(`/captcha/img/${token}.gif`);

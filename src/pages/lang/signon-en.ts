@@ -14,6 +14,8 @@ export const signonEn = {
   register: {
     title: 'Create an account',
     lede: 'We send a link to your address. Once you have opened it, the account works.',
+    forSite:
+      'We send a link to your address. Once you have opened it, you sign in and go on to the site.',
     emailHint: 'It stays with us unless you share it with a site yourself.',
     submit: 'Create the account',
     haveAccount: 'You have an account?',

@@ -16,6 +16,8 @@ export const signonFr: typeof signonEn = {
   register: {
     title: 'Créer un compte',
     lede: 'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, le compte marche.',
+    forSite:
+      'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, vous vous connectez et continuez vers le site.',
     emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez un compte ?',

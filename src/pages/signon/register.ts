@@ -8,14 +8,15 @@ import { notice } from '../components/notice.ts';
 import { type Html, html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from './narrow.ts';
+import { type Onward, onwardFields, onwardHref } from './onward.ts';
 
 /** Bytes of an address (RFC 5321) and characters of a password. */
 export const emailLengthMax = 254;
 export const passwordLengthMax = 256;
 
-export interface RegisterPageData {
+export interface RegisterPageData extends Onward {
   readonly csrf: string;
-  readonly email?: string;
+  readonly email?: string | undefined;
   /** Undefined for a client that has asked for too many. */
   readonly challenge: ChallengeView | undefined;
   /** Sentences, each at its field. */
@@ -36,13 +37,13 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
     { ...frame, current: 'register' },
     {
       title: register.title,
-      lede: register.lede,
+      lede: data.continueId === undefined ? register.lede : register.forSite,
       body: html`
         ${errors.form && notice({ tone: 'warning', body: errors.form, alert: true })}
         ${form({
           action: '/register',
           csrf: data.csrf,
-          body: html`
+          body: html`${onwardFields(data)}
             ${field({
               id: 'email',
               name: 'email',
@@ -59,7 +60,7 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
             ${challengeField(frame, data.challenge, errors.answer)}
             ${data.challenge && button({ label: register.submit })}`,
         })}`,
-      foot: html`<p>${register.haveAccount} <a href="/signin">${text.links.signIn}</a></p>`,
+      foot: html`<p>${register.haveAccount} <a href=${onwardHref('/signin', data)}>${text.links.signIn}</a></p>`,
     },
   );
 }
@@ -80,7 +81,11 @@ export function newPasswordField(frame: PageFrame, label: string, error?: string
 }
 
 /** The same whether the address had an account or not. */
-export function checkMailPage(frame: PageFrame, about: 'register' | 'recover'): string {
+export function checkMailPage(
+  frame: PageFrame,
+  about: 'register' | 'recover',
+  onward: Onward = {},
+): string {
   const text = frameText(frame);
   const words = text.signon.checkMail;
   return narrowPage(frame, {
@@ -88,14 +93,14 @@ export function checkMailPage(frame: PageFrame, about: 'register' | 'recover'): 
     body: html`
       ${notice({ tone: 'info', body: about === 'register' ? words.registered : words.recovering })}
       <p>${about === 'register' ? words.notArrivedRegister : words.notArrivedRecover}</p>`,
-    foot: html`<p><a href="/signin">${text.links.signIn}</a></p>`,
+    foot: html`<p><a href=${onwardHref('/signin', onward)}>${text.links.signIn}</a></p>`,
   });
 }
 
 /** For somebody who is signed in and not verified: another link. */
 export function unverifiedPage(
   frame: PageFrame,
-  data: { csrf: string; email: string; sent: boolean },
+  data: Onward & { csrf: string; email: string; sent: boolean },
 ): string {
   const words = frameText(frame).signon.unverified;
   return narrowPage(frame, {
@@ -106,7 +111,7 @@ export function unverifiedPage(
       ${form({
         action: '/verify/resend',
         csrf: data.csrf,
-        body: button({ label: words.resend, kind: 'secondary' }),
+        body: html`${onwardFields(data)}${button({ label: words.resend, kind: 'secondary' })}`,
       })}`,
   });
 }
