@@ -139,7 +139,14 @@ export function openSignon(options: SignonOptions): Signon {
     secondFactors,
     securityLog,
     mailer,
-    registration: createRegistration({ ...parts, newPasswords, passwords, attempts, sessions }),
+    registration: createRegistration({
+      ...parts,
+      newPasswords,
+      passwords,
+      attempts,
+      sessions,
+      ceremonies,
+    }),
     signIn,
     passkeys: createPasskeys({ ...parts, sessions, signIn, ceremonies }),
     phoneCodes: createPhoneCodes({

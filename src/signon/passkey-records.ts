@@ -1,8 +1,8 @@
 /** The stored form of passkeys and of open ceremonies, and the walk over an account's passkeys. */
 
 import { createWriter, decode } from '../store/codec.ts';
-import { passkeyByAccountPrefix, passkeyKey } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import { passkeyByAccountKey, passkeyByAccountPrefix, passkeyKey } from '../store/keys.ts';
+import type { SetRow, Store } from '../store/store.ts';
 
 export interface PasskeyRecord {
   readonly account: string;
@@ -27,13 +27,23 @@ export interface PasskeyRecord {
 /** An open ceremony: who began it, and for what. */
 export interface Ceremony {
   readonly purpose: CeremonyPurpose;
-  /** Account id; empty for a sign-in, where the passkey tells. */
+  /**
+   * Account id; empty for a sign-in, where the passkey tells; for a sign-up, when there is no
+   * account yet, the mail address.
+   */
   readonly account: string;
   /** For the one that is made; empty where none is made. */
   readonly handle: string;
 }
 
-export const ceremonyPurposes = ['register', 'sign_in', 'reauthenticate'] as const;
+/** In this order on disk. `sign_up` makes the passkey of a registration, `verify` proves it again. */
+export const ceremonyPurposes = [
+  'register',
+  'sign_in',
+  'reauthenticate',
+  'sign_up',
+  'verify',
+] as const;
 export type CeremonyPurpose = (typeof ceremonyPurposes)[number];
 
 const layout = 2;
@@ -81,6 +91,36 @@ export function decodeCeremony(bytes: Uint8Array): Ceremony | undefined {
     if (purpose === undefined) input.reject();
     return { purpose: purpose ?? 'sign_in', account: input.text(), handle: input.text() };
   });
+}
+
+/** One that waits in a link for its mail address to be verified: it opens nothing before. */
+export interface PendingPasskey {
+  readonly id: Uint8Array;
+  /** Its `account` is empty: whose it will be, the link says. */
+  readonly record: PasskeyRecord;
+}
+
+/** Without spaces. */
+export function pendingPasskeyText({ id, record }: PendingPasskey): string {
+  const [name, value] = [id, encodePasskey(record)].map((b) =>
+    Buffer.from(b).toString('base64url'),
+  );
+  return `${name}.${value}`;
+}
+
+export function readPendingPasskey(text: string): PendingPasskey | undefined {
+  const [name = '', value = ''] = text.split('.');
+  const id = Buffer.from(name, 'base64url');
+  const record = decodePasskey(Buffer.from(value, 'base64url'));
+  return id.length === 0 || record === undefined ? undefined : { id, record };
+}
+
+/** For the commit that makes the passkey; pair them with a check that its id is not taken. */
+export function passkeyRows(id: Uint8Array, record: PasskeyRecord): SetRow[] {
+  return [
+    { key: passkeyKey(id), value: encodePasskey(record) },
+    { key: passkeyByAccountKey(record.account, id), value: new Uint8Array() },
+  ];
 }
 
 export interface StoredPasskey {

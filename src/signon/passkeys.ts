@@ -7,7 +7,7 @@
 import type { Clock } from '../core/clock.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { passkeyByAccountKey, passkeyKey } from '../store/keys.ts';
-import type { SetRow, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
 import {
   type CreationOptions,
@@ -21,6 +21,7 @@ import {
   encodePasskey,
   findPasskey,
   type PasskeyRecord,
+  passkeyRows,
   passkeysOf,
   type StoredPasskey,
 } from './passkey-records.ts';
@@ -184,14 +185,6 @@ export function createPasskeys(options: {
     },
     remove,
   };
-}
-
-/** For the commit that makes the passkey; pair them with a check that its id is not taken. */
-export function passkeyRows(id: Uint8Array, record: PasskeyRecord): SetRow[] {
-  return [
-    { key: passkeyKey(id), value: encodePasskey(record) },
-    { key: passkeyByAccountKey(record.account, id), value: new Uint8Array() },
-  ];
 }
 
 function tooMany() {

@@ -6,11 +6,12 @@
  * commit on (`check: null`). Verification makes the rows lasting and tells the journal, in the one
  * commit that uses the link up.
  *
- * A link carries the password that was chosen with it. So somebody who registers another's address
+ * A link carries the password that was chosen with it, or the passkey that was made in its place:
+ * that one opens nothing before the link is used. So somebody who registers another's address
  * and hopes that its owner verifies it has gained nothing once the owner registers and opens the
- * newer link: that link brings the owner's password and ends all sessions of the stranger. And the
- * stranger's link, opened in another browser than the stranger's, asks for the stranger's password
- * (verification.ts). Verification ends all sessions but the one in which it is done.
+ * newer link: that link brings the owner's choice and ends all sessions of the stranger. And the
+ * stranger's link, opened in another browser than the stranger's, asks for the stranger's password or
+ * passkey (verification.ts). Verification ends all sessions but the one in which it is done.
  *
  * The answer and the work are the same whether the address has an account or not.
  */
@@ -24,13 +25,16 @@ import { type Change, commitOnce, untilUndisturbed } from './change.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { NewPasswords } from './new-password.ts';
+import type { CreationOptions } from './passkey-ceremonies.ts';
+import { findPasskey } from './passkey-records.ts';
 import { emailRow, pendingLifeMs } from './pending.ts';
 import { credentialsRow, isVerified, type Person, unchanged } from './people.ts';
 import { createVerification, type Verification, type VerificationOptions } from './verification.ts';
-import { newVerifyData } from './verify-data.ts';
-import type { Visitor } from './visitor.ts';
+import { type Chosen, newVerifyData } from './verify-data.ts';
+import { agentName, type Visitor } from './visitor.ts';
 
 const idBytes = 12;
+const knownPasskey = fail('conflict', 'This passkey is known already.');
 
 export interface Registration extends Verification {
   /**
@@ -38,6 +42,16 @@ export interface Registration extends Verification {
    * `email` or `password`), `weak_password`, `overloaded`, `store_unavailable`.
    */
   register(request: RegistrationRequest): Promise<Result<void>>;
+  /**
+   * What the browser is asked in order to make a passkey in place of a password. No account is
+   * looked up, and nothing in it depends on one. `invalid_parameter` (parameter `email`).
+   */
+  passkeyOptions(email: string): Promise<Result<CreationOptions>>;
+  /**
+   * As `register`, for the address that the options were asked for. `invalid_code` for all that is
+   * wrong with the answer, `conflict` when the passkey is known already.
+   */
+  registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<void>>;
   /** Another link for somebody who is signed in and not verified. */
   resend(person: Person, visitor: Visitor, onward?: string): Promise<Result<void>>;
 }
@@ -50,20 +64,31 @@ export interface RegistrationRequest {
   readonly onward?: string;
 }
 
+export interface PasskeyRegistrationRequest
+  extends Pick<RegistrationRequest, 'visitor' | 'onward'> {
+  /** What the browser sent as JSON, unchecked. */
+  readonly response: unknown;
+}
+
 export interface RegistrationOptions extends VerificationOptions {
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly newPasswords: NewPasswords;
 }
 
-/** What a link brings to the account when it is used. */
-interface Chosen {
-  readonly passwordHash: string;
-  readonly onward: string;
-}
-
 export function createRegistration(options: RegistrationOptions): Registration {
-  const { store, clock, random, people, links, mailer, pages, newPasswords, securityLog } = options;
+  const {
+    store,
+    clock,
+    random,
+    people,
+    links,
+    mailer,
+    pages,
+    newPasswords,
+    securityLog,
+    ceremonies,
+  } = options;
 
   async function register(request: RegistrationRequest) {
     const { password, visitor, onward = '' } = request;
@@ -73,12 +98,43 @@ export function createRegistration(options: RegistrationOptions): Registration {
     }
     const phc = await newPasswords.accept(password, email);
     if (!phc.ok) return phc;
-    const chosen = { passwordHash: phc.value, onward };
+    return place(email, { passwordHash: phc.value, passkey: undefined, onward }, visitor);
+  }
+
+  async function passkeyOptions(address: string) {
+    const email = normaliseEmail(address);
+    if (email === undefined) {
+      return fail('invalid_parameter', 'This is not a mail address.', 'email');
+    }
+    // Shaped as an account's id is, and random each time: it tells of no account.
+    const handle = randomToken(random, idBytes);
+    return ceremonies.askToCreate({ purpose: 'sign_up', account: email, handle }, email, []);
+  }
+
+  async function registerPasskey({ response, visitor, onward = '' }: PasskeyRegistrationRequest) {
+    const made = await ceremonies.created(response, 'sign_up');
+    if (made === undefined) return fail('invalid_code', 'The passkey was not accepted.');
+    const { id, ...facts } = made.passkey;
+    if ((await findPasskey(store, id)) !== undefined) return knownPasskey;
+    const record = {
+      ...facts,
+      account: '',
+      handle: made.ceremony.handle,
+      name: agentName(visitor.userAgent),
+      createdAt: clock.now(),
+      lastUsedAt: clock.now(),
+    };
+    const chosen = { passwordHash: '', passkey: { id, record }, onward };
+    return place(made.ceremony.account, chosen, visitor);
+  }
+
+  /** Whatever was chosen: the account begins, begins again, or stays as it is. */
+  function place(email: string, chosen: Chosen, visitor: Visitor): Promise<Result<void>> {
     return untilUndisturbed(async () => {
       const person = await people.byEmail(email);
       if (person === undefined) return begin(email, chosen, visitor);
       // A disabled one gets no link, and nobody learns it here.
-      if (isVerified(person) || person.account.disabled) return repeat(person, visitor);
+      if (isVerified(person) || person.account.disabled) return repeat(person, chosen, visitor);
       return beginAgain(person, chosen, visitor);
     });
   }
@@ -94,7 +150,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     };
     const credentials = {
       passwordHash: chosen.passwordHash,
-      passwordChangedAt: clock.now(),
+      passwordChangedAt: chosen.passwordHash === '' ? 0 : clock.now(),
       epoch: 0,
       language: visitor.language,
       browsers: [],
@@ -147,8 +203,9 @@ export function createRegistration(options: RegistrationOptions): Registration {
   }
 
   /** Nothing changes but the log; a row is written all the same, for the sake of equal work. */
-  async function repeat(person: Person, visitor: Visitor): Promise<Change<void>> {
-    const decoy = links.make('verify', { account: '', data: '', epoch: 0 });
+  async function repeat(person: Person, chosen: Chosen, visitor: Visitor): Promise<Change<void>> {
+    const data = newVerifyData(person.id, visitor, chosen);
+    const decoy = links.make('verify', { account: '', data, epoch: 0 });
     const logged = await securityLog.entry(person.id, 'registration_repeated', visitor);
     const done = await commitOnce(store, { set: [decoy.row, ...logged.set], del: logged.del });
     if (done !== 'lost' && done.ok && !person.account.disabled) {
@@ -161,7 +218,9 @@ export function createRegistration(options: RegistrationOptions): Registration {
   async function resend(person: Person, visitor: Visitor, onward = ''): Promise<Result<void>> {
     if (isVerified(person)) return fail('conflict', 'The mail address is verified already.');
     const { passwordHash, epoch, language } = person.credentials;
-    const data = newVerifyData(person.id, visitor, { passwordHash, onward });
+    // Who has a session here chose a password: with a passkey nobody signs in before.
+    const chosen = { passwordHash, passkey: undefined, onward };
+    const data = newVerifyData(person.id, visitor, chosen);
     const link = links.make('verify', { account: person.id, data, epoch });
     const done = await commitOnce(store, { set: [link.row] });
     if (done === 'lost') return fail('store_unavailable');
@@ -171,5 +230,5 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return done;
   }
 
-  return { register, resend, ...createVerification(options) };
+  return { register, passkeyOptions, registerPasskey, resend, ...createVerification(options) };
 }

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
+import { seededRandom } from '../../src/core/random.ts';
 import { openPeople } from '../../src/signon/people.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { createAuthenticator } from '../support/authenticator.ts';
 import { startChild } from '../support/child.ts';
 import { makeTempDir } from '../support/temp-dir.ts';
 import { openBench, password, value, visitor } from './account-fixture.ts';
@@ -93,6 +95,30 @@ it('a verification in one process and a change to its address in another: one of
     assert.equal(owner.account.pendingUntil, 0);
     const session = await bench.signon.sessions.find(change[0]);
     assert.equal(session!.accountId === owner.id, changed, wanted);
+  }
+  await bench.close();
+});
+
+it('a link with a passkey, used in two processes at once, makes one account with one passkey', async () => {
+  const bench = openBench('signon-passkey-race');
+  bench.clock.advance(Date.now() - bench.clock.now());
+  const random = seededRandom(31);
+  const { registration, people, passkeys } = bench.signon;
+  const emails = Array.from({ length: 40 }, (_, i) => `person${i}@example.org`);
+  const tokens: string[] = [];
+  for (const email of emails) {
+    const key = createAuthenticator(random, 'https://id.example.org');
+    const response = key.create(value(await registration.passkeyOptions(email)));
+    value(await registration.registerPasskey({ response, visitor }));
+    tokens.push(await bench.tokenTo(email));
+  }
+  const plans = [{ tokens }, { tokens: tokens.toReversed() }];
+  const won = (await race(bench.dataDir, [7, 8], ...plans)).flatMap((r) => r.verified);
+  assert.deepEqual(won.sort(), tokens.toSorted());
+  assert.equal(await bench.store.lastSeq(), BigInt(emails.length));
+  for (const email of emails) {
+    const { id } = (await people.byEmail(email))!;
+    assert.equal((await passkeys.list(id)).length, 1);
   }
   await bench.close();
 });

@@ -171,9 +171,9 @@ it('in another browser a link asks for the password that was chosen, five times'
   const { registration, people } = bench.signon;
   value(await register());
   const token = await bench.tokenTo(email);
-  assert.equal(await registration.asksPassword(token, visitor), false);
-  assert.equal(await registration.asksPassword(token, elsewhere), true);
-  assert.equal(await registration.asksPassword(token, { ...visitor, browserId: undefined }), true);
+  assert.equal(await registration.asks(token, visitor), 'nothing');
+  assert.equal(await registration.asks(token, elsewhere), 'password');
+  assert.equal(await registration.asks(token, { ...visitor, browserId: undefined }), 'password');
   for (const wrong of [undefined, '', 'not-the-password-1', 'x'.repeat(1e6)]) {
     const done = await registration.verify(token, elsewhere, { password: wrong });
     assert.equal(errorOf(done), 'sign_in_refused');

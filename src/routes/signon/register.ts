@@ -1,6 +1,7 @@
 /**
  * /register. A challenge of our own stands before registration; its answer is the same whether the
- * address has an account or not. Where the person was going is kept with the link of the mail.
+ * address has an account or not. With a passkey in place of a password, the browser makes it after
+ * the challenge, on a page of its own. Where the person was going is kept with the link of the mail.
  */
 
 import { normaliseEmail } from '../../access/accounts.ts';
@@ -12,6 +13,7 @@ import { failureText } from '../../pages/signon/failure.ts';
 import { type Onward, onwardHref } from '../../pages/signon/onward.ts';
 import {
   checkMailPage,
+  createPasskeyPage,
   emailLengthMax,
   type RegisterPageData,
   registerPage,
@@ -21,6 +23,7 @@ import type { Transactions } from '../../signon/transactions.ts';
 import type { Callers } from '../callers.ts';
 import { audioPath, type CaptchaOptions, imagePath, issueChallenge, judge } from '../captcha.ts';
 import type { Desk } from './desk.ts';
+import { jsonOf } from './form-check.ts';
 import { hintOf, keptOnward, onwardOf, targetOf } from './onward.ts';
 import type { Visit } from './visit.ts';
 
@@ -56,9 +59,14 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   }
 
   /** What can be seen without the challenge, so that an answer is not wasted on it. */
-  function misspelt(visit: Visit, email: string, password: string): RegisterPageData['errors'] {
+  function misspelt(
+    visit: Visit,
+    email: string,
+    password: string | undefined,
+  ): RegisterPageData['errors'] {
     const { signon: text } = catalogueFor(visit.language);
     if (normaliseEmail(email) === undefined) return { email: text.emailMalformed };
+    if (password === undefined) return undefined;
     return [...password].length < 8 ? { password: text.passwordLength } : undefined;
   }
 
@@ -74,7 +82,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
 
   async function register(visit: Visit, form: Params) {
     const email = form.get('email') ?? '';
-    const password = form.get('password') ?? '';
+    const password = form.get('with') === 'passkey' ? undefined : (form.get('password') ?? '');
     const onward = onwardOf(form.get);
     const filled = { ...onward, email: email.slice(0, emailLengthMax) };
     const errors = misspelt(visit, email, password);
@@ -91,9 +99,32 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     }
     const waitSeconds = callers.take('register', visit.request);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    if (password === undefined) return askForPasskey(visit, email, onward);
     const request = { email, password, visitor: visit.visitor, onward: keptOnward(onward) };
     const done = await signon.registration.register(request);
     return done.ok ? sent(visit, onward) : refused(visit, done, filled);
+  }
+
+  /** The challenge is answered: what follows is the same for every address. */
+  async function askForPasskey(visit: Visit, email: string, onward: Onward) {
+    const options = await signon.registration.passkeyOptions(email);
+    if (!options.ok) return refused(visit, options, { ...onward, email });
+    const data = { ...onward, csrf: visit.csrf, email, options: options.value };
+    return desk.show(visit, (frame) => createPasskeyPage(frame, data));
+  }
+
+  async function registerPasskey(visit: Visit, form: Params) {
+    const onward = onwardOf(form.get);
+    const { visitor, language } = visit;
+    const request = { visitor, response: jsonOf(form.get('passkey')), onward: keptOnward(onward) };
+    const done = await signon.registration.registerPasskey(request);
+    if (done.ok) return sent(visit, onward);
+    if (done.error !== 'invalid_code' && done.error !== 'conflict') {
+      return desk.problem(visit, done);
+    }
+    const email = form.get('email')?.slice(0, emailLengthMax);
+    const { refused: sentence } = catalogueFor(language).signon.createPasskey;
+    return show(visit, { ...onward, email }, { form: sentence });
   }
 
   async function sent(visit: Visit, onward: Onward) {
@@ -108,6 +139,9 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       return show(visit, { ...onward, email: hintOf(query) });
     }),
     desk.form(path, 'anyone', register, { limit: 'captchaVerify' }),
+    // Its page is the answer to a challenge: there is nothing to come back to.
+    desk.page(`${path}/passkey`, 'anyone', (visit) => desk.go(visit, path)),
+    desk.form(`${path}/passkey`, 'anyone', registerPasskey, { limit: 'signIn' }),
     desk.page(`${path}/sent`, 'anyone', (visit, query) =>
       desk.show(visit, (frame) => checkMailPage(frame, 'register', onwardOf(query.get))),
     ),

@@ -5,9 +5,11 @@
 
 import type { Failure } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { catalogueFor } from '../../pages/language.ts';
 import { failureText } from '../../pages/signon/failure.ts';
 import { onwardHref } from '../../pages/signon/onward.ts';
-import { linkButtonPage, unverifiedPage } from '../../pages/signon/register.ts';
+import { linkButtonPage, unverifiedPage } from '../../pages/signon/verify.ts';
+import { jsonOf } from './form-check.ts';
 import { keptOnward, onwardKept, onwardOf, targetOf } from './onward.ts';
 import { hold, type RegisterOptions } from './register.ts';
 import type { Visit } from './visit.ts';
@@ -18,11 +20,16 @@ export function verifyRoutes(
   const { desk, signon } = options;
 
   async function show(visit: Visit, token: string, failure?: Failure) {
-    const askPassword = await signon.registration.asksPassword(token, visit.visitor);
-    const error = failure && failureText(visit.language, failure);
-    const data = { csrf: visit.csrf, token, action: '/verify', askPassword, error };
+    const asks = await signon.registration.asks(token, visit.visitor);
+    const text = catalogueFor(visit.language).signon;
+    // Of a passkey, "the password is wrong" would be no help.
+    const isPasskey = asks === 'passkey' && failure?.error === 'sign_in_refused';
+    const sentence = failure && failureText(visit.language, failure);
+    const error = isPasskey ? text.verify.proveFailed : sentence;
+    const data = { csrf: visit.csrf, token, action: '/verify', asks, error };
     const wait = failure?.retryAfterSeconds;
     return desk.show(visit, (frame) => linkButtonPage(frame, data), {
+      needs: { connect: asks === 'passkey' },
       status: wait !== undefined ? 429 : failure === undefined ? 200 : 422,
       headers: wait === undefined ? [] : [['Retry-After', String(wait)]],
     });
@@ -45,7 +52,8 @@ export function verifyRoutes(
       async (visit, form) => {
         const token = form.get('token') ?? '';
         const { visitor, session } = visit;
-        const given = { password: form.get('password'), session };
+        const passkey = jsonOf(form.get('passkey'));
+        const given = { password: form.get('password'), passkey, session };
         const done = await signon.registration.verify(token, visitor, given);
         if (!done.ok) {
           const again = done.error === 'sign_in_refused' || done.error === 'too_many_attempts';
@@ -56,6 +64,13 @@ export function verifyRoutes(
         if (own) return desk.go(visit, targetOf(onward, true));
         return desk.go(visit, onwardHref('/signin', onward, { done: 'verified' }));
       },
+      { limit: 'signIn' },
+    ),
+    desk.call(
+      '/verify/passkey/options',
+      'anyone',
+      (_visit, { token }) =>
+        signon.registration.proofOptions(typeof token === 'string' ? token : ''),
       { limit: 'signIn' },
     ),
     desk.form(
