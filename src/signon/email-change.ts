@@ -1,7 +1,9 @@
 /**
  * A new mail address: asked for in a fresh session, in force when the link sent to it is opened.
- * The new address is taken by `check: null` in that commit, the old one is free from then on. An
- * address that has an account gets a mail about it; the one who asks gets the same answer.
+ * The new address is taken in that commit, the old one is free from then on. A registration of it
+ * that nobody verified gives way in the same commit: the mailbox is proved here, there it was only
+ * claimed. An address that has an account gets a mail about it; the one who asks gets the same
+ * answer.
  *
  * A link counts in a session of the account that asked, so nobody is led to move an account to a
  * mailbox of somebody else. The change grows the epoch: links that were sent to the old mailbox,
@@ -19,6 +21,7 @@ import type { AccountCompanion } from './companion.ts';
 import { type Links, unused } from './links.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
+import { givesWay, givingWay } from './pending.ts';
 import { credentialsRow, isActive, type People, unchanged } from './people.ts';
 import type { SecurityLog } from './security-log.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -70,7 +73,8 @@ export function createEmailChange(options: {
     }
     const link = links.make('email', { account: id, data: email, epoch: credentials.epoch });
     const logged = await securityLog.entry(id, 'email_change_requested', visitor);
-    const taken = (await store.get(accountByEmailKey(email))) !== undefined;
+    const owner = await people.byEmail(email);
+    const taken = owner !== undefined && !givesWay(owner);
     const done = await commitOnce(store, { set: [link.row, ...logged.set], del: logged.del });
     if (done === 'lost') return fail('store_unavailable');
     if (!done.ok) return done;
@@ -93,26 +97,34 @@ export function createEmailChange(options: {
     return found === undefined ? fail('invalid_link') : ok({ email: found.link.data });
   }
 
+  /** What frees the address in the commit that takes it. Undefined: it is an account's already. */
+  async function placeAt(email: string) {
+    const key = accountByEmailKey(email);
+    const row = await store.get(key);
+    const check = { key, version: row?.version ?? null };
+    const owner = row && (await people.byId(Buffer.from(row.value).toString('utf8')));
+    if (row === undefined) return { check: [check], del: [] };
+    // A row without an account is one that is just expiring.
+    if (owner === undefined || !givesWay(owner)) return undefined;
+    const way = await givingWay(store, owner);
+    return { check: [check, ...way.check], del: way.del };
+  }
+
   function confirm(session: Session, token: string, visitor: Visitor) {
     return untilUndisturbed<{ email: string }>(async () => {
       const found = await open(session, token);
       if (found === undefined) return fail('invalid_link');
       const { link, person } = found;
       const email = link.data;
-      if ((await store.get(accountByEmailKey(email))) !== undefined) return fail('invalid_link');
+      const place = await placeAt(email);
+      if (place === undefined) return fail('invalid_link');
       const { id, account, credentials } = person;
       const logged = await securityLog.entry(id, 'email_changed', visitor);
       const beside = await companion.emailChanged(id, email);
       const epoch = credentials.epoch + 1;
       const kept = await sessions.carryOver(id, session.id, epoch);
       const done = await commitOnce(store, {
-        check: [
-          unused(link),
-          ...unchanged(person),
-          { key: accountByEmailKey(email), version: null },
-          ...beside.check,
-          ...kept.check,
-        ],
+        check: [unused(link), ...unchanged(person), ...place.check, ...beside.check, ...kept.check],
         set: [
           { key: accountByEmailKey(email), value: Buffer.from(id) },
           accountRow(id, { ...account, email }),
@@ -121,7 +133,7 @@ export function createEmailChange(options: {
           ...logged.set,
           ...beside.set,
         ],
-        del: [accountByEmailKey(account.email), link.key, ...logged.del],
+        del: [accountByEmailKey(account.email), link.key, ...place.del, ...logged.del],
       });
       if (done === 'lost' || !done.ok) return done;
       mailer.post(account.email, credentials.language, 'emailChanged', {});

@@ -21,6 +21,7 @@ import { openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { type MessageSender, outboxMessages, webhookMessages } from './messages.ts';
 import { createNewPasswords } from './new-password.ts';
+import { createPasskeyCeremonies } from './passkey-ceremonies.ts';
 import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { openPasswordStrength, type PasswordStrength } from './password-strength.ts';
 import { type Argon2Parameters, createPasswords } from './passwords.ts';
@@ -126,6 +127,7 @@ export function openSignon(options: SignonOptions): Signon {
   const companion = options.companion ?? noCompanion;
   const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
   const signIn = createSignIn({ ...parts, passwords, sessions, attempts, secondFactors });
+  const ceremonies = createPasskeyCeremonies(options);
   const sender =
     options.messageSender ??
     (options.smsWebhookUrl === undefined
@@ -137,9 +139,16 @@ export function openSignon(options: SignonOptions): Signon {
     secondFactors,
     securityLog,
     mailer,
-    registration: createRegistration({ ...parts, newPasswords, passwords, attempts, sessions }),
+    registration: createRegistration({
+      ...parts,
+      newPasswords,
+      passwords,
+      attempts,
+      sessions,
+      ceremonies,
+    }),
     signIn,
-    passkeys: createPasskeys({ ...parts, sessions, signIn, baseUrl }),
+    passkeys: createPasskeys({ ...parts, sessions, signIn, ceremonies }),
     phoneCodes: createPhoneCodes({
       ...parts,
       sender,

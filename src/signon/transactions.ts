@@ -1,8 +1,8 @@
 /**
  * A consent form between its page and its answer. The request lies here, under the hash of a
  * random id that the form carries, so nothing that the form sends can change client, redirect or
- * scope. It is bound to who saw the page, ends after ten minutes, and is consumed in the commit of
- * what was decided: one form, one answer.
+ * scope. It is bound to who saw the page, ends after ten minutes (a day while its person registers),
+ * and is consumed in the commit of what was decided: one form, one answer.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -14,6 +14,7 @@ import { consentTransactionKey, type Key } from '../store/keys.ts';
 import type { Check, SetRow, Store } from '../store/store.ts';
 import { type AuthorizationRequest, prompts } from './authorize.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
+import { linkLifeMs } from './links.ts';
 import { parseRedirectUri } from './redirect-uri.ts';
 import { scopeBits, scopesOf } from './scopes.ts';
 
@@ -44,6 +45,11 @@ export interface Transactions {
    * was first seen. `unknown_transaction` as `find` has it.
    */
   rebind(id: string, from: string, to: string): Promise<Result<string>>;
+  /**
+   * While a person registers: it waits as long as the link in the mail works. One that can't be
+   * found is left as it is.
+   */
+  prolong(id: string, holder: string): Promise<Result<void>>;
 }
 
 export function createTransactions(options: {
@@ -93,7 +99,21 @@ export function createTransactions(options: {
     return fail(done.error === 'check_failed' ? 'unknown_transaction' : 'store_unavailable');
   }
 
-  return { begin, find, rebind };
+  async function prolong(id: string, holder: string): Promise<Result<void>> {
+    if ((await find(id, holder)) === undefined) return ok(undefined);
+    const key = consentTransactionKey(sha256(id));
+    const entry = await store.get(key);
+    if (entry === undefined) return ok(undefined);
+    const expiresAt = Math.floor(clock.now()) + linkLifeMs.verify;
+    const done = await store.commit({
+      check: [{ key, version: entry.version }],
+      set: [{ key, value: entry.value, expiresAt }],
+    });
+    // Whoever was faster has answered it, or done the same.
+    return done.ok || done.error === 'check_failed' ? ok(undefined) : fail('store_unavailable');
+  }
+
+  return { begin, find, rebind, prolong };
 }
 
 function sha256(text: string): Buffer {

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { linkLifeMs } from '../../src/signon/links.ts';
 import { transactionLifeMs } from '../../src/signon/transactions.ts';
 import { goodParameters, openSignon, parametersOf, startMs } from './fixture.ts';
 
@@ -238,4 +239,25 @@ test('log and store hold no code, form id or verifier; the journal holds nothing
       'a secret is on disk',
     );
   }
+});
+
+test('a request waits for a registration as long as its link, for its own browser alone', async () => {
+  await using signon = await openSignon();
+  const { transactions } = signon.authorization;
+  const [held, other] = [await beginForm(signon, 'b1'), await beginForm(signon, 'b1')];
+  assert.ok((await transactions.prolong(held, 'b1')).ok);
+  assert.ok((await transactions.prolong(other, 'somebody else')).ok, 'says nothing');
+  for (const id of ['', 'x', 'A'.repeat(43)]) assert.ok((await transactions.prolong(id, 'b1')).ok);
+  signon.clock.advance(transactionLifeMs);
+  assert.equal(await transactions.find(other, 'b1'), undefined);
+  assert.equal(await transactions.find(held, 'b2'), undefined);
+  signon.clock.advance(linkLifeMs.verify - transactionLifeMs - 1);
+  const found = (await transactions.find(held, 'b1'))!;
+  assert.equal(found.askedAt, startMs);
+  const moved = await transactions.rebind(held, 'b1', 'session');
+  assert.ok(moved.ok);
+  signon.clock.advance(transactionLifeMs);
+  assert.equal(await transactions.find(moved.value, 'session'), undefined, 'ten minutes again');
+  assert.ok((await transactions.prolong(held, 'b1')).ok, 'what is over stays over');
+  assert.equal(await transactions.find(held, 'b1'), undefined);
 });

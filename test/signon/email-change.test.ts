@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
+import { accountRow } from '../../src/access/accounts.ts';
 import type { Session } from '../../src/signon/sessions.ts';
-import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
 let email = '';
@@ -140,4 +141,72 @@ it('an account asks five times an hour, whatever the addresses', async () => {
   const refused = await emailChange.request(own, `n5-${email}`, visitor);
   assert.equal(errorOf(refused), 'client_limit_exceeded');
   assert.ok(!refused.ok && refused.retryAfterSeconds! > 0);
+});
+
+it('a registration that nobody verified gives way, and nothing of it is left', async () => {
+  const { emailChange, people, registration, securityLog, sessions, signIn } = bench.signon;
+  const id = await bench.person(email);
+  const own = await session();
+  const wanted = `wanted-${email}`;
+  value(await registration.register({ email: wanted, password: 'of-a-stranger-31', visitor }));
+  const strangersLink = await bench.tokenTo(wanted);
+  const stranger = (await people.byEmail(wanted))!;
+  const inside = value(
+    await signIn.withPassword({ email: wanted, password: 'of-a-stranger-31', visitor }),
+  );
+  assert.ok(inside.kind === 'signed_in');
+  value(await emailChange.request(own, wanted, visitor));
+  const link = await bench.tokenTo(wanted);
+  assert.notEqual(link, strangersLink);
+  assert.equal((await people.byEmail(wanted))!.id, stranger.id, 'asking takes nothing');
+  assert.ok(await sessions.find(inside.token));
+
+  value(await emailChange.confirm(own, link, visitor));
+  assert.equal((await people.byEmail(wanted))!.id, id);
+  assert.equal(await people.byId(stranger.id), undefined);
+  assert.equal(await sessions.find(inside.token), undefined);
+  assert.deepEqual(await sessions.list(stranger.id), []);
+  assert.deepEqual(await securityLog.list(stranger.id), []);
+  assert.equal(errorOf(await registration.verify(strangersLink, visitor)), 'invalid_link');
+  assert.equal(errorOf(await registration.resend(stranger, visitor)), 'none');
+  const late = await bench.tokenTo(wanted);
+  assert.equal(errorOf(await registration.verify(late, visitor)), 'invalid_link');
+  const again = { email: wanted, password: 'of-a-stranger-31', visitor };
+  assert.equal(errorOf(await signIn.withPassword(again)), 'sign_in_refused');
+});
+
+it('a registration that the operator disabled does not give way', async () => {
+  const { emailChange, people, registration } = bench.signon;
+  await bench.person(email);
+  const own = await session();
+  const wanted = `wanted-${email}`;
+  value(await emailChange.request(own, wanted, visitor));
+  const link = await bench.tokenTo(wanted);
+  value(await registration.register({ email: wanted, password, visitor }));
+  const { id, account } = (await people.byEmail(wanted))!;
+  await bench.store.commit({ set: [accountRow(id, { ...account, disabled: true })] });
+  assert.equal(errorOf(await emailChange.confirm(own, link, visitor)), 'invalid_link');
+  assert.equal((await people.byEmail(wanted))!.id, id);
+});
+
+it('of a verification and a change to the same address at once, one works', async () => {
+  const { people, registration } = bench.signon;
+  for (let round = 0; round < 20; round++) {
+    email = `r${round}-${++count}@example.org`;
+    const id = await bench.person(email);
+    const own = await session();
+    const wanted = `wanted-${email}`;
+    value(await bench.signon.emailChange.request(own, wanted, visitor));
+    const change = await bench.tokenTo(wanted);
+    value(await registration.register({ email: wanted, password, visitor }));
+    const verify = await bench.tokenTo(wanted);
+    const pending = (await people.byEmail(wanted))!.id;
+    const [changed, verified] = await Promise.all([
+      bench.other.emailChange.confirm(own, change, visitor),
+      registration.verify(verify, visitor),
+    ]);
+    assert.deepEqual([changed, verified].map(errorOf).sort(), ['invalid_link', 'none']);
+    assert.equal((await people.byEmail(wanted))!.id, changed.ok ? id : pending);
+    assert.equal((await people.byEmail(email))?.id, changed.ok ? undefined : id);
+  }
 });

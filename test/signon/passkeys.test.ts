@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
-import { ceremonyLifeMs, passkeysMax } from '../../src/signon/passkeys.ts';
+import { ceremonyLifeMs } from '../../src/signon/passkey-ceremonies.ts';
+import { decodePasskey, encodePasskey } from '../../src/signon/passkey-records.ts';
+import { passkeysMax } from '../../src/signon/passkeys.ts';
+import { createWriter } from '../../src/store/codec.ts';
 import { type Authenticator, createAuthenticator, type Faults } from '../support/authenticator.ts';
 import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
 
@@ -196,4 +199,13 @@ it('a removed passkey opens nothing; there is a most; a disabled account stays o
   value(await passkeys.remove(own, key.id, visitor));
   assert.equal(errorOf(await signIn(key)), 'sign_in_refused');
   assert.equal((await passkeys.list(id)).length, passkeysMax - 1);
+});
+
+it('a passkey that was stored without a handle of its own has its account’s id', () => {
+  const before = createWriter().u8(1).text('account').text('phone').bytes(Uint8Array.of(1, 2));
+  const bytes = before.u32(3).varint(1).text('usb').u8(1).f64(4).f64(5).finish();
+  const record = decodePasskey(bytes)!;
+  assert.deepEqual([record.account, record.handle, record.counter], ['account', 'account', 3]);
+  assert.deepEqual(decodePasskey(encodePasskey({ ...record, handle: 'own' }))!.handle, 'own');
+  assert.deepEqual(record.transports, ['usb']);
 });

@@ -1,6 +1,7 @@
 /**
  * A process of the races on sign-on: `racer <directory> <seed>`. Prints `ready`, reads one line of
- * JSON (`tokens` of links to use, `emails` to register), and prints what it won as JSON.
+ * JSON (`tokens` of links to use, `emails` to register, `changes` of an address to confirm as
+ * `[session cookie, token]`), and prints what it won as JSON.
  */
 
 import { once } from 'node:events';
@@ -31,7 +32,8 @@ const signon = openSignon({
   mailFrom: 'portcullis@example.org',
   mailTransport: {
     async send(mail) {
-      tokens.push(`${mail.to} ${new URL(mail.link!).searchParams.get('token')}`);
+      const token = mail.link && new URL(mail.link).searchParams.get('token');
+      if (token) tokens.push(`${mail.to} ${token}`);
     },
     async close() {},
   },
@@ -41,17 +43,27 @@ const signon = openSignon({
 
 process.stdout.write('ready\n');
 const [line] = await once(process.stdin, 'data');
-const plan = JSON.parse(String(line)) as { tokens?: string[]; emails?: string[] };
+const plan = JSON.parse(String(line)) as {
+  tokens?: string[];
+  emails?: string[];
+  changes?: [string, string][];
+};
 const verified: string[] = [];
 for (const token of plan.tokens ?? []) {
   if ((await signon.registration.verify(token, visitor)).ok) verified.push(token);
+}
+const changed: string[] = [];
+for (const [cookie, token] of plan.changes ?? []) {
+  const session = await signon.sessions.find(cookie);
+  if (!session) throw new Error('no such session');
+  if ((await signon.emailChange.confirm(session, token, visitor)).ok) changed.push(token);
 }
 const registered = await Promise.all(
   (plan.emails ?? []).map((email) => signon.registration.register({ email, password, visitor })),
 );
 await signon.mailer.idle();
 const failed = registered.filter((result) => !result.ok).length;
-process.stdout.write(`${JSON.stringify({ verified, failed, tokens })}\n`);
+process.stdout.write(`${JSON.stringify({ verified, changed, failed, tokens })}\n`);
 await signon.close();
 await store.close();
 process.exit(0);

@@ -7,7 +7,7 @@ import { decodeAccessEvent } from '../../src/access/events.ts';
 import { masterKeyFromBytes } from '../../src/access/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { linkLifeMs } from '../../src/signon/links.ts';
-import { pendingLifeMs } from '../../src/signon/registration.ts';
+import { pendingLifeMs } from '../../src/signon/pending.ts';
 import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 let bench: Bench;
@@ -171,9 +171,9 @@ it('in another browser a link asks for the password that was chosen, five times'
   const { registration, people } = bench.signon;
   value(await register());
   const token = await bench.tokenTo(email);
-  assert.equal(await registration.asksPassword(token, visitor), false);
-  assert.equal(await registration.asksPassword(token, elsewhere), true);
-  assert.equal(await registration.asksPassword(token, { ...visitor, browserId: undefined }), true);
+  assert.equal(await registration.asks(token, visitor), 'nothing');
+  assert.equal(await registration.asks(token, elsewhere), 'password');
+  assert.equal(await registration.asks(token, { ...visitor, browserId: undefined }), 'password');
   for (const wrong of [undefined, '', 'not-the-password-1', 'x'.repeat(1e6)]) {
     const done = await registration.verify(token, elsewhere, { password: wrong });
     assert.equal(errorOf(done), 'sign_in_refused');
@@ -211,4 +211,29 @@ it('verification ends every session but the one in which it is done', async () =
   value(await registration.verify(await bench.tokenTo(email), visitor, { session }));
   assert.equal((await sessions.find(own))!.verified, true);
   assert.equal(await sessions.find(other), undefined);
+});
+
+it('where somebody was going is told to the browser that registered, and to no other', async () => {
+  const { registration } = bench.signon;
+  const onward = `continue=${'A'.repeat(43)}&return=%2Faccount%2Fkeys`;
+  value(await registration.register({ email, password, visitor, onward }));
+  assert.ok(!bench.mails.at(-1)!.link!.includes('continue'));
+  const own = await registration.verify(await bench.tokenTo(email), visitor);
+  assert.equal(value(own).onward, onward);
+  email = `other-${email}`;
+  value(await registration.register({ email, password, visitor, onward }));
+  const token = await bench.tokenTo(email);
+  await registration.verify(token, elsewhere, { password: 'a wrong one' });
+  const proven = await registration.verify(token, elsewhere, { password });
+  assert.equal(value(proven).onward, '');
+  email = `third-${email}`;
+  value(await registration.register({ email, password, visitor }));
+  const person = (await bench.signon.people.byEmail(email))!;
+  value(await registration.resend(person, visitor, onward));
+  assert.equal(
+    value(await registration.verify(await bench.tokenTo(email), visitor)).onward,
+    onward,
+  );
+  const spaced = { email: `x${email}`, password, visitor, onward: 'a b' };
+  await assert.rejects(registration.register(spaced), TypeError);
 });

@@ -17,8 +17,13 @@ export interface WebVisitor {
   post(path: string, body: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Fills in the form of this action on the page, hidden fields included. */
   submit(page: Answer, action: string, fields?: FormFields): Promise<Answer>;
-  /** Solves the challenge on `/register` and sends the form; tries again when it misreads. */
-  register(email: string, password: string): Promise<Answer>;
+  /**
+   * Solves the challenge on `/register` and sends the form; tries again when it misreads.
+   * @param path with a query, if there is something to come back to
+   */
+  register(email: string, password: string, path?: string): Promise<Answer>;
+  /** The same with these fields: `with=passkey` in place of a password. */
+  registerWith(fields: FormFields, path?: string): Promise<Answer>;
   signIn(email: string, password: string): Promise<Answer>;
 }
 
@@ -69,15 +74,16 @@ export function webVisitor(server: TestServer, more: Readonly<Record<string, str
         action,
         new URLSearchParams({ ...hiddenOf(page, action), ...fields }).toString(),
       ),
-    async register(email, password) {
+    register: (email, password, path) => visitor.registerWith({ email, password }, path),
+    async registerWith(fields, path = '/register') {
       for (let i = 0; i < solvingAttempts; i++) {
-        const page = await visitor.get('/register');
+        const page = await visitor.get(path);
         assert.equal(page.status, 200, page.body);
         const { captcha_token: token } = hiddenOf(page, '/register');
         const picture = await server.fetch(`/captcha/img/${token}.gif`);
         const { word } = solveGif(new Uint8Array(picture.bytes));
-        const fields = { email, password, captcha_answer: word };
-        const answer = await visitor.submit(page, '/register', fields);
+        const solved = { ...fields, captcha_answer: word };
+        const answer = await visitor.submit(page, '/register', solved);
         if (answer.status !== 422 || !answer.body.includes('captcha-answer-error')) return answer;
       }
       throw new Error('no challenge was solved');
@@ -98,7 +104,7 @@ export function hiddenOf(page: Answer, action: string): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const [input] of form.matchAll(/<input type="hidden"[^>]*>/g)) {
     const name = /name="([^"]*)"/.exec(input)![1]!;
-    fields[name] = /value="([^"]*)"/.exec(input)![1]!;
+    fields[name] = /value="([^"]*)"/.exec(input)?.[1] ?? '';
   }
   return fields;
 }

@@ -14,9 +14,23 @@ export const signonEn = {
   register: {
     title: 'Create an account',
     lede: 'We send a link to your address. Once you have opened it, the account works.',
+    forSite:
+      'We send a link to your address. Once you have opened it, you sign in and go on to the site.',
     emailHint: 'It stays with us unless you share it with a site yourself.',
     submit: 'Create the account',
     haveAccount: 'You have an account?',
+    passkey: 'Use a passkey instead',
+    passkeyHint: 'A finger, a face or a PIN of your device in place of a password.',
+  },
+  createPasskey: {
+    title: 'Make your passkey',
+    text: (email: string) =>
+      `For ${email}. Your device asks for a finger, a face or a PIN; then we send the mail.`,
+    submit: 'Make the passkey',
+    failed: 'That did not work. Try again, or start again with a password.',
+    refused: 'The passkey was not accepted, or it took too long. Try again, or choose a password.',
+    noScript: 'Passkeys need a browser that runs scripts and knows WebAuthn.',
+    startAgain: 'Start again',
   },
   checkMail: {
     title: 'Look into your mailbox',
@@ -25,7 +39,7 @@ export const signonEn = {
     recovering:
       'If there is an account with this address, a mail is under way to it. Its link works for one hour.',
     notArrivedRegister:
-      'Nothing there? Look into the spam folder. If you sign in with your new password you can have the mail sent again.',
+      'Nothing there? Look into the spam folder. If you chose a password, sign in with it and you can have the mail sent again; with a passkey, register once more.',
     notArrivedRecover:
       'Nothing there? Look into the spam folder, and check how you wrote the address.',
   },
@@ -41,6 +55,11 @@ export const signonEn = {
     text: 'One more press: it tells us that a person opened the mail, not a program that checks links.',
     otherBrowser:
       'This is not the browser that registered. Type the password that was chosen there. If you have not registered, do nothing: close this page, and nobody gets the account. To have one yourself, register with a password of your own.',
+    otherBrowserPasskey:
+      'This is not the browser that registered. Prove it with the passkey that was made there, or open the link there. If you have not registered, do nothing: close this page, and nobody gets the account. To have one yourself, register on your own.',
+    proveSubmit: 'Confirm with the passkey',
+    proveFailed:
+      'That was not the passkey of this registration. Open the link in the browser that registered, or register once more.',
     submit: 'Confirm my address',
   },
   confirmEmail: {
@@ -59,7 +78,8 @@ export const signonEn = {
     forgotten: 'Password forgotten?',
     noAccount: 'New here?',
     done: {
-      verified: 'Your address is confirmed. Sign in with the password that you have chosen.',
+      verified:
+        'Your address is confirmed. Sign in with the password or the passkey that you have chosen.',
       reset: 'Your password is changed, and all sessions have ended. Sign in with the new one.',
     },
   },

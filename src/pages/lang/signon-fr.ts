@@ -16,9 +16,25 @@ export const signonFr: typeof signonEn = {
   register: {
     title: 'Créer un compte',
     lede: 'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, le compte marche.',
+    forSite:
+      'Nous envoyons un lien à votre adresse. Une fois que vous l’avez ouvert, vous vous connectez et continuez vers le site.',
     emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez un compte ?',
+    passkey: 'Utiliser plutôt une clé d’accès',
+    passkeyHint: 'Un doigt, un visage ou un code de votre appareil, au lieu d’un mot de passe.',
+  },
+  createPasskey: {
+    title: 'Créez votre clé d’accès',
+    text: (email) =>
+      `Pour ${email}. Votre appareil demande un doigt, un visage ou un code ; ensuite, nous envoyons le message.`,
+    submit: 'Créer la clé d’accès',
+    failed: 'Cela n’a pas marché. Réessayez, ou recommencez avec un mot de passe.',
+    refused:
+      'La clé d’accès n’a pas été acceptée, ou cela a pris trop de temps. Réessayez, ou choisissez un mot de passe.',
+    noScript:
+      'Les clés d’accès demandent un navigateur qui exécute les scripts et connaît WebAuthn.',
+    startAgain: 'Recommencer',
   },
   checkMail: {
     title: 'Regardez votre courrier',
@@ -27,7 +43,7 @@ export const signonFr: typeof signonEn = {
     recovering:
       'S’il existe un compte à cette adresse, un message est en route. Son lien marche pendant une heure.',
     notArrivedRegister:
-      'Rien ? Regardez dans les indésirables. En vous connectant avec votre nouveau mot de passe, vous pouvez redemander le message.',
+      'Rien ? Regardez dans les indésirables. Si vous avez choisi un mot de passe, connectez-vous avec lui pour redemander le message ; avec une clé d’accès, inscrivez-vous à nouveau.',
     notArrivedRecover: 'Rien ? Regardez dans les indésirables et vérifiez l’adresse saisie.',
   },
   unverified: {
@@ -42,6 +58,11 @@ export const signonFr: typeof signonEn = {
     text: 'Encore un clic : il nous dit qu’une personne a ouvert le message, et non un programme qui vérifie les liens.',
     otherBrowser:
       'Ce n’est pas le navigateur de l’inscription. Saisissez le mot de passe choisi là-bas. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous avec votre propre mot de passe.',
+    otherBrowserPasskey:
+      'Ce n’est pas le navigateur de l’inscription. Prouvez-la avec la clé d’accès créée là-bas, ou ouvrez-y le lien. Si vous ne vous êtes pas inscrit, ne faites rien : fermez cette page, et personne n’aura le compte. Pour en avoir un, inscrivez-vous vous-même.',
+    proveSubmit: 'Confirmer avec la clé d’accès',
+    proveFailed:
+      'Ce n’était pas la clé d’accès de cette inscription. Ouvrez le lien dans le navigateur de l’inscription, ou inscrivez-vous à nouveau.',
     submit: 'Confirmer mon adresse',
   },
   confirmEmail: {
@@ -61,7 +82,7 @@ export const signonFr: typeof signonEn = {
     noAccount: 'Nouveau ici ?',
     done: {
       verified:
-        'Votre adresse est confirmée. Connectez-vous avec le mot de passe que vous avez choisi.',
+        'Votre adresse est confirmée. Connectez-vous avec le mot de passe ou la clé d’accès que vous avez choisis.',
       reset:
         'Votre mot de passe est changé et toutes les sessions sont terminées. Connectez-vous avec le nouveau.',
     },

@@ -8,14 +8,15 @@ import { notice } from '../components/notice.ts';
 import { type Html, html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from './narrow.ts';
+import { type Onward, onwardFields, onwardHref } from './onward.ts';
 
 /** Bytes of an address (RFC 5321) and characters of a password. */
 export const emailLengthMax = 254;
 export const passwordLengthMax = 256;
 
-export interface RegisterPageData {
+export interface RegisterPageData extends Onward {
   readonly csrf: string;
-  readonly email?: string;
+  readonly email?: string | undefined;
   /** Undefined for a client that has asked for too many. */
   readonly challenge: ChallengeView | undefined;
   /** Sentences, each at its field. */
@@ -36,13 +37,14 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
     { ...frame, current: 'register' },
     {
       title: register.title,
-      lede: register.lede,
+      script: 'passkey-register.js',
+      lede: data.continueId === undefined ? register.lede : register.forSite,
       body: html`
         ${errors.form && notice({ tone: 'warning', body: errors.form, alert: true })}
         ${form({
           action: '/register',
           csrf: data.csrf,
-          body: html`
+          body: html`${onwardFields(data)}
             ${field({
               id: 'email',
               name: 'email',
@@ -57,11 +59,66 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
             })}
             ${newPasswordField(frame, text.signon.password, errors.password)}
             ${challengeField(frame, data.challenge, errors.answer)}
-            ${data.challenge && button({ label: register.submit })}`,
+            ${data.challenge && button({ label: register.submit })}
+            ${data.challenge && passkeyChoice(frame)}`,
         })}`,
-      foot: html`<p>${register.haveAccount} <a href="/signin">${text.links.signIn}</a></p>`,
+      foot: html`<p>${register.haveAccount} <a href=${onwardHref('/signin', data)}>${text.links.signIn}</a></p>`,
     },
   );
+}
+
+/** Hidden until the page's script finds that the browser can do it. */
+function passkeyChoice(frame: PageFrame): Html {
+  const { register, signIn } = frameText(frame).signon;
+  return html`<div class="passkey" data-passkey-choice hidden>
+    <p class="passkey-or" aria-hidden="true">${signIn.or}</p>
+    ${button({ label: register.passkey, kind: 'secondary', icon: 'key', name: 'with', value: 'passkey' })}
+    <p class="field-hint">${register.passkeyHint}</p>
+  </div>`;
+}
+
+export interface CreatePasskeyData extends Onward {
+  readonly csrf: string;
+  readonly email: string;
+  /** For `navigator.credentials.create`. */
+  readonly options: object;
+}
+
+/** The answer to the challenge: the browser makes the passkey, and the form sends what it says. */
+export function createPasskeyPage(frame: PageFrame, data: CreatePasskeyData): string {
+  const text = frameText(frame);
+  const words = text.signon.createPasskey;
+  return narrowPage(frame, {
+    title: words.title,
+    lede: words.text(data.email),
+    script: 'passkey-register.js',
+    body: html`
+      <p data-passkey-none>${words.noScript}</p>
+      ${form({
+        action: '/register/passkey',
+        csrf: data.csrf,
+        body: html`${onwardFields(data)}${hidden('email', data.email)}
+          ${passkeyPress('create', words, { options: JSON.stringify(data.options) })}`,
+      })}`,
+    foot: html`<p><a href=${onwardHref('/register', data)}>${words.startAgain}</a></p>`,
+  });
+}
+
+/**
+ * A button that asks the browser for a passkey, and the field for what it says. Hidden until the
+ * script finds that the browser can do it.
+ */
+export function passkeyPress(
+  ceremony: 'create' | 'prove',
+  words: { readonly submit: string; readonly failed: string },
+  data: { readonly options?: string; readonly token?: string },
+): Html {
+  return html`<div class="passkey" data-passkey-press=${ceremony} data-options=${data.options}
+    data-token=${data.token} data-failed=${words.failed} hidden>
+    ${hidden('passkey', '')}
+    ${button({ label: words.submit, type: 'button', icon: 'key' })}
+    <p class="field-error" role="alert"></p>
+  </div>`;
 }
 
 /** For a password that is chosen: it is never sent back to the page. */
@@ -80,7 +137,11 @@ export function newPasswordField(frame: PageFrame, label: string, error?: string
 }
 
 /** The same whether the address had an account or not. */
-export function checkMailPage(frame: PageFrame, about: 'register' | 'recover'): string {
+export function checkMailPage(
+  frame: PageFrame,
+  about: 'register' | 'recover',
+  onward: Onward = {},
+): string {
   const text = frameText(frame);
   const words = text.signon.checkMail;
   return narrowPage(frame, {
@@ -88,80 +149,6 @@ export function checkMailPage(frame: PageFrame, about: 'register' | 'recover'): 
     body: html`
       ${notice({ tone: 'info', body: about === 'register' ? words.registered : words.recovering })}
       <p>${about === 'register' ? words.notArrivedRegister : words.notArrivedRecover}</p>`,
-    foot: html`<p><a href="/signin">${text.links.signIn}</a></p>`,
-  });
-}
-
-/** For somebody who is signed in and not verified: another link. */
-export function unverifiedPage(
-  frame: PageFrame,
-  data: { csrf: string; email: string; sent: boolean },
-): string {
-  const words = frameText(frame).signon.unverified;
-  return narrowPage(frame, {
-    title: words.title,
-    body: html`
-      ${data.sent && notice({ tone: 'success', body: words.sentAgain, alert: true })}
-      <p>${words.text(data.email)}</p>
-      ${form({
-        action: '/verify/resend',
-        csrf: data.csrf,
-        body: button({ label: words.resend, kind: 'secondary' }),
-      })}`,
-  });
-}
-
-/** A page with one button: scanners of mail open links, and must not use them up. */
-export function linkButtonPage(
-  frame: PageFrame,
-  data: LinkPageData & { askPassword: boolean; error?: string | undefined },
-): string {
-  const text = frameText(frame);
-  const words = text.signon.verify;
-  if (!data.askPassword) return buttonPage(frame, data, words, words.text);
-  const password = field({
-    id: 'password',
-    name: 'password',
-    type: 'password',
-    label: text.signon.password,
-    required: true,
-    maxLength: passwordLengthMax,
-    autocomplete: 'current-password',
-    ...(data.error === undefined ? {} : { error: data.error }),
-  });
-  return buttonPage(frame, data, words, words.otherBrowser, password);
-}
-
-/** Names both addresses: nobody is to move an account to a mailbox without seeing it. */
-export function confirmEmailPage(
-  frame: PageFrame,
-  data: LinkPageData & { from: string; to: string },
-): string {
-  const words = frameText(frame).signon.confirmEmail;
-  return buttonPage(frame, data, words, words.text(data.from, data.to));
-}
-
-interface LinkPageData {
-  readonly csrf: string;
-  readonly token: string;
-  readonly action: string;
-}
-
-function buttonPage(
-  frame: PageFrame,
-  data: LinkPageData,
-  words: { title: string; submit: string },
-  text: string,
-  more?: Html,
-): string {
-  return narrowPage(frame, {
-    title: words.title,
-    body: html`
-      <p>${text}</p>
-      ${form({
-        action: data.action,
-        csrf: data.csrf,
-        body: html`${hidden('token', data.token)}${more}${button({ label: words.submit })}`,
-      })}`,
+    foot: html`<p><a href=${onwardHref('/signin', onward)}>${text.links.signIn}</a></p>`,
   });
 }

@@ -7,19 +7,14 @@ import { notice } from '../components/notice.ts';
 import { type Html, html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from './narrow.ts';
+import { type Onward, onwardFields, onwardHref } from './onward.ts';
 import { emailLengthMax, passwordLengthMax } from './register.ts';
-
-/** Where a sign-in leads. Both were checked for what they may be. */
-export interface Onward {
-  /** Id of an authorization that goes on afterwards. */
-  readonly continueId?: string | undefined;
-  /** Path of this host. */
-  readonly back?: string | undefined;
-}
 
 export interface SignInPageData extends Onward {
   readonly csrf: string;
   readonly email?: string;
+  /** An address that a site suggested: fills the form of registration too. */
+  readonly hint?: string | undefined;
   /** What was just done: shown above the form. */
   readonly done?: 'verified' | 'reset' | undefined;
   readonly error?: string;
@@ -28,13 +23,10 @@ export interface SignInPageData extends Onward {
 /** Of a backup code with all the spaces that people put in. */
 const codeLengthMax = 40;
 
-function onwardFields({ continueId, back }: Onward): Html {
-  return html`${continueId && hidden('continue', continueId)}${back && hidden('return', back)}`;
-}
-
 export function signInPage(frame: PageFrame, data: SignInPageData): string {
   const text = frameText(frame);
   const { signIn } = text.signon;
+  const email = data.email ?? data.hint;
   return narrowPage(
     { ...frame, current: 'signIn' },
     {
@@ -56,7 +48,7 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
               required: true,
               maxLength: emailLengthMax,
               autocomplete: 'username webauthn',
-              ...(data.email === undefined ? {} : { value: data.email }),
+              ...(email === undefined ? {} : { value: email }),
             })}
             ${field({
               id: 'password',
@@ -72,7 +64,7 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
         ${passkeyPart(data, signIn)}`,
       foot: html`
         <p><a href="/recover">${signIn.forgotten}</a></p>
-        <p>${signIn.noAccount} <a href="/register">${text.links.register}</a></p>`,
+        <p>${signIn.noAccount} <a href=${onwardHref('/register', data, { hint: data.hint })}>${text.links.register}</a></p>`,
     },
   );
 }
@@ -117,6 +109,6 @@ export function secondFactorPage(frame: PageFrame, data: SecondFactorPageData): 
         })}
         ${button({ label: words.submit })}`,
     })}`,
-    foot: html`<p><a href="/signin">${words.startAgain}</a></p>`,
+    foot: html`<p><a href=${onwardHref('/signin', data)}>${words.startAgain}</a></p>`,
   });
 }

@@ -16,6 +16,7 @@ import {
   refusalPage,
   verifyFirstPage,
 } from '../../pages/signon/consent-notes.ts';
+import { onwardHref } from '../../pages/signon/onward.ts';
 import type { Authorization, SignedIn } from '../../signon/authorization.ts';
 import {
   type AuthorizationRequest,
@@ -67,8 +68,7 @@ export function continueHref(id: string): string {
 
 /** The form there is filled with the hint. */
 export function signInHref(id: string, loginHint?: string): string {
-  const hint = loginHint === undefined ? '' : `&hint=${encodeURIComponent(loginHint)}`;
-  return `/signin?continue=${encodeURIComponent(id)}${hint}`;
+  return onwardHref('/signin', { continueId: id }, { hint: loginHint });
 }
 
 export function signedInOf(session: Session): SignedIn {
@@ -149,7 +149,8 @@ export function authorizeRoutes({ desk, authorization }: AuthorizeOptions): Plai
     const id = await keep(course, request, visit.browserId);
     if (id === undefined) return cannotSave(course);
     const { email } = visit.session!;
-    const data = { email, nextHref: continueHref(id), againHref: verifyPath };
+    const againHref = onwardHref(verifyPath, { continueId: id });
+    const data = { email, nextHref: continueHref(id), againHref };
     return desk.show(visit, (frame) => verifyFirstPage(frame, data));
   }
 

@@ -103,3 +103,12 @@ export function readCall(
   const checked = checkToken(visit, body.value.csrf);
   return checked.ok ? body : checked;
 }
+
+/** JSON that a script of ours put into a field of a form. Undefined for what is none. */
+export function jsonOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,7 @@
 /**
- * /register and /verify. A challenge of our own stands before registration; its answer is the
- * same whether the address has an account or not. Opening a link of a mail changes nothing: mail
- * scanners open links too, so a button does it.
+ * /register. A challenge of our own stands before registration; its answer is the same whether the
+ * address has an account or not. With a passkey in place of a password, the browser makes it after
+ * the challenge, on a page of its own. Where the person was going is kept with the link of the mail.
  */
 
 import { normaliseEmail } from '../../access/accounts.ts';
@@ -10,31 +10,41 @@ import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { catalogueFor } from '../../pages/language.ts';
 import { failureText } from '../../pages/signon/failure.ts';
+import { type Onward, onwardHref } from '../../pages/signon/onward.ts';
 import {
   checkMailPage,
-  linkButtonPage,
+  createPasskeyPage,
+  emailLengthMax,
   type RegisterPageData,
   registerPage,
-  unverifiedPage,
 } from '../../pages/signon/register.ts';
 import type { Signon } from '../../signon/open.ts';
+import type { Transactions } from '../../signon/transactions.ts';
 import type { Callers } from '../callers.ts';
 import { audioPath, type CaptchaOptions, imagePath, issueChallenge, judge } from '../captcha.ts';
 import type { Desk } from './desk.ts';
+import { jsonOf } from './form-check.ts';
+import { hintOf, keptOnward, onwardOf, targetOf } from './onward.ts';
 import type { Visit } from './visit.ts';
 
 const path = '/register';
 const needs = { media: true } as const;
 
-export function registerRoutes(options: {
-  desk: Desk;
-  signon: Signon;
-  callers: Callers;
-  captcha: CaptchaOptions;
-}): PlainRoute[] {
+export interface RegisterOptions {
+  readonly desk: Desk;
+  readonly signon: Signon;
+  readonly callers: Callers;
+  readonly captcha: CaptchaOptions;
+  readonly authorization: { readonly transactions: Pick<Transactions, 'prolong'> };
+}
+
+/** What the form is filled with. */
+type Filled = Onward & Pick<RegisterPageData, 'email'>;
+
+export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   const { desk, signon, callers, captcha } = options;
 
-  function show(visit: Visit, errors?: RegisterPageData['errors'], email?: string, status = 200) {
+  function show(visit: Visit, filled: Filled, errors?: RegisterPageData['errors']) {
     const waitSeconds = callers.take('captchaNew', visit.request);
     const issued = waitSeconds > 0 ? undefined : issueChallenge(captcha, visit.request);
     const challenge = issued && {
@@ -42,37 +52,41 @@ export function registerRoutes(options: {
       imageHref: imagePath(issued.token),
       audioHref: audioPath(issued.token),
     };
-    const data = {
-      csrf: visit.csrf,
-      challenge,
-      ...(errors === undefined ? {} : { errors }),
-      ...(email === undefined ? {} : { email }),
-    };
+    const more = errors === undefined ? {} : { errors };
+    const data = { csrf: visit.csrf, challenge, ...filled, ...more };
+    const status = errors === undefined ? 200 : 422;
     return desk.show(visit, (frame) => registerPage(frame, data), { status, needs });
   }
 
   /** What can be seen without the challenge, so that an answer is not wasted on it. */
-  function misspelt(visit: Visit, email: string, password: string): RegisterPageData['errors'] {
+  function misspelt(
+    visit: Visit,
+    email: string,
+    password: string | undefined,
+  ): RegisterPageData['errors'] {
     const { signon: text } = catalogueFor(visit.language);
     if (normaliseEmail(email) === undefined) return { email: text.emailMalformed };
+    if (password === undefined) return undefined;
     return [...password].length < 8 ? { password: text.passwordLength } : undefined;
   }
 
-  function refused(visit: Visit, failure: Failure, email: string) {
+  function refused(visit: Visit, failure: Failure, filled: Filled) {
     const sentence = failureText(visit.language, failure);
     const { passwordLength, emailMalformed } = catalogueFor(visit.language).signon;
-    if (failure.error === 'weak_password') return show(visit, { password: sentence }, email, 422);
+    if (failure.error === 'weak_password') return show(visit, filled, { password: sentence });
     if (failure.error !== 'invalid_parameter') return desk.problem(visit, failure);
     const errors =
       failure.parameter === 'password' ? { password: passwordLength } : { email: emailMalformed };
-    return show(visit, errors, email, 422);
+    return show(visit, filled, errors);
   }
 
   async function register(visit: Visit, form: Params) {
     const email = form.get('email') ?? '';
-    const password = form.get('password') ?? '';
+    const password = form.get('with') === 'passkey' ? undefined : (form.get('password') ?? '');
+    const onward = onwardOf(form.get);
+    const filled = { ...onward, email: email.slice(0, emailLengthMax) };
     const errors = misspelt(visit, email, password);
-    if (errors !== undefined) return show(visit, errors, email, 422);
+    if (errors !== undefined) return show(visit, filled, errors);
     const answered = judge(
       captcha,
       visit.request,
@@ -81,76 +95,68 @@ export function registerRoutes(options: {
     );
     if (!answered) {
       const { challengeWrong } = catalogueFor(visit.language).signon;
-      return show(visit, { answer: challengeWrong }, email, 422);
+      return show(visit, filled, { answer: challengeWrong });
     }
     const waitSeconds = callers.take('register', visit.request);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
-    const done = await signon.registration.register({ email, password, visitor: visit.visitor });
-    return done.ok ? desk.go(visit, `${path}/sent`) : refused(visit, done, email);
+    if (password === undefined) return askForPasskey(visit, email, onward);
+    const request = { email, password, visitor: visit.visitor, onward: keptOnward(onward) };
+    const done = await signon.registration.register(request);
+    return done.ok ? sent(visit, onward) : refused(visit, done, filled);
+  }
+
+  /** The challenge is answered: what follows is the same for every address. */
+  async function askForPasskey(visit: Visit, email: string, onward: Onward) {
+    const options = await signon.registration.passkeyOptions(email);
+    if (!options.ok) return refused(visit, options, { ...onward, email });
+    const data = { ...onward, csrf: visit.csrf, email, options: options.value };
+    return desk.show(visit, (frame) => createPasskeyPage(frame, data));
+  }
+
+  async function registerPasskey(visit: Visit, form: Params) {
+    const onward = onwardOf(form.get);
+    const { visitor, language } = visit;
+    const request = { visitor, response: jsonOf(form.get('passkey')), onward: keptOnward(onward) };
+    const done = await signon.registration.registerPasskey(request);
+    if (done.ok) return sent(visit, onward);
+    if (done.error !== 'invalid_code' && done.error !== 'conflict') {
+      return desk.problem(visit, done);
+    }
+    const email = form.get('email')?.slice(0, emailLengthMax);
+    const { refused: sentence } = catalogueFor(language).signon.createPasskey;
+    return show(visit, { ...onward, email }, { form: sentence });
+  }
+
+  async function sent(visit: Visit, onward: Onward) {
+    await hold(options, visit, onward);
+    return desk.go(visit, onwardHref(`${path}/sent`, onward));
   }
 
   return [
-    desk.page(path, 'anyone', (visit) =>
-      visit.session === undefined ? show(visit) : desk.go(visit, '/account'),
-    ),
+    desk.page(path, 'anyone', (visit, query) => {
+      const onward = onwardOf(query.get);
+      if (visit.session !== undefined) return desk.go(visit, targetOf(onward, true));
+      return show(visit, { ...onward, email: hintOf(query) });
+    }),
     desk.form(path, 'anyone', register, { limit: 'captchaVerify' }),
-    desk.page(`${path}/sent`, 'anyone', (visit) =>
-      desk.show(visit, (frame) => checkMailPage(frame, 'register')),
+    // Its page is the answer to a challenge: there is nothing to come back to.
+    desk.page(`${path}/passkey`, 'anyone', (visit) => desk.go(visit, path)),
+    desk.form(`${path}/passkey`, 'anyone', registerPasskey, { limit: 'signIn' }),
+    desk.page(`${path}/sent`, 'anyone', (visit, query) =>
+      desk.show(visit, (frame) => checkMailPage(frame, 'register', onwardOf(query.get))),
     ),
-    ...verifyRoutes(desk, signon),
   ];
 }
 
-function verifyRoutes(desk: Desk, signon: Signon): PlainRoute[] {
-  async function show(visit: Visit, token: string, failure?: Failure) {
-    const askPassword = await signon.registration.asksPassword(token, visit.visitor);
-    const error = failure && failureText(visit.language, failure);
-    const data = { csrf: visit.csrf, token, action: '/verify', askPassword, error };
-    const wait = failure?.retryAfterSeconds;
-    return desk.show(visit, (frame) => linkButtonPage(frame, data), {
-      status: wait !== undefined ? 429 : failure === undefined ? 200 : 422,
-      headers: wait === undefined ? [] : [['Retry-After', String(wait)]],
-    });
-  }
-
-  return [
-    desk.page('/verify', 'anyone', async (visit, query) => {
-      const { csrf, session } = visit;
-      const token = query.get('token');
-      if (token !== undefined) return show(visit, token);
-      if (session === undefined) return desk.go(visit, '/signin');
-      if (session.verified) return desk.go(visit, '/account');
-      const data = { csrf, email: session.email, sent: query.has('sent') };
-      return desk.show(visit, (frame) => unverifiedPage(frame, data));
-    }),
-    desk.form(
-      '/verify',
-      'anyone',
-      async (visit, form) => {
-        const token = form.get('token') ?? '';
-        const { visitor, session } = visit;
-        const given = { password: form.get('password'), session };
-        const done = await signon.registration.verify(token, visitor, given);
-        if (!done.ok) {
-          const again = done.error === 'sign_in_refused' || done.error === 'too_many_attempts';
-          return again ? show(visit, token, done) : desk.problem(visit, done);
-        }
-        const own = visit.session?.accountId === done.value.accountId;
-        return desk.go(visit, own ? '/account' : '/signin?done=verified');
-      },
-      { limit: 'signIn' },
-    ),
-    desk.form(
-      '/verify/resend',
-      'signed-in',
-      async (visit) => {
-        const done = await signon.registration.resend(visit.session.person, visit.visitor);
-        if (done.ok || done.error === 'conflict') return desk.go(visit, '/verify?sent=1');
-        return desk.problem(visit, done);
-      },
-      { limit: 'signIn' },
-    ),
-  ];
+/** What waits for the person waits until the link in the mail is over. */
+export async function hold(
+  { authorization }: Pick<RegisterOptions, 'authorization'>,
+  visit: Visit,
+  { continueId }: Onward,
+): Promise<void> {
+  if (continueId === undefined) return;
+  // If it can't be kept now the registration is worth more: it ends by itself.
+  await authorization.transactions.prolong(continueId, visit.browserId);
 }
 
 function tooMany(retryAfterSeconds: number): Failure {

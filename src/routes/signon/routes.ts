@@ -22,6 +22,7 @@ import { recoverRoutes } from './recover.ts';
 import { registerRoutes } from './register.ts';
 import { signInRoutes } from './sign-in.ts';
 import { signOutRoutes } from './sign-out.ts';
+import { verifyRoutes } from './verify.ts';
 import { createVisits } from './visit.ts';
 
 export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'desk'> {
@@ -48,6 +49,7 @@ export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
   const parts = { ...options, desk };
   return [
     ...registerRoutes(parts),
+    ...verifyRoutes(parts),
     ...signInRoutes(parts),
     ...signOutRoutes(parts),
     ...recoverRoutes(parts),

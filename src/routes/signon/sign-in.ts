@@ -1,7 +1,6 @@
 /**
- * /signin: password, second factor, passkey. Afterwards the visitor goes on to an authorization
- * that waits (`continue`, its id), back to a page of ours (`return`), or to the account. Neither
- * can name another site: the one is only ever put into a path of ours, the other must be a path.
+ * /signin: password, second factor, passkey. Afterwards the visitor goes on to where they were
+ * going (onward.ts), or to the account.
  */
 
 import type { Failure, Result } from '../../core/result.ts';
@@ -9,43 +8,21 @@ import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { failureText } from '../../pages/signon/failure.ts';
+import type { Onward } from '../../pages/signon/onward.ts';
 import { emailLengthMax } from '../../pages/signon/register.ts';
-import {
-  type Onward,
-  type SignInPageData,
-  secondFactorPage,
-  signInPage,
-} from '../../pages/signon/sign-in.ts';
+import { type SignInPageData, secondFactorPage, signInPage } from '../../pages/signon/sign-in.ts';
 import type { Signon } from '../../signon/open.ts';
 import type { SignedIn } from '../../signon/sign-in.ts';
 import type { Desk } from './desk.ts';
-import { localPath } from './local-path.ts';
+import { hintOf, onwardOf, targetOf } from './onward.ts';
 import type { Visit } from './visit.ts';
 
 const path = '/signin';
 const needs = { formAction: 'unrestricted', connect: true } as const;
 const limit = { limit: 'signIn' } as const;
-/** Of an authorization (signon/transactions.ts). */
-const continueShape = /^[A-Za-z0-9_-]{43}$/;
 const doneNames = ['verified', 'reset'] as const;
 /** Of what a person can get wrong: the form is shown again. */
 const shownAgain: readonly Failure['error'][] = ['sign_in_refused', 'too_many_attempts'];
-
-/** @param get a field of a form, a query or a script's call */
-function onwardOf(get: (name: string) => unknown): Onward {
-  const text = (name: string) => {
-    const value = get(name);
-    return typeof value === 'string' ? value : undefined;
-  };
-  const id = text('continue');
-  const continueId = id !== undefined && continueShape.test(id) ? id : undefined;
-  return { continueId, back: localPath(text('return')) };
-}
-
-function targetOf({ continueId, back }: Onward, verified: boolean): string {
-  if (continueId !== undefined) return `/authorize.php/continue?id=${continueId}`;
-  return verified ? (back ?? '/account') : '/verify';
-}
 
 export function signInRoutes(options: { desk: Desk; signon: Signon }): PlainRoute[] {
   const { desk, signon } = options;
@@ -68,9 +45,8 @@ export function signInRoutes(options: { desk: Desk; signon: Signon }): PlainRout
     if (visit.session !== undefined && onward.continueId === undefined) {
       return desk.go(visit, targetOf(onward, visit.session.verified));
     }
-    const hint = query.get('hint')?.slice(0, emailLengthMax);
     const done = doneNames.find((name) => name === query.get('done'));
-    return show(visit, { ...onward, done, ...(hint === undefined ? {} : { email: hint }) });
+    return show(visit, { ...onward, done, hint: hintOf(query) });
   }
 
   /** Ends the session that this browser had: a browser has one. */

@@ -1,0 +1,268 @@
+/**
+ * The ceremonies of WebAuthn (@simplewebauthn/server): what a browser is asked, and whether its
+ * answer is right. They know no session and no account: whose passkey it is, is their caller's
+ * business.
+ *
+ * Each ceremony has a row under the hash of its challenge; it is deleted before the answer is
+ * looked at, whatever comes of it: one challenge, one answer, within five minutes. User
+ * verification is required. The origin and the relying party follow from BASE_URL.
+ */
+
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import * as v from 'valibot';
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { passkeyChallengeKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { commitOnce } from './change.ts';
+import {
+  type Ceremony,
+  type CeremonyPurpose,
+  decodeCeremony,
+  encodeCeremony,
+  type PasskeyRecord,
+} from './passkey-records.ts';
+import { hashOfToken, newToken } from './tokens.ts';
+
+export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
+export type RequestOptions = PublicKeyCredentialRequestOptionsJSON;
+
+/** What an authenticator made. */
+export type NewPasskey = Pick<
+  PasskeyRecord,
+  'publicKey' | 'counter' | 'transports' | 'backedUp'
+> & { readonly id: Uint8Array };
+
+/** Enough to judge what an authenticator signed. */
+type Known = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'handle'>;
+
+interface Named {
+  readonly id: Uint8Array;
+  readonly record: Pick<PasskeyRecord, 'transports'>;
+}
+
+/** `response` is what the browser sent as JSON, unchecked. Undefined: anything is wrong with it. */
+export interface PasskeyCeremonies {
+  /** For `navigator.credentials.create`. @param userName shown by the authenticator */
+  askToCreate(
+    ceremony: Ceremony,
+    userName: string,
+    exclude: readonly Named[],
+  ): Promise<Result<CreationOptions>>;
+  created(
+    response: unknown,
+    purpose: CeremonyPurpose,
+  ): Promise<{ readonly ceremony: Ceremony; readonly passkey: NewPasskey } | undefined>;
+  /** For `navigator.credentials.get`. @param allow none: the authenticator offers what it has */
+  askToProve(ceremony: Ceremony, allow?: readonly Named[]): Promise<Result<RequestOptions>>;
+  /** @param find the passkey that an answer names; undefined when it must not be used */
+  proven<K extends Known>(
+    response: unknown,
+    purpose: CeremonyPurpose,
+    find: (id: Uint8Array, ceremony: Ceremony) => Promise<K | undefined>,
+  ): Promise<
+    { readonly ceremony: Ceremony; readonly known: K; readonly counter: number } | undefined
+  >;
+}
+
+export const ceremonyLifeMs = 5 * 60_000;
+export const credentialIdBytesMax = 1_023;
+/** RSA of 4,096 bits has about 550. */
+const publicKeyBytesMax = 2_048;
+
+const base64url = (max: number) =>
+  v.pipe(v.string(), v.maxLength(max), v.regex(/^[0-9A-Za-z_-]+$/));
+const common = {
+  id: base64url(2_048),
+  rawId: base64url(2_048),
+  type: v.literal('public-key'),
+  clientExtensionResults: v.optional(
+    v.pipe(
+      v.unknown(),
+      v.transform(() => ({})),
+    ),
+    {},
+  ),
+};
+/** Only what is used; the library judges what the fields hold. */
+const registrationSchema = v.object({
+  ...common,
+  response: v.object({
+    clientDataJSON: base64url(8_192),
+    attestationObject: base64url(65_536),
+    transports: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(32))), v.maxLength(8))),
+  }),
+});
+const authenticationSchema = v.object({
+  ...common,
+  response: v.object({
+    clientDataJSON: base64url(8_192),
+    authenticatorData: base64url(8_192),
+    signature: base64url(8_192),
+    userHandle: v.nullish(base64url(128)),
+  }),
+});
+
+export function createPasskeyCeremonies(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  /** Scheme, host and port: the only origin that is believed. */
+  baseUrl: string;
+}): PasskeyCeremonies {
+  const { store, clock, random } = options;
+  const origin = new URL(options.baseUrl).origin;
+  const rpID = new URL(options.baseUrl).hostname;
+
+  /** The challenge. */
+  async function begin(ceremony: Ceremony): Promise<Result<string>> {
+    const challenge = newToken(random);
+    const row = {
+      key: passkeyChallengeKey(challenge.hash),
+      value: encodeCeremony(ceremony),
+      expiresAt: clock.now() + ceremonyLifeMs,
+    };
+    const done = await commitOnce(store, { set: [row] });
+    if (done === 'lost') return fail('store_unavailable');
+    return done.ok ? ok(challenge.text) : done;
+  }
+
+  /** Takes the ceremony that an answer names. Undefined: none, over, or somebody was faster. */
+  async function take(
+    clientDataJSON: string,
+    purpose: CeremonyPurpose,
+  ): Promise<{ challenge: string; ceremony: Ceremony } | undefined> {
+    const challenge = challengeOf(clientDataJSON);
+    const hash = challenge === undefined ? undefined : hashOfToken(challenge);
+    if (challenge === undefined || hash === undefined) return undefined;
+    const key = passkeyChallengeKey(hash);
+    const row = await store.get(key);
+    const ceremony = row && decodeCeremony(row.value);
+    if (!row || !ceremony) return undefined;
+    const done = await commitOnce(store, { check: [{ key, version: row.version }], del: [key] });
+    const taken = done !== 'lost' && done.ok && ceremony.purpose === purpose;
+    return taken ? { challenge, ceremony } : undefined;
+  }
+
+  async function askToCreate(ceremony: Ceremony, userName: string, exclude: readonly Named[]) {
+    const challenge = await begin(ceremony);
+    if (!challenge.ok) return challenge;
+    return ok(
+      await generateRegistrationOptions({
+        rpName: rpID,
+        rpID,
+        userName,
+        userID: Uint8Array.from(Buffer.from(ceremony.handle)),
+        challenge: Uint8Array.from(Buffer.from(challenge.value, 'base64url')),
+        timeout: ceremonyLifeMs,
+        attestationType: 'none',
+        excludeCredentials: exclude.map(described),
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      }),
+    );
+  }
+
+  async function created(response: unknown, purpose: CeremonyPurpose) {
+    const parsed = v.safeParse(registrationSchema, response);
+    if (!parsed.success) return undefined;
+    const taken = await take(parsed.output.response.clientDataJSON, purpose);
+    if (taken === undefined) return undefined;
+    const info = await verifyRegistrationResponse({
+      response: parsed.output as RegistrationResponseJSON,
+      expectedChallenge: taken.challenge,
+      expectedOrigin: origin,
+      expectedRPID: rpID,
+      requireUserVerification: true,
+    }).catch(() => undefined);
+    if (!info?.verified) return undefined;
+    const { credential, credentialBackedUp } = info.registrationInfo;
+    const id = Buffer.from(credential.id, 'base64url');
+    if (!isCredentialId(id) || credential.publicKey.length > publicKeyBytesMax) return undefined;
+    const passkey = {
+      id,
+      publicKey: credential.publicKey,
+      counter: credential.counter,
+      transports: parsed.output.response.transports ?? [],
+      backedUp: credentialBackedUp,
+    };
+    return { ceremony: taken.ceremony, passkey };
+  }
+
+  async function askToProve(ceremony: Ceremony, allow: readonly Named[] = []) {
+    const challenge = await begin(ceremony);
+    if (!challenge.ok) return challenge;
+    return ok(
+      await generateAuthenticationOptions({
+        rpID,
+        challenge: Uint8Array.from(Buffer.from(challenge.value, 'base64url')),
+        timeout: ceremonyLifeMs,
+        userVerification: 'required',
+        ...(allow.length === 0 ? {} : { allowCredentials: allow.map(described) }),
+      }),
+    );
+  }
+
+  async function proven<K extends Known>(
+    response: unknown,
+    purpose: CeremonyPurpose,
+    find: (id: Uint8Array, ceremony: Ceremony) => Promise<K | undefined>,
+  ) {
+    const parsed = v.safeParse(authenticationSchema, response);
+    if (!parsed.success) return undefined;
+    const taken = await take(parsed.output.response.clientDataJSON, purpose);
+    if (taken === undefined) return undefined;
+    const id = Buffer.from(parsed.output.id, 'base64url');
+    const known = isCredentialId(id) ? await find(id, taken.ceremony) : undefined;
+    if (known === undefined) return undefined;
+    const handle = parsed.output.response.userHandle;
+    if (handle && Buffer.from(handle, 'base64url').toString('utf8') !== known.handle) {
+      return undefined;
+    }
+    const checked = await verifyAuthenticationResponse({
+      response: parsed.output as AuthenticationResponseJSON,
+      expectedChallenge: taken.challenge,
+      expectedOrigin: origin,
+      expectedRPID: rpID,
+      requireUserVerification: true,
+      credential: {
+        id: parsed.output.id,
+        publicKey: Uint8Array.from(known.publicKey),
+        counter: known.counter,
+      },
+    }).catch(() => undefined);
+    if (!checked?.verified) return undefined;
+    const counter = checked.authenticationInfo.newCounter;
+    return { ceremony: taken.ceremony, known, counter };
+  }
+
+  return { askToCreate, created, askToProve, proven };
+}
+
+export function isCredentialId(id: Uint8Array): boolean {
+  return id.length > 0 && id.length <= credentialIdBytesMax;
+}
+
+function described({ id, record }: Named) {
+  return { id: Buffer.from(id).toString('base64url'), transports: [...record.transports] };
+}
+
+/** The challenge that an answer claims to be for; the library compares it with the real one. */
+function challengeOf(clientDataJSON: string): string | undefined {
+  try {
+    const data: unknown = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString('utf8'));
+    const challenge = (data as { challenge?: unknown } | null)?.challenge;
+    return typeof challenge === 'string' ? challenge : undefined;
+  } catch {
+    return undefined;
+  }
+}
