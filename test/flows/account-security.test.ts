@@ -83,6 +83,49 @@ for (const threads of threadCounts) {
       }
     });
 
+    it('takes password and code together where there is a second factor', async () => {
+      const { email, id } = await newPerson();
+      const own = await people.signIn(email);
+      const old = await people.signIn(email, long);
+      assert.doesNotMatch((await old.get(back)).body, /name="code"/);
+      await own.post('/account/security/totp/begin');
+      const page = (await own.get('/account/security/totp')).body;
+      const secret = /<code id="totp-secret">([A-Z2-7 ]+)<\/code>/
+        .exec(page)![1]!
+        .replaceAll(' ', '');
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      const code = totp.generate();
+      const on = await own.post('/account/security/totp/enable', { code });
+      const backup = /<code id="backup-codes">([^<]+)<\/code>/.exec(on.body)![1]!.split('\n');
+      assert.match((await old.get(back)).body, /name="code"/);
+      const refused = [
+        { password: personPassword },
+        { password: personPassword, code: '000000' },
+        { password: personPassword, code },
+        { password: 'wrong-password', code: backup[0]! },
+      ];
+      const pages = new Set<string>();
+      for (const fields of refused) {
+        const answer = await old.post('/account/confirm', { ...fields, return: '/account/keys' });
+        assert.equal(answer.status, 401);
+        assert.ok(!answer.body.includes(fields.code ?? 'nothing'), 'nothing typed comes back');
+        pages.add(answer.body.replace(/nonce="[^"]*"/g, ''));
+      }
+      assert.equal(pages.size, 1, 'one answer');
+      assert.equal((await people.signon.secondFactors.state(id)).backupCodesLeft, 10);
+      const fields = { password: personPassword, code: backup[0]!, return: '/account/keys' };
+      assert.equal((await old.post('/account/confirm', fields)).headers.location, '/account/keys');
+      assert.match((await old.get('/account/keys')).body, /keys\/create/);
+      assert.match((await old.get('/account/security')).body, /Confirmation that it is you failed/);
+      for (let i = 0; i < 5; i++) {
+        assert.equal((await old.post('/account/confirm', fields)).status, 401);
+      }
+      const locked = await old.post('/account/confirm', fields);
+      assert.equal(locked.status, 429);
+      assert.match(String(locked.headers['retry-after']), /^[1-9]\d*$/);
+      assert.match(locked.body, /name="return" value="\/account\/keys"/);
+    });
+
     it('changes the password; other sessions end', async () => {
       const { email } = await newPerson();
       const [one, two] = [await people.signIn(email), await people.signIn(email)];

@@ -248,15 +248,18 @@ export const accountEn = {
       email_change_requested: 'Change of mail address asked for',
       email_changed: 'Mail address changed',
       reauthenticated: 'Confirmed that it is you',
+      reauthentication_failed: 'Confirmation that it is you failed',
     },
   },
   confirm: {
     title: 'Confirm it is you',
     text: 'You are about to change something that protects your account.',
     password: 'Your password',
+    code: 'Code of your second factor',
     submit: 'Go on',
     passkey: 'Use a passkey',
     wrong: 'That was not right.',
+    wrongOfTwo: 'Password or code: one of them was not right. A code works once.',
     noPassword: 'No password? Set one with a link by mail.',
   },
   sites: {

@@ -265,15 +265,19 @@ export const accountFr: AccountCatalogue = {
       email_change_requested: 'Changement d’adresse électronique demandé',
       email_changed: 'Adresse électronique changée',
       reauthenticated: 'Identité confirmée',
+      reauthentication_failed: 'Confirmation d’identité refusée',
     },
   },
   confirm: {
     title: 'Confirmez que c’est vous',
     text: 'Vous allez changer quelque chose qui protège votre compte.',
     password: 'Votre mot de passe',
+    code: 'Code de votre second facteur',
     submit: 'Continuer',
     passkey: 'Utiliser une clé d’accès',
     wrong: 'Ce n’était pas juste.',
+    wrongOfTwo:
+      'Mot de passe ou code : l’un des deux n’était pas juste. Un code ne sert qu’une fois.',
     noPassword: 'Pas de mot de passe ? Définissez-en un par un lien envoyé à votre adresse.',
   },
   sites: {
