@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createConsents } from '../../src/signon/consents.ts';
-import { holdersOf, openPeopleOf, type People } from '../support/person.ts';
+import { holdersOf, openPeopleOf, type People, personPassword } from '../support/person.ts';
 import { startTestServer, type TestServer, threadCounts } from '../support/server.ts';
 
 const long = 20 * 60_000;
@@ -90,6 +90,20 @@ for (const threads of threadCounts) {
       assert.match(copy.body, /Göttingen/);
       assert.ok(!copy.body.includes(key.slice(-20)));
       assert.doesNotMatch(copy.body, /argon2/);
+    });
+
+    it('gives no copy without a fresh proof, and the page offers none', async () => {
+      await people.register('clara@example.org');
+      const old = await people.signIn('clara@example.org', long);
+      const page = (await old.get('/account/data')).body;
+      assert.doesNotMatch(page, /action="\/account\/(export|delete)"/);
+      assert.match(page, /href="\/account\/confirm\?return=%2Faccount%2Fdata"/);
+      const stale = await old.post('/account/export');
+      assert.equal(stale.status, 303);
+      assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fdata');
+      assert.doesNotMatch(stale.body, /clara/);
+      await old.post('/account/confirm', { password: personPassword, return: '/account/data' });
+      assert.equal((await old.post('/account/export')).status, 200);
     });
 
     it('deletes only after a fresh proof and the word, and then at once', async () => {

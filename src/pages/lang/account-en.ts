@@ -158,7 +158,7 @@ export const accountEn = {
   },
   security: {
     lede: 'How you prove that it is you, and where you are signed in.',
-    freshNeeded: 'To change what protects your account, show once more that it is you.',
+    freshNeeded: 'For what only you may see or change here, show once more that it is you.',
     freshButton: 'Confirm it is you',
     passwordTitle: 'Password',
     passwordSet: (moment: string) => `Last changed ${moment}.`,
@@ -253,7 +253,7 @@ export const accountEn = {
   },
   confirm: {
     title: 'Confirm it is you',
-    text: 'You are about to change something that protects your account.',
+    text: 'What comes next is for nobody else to see or change.',
     password: 'Your password',
     code: 'Code of your second factor',
     submit: 'Go on',

@@ -171,7 +171,7 @@ export const accountFr: AccountCatalogue = {
   security: {
     lede: 'Comment vous prouvez que c’est vous, et où vous êtes connecté.',
     freshNeeded:
-      'Pour changer ce qui protège votre compte, montrez encore une fois que c’est vous.',
+      'Pour ce que vous seul pouvez voir ou changer ici, montrez encore une fois que c’est vous.',
     freshButton: 'Confirmer que c’est vous',
     passwordTitle: 'Mot de passe',
     passwordSet: (moment) => `Dernier changement : ${moment}.`,
@@ -270,7 +270,7 @@ export const accountFr: AccountCatalogue = {
   },
   confirm: {
     title: 'Confirmez que c’est vous',
-    text: 'Vous allez changer quelque chose qui protège votre compte.',
+    text: 'La suite n’est à voir ou à changer par personne d’autre.',
     password: 'Votre mot de passe',
     code: 'Code de votre second facteur',
     submit: 'Continuer',
