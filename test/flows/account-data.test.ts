@@ -7,7 +7,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createConsents } from '../../src/signon/consents.ts';
 import { holdersOf, openPeopleOf, type People, personPassword } from '../support/person.ts';
-import { startTestServer, type TestServer, threadCounts } from '../support/server.ts';
+import { startTestServer, type TestServer, threadCounts, within } from '../support/server.ts';
 
 const long = 20 * 60_000;
 
@@ -130,7 +130,8 @@ for (const threads of threadCounts) {
       for (let i = 0; i < 8; i++) assert.equal((await check()).status, 401);
       assert.equal((await old.get('/account')).status, 303);
       assert.equal((await server.fetch('/goodbye')).status, 200);
-      assert.equal(await people.signon.people.byEmail(email), undefined);
+      const gone = async () => (await people.signon.people.byEmail(email)) === undefined;
+      await within(5_000, gone, 'the account is gone');
     });
   });
 }
@@ -170,6 +171,9 @@ it('leaves no byte of a deleted person in the data directory', async () => {
     for (const word of words) assert.notDeepEqual(held(word), [], word);
     assert.notDeepEqual(pictureHeld(), []);
     assert.equal((await browser.post('/account/delete', { confirm: 'delete' })).status, 303);
+    const gone = async () =>
+      (await people.signon.people.byEmail('zenobia@palmyra.example')) === undefined;
+    await within(5_000, gone, 'the account is gone');
     assert.equal((await server.fetch(`/avatars/${avatar}`)).status, 404);
     await people[Symbol.asyncDispose]();
     await server.stop();

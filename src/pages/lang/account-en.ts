@@ -290,13 +290,14 @@ export const accountEn = {
     exportButton: 'Download',
     deleteTitle: 'Delete the account',
     deleteText:
-      'Everything that is kept about you goes at once and for good. API keys stop working. Your reports stay, without your name and their comments.',
+      'The account ends at once: API keys stop working, all sessions end. Then everything that is kept about you goes, for good. Your reports stay, without your name and their comments.',
     deleteButton: 'Delete my account',
     deleteConfirm: (word: string) => `Type ${word} to confirm`,
     deleteWord: 'delete',
     deleteError: (word: string) => `Type the word ${word}.`,
     deletedTitle: 'Your account is gone',
-    deletedText: 'Nothing that names you is kept. You can register again at any time.',
+    deletedText:
+      'What was kept about you is being removed; that takes seconds, or a few minutes for very much. Then nothing that names you is left, and you can register again.',
   },
 };
 

@@ -308,13 +308,13 @@ export const accountFr: AccountCatalogue = {
     exportButton: 'Télécharger',
     deleteTitle: 'Supprimer le compte',
     deleteText:
-      'Tout ce qui est gardé sur vous disparaît aussitôt et pour toujours. Les clés d’API cessent de fonctionner. Vos signalements restent, sans votre nom ni leurs commentaires.',
+      'Le compte prend fin aussitôt : les clés d’API cessent de fonctionner, toutes les sessions se terminent. Puis tout ce qui est gardé sur vous disparaît, pour toujours. Vos signalements restent, sans votre nom ni leurs commentaires.',
     deleteButton: 'Supprimer mon compte',
     deleteConfirm: (word) => `Saisissez ${word} pour confirmer`,
     deleteWord: 'supprimer',
     deleteError: (word) => `Saisissez le mot ${word}.`,
     deletedTitle: 'Votre compte a disparu',
     deletedText:
-      'Rien de ce qui vous nomme n’est gardé. Vous pouvez vous inscrire de nouveau à tout moment.',
+      'Ce qui était gardé sur vous est en train d’être supprimé ; cela prend des secondes, ou quelques minutes s’il y en a beaucoup. Ensuite, rien de ce qui vous nomme ne reste, et vous pouvez vous inscrire de nouveau.',
   },
 };

@@ -47,7 +47,7 @@ export function dataRoutes(space: Space): PlainRoute[] {
       const shown = { typedWord, wordError: true };
       return show(visit, { status: 422, failed: text.failed.form }, shown);
     }
-    const gone = await signon.deletion.delete(session.accountId);
+    const gone = await signon.erasures.begin(session.accountId);
     if (!gone.ok) return space.refuse(visit, 'data', gone);
     await space.settle();
     return desk.signedOut(visit, '/goodbye');
