@@ -55,6 +55,8 @@ export const accountEn = {
       type: 'This is no PNG, JPEG or WebP file. Other formats, SVG and GIF among them, are not taken.',
       large: 'This picture has too many bytes or pixels: at most 1 MiB and 25 megapixels.',
       damaged: 'This file is damaged or incomplete.',
+      still:
+        'Only a still picture is taken: no animation, and nothing behind the picture in its file.',
     },
     personTitle: 'About you',
     givenName: 'First name',

@@ -57,6 +57,8 @@ export const accountFr: AccountCatalogue = {
       type: 'Ce n’est pas un fichier PNG, JPEG ou WebP. Les autres formats, dont SVG et GIF, sont refusés.',
       large: 'Cette image a trop d’octets ou de pixels : 1 Mio et 25 mégapixels au plus.',
       damaged: 'Ce fichier est abîmé ou incomplet.',
+      still:
+        'Seule une image fixe est acceptée : pas d’animation, et rien derrière l’image dans son fichier.',
     },
     personTitle: 'À propos de vous',
     givenName: 'Prénom',
