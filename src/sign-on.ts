@@ -1,7 +1,7 @@
 /**
  * Sign-on put together: accounts, sessions and mails (signon/open.ts), profiles, and the sign-on
- * of other sites, each knowing of the others what it needs. Deletions that were cut short are
- * finished before the first request.
+ * of other sites, each knowing of the others what it needs. Deletions that were cut short go on in
+ * the background.
  */
 
 import { type Accounts, createAccounts } from './access/accounts.ts';
@@ -46,7 +46,7 @@ export async function startSignon(options: {
   config: Config;
   demo: boolean;
 }): Promise<SignonParts> {
-  const { store, log, config } = options;
+  const { store, config } = options;
   const profiles = createProfiles(options);
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
@@ -74,8 +74,7 @@ export async function startSignon(options: {
     },
     avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
   });
-  const finished = await signon.deletion.resume();
-  if (finished > 0) log.info({ accounts: finished }, 'deletion: finished what was cut short');
+  signon.erasures.resume();
   const accounts = createAccounts({ ...options, beside: profileBeside(profiles) });
   const records = createKeyRecords(options);
   const ownKeys = createOwnKeys({ ...options, accounts, records });

@@ -3,6 +3,7 @@
  * and showing a key, is in accounts.ts.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
@@ -21,7 +22,7 @@ export interface StoredKey {
 
 export interface KeyRecords {
   find(id: string): Promise<StoredKey | undefined>;
-  /** In order of their ids. */
+  /** In order of their ids; others get their turn between the pages. */
   all(): AsyncGenerator<StoredKey>;
   /** Revoking a revoked key is no error. `unknown_key` when there is none. */
   revoke(id: string): Promise<Result<KeyRecord>>;
@@ -66,6 +67,7 @@ export function createKeyRecords(options: {
       }
       if (page.length === 0) return;
       after = page.at(-1)!.key;
+      await nextTurn();
     }
   }
 

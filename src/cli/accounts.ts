@@ -98,8 +98,8 @@ function account(): Command {
       const gone = await withWorkspace(async (w) => {
         const found = expect(await w.accounts.find(email));
         // Loaded here, because the other commands start twice as fast without it.
-        const { openDeletion } = await import('./deletion.ts');
-        expect(await openDeletion(w).delete(found.id));
+        const { withDeletion } = await import('./deletion.ts');
+        await withDeletion(w, async (deletion) => expect(await deletion.delete(found.id)));
         return found;
       });
       print(
@@ -115,8 +115,8 @@ function account(): Command {
     .action(async (email: string) => {
       const data = await withWorkspace(async (w) => {
         const found = expect(await w.accounts.find(email));
-        const { openDeletion } = await import('./deletion.ts');
-        return expect(await openDeletion(w).exportOf(found.id));
+        const { withDeletion } = await import('./deletion.ts');
+        return withDeletion(w, async (deletion) => expect(await deletion.exportOf(found.id)));
       });
       process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
     });

@@ -2,8 +2,10 @@
 
 import { createSiteKeys } from '../access/site-keys.ts';
 import { createConsents } from '../signon/consents.ts';
-import { createDeletion, type Deletion } from '../signon/deletion.ts';
-import { openOutbox } from '../signon/mail/outbox.ts';
+import { createDeletion, type Deletion, type Farewell } from '../signon/deletion.ts';
+import { createMailer } from '../signon/mail/mailer.ts';
+import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';
+import { smtpTransport } from '../signon/mail/smtp.ts';
 import { openPeople } from '../signon/people.ts';
 import { ownPersonalData } from '../signon/personal-data.ts';
 import { profilePersonalData } from '../signon/profile-data.ts';
@@ -12,7 +14,37 @@ import { createSecurityLog } from '../signon/security-log.ts';
 import { createSessions } from '../signon/sessions.ts';
 import { checkMasterKey, type Workspace } from './workspace.ts';
 
-export function openDeletion(workspace: Workspace): Deletion {
+/** How long a command waits before it tries a mail once more. */
+const retryDelaysMs = [2_000];
+
+/** Runs with the deletion and the mailer behind it. */
+export async function withDeletion<T>(
+  workspace: Workspace,
+  run: (deletion: Deletion) => Promise<T>,
+): Promise<T> {
+  const { config, clock, log } = workspace;
+  const { smtpUrl } = config;
+  if (smtpUrl === undefined) return run(openDeletion(workspace, noFarewell(log)));
+  const mailer = createMailer({
+    transport: smtpTransport(smtpUrl, config.mailFrom),
+    service: new URL(config.baseUrl).hostname,
+    clock,
+    log,
+    limit: () => 0,
+    retryDelaysMs,
+  });
+  try {
+    return await run(
+      openDeletion(workspace, (email, language) =>
+        mailer.deliver(email, language, 'accountDeleted', {}),
+      ),
+    );
+  } finally {
+    await mailer.close();
+  }
+}
+
+function openDeletion(workspace: Workspace, farewell: Farewell): Deletion {
   const { config, store, clock, random, log } = workspace;
   const securityLog = createSecurityLog({ store, clock, random });
   const people = openPeople(store);
@@ -42,5 +74,5 @@ export function openDeletion(workspace: Workspace): Deletion {
       log,
     }),
   });
-  return createDeletion({ store, clock, random, data: [...beside, ...own] });
+  return createDeletion({ store, clock, random, data: [...beside, ...own], farewell });
 }

@@ -41,6 +41,7 @@ export type ErrorCode =
   | 'invalid_link'
   | 'invalid_code'
   | 'weak_password'
+  | 'picture_not_still'
   | 'reauthentication_required'
   // of what is there
   | 'unknown_account'

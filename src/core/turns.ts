@@ -19,6 +19,9 @@ export interface Turns {
   workedMs(): number;
 }
 
+/** What work in slices needs of its turns. `next` may reject: the work is to stop here. */
+export type Pace = Pick<Turns, 'next' | 'isOver'>;
+
 /** What one turn may take. Leaves room below the 10 ms that nobody may hold the loop. */
 const turnMs = 3;
 

@@ -27,7 +27,10 @@ export interface PageFrame {
   readonly nonce?: string | undefined;
   /** Which link of the navigation this page is. */
   readonly current?: LinkName;
-  /** Who is signed in: shown in the header, with a way out. */
+  /**
+   * Who is signed in: shown in the header, with a way out. Only for pages that are made for one
+   * visitor and kept by nobody; see `headerLinks`.
+   */
   readonly person?: { readonly email: string; readonly csrf: string } | undefined;
 }
 
@@ -46,9 +49,12 @@ export interface DocumentOptions {
   readonly body: Html;
 }
 
-const headerLinks: readonly LinkName[] = ['docs', 'feeds', 'captchaDemo', 'account', 'signIn'];
-/** Left out for somebody who is in. */
-const waysIn: readonly LinkName[] = ['account', 'signIn'];
+/**
+ * The same for everybody. A page that a browser, a proxy or this server's memory may keep can't know
+ * who reads it, so none says "sign in" or a name: the link to the account is right for all, and
+ * /account asks whoever isn't signed in. Pages that read the session replace it (`personMenu`).
+ */
+const headerLinks: readonly LinkName[] = ['docs', 'feeds', 'captchaDemo', 'account'];
 const footerLinks: readonly LinkName[] = [
   'docs',
   'feeds',
@@ -95,7 +101,7 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
   </head>`;
 }
 
-/** Instead of the ways in. */
+/** In place of the link to the account. */
 function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>): Html {
   const text = frameText(frame);
   const label = text.signon.signedInAs(person.email);
@@ -115,7 +121,7 @@ function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>):
 function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
   const text = frameText(frame);
   const { person } = frame;
-  const names = person ? headerLinks.filter((name) => !waysIn.includes(name)) : headerLinks;
+  const names = person ? headerLinks.filter((name) => name !== 'account') : headerLinks;
   const items = linkItems(frame, names);
   return html`<header class="site-header"><div class="wrap site-header-row">
     <a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>

@@ -1,14 +1,18 @@
 /**
  * An account's reports when the account goes: they stay, under an id that names nobody any more,
  * since the scores rest on them. Comments were written by the person and may speak of them: they
- * are blanked. There is no index by account; the walk over all reports is bounded page by page.
+ * are blanked. There is no index by account: all reports are walked, in slices, so that others get
+ * their turn.
  */
 
+import type { Pace } from '../core/turns.ts';
 import { type Key, reportByAddressKey, reportByIdPrefix } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import type { SetRow, Store } from '../store/store.ts';
 import { addressOf, decodeIdRow, decodeRow, encodeRow, type StoredReport } from './report-store.ts';
 
-const pageRows = 500;
+const pageRows = 200;
+/** Comments blanked in one commit: half a millisecond of the event loop. */
+const blankRows = 50;
 const attemptsMax = 5;
 
 export interface OwnReport extends StoredReport {
@@ -23,24 +27,53 @@ interface Found {
 }
 
 /** Oldest first. */
-export async function* reportsOfAccount(store: Store, account: string): AsyncGenerator<OwnReport> {
-  for await (const { report } of walk(store, account)) yield report;
+export async function* reportsOfAccount(
+  store: Store,
+  account: string,
+  pace: Pace,
+): AsyncGenerator<OwnReport> {
+  for await (const { report } of walk(store, account, pace)) yield report;
 }
 
 /** Safe to run again. @returns how many comments went. @throws when the store can't be written */
-export async function blankComments(store: Store, account: string): Promise<number> {
+export async function blankComments(store: Store, account: string, pace: Pace): Promise<number> {
   let blanked = 0;
-  for await (const found of walk(store, account)) {
-    if (found.report.comment !== '' && (await blank(store, found))) blanked++;
+  let batch: Found[] = [];
+  async function blankBatch(): Promise<void> {
+    if (batch.length > 0) blanked += await blankAll(store, batch);
+    batch = [];
   }
+  for await (const found of walk(store, account, pace)) {
+    if (found.report.comment === '') continue;
+    batch.push(found);
+    if (batch.length >= blankRows) await blankBatch();
+  }
+  await blankBatch();
   return blanked;
 }
 
-async function blank(store: Store, { key, version, report }: Found): Promise<boolean> {
+async function blankAll(store: Store, batch: readonly Found[]): Promise<number> {
+  const done = await store.commit({
+    check: batch.map(({ key, version }) => ({ key, version })),
+    set: batch.map(blankRow),
+  });
+  if (done.ok) return batch.length;
+  // One of them went or changed meanwhile: each by itself.
+  let blanked = 0;
+  for (const found of batch) if (await blank(store, found)) blanked++;
+  return blanked;
+}
+
+function blankRow({ key, report }: Found): SetRow {
+  const reporter = { account: report.account, slot: report.reporter, country: report.country };
+  return { key, value: encodeRow(reporter, { ...report, comment: '' }) };
+}
+
+async function blank(store: Store, found: Found): Promise<boolean> {
+  const { key } = found;
+  let version = found.version;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const reporter = { account: report.account, slot: report.reporter, country: report.country };
-    const value = encodeRow(reporter, { ...report, comment: '' });
-    const done = await store.commit({ check: [{ key, version }], set: [{ key, value }] });
+    const done = await store.commit({ check: [{ key, version }], set: [blankRow(found)] });
     if (done.ok) return true;
     if (done.error === 'store_unavailable') break;
     const row = await store.get(key);
@@ -50,7 +83,7 @@ async function blank(store: Store, { key, version, report }: Found): Promise<boo
   throw new Error('a comment could not be removed');
 }
 
-async function* walk(store: Store, account: string): AsyncGenerator<Found> {
+async function* walk(store: Store, account: string, pace: Pace): AsyncGenerator<Found> {
   let after: Key | undefined;
   for (;;) {
     const page = await store.scan(
@@ -59,6 +92,7 @@ async function* walk(store: Store, account: string): AsyncGenerator<Found> {
     );
     if (page.length === 0) return;
     for (const { key: idKey, value } of page) {
+      if (pace.isOver()) await pace.next();
       const owner = decodeIdRow(value);
       if (owner?.account !== account) continue;
       const id = Buffer.from(idKey.subarray(1));

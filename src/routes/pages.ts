@@ -35,7 +35,7 @@ export const siteLinks: SiteLinks = {
   captchaDemo: '/captcha/',
   feeds: '/feeds',
   kit: '/kit.zip',
-  signIn: '/signin',
+  account: '/account',
   register: '/register',
   docs: '/docs',
   manifest: '/manifest',

@@ -62,6 +62,7 @@ export function statusOf(code: ErrorCode): number {
     case 'invalid_parameter':
     case 'invalid_code':
     case 'weak_password':
+    case 'picture_not_still':
       return 422;
     case 'quota_exceeded':
     case 'address_quota_exceeded':
@@ -155,6 +156,8 @@ export function detailOf(code: ErrorCode): string {
       return 'The request body is too large.';
     case 'unsupported_media_type':
       return 'The body has a media type that is not understood here.';
+    case 'picture_not_still':
+      return 'Only a still picture is taken, with nothing behind it in its file.';
     case 'invalid_parameter':
       return 'A parameter is invalid.';
     case 'duplicate_report':

@@ -46,13 +46,14 @@ export interface Attempt {
   readonly browser: string | undefined;
 }
 
+/** Proofs that are given together make one try: what they share (the network) is counted once. */
 export interface Attempts {
-  /** 0: counted, go on. Else whole seconds to wait; not counted. */
-  begin(attempt: Attempt): number;
+  /** 0: counted, go on. Else whole seconds to wait; nothing is counted. */
+  begin(...together: readonly Attempt[]): number;
   /** It was right: forgives what was counted of the account here. */
-  succeeded(attempt: Attempt): void;
+  succeeded(...together: readonly Attempt[]): void;
   /** It was never judged (overload): not held against anybody. */
-  withdrawn(attempt: Attempt): void;
+  withdrawn(...together: readonly Attempt[]): void;
   readonly size: number;
 }
 
@@ -81,6 +82,10 @@ export function createAttempts({
     ];
   }
 
+  function allNamesOf(together: readonly Attempt[]): [string, RuleName][] {
+    return [...new Map(together.flatMap(namesOf).map(([rule, name]) => [name, rule]))];
+  }
+
   function subjectOf(name: string, nowMs: number): Subject {
     const found = subjects.get(name);
     subjects.delete(name);
@@ -96,30 +101,30 @@ export function createAttempts({
     get size() {
       return subjects.size;
     },
-    begin(attempt) {
+    begin(...together) {
       const nowMs = clock.monotonicMs();
-      const names = namesOf(attempt);
+      const names = allNamesOf(together);
       let waitMs = 0;
-      for (const [, name] of names) {
+      for (const [name] of names) {
         waitMs = Math.max(waitMs, (subjects.get(name)?.blockedUntilMs ?? 0) - nowMs);
       }
       if (waitMs > 0) return Math.ceil(waitMs / 1_000);
-      for (const [rule, name] of names) {
+      for (const [name, rule] of names) {
         const subject = subjectOf(name, nowMs);
         subject.count++;
         subject.blockedUntilMs = nowMs + delayMs(rules[rule], subject.count);
       }
       return 0;
     },
-    succeeded(attempt) {
-      for (const [rule, name] of namesOf(attempt)) {
+    succeeded(...together) {
+      for (const [name, rule] of allNamesOf(together)) {
         // Whoever has one account of their own must not be able to wipe the network's slate.
         if (rule === 'network') takeBack(subjects.get(name));
         else subjects.delete(name);
       }
     },
-    withdrawn(attempt) {
-      for (const [, name] of namesOf(attempt)) takeBack(subjects.get(name));
+    withdrawn(...together) {
+      for (const [name] of allNamesOf(together)) takeBack(subjects.get(name));
     },
   };
 }

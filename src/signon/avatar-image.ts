@@ -7,10 +7,12 @@
 
 import { fail, ok, type Result } from '../core/result.ts';
 import { createTurnstile } from '../core/turnstile.ts';
+import { type Container, pngContainer, webpContainer } from './avatar-container.ts';
 
 export interface AvatarImages {
   /**
    * The WebP bytes, at most `avatarBytesMax`. `unsupported_media_type` for other formats,
+   * `picture_not_still` for an animation and for a PNG or WebP with another file behind it,
    * `body_too_large` for too many bytes or pixels, `invalid_parameter` (parameter `avatar`) for what
    * is damaged or takes too long, `overloaded`.
    */
@@ -98,6 +100,7 @@ export function createAvatarImages(): AvatarImages {
       if (file.length > avatarFileBytesMax) return tooLarge();
       const format = avatarFormat(file);
       if (format === undefined) return unsupported();
+      if (containerOf(file, format) !== 'still') return notStill();
       const made = await turnstile.run(() => encode(file, format));
       return made.ok ? made.value : made;
     },
@@ -106,6 +109,22 @@ export function createAvatarImages(): AvatarImages {
 
 function unsupported() {
   return fail('unsupported_media_type', 'A picture must be a PNG, JPEG or WebP file.', 'avatar');
+}
+
+function containerOf(file: Uint8Array, format: AvatarFormat): Container {
+  switch (format) {
+    case 'png':
+      return pngContainer(file);
+    case 'webp':
+      return webpContainer(file);
+    case 'jpeg':
+      return 'still';
+  }
+}
+
+function notStill() {
+  const detail = 'A picture must be a still one, with nothing behind it in the file.';
+  return fail('picture_not_still', detail, 'avatar');
 }
 
 function tooLarge() {

@@ -5,12 +5,13 @@
  * again afterwards, leaves every earlier code dead.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../store/keys.ts';
-import { type Entry, type SetRow, type Store, storeLimits } from '../store/store.ts';
+import type { Entry, SetRow, Store } from '../store/store.ts';
 import { type Scope, scopeBits, scopesOf } from './scopes.ts';
 
 /** Whom a consent is between. */
@@ -65,6 +66,8 @@ export interface Consents {
 const grantIdBytes = 16;
 /** A busy site must not cost a second row in every exchange. */
 const useGrainMs = 60_000;
+/** Read, or removed in one commit, at a time: about a millisecond of the event loop. */
+const pageRows = 50;
 const layout = 1;
 
 export function isRemembered(
@@ -119,38 +122,43 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return { key: useKeyOf(parties), value: createWriter(16).f64(now).finish() };
   }
 
-  async function* rows(prefix: Key): AsyncGenerator<Entry> {
+  /** Others get their turn between the pages. */
+  async function* pages(prefix: Key): AsyncGenerator<readonly Entry[]> {
     let after: Key | undefined;
     for (;;) {
-      const limit = storeLimits.scanLimitMax;
+      const limit = pageRows;
       const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
       if (page.length === 0) return;
-      yield* page;
+      yield page;
       after = page.at(-1)!.key;
+      await nextTurn();
     }
   }
 
   async function list(accountId: string): Promise<ConnectedSite[]> {
     const sites: ConnectedSite[] = [];
-    for await (const { value } of rows(consentPrefix(accountId))) {
-      const row = decodeConsent(value);
-      if (row === undefined) continue;
-      const { clientId, origin } = row;
-      const { granted, grantedAt, changedAt } = row.consent;
-      const lastUsedAt = await lastUse({ accountId, clientId, origin });
-      sites.push({ clientId, origin, granted, grantedAt, changedAt, lastUsedAt });
+    for await (const page of pages(consentPrefix(accountId))) {
+      for (const { value } of page) {
+        const row = decodeConsent(value);
+        if (row === undefined) continue;
+        const { clientId, origin } = row;
+        const { granted, grantedAt, changedAt } = row.consent;
+        const lastUsedAt = await lastUse({ accountId, clientId, origin });
+        sites.push({ clientId, origin, granted, grantedAt, changedAt, lastUsedAt });
+      }
     }
     return sites;
   }
 
   async function revoke(accountId: string, clientId?: string): Promise<Result<number>> {
     let count = 0;
-    for await (const { key, value } of rows(consentPrefix(accountId, clientId))) {
-      const row = decodeConsent(value);
-      const use = row === undefined ? [] : [useKeyOf({ accountId, ...row })];
-      const done = await store.commit({ del: [key, ...use] });
-      if (!done.ok) return fail('store_unavailable');
-      count++;
+    for await (const page of pages(consentPrefix(accountId, clientId))) {
+      const del = page.flatMap(({ key, value }) => {
+        const row = decodeConsent(value);
+        return row === undefined ? [key] : [key, useKeyOf({ accountId, ...row })];
+      });
+      if (!(await store.commit({ del })).ok) return fail('store_unavailable');
+      count += page.length;
     }
     return ok(count);
   }

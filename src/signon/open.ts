@@ -14,10 +14,11 @@ import { createAttempts } from './attempts.ts';
 import { type AccountCompanion, noCompanion } from './companion.ts';
 import { createDeletion, type Deletion, type PersonalData } from './deletion.ts';
 import { createEmailChange, type EmailChange, emailChangeLimit } from './email-change.ts';
+import { createErasures, type Erasures } from './erasures.ts';
 import { createLinks } from './links.ts';
 import { pageLinks } from './links-to-pages.ts';
 import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
-import { openOutbox } from './mail/outbox.ts';
+import { noFarewell, openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { type MessageSender, outboxMessages, webhookMessages } from './messages.ts';
 import { createNewPasswords } from './new-password.ts';
@@ -69,8 +70,9 @@ export interface Signon {
   readonly passkeys: Passkeys;
   readonly phoneCodes: PhoneCodes;
   readonly emailChange: EmailChange;
-  /** Run its `resume` at the start. */
   readonly deletion: Deletion;
+  /** Run its `resume` at the start. */
+  readonly erasures: Erasures;
   readonly securityLog: SecurityLog;
   readonly mailer: Mailer;
   close(): Promise<void>;
@@ -97,7 +99,10 @@ export function openSignon(options: SignonOptions): Signon {
     random,
     log,
   });
-  const limits = createClientLimits({ asked: mailLimit, notice: mailLimit }, mailAddressesMax);
+  const limits = createClientLimits(
+    { asked: mailLimit, notice: mailLimit, farewell: mailLimit },
+    mailAddressesMax,
+  );
   const mailer = createMailer({
     transport:
       options.mailTransport ??
@@ -109,6 +114,7 @@ export function openSignon(options: SignonOptions): Signon {
     log,
     limit: (to, nowMs, kind) => limits.take(kind, to, nowMs),
   });
+  const isKeptHere = options.mailTransport === undefined && options.smtpUrl === undefined;
   const passwords = createPasswords({
     random,
     ...(options.argon2 === undefined ? {} : { parameters: options.argon2 }),
@@ -133,6 +139,17 @@ export function openSignon(options: SignonOptions): Signon {
     (options.smsWebhookUrl === undefined
       ? outboxMessages(outbox)
       : webhookMessages(options.smsWebhookUrl, log));
+  const deletion = createDeletion({
+    ...parts,
+    data: [
+      ...(options.personalData ?? []),
+      ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
+    ],
+    farewell: isKeptHere
+      ? noFarewell(log)
+      : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
+  });
+  const erasures = createErasures({ deletion, log });
   return {
     people,
     sessions,
@@ -160,16 +177,11 @@ export function openSignon(options: SignonOptions): Signon {
       sessions,
       limits: createClientLimits({ emailChange: emailChangeLimit }, accountSubjectsMax),
     }),
-    deletion: createDeletion({
-      ...parts,
-      data: [
-        ...(options.personalData ?? []),
-        ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
-      ],
-    }),
+    deletion,
+    erasures,
     recovery: createRecovery({ ...parts, newPasswords, sessions }),
     async close() {
-      await Promise.all([mailer.close(), strength.close()]);
+      await Promise.all([erasures.close(), mailer.close(), strength.close()]);
     },
   };
 }

@@ -44,6 +44,8 @@ export interface SecondFactors {
   /** New backup codes; the old ones are dead. */
   renewBackupCodes(session: Session, visitor: Visitor): Promise<Result<readonly string[]>>;
   disable(session: Session, visitor: Visitor): Promise<Result<void>>;
+  /** Whether `use` would take it now. Uses nothing up. */
+  matches(accountId: string, code: string): Promise<boolean>;
   /** Uses a code up. `invalid_code` for wrong, used and malformed ones alike. */
   use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>>;
 }
@@ -202,23 +204,27 @@ export function createSecondFactors(options: {
     });
   }
 
-  function use(accountId: string, given: string): Promise<Result<'totp' | 'backup'>> {
+  /** What is left of the factor once this code is used up; undefined for one that doesn't count. */
+  function afterUse(accountId: string, factor: Factor | undefined, given: string) {
     const code = given.length > codeLengthMax ? '' : spaceless(given);
+    if (!factor || factor.enabledAt === 0) return undefined;
+    const step = stepOf(accountId, factor, code);
+    const left = factor.backupHashes.filter((h) => !equalBytes(h, backupHash(accountId, code)));
+    if (step !== undefined) return { kind: 'totp' as const, used: { ...factor, lastStep: step } };
+    if (left.length === factor.backupHashes.length) return undefined;
+    return { kind: 'backup' as const, used: { ...factor, backupHashes: left } };
+  }
+
+  function use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>> {
     return untilUndisturbed<'totp' | 'backup'>(async () => {
       const { key, version, factor } = await load(accountId);
-      if (!factor || factor.enabledAt === 0) return fail('invalid_code', undefined, 'code');
-      const step = stepOf(accountId, factor, code);
-      const left = factor.backupHashes.filter((h) => !equalBytes(h, backupHash(accountId, code)));
-      if (step === undefined && left.length === factor.backupHashes.length) {
-        return fail('invalid_code', undefined, 'code');
-      }
-      const used =
-        step === undefined ? { ...factor, backupHashes: left } : { ...factor, lastStep: step };
+      const after = afterUse(accountId, factor, code);
+      if (after === undefined) return fail('invalid_code', undefined, 'code');
       const done = await commitOnce(store, {
         check: [{ key, version }],
-        set: [{ key, value: encodeFactor(used) }],
+        set: [{ key, value: encodeFactor(after.used) }],
       });
-      return done === 'lost' || !done.ok ? done : ok(step === undefined ? 'backup' : 'totp');
+      return done === 'lost' || !done.ok ? done : ok(after.kind);
     });
   }
 
@@ -238,6 +244,10 @@ export function createSecondFactors(options: {
     begin,
     begun,
     enable,
+    async matches(accountId, code) {
+      const { factor } = await load(accountId);
+      return afterUse(accountId, factor, code) !== undefined;
+    },
     use,
     renewBackupCodes: (session, visitor) =>
       change(session, visitor, 'backup_codes_made', (factor) => {

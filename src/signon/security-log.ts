@@ -31,6 +31,7 @@ export const securityEvents = [
   'email_change_requested',
   'email_changed',
   'reauthenticated',
+  'reauthentication_failed',
 ] as const;
 
 export type SecurityEvent = (typeof securityEvents)[number];

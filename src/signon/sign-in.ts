@@ -1,6 +1,5 @@
 /**
- * Sign-in by password, with a second factor where one is set up, and the proof of identity again
- * inside a session. An unknown address, a wrong password, an account without one and a disabled
+ * Sign-in by password, with a second factor where one is set up. An unknown address, a wrong password, an account without one and a disabled
  * account get the same answer after the same work.
  */
 
@@ -9,12 +8,12 @@ import type { Log } from '../core/log.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { Store } from '../store/store.ts';
-import type { Attempt, Attempts } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
 import { type Links, unused } from './links.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
-import { normalisePassword, type Passwords } from './passwords.ts';
+import type { Passwords } from './passwords.ts';
 import {
   type Credentials,
   isVerified,
@@ -23,10 +22,12 @@ import {
   type Person,
   withBrowser,
 } from './people.ts';
+import { createProofs, tooMany } from './proof.ts';
+import { createReauthenticate, type Reauthenticate } from './reauthentication.ts';
 import type { SecondFactors } from './second-factors.ts';
-import type { SecurityEvent, SecurityLog } from './security-log.ts';
+import type { SecurityLog } from './security-log.ts';
 import type { SessionMethod } from './session-records.ts';
-import type { OpenRequest, Session, Sessions } from './sessions.ts';
+import type { OpenRequest, Sessions } from './sessions.ts';
 import { hashOfToken, newToken } from './tokens.ts';
 import { agentName, browserHash, countryOf, type Visitor } from './visitor.ts';
 
@@ -63,12 +64,7 @@ export interface SignIn {
   }): Promise<Result<SignedIn>>;
   /** For a proof that was checked elsewhere (a passkey): opens the session. `sign_in_refused`. */
   proven(person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>>;
-  /** The password again: the session is fresh afterwards and has a new cookie. `sign_in_refused`. */
-  reauthenticate(
-    session: Session,
-    password: string,
-    visitor: Visitor,
-  ): Promise<Result<{ token: string }>>;
+  readonly reauthenticate: Reauthenticate;
 }
 
 export interface SignInOptions {
@@ -80,44 +76,16 @@ export interface SignInOptions {
   readonly sessions: Sessions;
   readonly attempts: Attempts;
   readonly links: Links;
-  readonly secondFactors: Pick<SecondFactors, 'isEnabled' | 'use'>;
+  readonly secondFactors: Pick<SecondFactors, 'isEnabled' | 'matches' | 'use'>;
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly securityLog: SecurityLog;
 }
 
-/** Of the right length, for what no password can be: the work must be the same. */
-const impossiblePassword = 'impossible password';
-
 export function createSignIn(options: SignInOptions): SignIn {
-  const { store, random, log, people, passwords, sessions, attempts, links, secondFactors } =
-    options;
-
-  function attemptOf(
-    stage: Attempt['stage'],
-    name: string,
-    person: Person | undefined,
-    visitor: Visitor,
-  ): Attempt {
-    const browser = person && visitor.browser && browserHash(person.id, visitor.browser);
-    const known = person && browser && knowsBrowser(person, browser);
-    return {
-      stage,
-      account: name,
-      network: visitor.network,
-      browser: known ? Buffer.from(browser).toString('hex') : undefined,
-    };
-  }
-
-  /** After the answer: writing it down must not tell that there is such an account. */
-  function note(person: Person | undefined, event: SecurityEvent, visitor: Visitor): void {
-    if (person === undefined) return;
-    setImmediate(() => {
-      options.securityLog
-        .add(person.id, event, visitor)
-        .catch((error) => log.warn({ err: error }, 'security log: not written'));
-    });
-  }
+  const { store, random, people, passwords, sessions, attempts, links, secondFactors } = options;
+  const proofs = createProofs(options);
+  const { attemptOf, judge, note } = proofs;
 
   /** The person with this password. Counts the attempt. */
   async function prove(
@@ -129,15 +97,13 @@ export function createSignIn(options: SignInOptions): SignIn {
     const attempt = attemptOf('password', name, person, visitor);
     const waitSeconds = attempts.begin(attempt);
     if (waitSeconds > 0) return tooMany(waitSeconds);
-    const normal = normalisePassword(password);
-    const phc = normal === undefined ? '' : (person?.credentials.passwordHash ?? '');
-    const checked = await passwords.verify(phc, normal ?? impossiblePassword);
-    if (!checked.ok) {
+    const judged = await judge(person, password);
+    if (!judged.ok) {
       attempts.withdrawn(attempt);
-      return checked;
+      return judged;
     }
-    const { right, outdated } = checked.value;
-    if (!right || normal === undefined || !person || person.account.disabled) {
+    const { right, normal, outdated } = judged.value;
+    if (!right || person === undefined) {
       note(person, 'sign_in_failed', visitor);
       return fail('sign_in_refused');
     }
@@ -234,30 +200,15 @@ export function createSignIn(options: SignInOptions): SignIn {
     return open(person, 'password+totp', visitor, {}, also);
   }
 
-  async function reauthenticate(session: Session, password: string, visitor: Visitor) {
-    const person = await people.byId(session.accountId);
-    const proof = await prove(session.email, person, password, visitor);
-    if (!proof.ok) return proof;
-    const renewed = await sessions.renew(session);
-    if (!renewed.ok) return renewed;
-    if (renewed.value === undefined) return fail('sign_in_refused');
-    note(person, 'reauthenticated', visitor);
-    return ok(renewed.value);
-  }
-
   return {
     withPassword,
     withSecondFactor,
     proven: (person, method, visitor) => open(person, method, visitor),
-    reauthenticate,
+    reauthenticate: createReauthenticate({ people, sessions, attempts, secondFactors, proofs }),
   };
 }
 
 /** Nothing that the proof rests on was changed since. */
 function sameProof({ credentials: a }: Person, { credentials: b }: Person): boolean {
   return a.epoch === b.epoch && a.passwordHash === b.passwordHash;
-}
-
-function tooMany(retryAfterSeconds: number) {
-  return { ...fail('too_many_attempts'), retryAfterSeconds };
 }

@@ -2,13 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createConsents } from '../../src/signon/consents.ts';
+import type { Visitor } from '../../src/signon/visitor.ts';
 import { type PageSession, pageProblems, withBrowser } from '../support/browser.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../support/person.ts';
+import { type OwnBrowser, openPeopleOf, type People, personPassword } from '../support/person.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const long = 20 * 60_000;
@@ -119,6 +121,49 @@ async function looksAfterForms(
 function shoot(page: Page, name: string) {
   return page.screenshot({ path: `test-output/screenshots/${name}.png`, fullPage: true });
 }
+
+it('a second factor’s code is asked for with the password', { timeout: 120_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  const email = 'ada@example.org';
+  const id = await people.register(email);
+  const ada = await people.signIn(email, long);
+  const fresh = await people.signIn(email);
+  const session = (await people.signon.sessions.find(fresh.cookie.replace('session=', '')))!;
+  const begun = await people.signon.secondFactors.begin(session);
+  assert.ok(begun.ok);
+  const totp = new TOTP({ secret: Secret.fromBase32(begun.value.secret) });
+  // Of the step before, so that the one of now can still be used.
+  const before = totp.generate({ timestamp: Date.now() - 30_000 });
+  const visitor = { network: 'n', browserId: 'b', country: 'FR', userAgent: '', language: 'en' };
+  const on = await people.signon.secondFactors.enable(session, before, visitor as Visitor);
+  assert.ok(on.ok);
+  const at = `${server.baseUrl}/account/confirm?return=%2Faccount%2Fkeys`;
+  await withBrowser(async (browser) => {
+    const own = sessionOf(ada, server);
+    const look = { name: 'account-confirm-code', session: own };
+    assert.deepEqual(await pageProblems(browser, at, look), []);
+    const context = await browser.newContext({
+      locale: 'fr-FR',
+      viewport: { width: 320, height: 700 },
+    });
+    await context.addCookies([...own.cookies]);
+    const page = await context.newPage();
+    await page.goto(at);
+    await page.fill('#password', personPassword);
+    await page.fill('#code', 'no code');
+    await page.click('form[action="/account/confirm"] button');
+    await page.waitForSelector('.notice-danger[role="alert"]');
+    assert.equal(await page.inputValue('#code'), '');
+    await shoot(page, 'account-confirm-refused');
+    await page.fill('#password', personPassword);
+    await page.fill('#code', totp.generate());
+    await page.click('form[action="/account/confirm"] button');
+    await page.waitForURL('**/account/keys');
+    await context.close();
+  });
+  assert.equal((await people.signon.secondFactors.state(id)).backupCodesLeft, 10);
+});
 
 it('a passkey is added and used in a browser', { timeout: 120_000 }, async () => {
   await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });

@@ -6,8 +6,8 @@ import sharp from 'sharp';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { createConsents } from '../../src/signon/consents.ts';
-import { holdersOf, openPeopleOf, type People } from '../support/person.ts';
-import { startTestServer, type TestServer, threadCounts } from '../support/server.ts';
+import { holdersOf, openPeopleOf, type People, personPassword } from '../support/person.ts';
+import { startTestServer, type TestServer, threadCounts, within } from '../support/server.ts';
 
 const long = 20 * 60_000;
 
@@ -92,6 +92,20 @@ for (const threads of threadCounts) {
       assert.doesNotMatch(copy.body, /argon2/);
     });
 
+    it('gives no copy without a fresh proof, and the page offers none', async () => {
+      await people.register('clara@example.org');
+      const old = await people.signIn('clara@example.org', long);
+      const page = (await old.get('/account/data')).body;
+      assert.doesNotMatch(page, /action="\/account\/(export|delete)"/);
+      assert.match(page, /href="\/account\/confirm\?return=%2Faccount%2Fdata"/);
+      const stale = await old.post('/account/export');
+      assert.equal(stale.status, 303);
+      assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fdata');
+      assert.doesNotMatch(stale.body, /clara/);
+      await old.post('/account/confirm', { password: personPassword, return: '/account/data' });
+      assert.equal((await old.post('/account/export')).status, 200);
+    });
+
     it('deletes only after a fresh proof and the word, and then at once', async () => {
       const email = 'dora@example.org';
       await people.register(email);
@@ -116,7 +130,8 @@ for (const threads of threadCounts) {
       for (let i = 0; i < 8; i++) assert.equal((await check()).status, 401);
       assert.equal((await old.get('/account')).status, 303);
       assert.equal((await server.fetch('/goodbye')).status, 200);
-      assert.equal(await people.signon.people.byEmail(email), undefined);
+      const gone = async () => (await people.signon.people.byEmail(email)) === undefined;
+      await within(5_000, gone, 'the account is gone');
     });
   });
 }
@@ -156,6 +171,9 @@ it('leaves no byte of a deleted person in the data directory', async () => {
     for (const word of words) assert.notDeepEqual(held(word), [], word);
     assert.notDeepEqual(pictureHeld(), []);
     assert.equal((await browser.post('/account/delete', { confirm: 'delete' })).status, 303);
+    const gone = async () =>
+      (await people.signon.people.byEmail('zenobia@palmyra.example')) === undefined;
+    await within(5_000, gone, 'the account is gone');
     assert.equal((await server.fetch(`/avatars/${avatar}`)).status, 404);
     await people[Symbol.asyncDispose]();
     await server.stop();

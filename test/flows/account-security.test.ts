@@ -36,21 +36,60 @@ for (const threads of threadCounts) {
     const idsIn = (body: string) =>
       [...body.matchAll(/name="id" value="([^"]+)"/g)].map((m) => m[1]!);
 
-    it('asks for a fresh proof before anything that protects the account is changed', async () => {
-      const { email } = await newPerson();
+    it('does what the table of docs/SIGNON.md says without a fresh proof', async () => {
+      const { email, id } = await newPerson();
       const old = await people.signIn(email, long);
-      const page = (await old.get('/account/security')).body;
-      assert.doesNotMatch(page, /security\/(password|totp)/);
-      for (const path of ['password', 'totp/begin', 'totp/enable', 'totp/renew', 'totp/disable']) {
-        const answer = await old.post(`/account/security/${path}`, {
-          password: 'another-long-one-9',
-          code: '123456',
-        });
-        assert.equal(answer.headers.location, back, path);
+      assert.doesNotMatch((await old.get('/account/security')).body, /security\/(password|totp)/);
+      const fresh = await people.signIn(email);
+      const made = await fresh.post('/account/keys/create');
+      const [key] = idsIn(made.body);
+      assert.ok(key);
+      const authenticator = createAuthenticator(systemRandom(), origin);
+      const asked = await fresh.call('/account/security/passkeys/options', {});
+      const response = authenticator.create(asked.json() as never);
+      await fresh.call('/account/security/passkeys', { name: 'one', response });
+      const [passkey] = await people.signon.passkeys.list(id);
+      assert.ok(passkey);
+      const before = await people.signon.deletion.exportOf(id);
+      const wanted: [path: string, returnTo: string, fields: Record<string, string>][] = [
+        ['export', 'data', {}],
+        ['delete', 'data', { confirm: 'delete' }],
+        ['email', '', { email: 'elsewhere@example.org' }],
+        ['security/password', 'security', { password: 'another-long-one-9' }],
+        ['security/totp/begin', 'security', {}],
+        ['security/totp/enable', 'security', { code: '123456' }],
+        ['security/totp/renew', 'security', {}],
+        ['security/totp/disable', 'security', {}],
+        ['security/passkeys/remove', 'security', { id: passkey.id }],
+        ['keys/create', 'keys', {}],
+        ['keys/reveal', 'keys', { id: key }],
+        ['keys/revoke', 'keys', { id: key }],
+      ];
+      for (const [path, returnTo, fields] of wanted) {
+        const answer = await old.post(`/account/${path}`, fields);
+        const page = returnTo === '' ? '/account' : `/account/${returnTo}`;
+        const to = `/account/confirm?return=${encodeURIComponent(page)}`;
+        assert.equal(answer.headers.location, to, path);
       }
       assert.equal((await old.get('/account/security/totp')).headers.location, back);
       const options = await old.call('/account/security/passkeys/options', {});
       assert.equal(options.status, 403);
+      const unasked = await old.call('/account/security/passkeys', { name: 'x', response });
+      assert.equal(unasked.status, 422);
+      const withoutLog = (copy: typeof before) =>
+        copy.ok && { ...copy.value, securityLog: [], sessions: [] };
+      assert.deepEqual(withoutLog(await people.signon.deletion.exportOf(id)), withoutLog(before));
+      // What needs none.
+      const free: [path: string, fields: Record<string, string>, to: string][] = [
+        ['site-keys/create', { hosts: 'shop.example' }, 'keys?done=site_key_made'],
+        ['security/sessions/end-others', {}, 'security?done=sessions_ended'],
+      ];
+      for (const [path, fields, to] of free) {
+        const answer = await old.post(`/account/${path}`, fields);
+        assert.equal(answer.headers.location, `/account/${to}`, path);
+      }
+      const saved = await old.post('/account/profile', { given_name: 'Ada' });
+      assert.equal(saved.headers.location, '/account?done=saved');
     });
 
     it('takes the password again, and leads back', async () => {
@@ -81,6 +120,49 @@ for (const threads of threadCounts) {
         });
         assert.equal(answer.headers.location, '/account', target);
       }
+    });
+
+    it('takes password and code together where there is a second factor', async () => {
+      const { email, id } = await newPerson();
+      const own = await people.signIn(email);
+      const old = await people.signIn(email, long);
+      assert.doesNotMatch((await old.get(back)).body, /name="code"/);
+      await own.post('/account/security/totp/begin');
+      const page = (await own.get('/account/security/totp')).body;
+      const secret = /<code id="totp-secret">([A-Z2-7 ]+)<\/code>/
+        .exec(page)![1]!
+        .replaceAll(' ', '');
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      const code = totp.generate();
+      const on = await own.post('/account/security/totp/enable', { code });
+      const backup = /<code id="backup-codes">([^<]+)<\/code>/.exec(on.body)![1]!.split('\n');
+      assert.match((await old.get(back)).body, /name="code"/);
+      const refused = [
+        { password: personPassword },
+        { password: personPassword, code: '000000' },
+        { password: personPassword, code },
+        { password: 'wrong-password', code: backup[0]! },
+      ];
+      const pages = new Set<string>();
+      for (const fields of refused) {
+        const answer = await old.post('/account/confirm', { ...fields, return: '/account/keys' });
+        assert.equal(answer.status, 401);
+        assert.ok(!answer.body.includes(fields.code ?? 'nothing'), 'nothing typed comes back');
+        pages.add(answer.body.replace(/nonce="[^"]*"/g, ''));
+      }
+      assert.equal(pages.size, 1, 'one answer');
+      assert.equal((await people.signon.secondFactors.state(id)).backupCodesLeft, 10);
+      const fields = { password: personPassword, code: backup[0]!, return: '/account/keys' };
+      assert.equal((await old.post('/account/confirm', fields)).headers.location, '/account/keys');
+      assert.match((await old.get('/account/keys')).body, /keys\/create/);
+      assert.match((await old.get('/account/security')).body, /Confirmation that it is you failed/);
+      for (let i = 0; i < 5; i++) {
+        assert.equal((await old.post('/account/confirm', fields)).status, 401);
+      }
+      const locked = await old.post('/account/confirm', fields);
+      assert.equal(locked.status, 429);
+      assert.match(String(locked.headers['retry-after']), /^[1-9]\d*$/);
+      assert.match(locked.body, /name="return" value="\/account\/keys"/);
     });
 
     it('changes the password; other sessions end', async () => {

@@ -80,6 +80,18 @@ it('password and second factor are counted apart; a quiet day forgets', () => {
   for (let i = 0; i < 5; i++) assert.equal(attempts.begin(guess), 0);
 });
 
+it('proofs given together are one try: their network is counted once and never blocks itself', () => {
+  const { attempts } = open();
+  const together = (i: number) => [
+    { ...guess, account: `mail ${i}` },
+    { ...guess, account: `id ${i}`, stage: 'secondFactor' as const },
+  ];
+  for (let i = 0; i < 30; i++) assert.equal(attempts.begin(...together(i)), 0, `try ${i}`);
+  assert.notEqual(attempts.begin(...together(30)), 0);
+  attempts.withdrawn(...together(29));
+  assert.equal(attempts.begin(...together(31)), 0);
+});
+
 it('memory is bounded however many subjects come', () => {
   const { attempts } = open(100);
   for (let i = 0; i < 10_000; i++) attempts.begin({ ...guess, account: `a${i}`, network: `n${i}` });

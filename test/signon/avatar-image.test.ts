@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { test } from 'node:test';
 import sharp from 'sharp';
+import { seededRandom } from '../../src/core/random.ts';
 import {
   avatarBytesMax,
   avatarFileBytesMax,
@@ -72,10 +73,79 @@ test('what is hidden behind, or inside, a picture is not kept', async () => {
     .withExif({ IFD0: { ImageDescription: script } })
     .jpeg()
     .toBuffer();
-  for (const file of [Buffer.concat([png, Buffer.from(script)]), comment]) {
+  const jpeg = await plain(64, 64).jpeg().toBuffer();
+  const text = chunk('tEXt', `Comment\0${script}`);
+  const inside = Buffer.concat([png.subarray(0, 33), text, png.subarray(33)]);
+  for (const file of [Buffer.concat([jpeg, Buffer.from(script)]), comment, inside]) {
     assert.ok(file.includes(script));
     assert.ok(!Buffer.from(value(await images.make(file))).includes('script'));
   }
+});
+
+/** A PNG's. */
+function chunk(name: string, data: string | Uint8Array): Buffer {
+  const named = Buffer.concat([Buffer.from(name), Buffer.from(data)]);
+  const whole = Buffer.alloc(named.length + 8);
+  whole.writeUInt32BE(named.length - 4);
+  named.copy(whole, 4);
+  whole.writeUInt32BE(crc32(named), whole.length - 4);
+  return whole;
+}
+
+/** ISO 3309, as PNG has it. */
+function crc32(bytes: Uint8Array): number {
+  let crc = ~0;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+test('animations, and files that another file follows, are refused', async () => {
+  const png = await plain(64, 64).png().toBuffer();
+  const webp = await plain(64, 64).webp().toBuffer();
+  const frame = (background: string) =>
+    sharp({ create: { width: 64, height: 64, channels: 3, background } })
+      .png()
+      .toBuffer();
+  const frames = await sharp([await frame('#f00'), await frame('#0f0')], {
+    join: { animated: true },
+  })
+    .webp()
+    .toBuffer();
+  assert.equal((await sharp(frames, { animated: true }).metadata()).pages, 2);
+  const control = chunk('acTL', new Uint8Array([0, 0, 0, 1, 0, 0, 0, 0]));
+  const animatedPng = Buffer.concat([png.subarray(0, 33), control, png.subarray(33)]);
+  assert.equal((await sharp(animatedPng).metadata()).width, 64, 'a picture all the same');
+  const zip = Buffer.from('PK\x03\x04<script>');
+  for (const [name, file] of Object.entries({
+    'animated WebP': frames,
+    'animated PNG': animatedPng,
+    'PNG and zip': Buffer.concat([png, zip]),
+    'WebP and zip': Buffer.concat([webp, zip]),
+    'PNG and one byte': Buffer.concat([png, Buffer.alloc(1)]),
+  })) {
+    assert.equal(errorOf(await images.make(file)), 'picture_not_still', name);
+  }
+  for (const file of [png, webp]) value(await images.make(file));
+});
+
+test('files that lie about their chunks are refused, and quickly', async () => {
+  const png = await plain(64, 64).png().toBuffer();
+  const webp = await plain(64, 64).webp().toBuffer();
+  const random = seededRandom(4);
+  for (let i = 0; i < 200; i++) {
+    for (const whole of [png, webp]) {
+      const file = Buffer.from(whole);
+      file.writeUInt32LE(Math.floor(random.next() * 2 ** 32), 8 + Math.floor(random.next() * 40));
+      await images.make(file);
+    }
+  }
+  // As many chunks as fit.
+  const empty = chunk('tEXt', '');
+  const many = Array.from({ length: 80_000 }, () => empty);
+  await images.make(Buffer.concat([png.subarray(0, 33), ...many, png.subarray(33)]));
 });
 
 test('bombs, cut-off files and other formats are refused', async () => {

@@ -11,6 +11,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { createReportStore } from '../../src/reputation/report-store.ts';
 import { createDeletion } from '../../src/signon/deletion.ts';
+import { createErasures } from '../../src/signon/erasures.ts';
 import { openOutbox } from '../../src/signon/mail/outbox.ts';
 import { outboxMessages } from '../../src/signon/messages.ts';
 import { ownPersonalData } from '../../src/signon/personal-data.ts';
@@ -172,10 +173,15 @@ it('cut short after any of its commits, it is finished by the next start', async
     const person = await bench.signon.people.byId(id);
     assert.equal(person?.account.disabled, allowed > 0, 'closed from the first commit on');
     const { deletion } = openWhole(bench, bench.store);
-    assert.equal(await deletion.resume(), allowed > 0 ? 1 : 0);
-    if (allowed === 0) value(await deletion.delete(id));
+    assert.deepEqual(await deletion.marked(undefined, 10), allowed > 0 ? [id] : []);
+    const { log } = bench;
+    const erasures = createErasures({ deletion, log });
+    if (allowed === 0) value(await erasures.begin(id));
+    else erasures.resume();
+    await erasures.idle();
     assert.equal(await bench.signon.people.byEmail(email), undefined);
-    assert.equal(await deletion.resume(), 0);
+    assert.deepEqual(await deletion.marked(undefined, 10), []);
+    await erasures.close();
     bench.clock.advance(3_600_000 * 2);
   }
   assert.ok(cuts > 8, `${cuts} commits`);

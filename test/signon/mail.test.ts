@@ -121,6 +121,43 @@ it('what strangers ask for leaves the notices to an owner their share', async ()
   await bench.close();
 });
 
+it('who must know how a mail ended is told', async () => {
+  let failures = 1;
+  const told: string[] = [];
+  const { mailer } = mailerOn({
+    async send({ to }) {
+      if (failures-- > 0) throw new Error('not now');
+      told.push(to);
+    },
+    async close() {},
+  });
+  const farewell = (to: string) => mailer.deliver(to, 'en', 'accountDeleted', {});
+  assert.equal(await farewell('a@example.org'), 'sent', 'the second time');
+  failures = 3;
+  assert.equal(await farewell('b@example.org'), 'given_up');
+  failures = 1;
+  const waits = farewell('c@example.org');
+  const queued = farewell('d@example.org');
+  await mailer.close();
+  assert.equal(await waits, 'not_now');
+  assert.equal(await queued, 'not_now');
+  assert.equal(await farewell('e@example.org'), 'not_now');
+  assert.deepEqual(told, ['a@example.org']);
+  const limited = mailerOn({ async send() {}, async close() {} }, () => 60).mailer;
+  assert.equal(await limited.deliver('a@example.org', 'en', 'accountDeleted', {}), 'given_up');
+});
+
+it('notices that somebody caused do not use up the mail that tells of a deletion', async () => {
+  const bench = openBench('mail-farewell');
+  const email = 'person@example.org';
+  const id = await bench.person(email);
+  for (let i = 0; i < 9; i++) bench.signon.mailer.post(email, 'en', 'emailChanged', {});
+  value(await bench.signon.erasures.begin(id));
+  await bench.signon.erasures.idle();
+  assert.equal(bench.mails.at(-1)!.subject, 'Your account was deleted');
+  await bench.close();
+});
+
 it('an address or subject with a line break never reaches the server', async () => {
   const smtp = await startSmtp();
   const transport = smtpTransport(`smtp://127.0.0.1:${smtp.port}`, from);
@@ -165,10 +202,11 @@ it('every mail in every language is plain, short of line, and holds its link who
     for (const name of Object.keys(mailCatalogues.en) as MailName[]) {
       const { subject, text } = (catalogue[name] as (v: object) => typeof mailText)(values);
       assert.ok(subject.length > 5 && !/\p{Cc}/u.test(subject), `${language} ${name}`);
-      assert.ok(name === 'emailChanged' || text.split('\n').includes(link), `${language} ${name}`);
+      assert.ok(linkless.includes(name) || text.split('\n').includes(link), `${language} ${name}`);
       for (const line of text.split('\n')) assert.ok(line === link || line.length <= 78, line);
     }
   }
 });
 
+const linkless: readonly MailName[] = ['emailChanged', 'accountDeleted'];
 const mailText = { subject: '', text: '' };

@@ -154,10 +154,10 @@ it('a proof of identity gives a new cookie and a new form token; the old ones ar
     'reauthentication_required',
   );
   assert.equal(
-    errorOf(await signIn.reauthenticate(stale, 'wrong-one', visitor)),
+    errorOf(await signIn.reauthenticate(stale, { password: 'wrong-one', code: '' }, visitor)),
     'sign_in_refused',
   );
-  const renewed = value(await signIn.reauthenticate(stale, password, visitor));
+  const renewed = value(await signIn.reauthenticate(stale, { password, code: '' }, visitor));
   assert.equal(await sessions.find(token), undefined);
   const fresh = (await sessions.find(renewed.token))!;
   assert.equal(fresh.id, stale.id);

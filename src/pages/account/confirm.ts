@@ -1,17 +1,23 @@
-/** The proof of identity once more, by password or passkey. */
+/** The proof of identity once more: password (and code, with a second factor), or passkey. */
 
 import { button } from '../components/button.ts';
 import { field } from '../components/field.ts';
 import { form, hidden } from '../components/form.ts';
+import { notice } from '../components/notice.ts';
 import { html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from '../signon/narrow.ts';
+
+/** Longer than any code, in groups. */
+const codeCharsMax = 32;
 
 export interface ConfirmView {
   readonly csrf: string;
   /** A path of this host. */
   readonly returnTo: string;
   readonly hasPassword: boolean;
+  /** A second factor is set up: its code is asked for too. */
+  readonly wantsCode: boolean;
   /** What was wrong, in a sentence. */
   readonly failed?: string | undefined;
 }
@@ -29,6 +35,7 @@ export function confirmPage(frame: PageFrame, view: ConfirmView): string {
         csrf,
         action: '/account/confirm',
         body: html`${hidden('return', returnTo)}
+          ${view.failed !== undefined && notice({ tone: 'danger', body: view.failed, alert: true })}
           ${field({
             id: 'password',
             name: 'password',
@@ -36,8 +43,20 @@ export function confirmPage(frame: PageFrame, view: ConfirmView): string {
             label: text.password,
             autocomplete: 'current-password',
             required: true,
-            ...(view.failed === undefined ? {} : { error: view.failed }),
-          })}<p>${button({ label: text.submit })}</p>`,
+          })}
+          ${
+            view.wantsCode &&
+            field({
+              id: 'code',
+              name: 'code',
+              label: text.code,
+              hint: all.signon.secondFactor.hint,
+              autocomplete: 'one-time-code',
+              required: true,
+              maxLength: codeCharsMax,
+              mono: true,
+            })
+          }<p>${button({ label: text.submit })}</p>`,
       })}
       <form class="form" method="post" data-passkey="confirm" data-csrf=${csrf} data-next=${returnTo} hidden>
         <p>${button({ label: text.passkey, kind: 'secondary', icon: 'key' })}</p>

@@ -23,36 +23,39 @@ export function dataPage(frame: PageFrame, view: OwnDataView): string {
     section: 'data',
     lede: text.lede,
     body: html`
+      ${!view.fresh && freshWanted(account, sectionPaths.data)}
       ${card({
         title: text.exportTitle,
         icon: 'copy',
         body: html`<p>${text.exportText}</p>
-          ${form({
-            csrf,
-            action: '/account/export',
-            body: html`<p>${button({ label: text.exportButton, kind: 'secondary' })}</p>`,
-          })}`,
+          ${
+            view.fresh &&
+            form({
+              csrf,
+              action: '/account/export',
+              body: html`<p>${button({ label: text.exportButton, kind: 'secondary' })}</p>`,
+            })
+          }`,
       })}
       ${card({
         title: text.deleteTitle,
         icon: 'alert',
         body: html`<p>${text.deleteText}</p>
           ${
-            view.fresh
-              ? form({
-                  csrf,
-                  action: '/account/delete',
-                  body: html`${field({
-                    id: 'confirm',
-                    name: 'confirm',
-                    label: text.deleteConfirm(text.deleteWord),
-                    autocomplete: 'off',
-                    required: true,
-                    value: view.typedWord ?? '',
-                    ...(view.wordError ? { error: text.deleteError(text.deleteWord) } : {}),
-                  })}<p>${button({ label: text.deleteButton, kind: 'danger' })}</p>`,
-                })
-              : freshWanted(account, sectionPaths.data)
+            view.fresh &&
+            form({
+              csrf,
+              action: '/account/delete',
+              body: html`${field({
+                id: 'confirm',
+                name: 'confirm',
+                label: text.deleteConfirm(text.deleteWord),
+                autocomplete: 'off',
+                required: true,
+                value: view.typedWord ?? '',
+                ...(view.wordError ? { error: text.deleteError(text.deleteWord) } : {}),
+              })}<p>${button({ label: text.deleteButton, kind: 'danger' })}</p>`,
+            })
           }`,
       })}`,
   });

@@ -95,6 +95,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
           ? html`<p>${text.none}</p>`
           : table({
               caption: text.keyTitle,
+              stack: true,
               columns: [columns.id, columns.created, columns.state, columns.actions].map(
                 (title) => ({ title }),
               ),
@@ -174,6 +175,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
           ? html`<p>${text.siteNone}</p>`
           : table({
               caption: text.siteTitle,
+              stack: true,
               columns: [columns.id, columns.hosts, columns.created, columns.actions].map(
                 (title) => ({ title }),
               ),

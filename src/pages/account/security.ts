@@ -115,6 +115,7 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
           ? html`<p>${text.passkeyNone}</p>`
           : table({
               caption: text.passkeyTitle,
+              stack: true,
               columns: [columns.name, columns.created, columns.used, columns.actions].map(
                 (title) => ({ title }),
               ),
@@ -164,6 +165,7 @@ function sessionCard(account: AccountCatalogue, format: Format, view: SecurityVi
     icon: 'list',
     body: html`${table({
       caption: text.sessionsTitle,
+      stack: true,
       columns: [columns.agent, columns.country, columns.seen, columns.actions].map((title) => ({
         title,
       })),

@@ -15,23 +15,31 @@ export interface TableOptions {
   readonly rows: readonly (readonly Html[])[];
   /** Limits the height and scrolls inside. */
   readonly scroll?: boolean;
+  /**
+   * On a narrow screen each row is a block with its titles beside the values: for rows with buttons,
+   * which nobody finds beyond the edge.
+   */
+  readonly stack?: boolean;
 }
 
-export function table({ caption, columns, rows, scroll }: TableOptions): Html {
+export function table({ caption, columns, rows, scroll, stack }: TableOptions): Html {
   const cellClass = (index: number) => (columns[index]?.numeric ? 'is-numeric' : undefined);
-  return html`<div class=${classes('table-frame', scroll && 'is-tall')} role="region" tabindex="0" aria-label=${caption}>
-    <table>
+  // A table that is laid out as blocks is one no more to screen readers unless it is told.
+  const role = (name: string) => (stack ? name : undefined);
+  const label = (index: number) => (stack ? columns[index]?.title : undefined);
+  return html`<div class=${classes('table-frame', scroll && 'is-tall', stack && 'is-stack')} role="region" tabindex="0" aria-label=${caption}>
+    <table role=${role('table')}>
       <caption class="visually-hidden">${caption}</caption>
-      <thead><tr>
-        ${columns.map((column, index) => html`<th scope="col" class=${cellClass(index)}>${column.title}</th>`)}
+      <thead role=${role('rowgroup')}><tr role=${role('row')}>
+        ${columns.map((column, index) => html`<th scope="col" role=${role('columnheader')} class=${cellClass(index)}>${column.title}</th>`)}
       </tr></thead>
-      <tbody>
+      <tbody role=${role('rowgroup')}>
         ${rows.map(
           (row) =>
-            html`<tr>${row.map((cell, index) =>
+            html`<tr role=${role('row')}>${row.map((cell, index) =>
               index === 0
-                ? html`<th scope="row" class=${cellClass(index)}>${cell}</th>`
-                : html`<td class=${cellClass(index)}>${cell}</td>`,
+                ? html`<th scope="row" role=${role('rowheader')} data-label=${label(index)} class=${cellClass(index)}>${cell}</th>`
+                : html`<td role=${role('cell')} data-label=${label(index)} class=${cellClass(index)}>${cell}</td>`,
             )}</tr>`,
         )}
       </tbody>

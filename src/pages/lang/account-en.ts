@@ -55,6 +55,8 @@ export const accountEn = {
       type: 'This is no PNG, JPEG or WebP file. Other formats, SVG and GIF among them, are not taken.',
       large: 'This picture has too many bytes or pixels: at most 1 MiB and 25 megapixels.',
       damaged: 'This file is damaged or incomplete.',
+      still:
+        'Only a still picture is taken: no animation, and nothing behind the picture in its file.',
     },
     personTitle: 'About you',
     givenName: 'First name',
@@ -158,7 +160,7 @@ export const accountEn = {
   },
   security: {
     lede: 'How you prove that it is you, and where you are signed in.',
-    freshNeeded: 'To change what protects your account, show once more that it is you.',
+    freshNeeded: 'For what only you may see or change here, show once more that it is you.',
     freshButton: 'Confirm it is you',
     passwordTitle: 'Password',
     passwordSet: (moment: string) => `Last changed ${moment}.`,
@@ -248,15 +250,18 @@ export const accountEn = {
       email_change_requested: 'Change of mail address asked for',
       email_changed: 'Mail address changed',
       reauthenticated: 'Confirmed that it is you',
+      reauthentication_failed: 'Confirmation that it is you failed',
     },
   },
   confirm: {
     title: 'Confirm it is you',
-    text: 'You are about to change something that protects your account.',
+    text: 'What comes next is for nobody else to see or change.',
     password: 'Your password',
+    code: 'Code of your second factor',
     submit: 'Go on',
     passkey: 'Use a passkey',
     wrong: 'That was not right.',
+    wrongOfTwo: 'Password or code: one of them was not right. A code works once.',
     noPassword: 'No password? Set one with a link by mail.',
   },
   sites: {
@@ -287,13 +292,14 @@ export const accountEn = {
     exportButton: 'Download',
     deleteTitle: 'Delete the account',
     deleteText:
-      'Everything that is kept about you goes at once and for good. API keys stop working. Your reports stay, without your name and their comments.',
+      'The account ends at once: API keys stop working, all sessions end. Then everything that is kept about you goes, for good. Your reports stay, without your name and their comments.',
     deleteButton: 'Delete my account',
     deleteConfirm: (word: string) => `Type ${word} to confirm`,
     deleteWord: 'delete',
     deleteError: (word: string) => `Type the word ${word}.`,
     deletedTitle: 'Your account is gone',
-    deletedText: 'Nothing that names you is kept. You can register again at any time.',
+    deletedText:
+      'What was kept about you is being removed; that takes seconds, or a few minutes for very much. Then nothing that names you is left, and you can register again.',
   },
 };
 

@@ -57,6 +57,8 @@ export const accountFr: AccountCatalogue = {
       type: 'Ce n’est pas un fichier PNG, JPEG ou WebP. Les autres formats, dont SVG et GIF, sont refusés.',
       large: 'Cette image a trop d’octets ou de pixels : 1 Mio et 25 mégapixels au plus.',
       damaged: 'Ce fichier est abîmé ou incomplet.',
+      still:
+        'Seule une image fixe est acceptée : pas d’animation, et rien derrière l’image dans son fichier.',
     },
     personTitle: 'À propos de vous',
     givenName: 'Prénom',
@@ -171,7 +173,7 @@ export const accountFr: AccountCatalogue = {
   security: {
     lede: 'Comment vous prouvez que c’est vous, et où vous êtes connecté.',
     freshNeeded:
-      'Pour changer ce qui protège votre compte, montrez encore une fois que c’est vous.',
+      'Pour ce que vous seul pouvez voir ou changer ici, montrez encore une fois que c’est vous.',
     freshButton: 'Confirmer que c’est vous',
     passwordTitle: 'Mot de passe',
     passwordSet: (moment) => `Dernier changement : ${moment}.`,
@@ -265,15 +267,19 @@ export const accountFr: AccountCatalogue = {
       email_change_requested: 'Changement d’adresse électronique demandé',
       email_changed: 'Adresse électronique changée',
       reauthenticated: 'Identité confirmée',
+      reauthentication_failed: 'Confirmation d’identité refusée',
     },
   },
   confirm: {
     title: 'Confirmez que c’est vous',
-    text: 'Vous allez changer quelque chose qui protège votre compte.',
+    text: 'La suite n’est à voir ou à changer par personne d’autre.',
     password: 'Votre mot de passe',
+    code: 'Code de votre second facteur',
     submit: 'Continuer',
     passkey: 'Utiliser une clé d’accès',
     wrong: 'Ce n’était pas juste.',
+    wrongOfTwo:
+      'Mot de passe ou code : l’un des deux n’était pas juste. Un code ne sert qu’une fois.',
     noPassword: 'Pas de mot de passe ? Définissez-en un par un lien envoyé à votre adresse.',
   },
   sites: {
@@ -304,13 +310,13 @@ export const accountFr: AccountCatalogue = {
     exportButton: 'Télécharger',
     deleteTitle: 'Supprimer le compte',
     deleteText:
-      'Tout ce qui est gardé sur vous disparaît aussitôt et pour toujours. Les clés d’API cessent de fonctionner. Vos signalements restent, sans votre nom ni leurs commentaires.',
+      'Le compte prend fin aussitôt : les clés d’API cessent de fonctionner, toutes les sessions se terminent. Puis tout ce qui est gardé sur vous disparaît, pour toujours. Vos signalements restent, sans votre nom ni leurs commentaires.',
     deleteButton: 'Supprimer mon compte',
     deleteConfirm: (word) => `Saisissez ${word} pour confirmer`,
     deleteWord: 'supprimer',
     deleteError: (word) => `Saisissez le mot ${word}.`,
     deletedTitle: 'Votre compte a disparu',
     deletedText:
-      'Rien de ce qui vous nomme n’est gardé. Vous pouvez vous inscrire de nouveau à tout moment.',
+      'Ce qui était gardé sur vous est en train d’être supprimé ; cela prend des secondes, ou quelques minutes s’il y en a beaucoup. Ensuite, rien de ce qui vous nomme ne reste, et vous pouvez vous inscrire de nouveau.',
   },
 };

@@ -31,7 +31,7 @@ export const en = {
     report: 'Report an address',
     signIn: 'Sign in',
     register: 'Create an account',
-    account: 'Your account',
+    account: 'Account',
     manifest: 'Manifest',
     guide: 'llms.txt',
     kit: 'Integration kit',

@@ -21,7 +21,7 @@ export const fr: Catalogue = {
     report: 'Signaler une adresse',
     signIn: 'Se connecter',
     register: 'Créer un compte',
-    account: 'Votre compte',
+    account: 'Compte',
     manifest: 'Manifeste',
     guide: 'llms.txt',
     kit: 'Kit d’intégration',

@@ -80,4 +80,5 @@ const pictureErrors: Partial<Record<ErrorCode, PictureError>> = {
   unsupported_media_type: 'type',
   body_too_large: 'large',
   invalid_parameter: 'damaged',
+  picture_not_still: 'still',
 };

@@ -1,6 +1,5 @@
-/** /account/data: the copy of everything, and the deletion. */
+/** /account/data: the copy of everything, and the deletion, both after a fresh proof of identity. */
 
-import { fail } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -42,14 +41,13 @@ export function dataRoutes(space: Space): PlainRoute[] {
 
   async function remove(visit: OwnVisit, form: Params): Promise<Reply> {
     const { session } = visit;
-    if (!session.fresh) return space.refuse(visit, 'data', fail('reauthentication_required'));
     const text = frameText(visit.frame).account;
     const typedWord = (form.get('confirm') ?? '').slice(0, wordCharsMax);
     if (typedWord.trim().toLowerCase() !== text.data.deleteWord) {
       const shown = { typedWord, wordError: true };
       return show(visit, { status: 422, failed: text.failed.form }, shown);
     }
-    const gone = await signon.deletion.delete(session.accountId);
+    const gone = await signon.erasures.begin(session.accountId);
     if (!gone.ok) return space.refuse(visit, 'data', gone);
     await space.settle();
     return desk.signedOut(visit, '/goodbye');
@@ -57,8 +55,8 @@ export function dataRoutes(space: Space): PlainRoute[] {
 
   return [
     desk.page('/account/data', 'verified', (visit, query) => show(visit, { query })),
-    desk.form('/account/export', 'verified', download),
-    desk.form('/account/delete', 'verified', remove),
+    desk.form('/account/export', 'verified', space.freshly('data', download)),
+    desk.form('/account/delete', 'verified', space.freshly('data', remove)),
     desk.page('/goodbye', 'anyone', (visit) => desk.show(visit, deletedPage)),
   ];
 }

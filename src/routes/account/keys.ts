@@ -48,15 +48,7 @@ export function keyRoutes(space: Space): PlainRoute[] {
     return desk.show(visit, (frame) => keysPage(frame, view), { status: change.status ?? 200 });
   }
 
-  /** Needs a recent proof of identity: whoever finds an open screen must not take the key. */
-  function freshly(work: (visit: OwnVisit, form: Params) => Promise<Reply>) {
-    return async (visit: OwnVisit, form: Params): Promise<Reply> =>
-      visit.session.fresh
-        ? work(visit, form)
-        : space.refuse(visit, 'keys', fail('reauthentication_required'));
-  }
-
-  const create = freshly(async (visit) => {
+  const create = space.freshly('keys', async (visit) => {
     const made = await ownKeys.create(visit.session.accountId);
     if (!made.ok && made.error === 'conflict') {
       return show(visit, { status: 409, failed: frameText(visit.frame).account.keys.two });
@@ -66,14 +58,14 @@ export function keyRoutes(space: Space): PlainRoute[] {
     return show(visit, {}, { shown: made.value });
   });
 
-  const reveal = freshly(async (visit, form) => {
+  const reveal = space.freshly('keys', async (visit, form) => {
     const id = form.get('id') ?? '';
     const text = await ownKeys.reveal(visit.session.accountId, id);
     if (!text.ok) return space.refuse(visit, 'keys', text);
     return show(visit, {}, { shown: { id, text: text.value } });
   });
 
-  const revoke = freshly(async (visit, form) => {
+  const revoke = space.freshly('keys', async (visit, form) => {
     const gone = await ownKeys.revoke(visit.session.accountId, form.get('id') ?? '');
     if (!gone.ok) return space.refuse(visit, 'keys', gone);
     await space.settle();

@@ -9,7 +9,7 @@ import type { OwnKeys } from '../../access/own-keys.ts';
 import type { SiteKeys } from '../../access/site-keys.ts';
 import type { Usage } from '../../access/usage.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Failure } from '../../core/result.ts';
+import { type Failure, fail } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import {
@@ -100,12 +100,23 @@ export function createSpace(options: SpaceOptions) {
     return desk.problem(visit, failure);
   }
 
+  /** For what only the person may do or see: whoever finds an open screen must not. */
+  function freshly(
+    section: AccountSection,
+    work: (visit: OwnVisit, form: Params) => Promise<Reply>,
+  ) {
+    return async (visit: OwnVisit, form: Params): Promise<Reply> =>
+      visit.session.fresh
+        ? work(visit, form)
+        : refuse(visit, section, fail('reauthentication_required'));
+  }
+
   /** After a change: back to the page, which says what was done. */
   function back(visit: OwnVisit, section: AccountSection, done: NonNullable<AccountView['done']>) {
     return desk.go(visit, donePath(section, done));
   }
 
-  return { ...options, profileOf, viewOf, refuse, back };
+  return { ...options, profileOf, viewOf, refuse, freshly, back };
 }
 
 export type Space = ReturnType<typeof createSpace>;

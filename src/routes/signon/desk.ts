@@ -278,6 +278,7 @@ function callReply(visit: Visit, called: Called | Failure): Reply {
   };
 }
 
-function retryAfter({ retryAfterSeconds }: Failure): Header[] {
+/** Whole seconds, of a failure that passes. */
+export function retryAfter({ retryAfterSeconds }: Failure): Header[] {
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }

@@ -18,6 +18,7 @@ export interface MailCatalogue {
   newSignIn(values: { link: string; service: string; agent: string; country: string }): MailText;
   confirmEmail(values: { link: string; service: string }): MailText;
   emailChanged(values: { service: string }): MailText;
+  accountDeleted(values: { service: string }): MailText;
 }
 
 export type MailName = keyof MailCatalogue;

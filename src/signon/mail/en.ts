@@ -65,4 +65,17 @@ The link works once. If you did not ask for it, ignore this mail.${goodbye(servi
     text: `The mail address of your account was changed. Mails go to the new one from now
 on. If it was not you, write to the operator of the service.${goodbye(service)}`,
   }),
+  accountDeleted: ({ service }) => ({
+    subject: 'Your account was deleted',
+    text: `Your account was deleted, and with it everything that was kept about you. Its
+API keys no longer work. This cannot be undone, and it is the last mail that
+you get because of this account.
+
+What stays: the reports of addresses that you sent, without their comments,
+under a random id that leads to nobody any more. A site that you signed in to
+keeps what you let it read; ask the site about that.
+
+If it was not you, write to the operator of the service. You can register
+again at any time.${goodbye(service)}`,
+  }),
 };

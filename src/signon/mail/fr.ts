@@ -71,4 +71,17 @@ message.${goodbye(service)}`,
 la nouvelle. Si ce n’était pas vous, écrivez à l’exploitant du
 service.${goodbye(service)}`,
   }),
+  accountDeleted: ({ service }) => ({
+    subject: 'Votre compte a été supprimé',
+    text: `Votre compte a été supprimé, et avec lui tout ce qui était gardé sur vous. Ses
+clés d’API ne fonctionnent plus. C’est définitif, et c’est le dernier message
+que vous recevez à cause de ce compte.
+
+Ce qui reste : vos signalements d’adresses, sans leurs commentaires, sous un
+identifiant aléatoire qui ne mène plus à personne. Un site auquel vous vous
+êtes connecté garde ce que vous l’avez laissé lire ; adressez-vous à lui.
+
+Si ce n’était pas vous, écrivez à l’exploitant du service. Vous pouvez vous
+inscrire de nouveau à tout moment.${goodbye(service)}`,
+  }),
 };

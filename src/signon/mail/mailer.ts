@@ -30,11 +30,15 @@ export type MailValues<Name extends MailName> = Omit<Parameters<MailCatalogue[Na
 
 /**
  * `asked`: anybody can have it sent by typing the address. `notice`: tells an owner what was done
- * in the account; what strangers ask for must not use up its share.
+ * in the account; what strangers ask for must not use up its share. `farewell`: of a deletion, which
+ * whoever took an account over must not be able to hush up by causing notices first.
  */
-export type MailKind = 'asked' | 'notice';
+export type MailKind = 'asked' | 'notice' | 'farewell';
 
 const notices: readonly MailName[] = ['newSignIn', 'passwordChanged', 'emailChanged'];
+
+/** `not_now`: the queue is full or closing; nobody tried, so it can be asked for again. */
+export type Delivery = 'sent' | 'given_up' | 'not_now';
 
 export interface Mailer {
   /** False: dropped, because the queue is full or the address had its mails of this hour. */
@@ -44,11 +48,24 @@ export interface Mailer {
     name: Name,
     values: MailValues<Name>,
   ): boolean;
+  /** As `post`, for who must know how it ended. */
+  deliver<Name extends MailName>(
+    to: string,
+    language: Language,
+    name: Name,
+    values: MailValues<Name>,
+  ): Promise<Delivery>;
   /** Resolves when nothing waits or is under way. For tests and a graceful stop. */
   idle(): Promise<void>;
   /** Drops what waits. */
   close(): Promise<void>;
   readonly waiting: number;
+}
+
+interface Job {
+  readonly mail: Mail;
+  readonly tries: number;
+  readonly ended?: ((how: Delivery) => void) | undefined;
 }
 
 const waitingMax = 1_000;
@@ -67,9 +84,9 @@ export function createMailer(options: {
 }): Mailer {
   const { transport, service, clock, log, limit } = options;
   const delays = options.retryDelaysMs ?? retryDelaysMs;
-  const queue: { mail: Mail; tries: number }[] = [];
+  const queue: Job[] = [];
   /** Waiting for their next try. */
-  const timers = new Set<NodeJS.Timeout>();
+  const timers = new Map<NodeJS.Timeout, Job>();
   const idlers: (() => void)[] = [];
   let running = 0;
   let closed = false;
@@ -88,62 +105,82 @@ export function createMailer(options: {
     settle();
   }
 
-  async function deliver(job: { mail: Mail; tries: number }): Promise<void> {
+  async function deliver(job: Job): Promise<void> {
     try {
       await transport.send(job.mail);
+      job.ended?.('sent');
     } catch (error) {
       const delayMs = delays[job.tries];
       const reason = reasonOf(error);
-      if (delayMs === undefined || closed) log.error({ reason }, 'mail: given up');
-      else {
+      if (delayMs === undefined || closed) {
+        log.error({ reason }, 'mail: given up');
+        job.ended?.(delayMs === undefined ? 'given_up' : 'not_now');
+      } else {
         log.warn({ reason, retryInMs: delayMs }, 'mail: not sent, tried again later');
         const timer = setTimeout(() => {
           timers.delete(timer);
-          queue.push({ mail: job.mail, tries: job.tries + 1 });
+          queue.push({ ...job, tries: job.tries + 1 });
           pump();
         }, delayMs);
-        timer.unref();
-        timers.add(timer);
+        // Somebody may wait for the end of this one, with nothing else that keeps the process.
+        if (job.ended === undefined) timer.unref();
+        timers.set(timer, job);
       }
     }
     running--;
     pump();
   }
 
+  /** `given_up`: the address had its mails of this hour. Undefined: it waits now. */
+  function enqueue<Name extends MailName>(
+    to: string,
+    language: Language,
+    name: Name,
+    values: MailValues<Name>,
+    ended?: Job['ended'],
+  ): Delivery | undefined {
+    if (closed || held() >= waitingMax) {
+      log.error({ mail: name }, 'mail: dropped, the queue is full');
+      return 'not_now';
+    }
+    if (limit(to, clock.monotonicMs(), kindOf(name)) > 0) return 'given_up';
+    const make = mailCatalogues[language][name] as (v: object) => { subject: string; text: string };
+    const link = (values as { link?: string }).link;
+    const mail = { to, ...make({ ...values, service }), ...(link === undefined ? {} : { link }) };
+    queue.push({ mail, tries: 0, ended });
+    // In a later turn, so that the caller's time does not depend on it.
+    setImmediate(pump);
+    return undefined;
+  }
+
   return {
     get waiting() {
       return held();
     },
-    post(to, language, name, values) {
-      if (closed || held() >= waitingMax) {
-        log.error({ mail: name }, 'mail: dropped, the queue is full');
-        return false;
-      }
-      const kind = notices.includes(name) ? 'notice' : 'asked';
-      if (limit(to, clock.monotonicMs(), kind) > 0) return false;
-      const make = mailCatalogues[language][name] as (v: object) => {
-        subject: string;
-        text: string;
-      };
-      const link = (values as { link?: string }).link;
-      const mail = { to, ...make({ ...values, service }), ...(link === undefined ? {} : { link }) };
-      queue.push({ mail, tries: 0 });
-      // In a later turn, so that the caller's time does not depend on it.
-      setImmediate(pump);
-      return true;
-    },
+    post: (to, language, name, values) => enqueue(to, language, name, values) === undefined,
+    deliver: (to, language, name, values) =>
+      new Promise((resolve) => {
+        const refused = enqueue(to, language, name, values, resolve);
+        if (refused !== undefined) resolve(refused);
+      }),
     idle: () =>
       held() === 0 ? Promise.resolve() : new Promise<void>((resolve) => idlers.push(resolve)),
     async close() {
       closed = true;
-      queue.length = 0;
-      for (const timer of timers) clearTimeout(timer);
+      const waiting = [...queue.splice(0), ...timers.values()];
+      for (const timer of timers.keys()) clearTimeout(timer);
       timers.clear();
+      for (const job of waiting) job.ended?.('not_now');
       if (running > 0) await new Promise<void>((resolve) => idlers.push(resolve));
       settle();
       await transport.close();
     },
   };
+}
+
+function kindOf(name: MailName): MailKind {
+  if (name === 'accountDeleted') return 'farewell';
+  return notices.includes(name) ? 'notice' : 'asked';
 }
 
 /** A mail server's words may quote the address: only the code is safe to log. */

@@ -95,6 +95,17 @@ export function openOutbox(options: {
   };
 }
 
+/**
+ * In place of the mail that tells of a deletion: here it would be a file with the person's address,
+ * the only thing left of them, that nobody delivers.
+ */
+export function noFarewell(log: Log): () => Promise<'given_up'> {
+  return async () => {
+    log.info('deletion: without SMTP_URL no mail tells of it');
+    return 'given_up';
+  };
+}
+
 /** 16 hex digits. */
 function ownerMark(owner: string): string {
   return Buffer.from(sha256(`outbox ${owner}`))
