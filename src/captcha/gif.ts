@@ -23,7 +23,7 @@ const frameHeadBytes = 8 + 10;
 export interface GifWriter {
   /**
    * `nextFrame` fills the rows of a frame, the profile's number of times. Returns a GIF in a buffer
-   * of its own, fit to be transferred.
+   * of its own.
    */
   write(nextFrame: (rows: Int32Array) => void): Uint8Array<ArrayBuffer>;
 }

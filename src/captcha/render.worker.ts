@@ -1,6 +1,5 @@
-/** A rendering thread: seeds in, finished challenges out, their buffers handed over uncopied. */
+/** A rendering thread: seeds in, finished challenges out. */
 
-import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { mixClip, type SpokenClip } from './audio.ts';
 import { loadOutlines } from './glyphs.ts';
 import { yieldToRequests } from './niceness.ts';
@@ -20,19 +19,12 @@ const render = createMotionRenderer(loadOutlines());
 // After the start, which a request may be waiting for.
 yieldToRequests();
 
-export default function work(job: RenderJob): unknown {
-  if (job.kind === 'clip') {
-    const clip: SpokenClip = mixClip(job.voices, job.seed);
-    return handOver(clip, [clip.wav.buffer]);
-  }
-  const images: MotionImage[] = job.seeds.map((seed) => render(job.profile, seed));
-  return handOver(
-    images,
-    images.map((image) => image.gif.buffer),
-  );
-}
-
-function handOver(value: object, buffers: readonly ArrayBuffer[]): unknown {
-  // What piscina asks of a value with several buffers; its types know single ones alone.
-  return move({ [transferableSymbol]: buffers, [valueSymbol]: value } as never);
+/**
+ * Results are copied on their way, on purpose: to hand a buffer over would detach it, and once a
+ * thread has detached one, V8's code for typed arrays looks at each access whether that has
+ * happened. Measured: 0.25 ms more for every picture, where the copy takes 0.01.
+ */
+export default function work(job: RenderJob): readonly MotionImage[] | SpokenClip {
+  if (job.kind === 'clip') return mixClip(job.voices, job.seed);
+  return job.seeds.map((seed) => render(job.profile, seed));
 }
