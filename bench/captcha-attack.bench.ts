@@ -46,7 +46,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       name: 'control: straight loop, mean of all frames',
       attack: mean,
       challenges: straight,
-      least: 45,
+      // Far from 0, and no matter of the version of the reader.
+      least: 40,
     },
     ...motionReaders.map((attack, i) => ({
       name: attack.name,

@@ -17,6 +17,30 @@ const checkCost =
 
 export const reasons: readonly Reason[] = [
   {
+    bench: 'captcha',
+    row: 'economy, size',
+    why:
+      'LZW of 4,800 fair bits takes 1.27 times their bytes, and each frame’s delay, place and ' +
+      'block lengths another 0.04. A parse that looks ahead instead of taking the longest match ' +
+      'saves 0.1 %, for then the dictionary grows slower; larger frames would meet the ratio ' +
+      'with more bytes.',
+  },
+  {
+    bench: 'captcha',
+    row: 'default, two threads',
+    why: 'See the row below it: what a second thread of pure computation gained in the same rounds.',
+  },
+  {
+    bench: 'captcha-burst',
+    row: 'check during a burst',
+    why:
+      'The row below it is the library alone, which renders nothing and answers constants: it ' +
+      'misses the goal by far as well. A thousand visitors connect anew twice, each time nearly ' +
+      'at once, and a check is served in the same turn of the event loop as the accepts and ' +
+      'requests that arrive beside it; the visitors’ own process takes one of the two cores. ' +
+      'The rest is the work of the challenges on the one thread.',
+  },
+  {
     bench: 'check',
     row: 'check: text to JSON',
     why: 'The least time of the rounds is within the goal; the median is that of a busy machine.',

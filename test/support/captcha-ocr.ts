@@ -83,6 +83,18 @@ export function wordsReadByTesseract(attack: Attack, challenges: readonly Challe
   return challenges.filter(({ answer }, i) => words[i]!.includes(answer)).length;
 }
 
+/**
+ * How many letters stand where they belong, of each challenge in the picture that gives most.
+ * Guesses get about one in ten so, with three pictures to choose from.
+ */
+export function lettersReadByTesseract(attack: Attack, challenges: readonly Challenge[]): number {
+  const words = readByTesseract(attack, challenges);
+  return challenges.reduce((sum, { answer }, i) => {
+    const right = words[i]!.map((word) => [...answer].filter((c, at) => word[at] === c).length);
+    return sum + Math.max(...right);
+  }, 0);
+}
+
 interface Poll {
   word(text: string): void;
   letter(i: number, text: string): void;

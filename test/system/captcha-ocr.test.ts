@@ -1,18 +1,27 @@
 /**
  * Tesseract against the motion challenge: it reads no word from frames, means, differences and
  * maxima. The control is a renderer that leaks: the same pictures with the same settings give its
- * words away, or the zeros would prove nothing.
+ * letters away, or the zeros would prove nothing. Letters are counted where something must be
+ * read: 243 to 248 of 250 were, and of the sound renderer 6 to 9; whole words depend more on the
+ * version of the reader.
  */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { profiles } from '../../src/captcha/profile.ts';
 import { motionReaders, stillAttacks } from '../support/captcha-attacks.ts';
 import { seeds, soundChallenge, variantChallenge } from '../support/captcha-frames.ts';
-import { wordsReadByTesseract } from '../support/captcha-ocr.ts';
+import { lettersReadByTesseract, wordsReadByTesseract } from '../support/captcha-ocr.ts';
 import { hasTool } from '../support/tools.ts';
 
+const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')!;
 const challengeSeeds = seeds(50_001, 50);
 const challenges = challengeSeeds.map((seed) => soundChallenge('default', seed));
+const letters = challenges.length * profiles.default.letters;
+/** Nine in ten. */
+const readLetters = 0.9 * letters;
+/** What guesses give at the most. */
+const guessedLetters = 0.15 * letters;
 
 for (const attack of stillAttacks) {
   test(`tesseract reads no word from: ${attack.name}`, (context) => {
@@ -21,16 +30,21 @@ for (const attack of stillAttacks) {
   });
 }
 
-test('tesseract reads a straight loop from the mean of its frames', (context) => {
+test('tesseract gets no more letters from the mean than a guess', (context) => {
   if (!hasTool(context, 'tesseract')) return;
-  const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')!;
-  const straight = challengeSeeds.map((seed) => variantChallenge('default', seed, 'linear'));
-  const read = wordsReadByTesseract(mean, straight);
-  assert.ok(read >= 45, `${read} of 50`);
+  const read = lettersReadByTesseract(mean, challenges);
+  assert.ok(read <= guessedLetters, `${read} of ${letters}`);
 });
 
-test('tesseract reads the word from the motion', (context) => {
+test('tesseract reads a straight loop from the mean of its frames', (context) => {
   if (!hasTool(context, 'tesseract')) return;
-  const read = wordsReadByTesseract(motionReaders[1]!, challenges);
-  assert.ok(read >= 40, `${read} of 50`);
+  const straight = challengeSeeds.map((seed) => variantChallenge('default', seed, 'linear'));
+  const read = lettersReadByTesseract(mean, straight);
+  assert.ok(read >= readLetters, `${read} of ${letters}`);
+});
+
+test('tesseract reads the letters from the motion', (context) => {
+  if (!hasTool(context, 'tesseract')) return;
+  const read = lettersReadByTesseract(motionReaders[1]!, challenges);
+  assert.ok(read >= readLetters, `${read} of ${letters}`);
 });
