@@ -122,6 +122,62 @@ function shoot(page: Page, name: string) {
   return page.screenshot({ path: `test-output/screenshots/${name}.png`, fullPage: true });
 }
 
+it('a key is made, shown, replaced and revoked at both ends of the widths', {
+  timeout: 120_000,
+}, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  await withBrowser(async (browser) => {
+    for (const [width, colorScheme] of [
+      [320, 'dark'],
+      [1280, 'light'],
+    ] as const) {
+      const email = `ada${width}@example.org`;
+      await people.register(email);
+      const ada = await people.signIn(email, long);
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+      await context.addCookies([...sessionOf(ada, server).cookies]);
+      const page = await context.newPage();
+      const shown = async () => (await page.locator('#shown-key').textContent()) ?? '';
+      const isWhole = async (selector: string) => {
+        const box = await page.locator(selector).first().boundingBox();
+        assert.ok(box && box.x >= 0 && box.x + box.width <= width, `${selector} at ${width}`);
+        const wide = await page.evaluate('document.documentElement.scrollWidth');
+        assert.ok(Number(wide) <= width, `${wide} of ${width}`);
+      };
+      await page.goto(`${server.baseUrl}/account/keys`);
+      await page.click('.fresh-wanted a');
+      await page.fill('#password', personPassword);
+      await page.click('form[action="/account/confirm"] button');
+      await page.waitForURL('**/account/keys');
+      await page.click('form[action="/account/keys/create"] button');
+      const first = await shown();
+      const check = (Key: string) =>
+        server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key } });
+      assert.equal((await check(first)).status, 200);
+      await isWhole('form[action="/account/keys/reveal"] button');
+      await isWhole('form[action="/account/keys/revoke"] button');
+      await page.click('form[action="/account/keys/create"] button');
+      const second = await shown();
+      assert.notEqual(second, first);
+      await shoot(page, `account-keys-clicked-${width}`);
+      await page.click('form[action="/account/keys/reveal"] button >> nth=0');
+      await page.waitForURL('**/account/keys/reveal');
+      assert.ok([first, second].includes(await shown()));
+      assert.equal((await check(first)).status, 200, 'the one before lives on for a day');
+      await page.goto(`${server.baseUrl}/account/keys`);
+      for (let left = 2; left > 0; left--) {
+        await page.click('form[action="/account/keys/revoke"] button >> nth=0');
+        await page.waitForURL('**/account/keys?done=key_revoked');
+        assert.equal(await page.locator('form[action="/account/keys/revoke"]').count(), left - 1);
+        await page.goto(`${server.baseUrl}/account/keys`);
+      }
+      for (const key of [first, second]) assert.equal((await check(key)).status, 401);
+      await context.close();
+    }
+  });
+});
+
 it('a second factor’s code is asked for with the password', { timeout: 120_000 }, async () => {
   await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
   await using people = openPeopleOf(server);
