@@ -12,7 +12,13 @@ import {
 import { aggregate } from './aggregate.ts';
 import type { Collected } from './collect.ts';
 import { type FrameFacts, frames, type Imprint } from './lines.ts';
-import { bothTwins, type KnownPiece, type PieceMaker } from './piece-maker.ts';
+import {
+  bothTwins,
+  type KnownPiece,
+  largeFrom,
+  type PieceMaker,
+  plainTwins,
+} from './piece-maker.ts';
 import type { Twins } from './pieces.ts';
 import { recordFrame, type Segment, segmentsByScore, separators } from './records.ts';
 import {
@@ -27,7 +33,6 @@ import {
 } from './rows.ts';
 
 const noTwins: Twins = { gzip: false, brotli: false };
-const sparedFrom = 200_000;
 
 export const scoreMin: number = scoreTiers[0];
 
@@ -106,7 +111,7 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split): Lis
   return (feed, choice, family) => {
     const split = feed.content === 'exits' ? exits : byTier.get(choice.scoreMin)!;
     const rows = family === 4 ? split.four : split.six;
-    const isSpared = feed.style !== 'plain' && rowCount(rows) > sparedFrom;
+    const isSpared = feed.style !== 'plain' && rowCount(rows) > largeFrom;
     if (!choice.aggregated && !isSpared) return rows;
     const known = aggregated.get(rows) ?? aggregate(rows);
     aggregated.set(rows, known);
@@ -117,12 +122,12 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split): Lis
 /**
  * Compressing takes most of a build's time. Of a large list, the lines that other feeds have in a
  * shorter form, and those made for devices that hold no such list, go out as they are (and the
- * former always aggregated, which is the same addresses in fewer lines). Its records have a gzip
- * twin and no brotli one, which would be no smaller at a speed that a build can afford.
+ * former always aggregated, which is the same addresses in fewer lines). Its plain lines and its
+ * records have a gzip twin and no brotli one.
  */
 function twinsOf(feed: LinesFeed, choice: Choice, rows: Rows): Twins {
-  const isSpared = feed.style !== 'plain' || choice.aggregated;
-  return isSpared && rowCount(rows) > sparedFrom ? noTwins : bothTwins;
+  if (rowCount(rows) <= largeFrom) return bothTwins;
+  return feed.style !== 'plain' || choice.aggregated ? noTwins : plainTwins(rows);
 }
 
 async function linesContent(
@@ -172,7 +177,7 @@ async function recordsContent(
 ): Promise<Content> {
   const families = familiesOf(feed, choice);
   const separator = await maker.text(separators[feed.style]);
-  const isLarge = segments.reduce((sum, { rows }) => sum + rowCount(rows), 0) > sparedFrom;
+  const isLarge = segments.reduce((sum, { rows }) => sum + rowCount(rows), 0) > largeFrom;
   const twins = { gzip: true, brotli: !isLarge };
   const wanted = segments.filter(
     ({ score, family }) => score >= choice.scoreMin && families.includes(family),
