@@ -96,7 +96,13 @@ function rowsOf(contenders: readonly Contender[], generator: string): BenchRow[]
       contenders,
       generator,
     ),
-    ...rowsFor('check', 'http: CPU of one check, 1M entries', checkPeers, contenders, generator),
+    ...rowsFor(
+      'check',
+      'http: CPU of a whole check, 1M entries',
+      checkPeers,
+      contenders,
+      generator,
+    ),
   ];
 }
 
