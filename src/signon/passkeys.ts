@@ -7,15 +7,11 @@
  * the relying party follow from BASE_URL.
  */
 
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import * as v from 'valibot';
 import type { Clock } from '../core/clock.ts';
@@ -50,6 +46,12 @@ export interface PasskeyInfo {
   readonly lastUsedAt: number;
   readonly backedUp: boolean;
 }
+
+/**
+ * The library, loaded when it is first needed: a third of all that the start would load. Modules
+ * are loaded once, so a second call costs nothing.
+ */
+export const webauthn = () => import('@simplewebauthn/server');
 
 /** `response` is what the browser sent as JSON, unchecked. */
 export interface Passkeys {
@@ -165,7 +167,7 @@ export function createPasskeys(options: {
     const challenge = await begin('register', session.accountId);
     if (!challenge.ok) return challenge;
     return ok(
-      await generateRegistrationOptions({
+      await (await webauthn()).generateRegistrationOptions({
         rpName: rpID,
         rpID,
         userName: session.email,
@@ -190,13 +192,15 @@ export function createPasskeys(options: {
     if (taken?.ceremony.purpose !== 'register' || taken.ceremony.account !== session.accountId) {
       return refused;
     }
-    const info = await verifyRegistrationResponse({
-      response: parsed.output as RegistrationResponseJSON,
-      expectedChallenge: taken.challenge,
-      expectedOrigin: origin,
-      expectedRPID: rpID,
-      requireUserVerification: true,
-    }).catch(() => undefined);
+    const info = await (await webauthn())
+      .verifyRegistrationResponse({
+        response: parsed.output as RegistrationResponseJSON,
+        expectedChallenge: taken.challenge,
+        expectedOrigin: origin,
+        expectedRPID: rpID,
+        requireUserVerification: true,
+      })
+      .catch(() => undefined);
     if (!info?.verified) return refused;
     const { credential, credentialBackedUp } = info.registrationInfo;
     const id = Buffer.from(credential.id, 'base64url');
@@ -242,18 +246,20 @@ export function createPasskeys(options: {
     if (handle && Buffer.from(handle, 'base64url').toString('utf8') !== record.account) {
       return undefined;
     }
-    const checked = await verifyAuthenticationResponse({
-      response: parsed.output as AuthenticationResponseJSON,
-      expectedChallenge: taken.challenge,
-      expectedOrigin: origin,
-      expectedRPID: rpID,
-      requireUserVerification: true,
-      credential: {
-        id: parsed.output.id,
-        publicKey: Uint8Array.from(record.publicKey),
-        counter: record.counter,
-      },
-    }).catch(() => undefined);
+    const checked = await (await webauthn())
+      .verifyAuthenticationResponse({
+        response: parsed.output as AuthenticationResponseJSON,
+        expectedChallenge: taken.challenge,
+        expectedOrigin: origin,
+        expectedRPID: rpID,
+        requireUserVerification: true,
+        credential: {
+          id: parsed.output.id,
+          publicKey: Uint8Array.from(record.publicKey),
+          counter: record.counter,
+        },
+      })
+      .catch(() => undefined);
     if (!checked?.verified) return undefined;
     const counter = checked.authenticationInfo.newCounter;
     // A copy of the authenticator shows as a counter that somebody else moved: one of two loses.
@@ -281,7 +287,7 @@ export function createPasskeys(options: {
     const challenge = await begin(purpose, account);
     if (!challenge.ok) return challenge;
     return ok(
-      await generateAuthenticationOptions({
+      await (await webauthn()).generateAuthenticationOptions({
         rpID,
         challenge: Uint8Array.from(Buffer.from(challenge.value, 'base64url')),
         timeout: ceremonyLifeMs,
