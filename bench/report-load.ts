@@ -19,6 +19,8 @@ export interface ReportLoad extends Disposable {
   rate(seconds: number): Promise<number>;
   /** Sends `perSecond` reports, evenly, until `stop`, which gives how many were acknowledged. */
   pace(perSecond: number): { stop(): Promise<number> };
+  /** The same bytes from the same sender, refused at the door: what the sending alone costs. */
+  paceRefused(perSecond: number): { stop(): Promise<number> };
 }
 
 const run = promisify(execFile);
@@ -62,10 +64,28 @@ export async function openReportLoad(port: number, key: string, firstRun = 0): P
   );
   let runs = firstRun;
 
-  async function one(n: number): Promise<void> {
+  async function one(n: number, wanted: 200 | 401 = 200): Promise<void> {
     const fields = new URLSearchParams({ ip: addressAt(n), categories: '18,22', comment });
-    const { status } = await sendReport(port, agent, key, fields);
-    if (status !== 200) throw new Error(`a report was answered with ${status}`);
+    const sentKey = wanted === 200 ? key : 'nobody';
+    const { status } = await sendReport(port, agent, sentKey, fields);
+    if (status !== wanted) throw new Error(`a report was answered with ${status}`);
+  }
+
+  function pace(perSecond: number, wanted: 200 | 401) {
+    const first = runs++ * addressesPerRun;
+    const startMs = performance.now();
+    const sent: Promise<void>[] = [];
+    const timer = setInterval(() => {
+      const due = ((performance.now() - startMs) * perSecond) / 1_000;
+      while (sent.length < due) sent.push(one(first + sent.length + 1, wanted));
+    }, tickMs);
+    return {
+      async stop() {
+        clearInterval(timer);
+        await Promise.all(sent);
+        return sent.length;
+      },
+    };
   }
 
   async function rateByWrk(seconds: number): Promise<number> {
@@ -96,22 +116,8 @@ export async function openReportLoad(port: number, key: string, firstRun = 0): P
   return {
     generator: hasWrk ? 'wrk' : 'node:http',
     rate: hasWrk ? rateByWrk : rateByNode,
-    pace(perSecond) {
-      const first = runs++ * addressesPerRun;
-      const startMs = performance.now();
-      const sent: Promise<void>[] = [];
-      const timer = setInterval(() => {
-        const due = ((performance.now() - startMs) * perSecond) / 1_000;
-        while (sent.length < due) sent.push(one(first + sent.length + 1));
-      }, tickMs);
-      return {
-        async stop() {
-          clearInterval(timer);
-          await Promise.all(sent);
-          return sent.length;
-        },
-      };
-    },
+    pace: (perSecond) => pace(perSecond, 200),
+    paceRefused: (perSecond) => pace(perSecond, 401),
     [Symbol.dispose]() {
       agent.destroy();
       rmSync(folder, { recursive: true });

@@ -16,6 +16,7 @@ import type { Clock } from './core/clock.ts';
 import { openGarbageCollection } from './core/garbage.ts';
 import type { Log } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
+import { prepareInTurns } from './core/preparation.ts';
 import type { Random } from './core/random.ts';
 import { openFeedThread } from './feed-builder.ts';
 import { createFeedPublisher, type FeedPublisher } from './feeds/publish.ts';
@@ -31,6 +32,7 @@ import { mainRoutes } from './routes/main-routes.ts';
 import { describeForwarded, pathsOf } from './routes/table.ts';
 import { readinessOf, registerFeedMetrics, registerMetrics } from './server-metrics.ts';
 import { startSignon } from './sign-on.ts';
+import { webauthn } from './signon/passkey-ceremonies.ts';
 import { openState, type State } from './state.ts';
 import { openLmdbStore } from './store/lmdb.ts';
 import { acquireServerLock } from './store/lock.ts';
@@ -266,6 +268,10 @@ async function start(
   registerMetrics({ metrics, state, store, counters, threads, captcha, refusedReports });
   registerFeedMetrics(metrics, feeds);
   feeds.start();
+  const preparations = [...own.preparations, webauthn];
+  closers.push(
+    prepareInTurns(preparations, (error) => log.error({ err: error }, 'start: not all is ready')),
+  );
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },
     'listening',

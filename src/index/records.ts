@@ -6,7 +6,8 @@
  *     +0  strength      f32   log2 of the community evidence, -Infinity = none
  *     +1  meta          u32   seedScore u8 | flags u8 << 8 | distinct reporters u16 << 16
  *     +2  reports       u32
- *     +3  firstReportedAt u32 seconds since 1970, 0 = never
+ *     +3  firstReportedAt u32 seconds since 1970, 0 = never; no later than the oldest report that
+ *                             is kept, earlier when older ones have expired or were withdrawn
  *     +4  lastReportedAt  u32 seconds since 1970, 0 = never
  *     +5  parent        u32   next less specific entry of the same node (trie-private)
  *     +6  key           u32   IPv4 address, or number of the IPv6 key block (trie-private)

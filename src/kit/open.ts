@@ -1,6 +1,6 @@
 /**
- * The integration kit: what a site needs to use this service, as one zip made at start from
- * data/kit/. The same sources give the same bytes on every machine, so its SHA-256 says which kit
+ * The integration kit: what a site needs to use this service, as one zip of what data/kit/ held at
+ * the start, made when it is first asked for. The same sources give the same bytes on every machine, so its SHA-256 says which kit
  * it is. All servers of a version give out the same kit: it holds no address of theirs.
  */
 
@@ -8,10 +8,12 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { once } from '../core/preparation.ts';
 import { moOf } from './mo.ts';
 import { type KitFile, zipKit } from './zip.ts';
 
 export interface Kit {
+  /** The first look at them makes them: a tenth of a second. */
   readonly bytes: Uint8Array;
   /** Of `bytes`, lower-case hex. */
   readonly sha256: string;
@@ -22,7 +24,7 @@ export interface Kit {
 /** Found from the compiled file: dist/src/kit/. */
 const kitFolder = fileURLToPath(new URL('../../../data/kit', import.meta.url));
 
-/** So that making the kit, once and before the server listens, takes a fraction of a second. */
+/** So that making the kit, once, takes a fraction of a second. */
 const filesMax = 200;
 const totalBytesMax = 1_048_576;
 
@@ -33,17 +35,26 @@ const notForPlugin = /^Http\/(Curl|Stream)Transport\.php$/;
 
 export function openKit(folder: string = kitFolder): Kit {
   const files = readKit(folder);
+  const bytes = once(() => zipAll(files));
+  const sha256 = once(() => createHash('sha256').update(bytes()).digest('hex'));
+  return {
+    get bytes() {
+      return bytes();
+    },
+    get sha256() {
+      return sha256();
+    },
+    version: versionOf(files),
+  };
+}
+
+function zipAll(files: readonly KitFile[]): Uint8Array {
   const plugin = pluginFiles(files);
-  const bytes = zipKit([
+  return zipKit([
     ...files.filter(({ name }) => !name.startsWith(`${pluginFolder}/`)),
     ...plugin,
     { name: `${pluginFolder}.zip`, bytes: zipKit(plugin.map(belowPlugins)) },
   ]);
-  return {
-    bytes,
-    sha256: createHash('sha256').update(bytes).digest('hex'),
-    version: versionOf(files),
-  };
 }
 
 /** The plugin carries the SDK with it, since plugins can't rely on Composer, and ready translations. */

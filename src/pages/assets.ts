@@ -1,5 +1,5 @@
 /**
- * Static files: read once at start, served from memory under a name that holds the hash of their
+ * Static files: read once at start, compressed when first asked for, served from memory under a name that holds the hash of their
  * content, so that browsers keep them for ever. A request is one map look-up: no request text ever
  * becomes a file path, and nothing but the files listed at start can be reached.
  */
@@ -8,8 +8,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { once, type Preparation } from '../core/preparation.ts';
 
 export interface AssetBody {
+  /** Made when it is first read, where it is a compressed one. */
   readonly body: Buffer;
   /** Strong, quoted; differs between encodings. */
   readonly etag: string;
@@ -30,6 +32,8 @@ export interface Assets {
   url(name: string): string;
   /** By request path, exactly as it arrived; undefined when there is none. */
   assetFor(path: string): Asset | undefined;
+  /** Compresses what nobody has asked for yet. */
+  readonly preparations: readonly Preparation[];
 }
 
 const filesMax = 256;
@@ -84,12 +88,20 @@ function createAsset(
 ): Asset {
   const base = { type, cacheControl, identity: { body, etag: `"${hash}"` } };
   if (!compress) return base;
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11 };
   return {
     ...base,
-    gzip: { body: gzipSync(body, { level: 9 }), etag: `"${hash}-gzip"` },
-    brotli: {
-      body: brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
-      etag: `"${hash}-br"`,
+    gzip: madeOnce(`"${hash}-gzip"`, () => gzipSync(body, { level: 9 })),
+    brotli: madeOnce(`"${hash}-br"`, () => brotliCompressSync(body, { params })),
+  };
+}
+
+function madeOnce(etag: string, make: () => Buffer): AssetBody {
+  const body = once(make);
+  return {
+    etag,
+    get body() {
+      return body();
     },
   };
 }
@@ -132,5 +144,7 @@ export function loadAssets(folder: string): Assets {
       Buffer.from(text.replace(/url\("\.\/([^"]+)"\)/g, (_, file) => `url("${url(file)}")`)),
     );
   }
-  return { url, assetFor: (path) => assets.get(path) };
+  const encoded = [...assets.values()].flatMap(({ gzip, brotli }) => [gzip, brotli]);
+  const preparations = encoded.map((made) => () => made?.body);
+  return { url, assetFor: (path) => assets.get(path), preparations };
 }

@@ -1,5 +1,6 @@
 /** Numbers, dates and country names as a reader of a language expects them. Dates are UTC and say so. */
 
+import { once } from '../core/preparation.ts';
 import type { Language } from './language.ts';
 
 const locales: Record<Language, string> = { en: 'en-GB', fr: 'fr-FR' };
@@ -62,8 +63,11 @@ function createFormat(language: Language): Format {
   };
 }
 
-const formats: Record<Language, Format> = { en: createFormat('en'), fr: createFormat('fr') };
+const formats: Record<Language, () => Format> = {
+  en: once(() => createFormat('en')),
+  fr: once(() => createFormat('fr')),
+};
 
 export function formatFor(language: Language): Format {
-  return formats[language];
+  return formats[language]();
 }

@@ -1,5 +1,6 @@
 /** GET /kit.zip: the integration kit, from memory; whole, in parts, or not again when it is known. */
 
+import { once } from '../core/preparation.ts';
 import type { Header } from '../http/message.ts';
 import { negotiate, negotiatedHeaders } from '../http/negotiate.ts';
 import type { PlainRoute } from '../http/router.ts';
@@ -11,19 +12,18 @@ export const kitPath = '/kit.zip';
 const cacheControl = 'public, max-age=3600';
 
 export function kitRoutes(kit: Kit): PlainRoute[] {
-  const { bytes: body, sha256, version } = kit;
   const headers: readonly Header[] = [
-    ['Content-Disposition', `attachment; filename="portcullis-kit-${version}.zip"`],
+    ['Content-Disposition', `attachment; filename="portcullis-kit-${kit.version}.zip"`],
     ['Cross-Origin-Resource-Policy', 'cross-origin'],
     ['X-Content-Type-Options', 'nosniff'],
   ];
-  const resource = {
+  const resource = once(() => ({
     type: 'application/zip',
     cacheControl,
-    identity: { body, etag: `"${sha256.slice(0, 32)}"` },
+    identity: { body: kit.bytes, etag: `"${kit.sha256.slice(0, 32)}"` },
     headers,
     ranges: true,
-  };
+  }));
   return [
     {
       kind: 'plain',
@@ -31,7 +31,7 @@ export function kitRoutes(kit: Kit): PlainRoute[] {
       path: kitPath,
       headers: negotiatedHeaders,
       cors: { allowHeaders: ['Range', 'If-None-Match'] },
-      handle: (request) => negotiate(request, resource),
+      handle: (request) => negotiate(request, resource()),
     },
   ];
 }

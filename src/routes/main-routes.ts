@@ -12,6 +12,7 @@ import { type Config, captchaBounds, clientLimits } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { Preparation } from '../core/preparation.ts';
 import type { Random } from '../core/random.ts';
 import { createTurns } from '../core/turns.ts';
 import type { FeedPublisher } from '../feeds/publish.ts';
@@ -54,6 +55,8 @@ import { type Readiness, serviceRoutes } from './service.ts';
 import { signonRoutes } from './signon/routes.ts';
 
 export interface MainRoutes {
+  /** For when the server listens. */
+  readonly preparations: readonly Preparation[];
   readonly routes: readonly Route[];
   readonly renderProblem: RenderProblem;
 }
@@ -114,6 +117,7 @@ export function mainRoutes(options: {
   const https = config.baseUrl.startsWith('https:');
   const tools = createPageTools({ assets, links: siteLinks, https });
   return {
+    preparations: [...assets.preparations, () => kit.sha256],
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),
@@ -121,7 +125,14 @@ export function mainRoutes(options: {
         ...config,
         tools,
         limits: clientLimits,
-        kit: { path: kitPath, ...kit },
+        kit: {
+          path: kitPath,
+          version: kit.version,
+          // Read when the manifest is asked for: a copy would make the kit.
+          get sha256() {
+            return kit.sha256;
+          },
+        },
       }),
       ...feedsPageRoutes({
         publisher: options.feeds,

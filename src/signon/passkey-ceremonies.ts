@@ -8,15 +8,11 @@
  * verification is required. The origin and the relying party follow from BASE_URL.
  */
 
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import * as v from 'valibot';
 import type { Clock } from '../core/clock.ts';
@@ -74,6 +70,12 @@ export interface PasskeyCeremonies {
     { readonly ceremony: Ceremony; readonly known: K; readonly counter: number } | undefined
   >;
 }
+
+/**
+ * The library, loaded when it is first needed: a third of all that the start would load. Modules
+ * are loaded once, so a second call costs nothing.
+ */
+export const webauthn = () => import('@simplewebauthn/server');
 
 export const ceremonyLifeMs = 5 * 60_000;
 export const credentialIdBytesMax = 1_023;
@@ -158,7 +160,7 @@ export function createPasskeyCeremonies(options: {
     const challenge = await begin(ceremony);
     if (!challenge.ok) return challenge;
     return ok(
-      await generateRegistrationOptions({
+      await (await webauthn()).generateRegistrationOptions({
         rpName: rpID,
         rpID,
         userName,
@@ -177,13 +179,15 @@ export function createPasskeyCeremonies(options: {
     if (!parsed.success) return undefined;
     const taken = await take(parsed.output.response.clientDataJSON, purpose);
     if (taken === undefined) return undefined;
-    const info = await verifyRegistrationResponse({
-      response: parsed.output as RegistrationResponseJSON,
-      expectedChallenge: taken.challenge,
-      expectedOrigin: origin,
-      expectedRPID: rpID,
-      requireUserVerification: true,
-    }).catch(() => undefined);
+    const info = await (await webauthn())
+      .verifyRegistrationResponse({
+        response: parsed.output as RegistrationResponseJSON,
+        expectedChallenge: taken.challenge,
+        expectedOrigin: origin,
+        expectedRPID: rpID,
+        requireUserVerification: true,
+      })
+      .catch(() => undefined);
     if (!info?.verified) return undefined;
     const { credential, credentialBackedUp } = info.registrationInfo;
     const id = Buffer.from(credential.id, 'base64url');
@@ -202,7 +206,7 @@ export function createPasskeyCeremonies(options: {
     const challenge = await begin(ceremony);
     if (!challenge.ok) return challenge;
     return ok(
-      await generateAuthenticationOptions({
+      await (await webauthn()).generateAuthenticationOptions({
         rpID,
         challenge: Uint8Array.from(Buffer.from(challenge.value, 'base64url')),
         timeout: ceremonyLifeMs,
@@ -228,18 +232,20 @@ export function createPasskeyCeremonies(options: {
     if (handle && Buffer.from(handle, 'base64url').toString('utf8') !== known.handle) {
       return undefined;
     }
-    const checked = await verifyAuthenticationResponse({
-      response: parsed.output as AuthenticationResponseJSON,
-      expectedChallenge: taken.challenge,
-      expectedOrigin: origin,
-      expectedRPID: rpID,
-      requireUserVerification: true,
-      credential: {
-        id: parsed.output.id,
-        publicKey: Uint8Array.from(known.publicKey),
-        counter: known.counter,
-      },
-    }).catch(() => undefined);
+    const checked = await (await webauthn())
+      .verifyAuthenticationResponse({
+        response: parsed.output as AuthenticationResponseJSON,
+        expectedChallenge: taken.challenge,
+        expectedOrigin: origin,
+        expectedRPID: rpID,
+        requireUserVerification: true,
+        credential: {
+          id: parsed.output.id,
+          publicKey: Uint8Array.from(known.publicKey),
+          counter: known.counter,
+        },
+      })
+      .catch(() => undefined);
     if (!checked?.verified) return undefined;
     const counter = checked.authenticationInfo.newCounter;
     return { ceremony: taken.ceremony, known, counter };

@@ -1,5 +1,6 @@
 /** /docs: the documentation as pages, their Markdown twins, and the index of the search. */
 
+import { once } from '../../core/preparation.ts';
 import type { Reply, Request } from '../../http/message.ts';
 import { negotiate, type Representation } from '../../http/negotiate.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -7,7 +8,7 @@ import { type DocPage, docsPath, markdownPath } from '../../pages/docs/library.t
 import { docsPage, searchIndex } from '../../pages/docs/page.ts';
 import { type Language, languages } from '../../pages/language.ts';
 import { errorReply, languageOf, type PageTools, pageRequestHeaders } from '../pages.ts';
-import { once, openRoute, readyRequestHeaders, readyText } from './ready-text.ts';
+import { openRoute, readyRequestHeaders, readyText } from './ready-text.ts';
 
 export const searchPath = `${docsPath}/search.json`;
 export const markdownType = 'text/markdown; charset=utf-8';

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { once } from '../../core/preparation.ts';
 import type { Header, Reply, Request } from '../../http/message.ts';
 import { negotiate, type Representation } from '../../http/negotiate.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -32,14 +33,6 @@ export function readyText(
     identity: { body, etag: `"${hash}"` },
     gzip: { body: gzipSync(body), etag: `"${hash}-gzip"` },
     brotli: { body: brotliCompressSync(body, { params }), etag: `"${hash}-br"` },
-  };
-}
-
-export function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
   };
 }
 

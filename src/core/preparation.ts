@@ -1,0 +1,38 @@
+/**
+ * Work that the start doesn't wait for: made when it is first asked for, and unless somebody asks
+ * sooner, one piece in each turn of the event loop once the service listens. A piece may hold the
+ * loop for as long as it takes; before it stood here, all of them together kept the door shut.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Made at the first call, the same for all. */
+export function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+export type Preparation = () => unknown;
+
+/** @returns ends it behind the piece under way; a piece that throws ends it too, and is reported */
+export function prepareInTurns(
+  pieces: readonly Preparation[],
+  onError: (error: unknown) => void,
+): () => Promise<void> {
+  let isStopped = false;
+  async function run(): Promise<void> {
+    for (const piece of pieces) {
+      await nextTurn();
+      if (isStopped) return;
+      await piece();
+    }
+  }
+  const running = run().catch(onError);
+  return () => {
+    isStopped = true;
+    return running;
+  };
+}
