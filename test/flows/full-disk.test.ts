@@ -27,7 +27,9 @@ for (const threads of threadCounts) {
       assert.deepEqual((answer.json() as { writable: boolean }).writable, false);
       assert.equal((await metric(server, 'portcullis_store_writable')).get(''), 0);
       for (let i = 0; i < 20; i++) assert.ok((await server.check('192.0.2.75')).malicious);
-      assert.equal((await server.check('192.0.2.100')).abuseConfidenceScore, 0);
+      // Any write may have been the first that failed: the server looks for others' within a second.
+      const score = async () => (await server.check('192.0.2.100')).abuseConfidenceScore;
+      await within(15_000, async () => (await score()) === 0, 'allowed');
       assert.equal((await server.fetch('/healthz')).status, 200);
       limitFileSize(server.pid, 'unlimited:unlimited');
       await within(15_000, ready, 'ready again');
