@@ -83,7 +83,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   let replaced = 0;
   let stopping = false;
 
-  function start(thread: number): Promise<void> {
+  async function start(thread: number): Promise<void> {
     const reader = index.openReader();
     if (reader === undefined) throw new Error('no reader is left in the index');
     const { port1, port2 } = new MessageChannel();

@@ -30,8 +30,9 @@ function breakOne(): void {
     const expression = faults[turn++ % faults.length]!;
     const call = { id: 1, method: 'Runtime.evaluate', params: { expression } };
     session.post('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify(call) });
-    setTimeout(() => session.disconnect(), 500);
   });
+  // Not before it was heard: a thread that gets no processor time is not broken yet.
+  session.on('NodeWorker.receivedMessageFromWorker', () => session.disconnect());
   session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
 }
 
