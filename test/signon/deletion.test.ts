@@ -22,7 +22,8 @@ import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { within } from '../support/server.ts';
-import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
+import { makeTempDir } from '../support/temp-dir.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
@@ -209,6 +210,40 @@ it('what strangers leave at the account while its last mail waits goes with it',
   value(await signon.deletion.finish(id));
   assert.deepEqual(await left(), []);
   await bench.close();
+});
+
+it('of mails to former and merely asked for addresses no file is left in the outbox', async () => {
+  const directory = makeTempDir('deletion-outbox');
+  const bench = openBench('deletion-former', {
+    dataDir: directory.path,
+    // The outbox, as without SMTP_URL.
+    ...({ mailTransport: undefined } as object),
+  });
+  const { signon } = bench;
+  const mailed = (to: string) => holders(directory.path, [`To: ${to}`]);
+  const tokenTo = async (to: string) => {
+    await signon.mailer.idle();
+    const files = mailed(to).map((found) => found.slice(found.indexOf(' in ') + 4));
+    const texts = files.map((path) => readFileSync(path, 'utf8').replace(/=\r?\n/g, ''));
+    return /token=(?:3D)?([\w-]{43})/.exec(texts.join('\n'))![1]!;
+  };
+  const [first, second, never] = ['first@example.org', 'second@example.org', 'never@example.org'];
+  value(await signon.registration.register({ email: first, password, visitor }));
+  value(await signon.registration.verify(await tokenTo(first), visitor));
+  const session = async () => (await signon.sessions.find((await bench.signIn(second)).token))!;
+  const own = (await signon.sessions.find((await bench.signIn(first)).token))!;
+  value(await signon.emailChange.request(own, second, visitor));
+  value(await signon.emailChange.confirm(own, await tokenTo(second), visitor));
+  value(await signon.emailChange.request(await session(), never, visitor));
+  const neighbour = 'neighbour@example.org';
+  value(await signon.registration.register({ email: neighbour, password, visitor }));
+  await signon.mailer.idle();
+  for (const to of [first, second, never]) assert.ok(mailed(to).length > 0, to);
+  value(await signon.deletion.delete(own.accountId));
+  assert.deepEqual(holders(`${directory.path}/outbox`, [first, second, never]), []);
+  assert.equal(mailed(neighbour).length, 1);
+  await bench.close();
+  directory.remove();
 });
 
 it('an account that is being deleted is not enabled any more', async () => {
