@@ -11,7 +11,7 @@ import type { Clock } from '../core/clock.ts';
 import { type Random, randomToken } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { createEventId } from '../store/event-id.ts';
-import { accountByEmailKey, accountKey, apiKeyKey } from '../store/keys.ts';
+import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../store/keys.ts';
 import type { Check, CommitResult, NewEvent, SetRow, Store } from '../store/store.ts';
 import { perMinuteMax } from './accounts-table.ts';
 import { type AccessEvent, encodeAccessEvent, keepQuota } from './events.ts';
@@ -48,6 +48,7 @@ export interface Accounts {
   create(email: string): Promise<Result<AccountInfo>>;
   /** `unknown_account` when there is none. */
   find(email: string): Promise<Result<AccountInfo>>;
+  /** `conflict` when one that is being deleted is to be enabled: what it is given would be left. */
   setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>>;
   /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
   setQuotas(email: string, quotas: Quotas): Promise<Result<AccountInfo>>;
@@ -162,8 +163,10 @@ export function createAccounts(options: {
       if (!found.ok) return found;
       const { id, key, version, record } = found.value;
       const changed = { ...record, disabled };
+      const mark = erasureKey(id);
+      if (!disabled && (await store.get(mark)) !== undefined) return beingDeleted(record);
       const done = await write(
-        [{ key, version }],
+        [{ key, version }, ...(disabled ? [] : [{ key: mark, version: null }])],
         [accountRow(id, changed)],
         record.pendingUntil !== 0
           ? []
@@ -306,6 +309,10 @@ export function accountRow(id: string, record: AccountRecord): SetRow {
 
 function unverified({ email }: AccountRecord) {
   return fail('conflict', `${email} has not verified its mail address yet`);
+}
+
+function beingDeleted({ email }: AccountRecord) {
+  return fail('conflict', `${email} is being deleted`);
 }
 
 function shown(text: string): string {

@@ -44,6 +44,7 @@ export interface BulkReportOptions extends BulkSaveOptions {
 interface Sender {
   readonly slot: number;
   readonly account: string;
+  readonly keyText: string | undefined;
   /** The rate limit: on refusals too. */
   readonly headers: readonly Header[];
   readonly refusal: Reply | undefined;
@@ -58,7 +59,8 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     const slot = gate.authenticate(keyText);
     const account = slot < 0 ? undefined : options.accountOf(slot);
     if (account === undefined) {
-      return { slot, account: '', headers: [], refusal: apiProblem(fail('unauthenticated')) };
+      const refusal = apiProblem(fail('unauthenticated'));
+      return { slot, account: '', keyText, headers: [], refusal };
     }
     const isAdmitted = gate.spend(slot, quotaKind.write, 1);
     const headers = quotaHeaders(gate.quotas);
@@ -68,7 +70,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     } else if (!enter(slot)) {
       refusal = apiProblem(fail('overloaded', 'Too many bulk reports at the same time.'), headers);
     }
-    return { slot, account, headers, refusal };
+    return { slot, account, keyText, headers, refusal };
   }
 
   function enter(slot: number): boolean {
@@ -136,9 +138,11 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
 
   async function save(
     clientIp: string,
-    { slot, account }: Sender,
+    { slot, account, keyText }: Sender,
     rows: readonly (BulkRow | InvalidRow)[],
   ): Promise<Reply> {
+    // It was judged before the file came: of an account that was deleted since nothing is kept.
+    if (gate.authenticate(keyText) !== slot) return apiProblem(fail('unauthenticated'));
     const cost = Math.ceil(rows.length / rowsPerWrite);
     // The first was paid for when the key was seen.
     const isAdmitted = gate.spend(slot, quotaKind.write, cost - 1);

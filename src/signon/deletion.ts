@@ -34,6 +34,7 @@ import {
 import type { Store } from '../store/store.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
 import type { Delivery } from './mail/mailer.ts';
+import { tracesOf } from './pending.ts';
 import { openPeople } from './people.ts';
 import type { Language } from './visitor.ts';
 
@@ -174,6 +175,8 @@ export function createDeletion(options: {
         credentialsKey(id),
         erasureKey(id),
         ...(own ? [accountByEmailKey(email)] : []),
+        // While the mail was waited for, somebody tried to sign in, or a request ended late.
+        ...(await tracesOf(store, id)),
       ],
     });
     return done === 'lost' ? fail('store_unavailable') : done;

@@ -79,8 +79,8 @@ export function createEmailChange(options: {
     if (done === 'lost') return fail('store_unavailable');
     if (!done.ok) return done;
     const { language } = credentials;
-    if (taken) mailer.post(email, language, 'alreadyRegistered', { link: pages.recover });
-    else mailer.post(email, language, 'confirmEmail', { link: pages.confirmEmail(link.token) });
+    if (taken) mailer.post(email, language, 'alreadyRegistered', { link: pages.recover }, id);
+    else mailer.post(email, language, 'confirmEmail', { link: pages.confirmEmail(link.token) }, id);
     return ok(undefined);
   }
 
@@ -136,7 +136,7 @@ export function createEmailChange(options: {
         del: [accountByEmailKey(account.email), link.key, ...place.del, ...logged.del],
       });
       if (done === 'lost' || !done.ok) return done;
-      mailer.post(account.email, credentials.language, 'emailChanged', {});
+      mailer.post(account.email, credentials.language, 'emailChanged', {}, id);
       return ok({ email });
     });
   }

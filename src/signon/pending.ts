@@ -44,16 +44,17 @@ export async function givingWay(
   person: Person,
 ): Promise<{ check: readonly Check[]; del: readonly Key[] }> {
   const { id } = person;
-  // Twice the bound, as elsewhere: it may be passed for a moment. What is left expires.
+  const del = [accountKey(id), credentialsKey(id), ...(await tracesOf(store, id))];
+  return { check: unchanged(person), del };
+}
+
+/** Rows that a request under way, or a stranger who names the address, leaves at an account. */
+export async function tracesOf(store: Store, id: string): Promise<Key[]> {
+  // Twice the bound, as elsewhere: it may be passed for a moment.
   const sessions = await sessionIdsOf(store, id, 2 * sessionsPerAccountMax);
   const log = await store.scan(securityLogPrefix(id), { limit: 2 * securityLogMax });
-  const del = [
-    accountKey(id),
-    credentialsKey(id),
-    ...sessions
-      .map((text) => Buffer.from(text, 'base64url'))
-      .flatMap((bytes) => [sessionKey(bytes), sessionByAccountKey(id, bytes)]),
-    ...log.map(({ key }) => key),
-  ];
-  return { check: unchanged(person), del };
+  const own = sessions
+    .map((text) => Buffer.from(text, 'base64url'))
+    .flatMap((bytes) => [sessionKey(bytes), sessionByAccountKey(id, bytes)]);
+  return [...own, ...log.map(({ key }) => key)];
 }

@@ -65,7 +65,7 @@ export function createRecovery(options: {
     if (done === 'lost') return fail('store_unavailable');
     if (done.ok && person) {
       const { language } = person.credentials;
-      mailer.post(normal, language, 'reset', { link: pages.reset(link.token) });
+      mailer.post(normal, language, 'reset', { link: pages.reset(link.token) }, person.id);
     }
     return done;
   }
@@ -123,7 +123,13 @@ export function createRecovery(options: {
       del: [...(more.del ?? []), ...logged.del],
     });
     if (done === 'lost' || !done.ok) return done;
-    mailer.post(account.email, credentials.language, 'passwordChanged', { link: pages.recover });
+    mailer.post(
+      account.email,
+      credentials.language,
+      'passwordChanged',
+      { link: pages.recover },
+      id,
+    );
     return ok(undefined);
   }
 

@@ -172,7 +172,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
       ],
     });
     if (done !== 'lost' && done.ok) {
-      mailer.post(email, visitor.language, 'verify', { link: pages.verify(link.token) });
+      mailer.post(email, visitor.language, 'verify', { link: pages.verify(link.token) }, id);
     }
     return done;
   }
@@ -197,7 +197,13 @@ export function createRegistration(options: RegistrationOptions): Registration {
       ],
     });
     if (done !== 'lost' && done.ok) {
-      mailer.post(account.email, visitor.language, 'verify', { link: pages.verify(link.token) });
+      mailer.post(
+        account.email,
+        visitor.language,
+        'verify',
+        { link: pages.verify(link.token) },
+        person.id,
+      );
     }
     return done;
   }
@@ -210,7 +216,13 @@ export function createRegistration(options: RegistrationOptions): Registration {
     const done = await commitOnce(store, { set: [decoy.row, ...logged.set], del: logged.del });
     if (done !== 'lost' && done.ok && !person.account.disabled) {
       const { language } = person.credentials;
-      mailer.post(person.account.email, language, 'alreadyRegistered', { link: pages.recover });
+      mailer.post(
+        person.account.email,
+        language,
+        'alreadyRegistered',
+        { link: pages.recover },
+        person.id,
+      );
     }
     return done;
   }
@@ -225,7 +237,13 @@ export function createRegistration(options: RegistrationOptions): Registration {
     const done = await commitOnce(store, { set: [link.row] });
     if (done === 'lost') return fail('store_unavailable');
     if (done.ok) {
-      mailer.post(person.account.email, language, 'verify', { link: pages.verify(link.token) });
+      mailer.post(
+        person.account.email,
+        language,
+        'verify',
+        { link: pages.verify(link.token) },
+        person.id,
+      );
     }
     return done;
   }

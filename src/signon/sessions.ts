@@ -95,11 +95,16 @@ export interface Sessions {
   /** All of the account, or all but one. */
   endAll(accountId: string, exceptId?: string): Promise<Result<void>>;
   alive(id: string): Promise<boolean>;
-  /** Rows for a commit that grows the epoch, so that this one session outlives it. */
-  carryOver(accountId: string, id: string, epoch: number): Promise<CarriedOver>;
+  /**
+   * Rows for a commit that grows the epoch, so that this one session outlives it.
+   * @param rises it may more from then on: it gets a new cookie, and the old one is dead
+   */
+  carryOver(accountId: string, id: string, epoch: number, rises?: boolean): Promise<CarriedOver>;
 }
 
 export interface CarriedOver {
+  /** The new cookie, once the commit is done. */
+  readonly token?: string;
   readonly check: readonly Check[];
   readonly set: readonly SetRow[];
 }
@@ -261,13 +266,20 @@ export function createSessions(options: {
     return untilUndisturbed(() => commitOnce(store, { del: keysOf(accountId, id) }));
   }
 
-  async function carryOver(accountId: string, id: string, epoch: number): Promise<CarriedOver> {
+  async function carryOver(
+    accountId: string,
+    id: string,
+    epoch: number,
+    rises = false,
+  ): Promise<CarriedOver> {
     const kept = await load(id);
     if (!kept || kept.record.account !== accountId) return { check: [], set: [] };
-    return {
-      check: [{ key: kept.key, version: kept.version }],
-      set: [rowOf(id, { ...kept.record, epoch })],
-    };
+    const check = [{ key: kept.key, version: kept.version }];
+    const record = { ...kept.record, epoch };
+    if (!rises) return { check, set: [rowOf(id, record)] };
+    const secret = randomToken(random, secretBytes);
+    const set = [rowOf(id, { ...record, secretHash: sha256(secret) })];
+    return { check, set, token: `${id}.${secret}` };
   }
 
   function endAll(accountId: string, exceptId?: string): Promise<Result<void>> {

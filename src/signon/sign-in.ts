@@ -161,11 +161,17 @@ export function createSignIn(options: SignInOptions): SignIn {
       if (!opened.ok) return opened;
       note(person, 'signed_in', visitor);
       if (isVerified(person) && !knowsBrowser(person, mark)) {
-        options.mailer.post(person.account.email, person.credentials.language, 'newSignIn', {
-          link: options.pages.security,
-          agent: agentName(visitor.userAgent),
-          country: countryOf(visitor),
-        });
+        options.mailer.post(
+          person.account.email,
+          person.credentials.language,
+          'newSignIn',
+          {
+            link: options.pages.security,
+            agent: agentName(visitor.userAgent),
+            country: countryOf(visitor),
+          },
+          person.id,
+        );
       }
       const { id: sessionId, token } = opened.value;
       const verified = isVerified(person);

@@ -51,6 +51,8 @@ export interface Verified {
    * waits for them waits in the first one.
    */
   readonly onward: string;
+  /** For the cookie of the session in which it was done: it may more now. Undefined: it ended. */
+  readonly token: string | undefined;
 }
 
 export interface VerificationProof {
@@ -224,7 +226,7 @@ export function createVerification(options: VerificationOptions): Verification {
       const account = { ...person.account, pendingUntil: 0 };
       const { sameOwner, credentials } = credentialsOf(found, visitor);
       const keptId = sameOwner && session !== undefined ? session.id : '';
-      const kept = await options.sessions.carryOver(id, keptId, credentials.epoch);
+      const kept = await options.sessions.carryOver(id, keptId, credentials.epoch, true);
       const logged = await securityLog.entry(id, 'verified', visitor);
       const event = { kind: 'account.created', account: id, verified: true } as const;
       const done = await commitOnce(store, {
@@ -243,7 +245,7 @@ export function createVerification(options: VerificationOptions): Verification {
       });
       if (done === 'lost' || !done.ok) return done;
       const onward = isOwnBrowser(link, visitor) ? chosen.onward : '';
-      return ok({ accountId: id, email: account.email, onward });
+      return ok({ accountId: id, email: account.email, onward, token: kept.token });
     });
   }
 

@@ -15,8 +15,16 @@ interface Bulk {
   readonly invalidReports: { error: string; input: string; rowNumber: number }[];
 }
 
-function world(options: { savesMax?: number; catchUpTo?: (seq: bigint) => Promise<void> } = {}) {
+interface WorldOptions {
+  readonly savesMax?: number;
+  readonly catchUpTo?: (seq: bigint) => Promise<void>;
+  /** Slot of the key; -1: it is good no more. */
+  readonly authenticate?: () => number;
+}
+
+function world(options: WorldOptions = {}) {
   const { savesMax = Number.POSITIVE_INFINITY, catchUpTo = async () => {} } = options;
+  const { authenticate = () => 0 } = options;
   const clock = systemClock();
   const saved: string[] = [];
   let underWay = 0;
@@ -32,7 +40,7 @@ function world(options: { savesMax?: number; catchUpTo?: (seq: bigint) => Promis
     },
   };
   const quotas = { limit: 50, remaining: 49, resetSecond: 1, retryAfterSeconds: 0 };
-  const gate = { authenticate: () => 0, spend: () => true, quotas } as unknown as Gate;
+  const gate = { authenticate, spend: () => true, quotas } as unknown as Gate;
   const geo = { find: () => 0, country: () => 'ZZ' } as unknown as GeoReader;
   const route = bulkReportRoute({
     gate,
@@ -105,6 +113,16 @@ test('the answer waits until the last event is in memory', async () => {
   arrive();
   await reply;
   assert.deepEqual(asked, [300n]);
+});
+
+test('a key that ended while its file was under way saves nothing', async () => {
+  for (const later of [-1, 7]) {
+    const slots = [0];
+    const w = world({ authenticate: () => slots.shift() ?? later });
+    const reply = await w.send(csvOf(3));
+    assert.equal(reply.status, 401);
+    assert.deepEqual(w.saved, []);
+  }
 });
 
 test('a store that takes nothing makes a 503 with Retry-After', async () => {

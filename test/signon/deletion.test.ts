@@ -8,6 +8,7 @@ import { Secret, TOTP } from 'otpauth';
 import { createAccounts } from '../../src/access/accounts.ts';
 import { masterKeyFromBytes } from '../../src/access/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { createTurns } from '../../src/core/turns.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { createReportStore } from '../../src/reputation/report-store.ts';
 import { createDeletion } from '../../src/signon/deletion.ts';
@@ -16,11 +17,13 @@ import { openOutbox } from '../../src/signon/mail/outbox.ts';
 import { outboxMessages } from '../../src/signon/messages.ts';
 import { ownPersonalData } from '../../src/signon/personal-data.ts';
 import { compactStore } from '../../src/store/compact.ts';
-import { storedKey } from '../../src/store/keys.ts';
+import { securityLogPrefix, storedKey } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
-import { type Bench, errorOf, openBench, value, visitor } from './account-fixture.ts';
+import { within } from '../support/server.ts';
+import { makeTempDir } from '../support/temp-dir.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
@@ -189,6 +192,80 @@ it('cut short after any of its commits, it is finished by the next start', async
   await compactStore(`${bench.dataDir}/store`);
   assert.equal(holders(bench.dataDir, ['@example.org', '33612345678']).length, 0);
   bench.remove();
+});
+
+it('what strangers leave at the account while its last mail waits goes with it', async () => {
+  const bench = openBench('deletion-late');
+  const { signon, store } = bench;
+  const email = 'person@example.org';
+  const id = await bench.person(email);
+  value(await signon.deletion.begin(id));
+  value(await signon.deletion.erase(id, createTurns()));
+  assert.deepEqual(await store.scan(securityLogPrefix(id), { limit: 10 }), []);
+  const refused = await signon.signIn.withPassword({ email, password: 'wrong one', visitor });
+  assert.equal(errorOf(refused), 'sign_in_refused');
+  value(await signon.registration.register({ email, password: 'violet-harbour-72', visitor }));
+  const left = () => store.scan(securityLogPrefix(id), { limit: 10 });
+  await within(2_000, async () => (await left()).length === 2, 'both are written down');
+  value(await signon.deletion.finish(id));
+  assert.deepEqual(await left(), []);
+  await bench.close();
+});
+
+it('of mails to former and merely asked for addresses no file is left in the outbox', async () => {
+  const directory = makeTempDir('deletion-outbox');
+  const bench = openBench('deletion-former', {
+    dataDir: directory.path,
+    // The outbox, as without SMTP_URL.
+    ...({ mailTransport: undefined } as object),
+  });
+  const { signon } = bench;
+  const mailed = (to: string) => holders(directory.path, [`To: ${to}`]);
+  const tokenTo = async (to: string) => {
+    await signon.mailer.idle();
+    const files = mailed(to).map((found) => found.slice(found.indexOf(' in ') + 4));
+    const texts = files.map((path) => readFileSync(path, 'utf8').replace(/=\r?\n/g, ''));
+    return /token=(?:3D)?([\w-]{43})/.exec(texts.join('\n'))![1]!;
+  };
+  const [first, second, never] = ['first@example.org', 'second@example.org', 'never@example.org'];
+  value(await signon.registration.register({ email: first, password, visitor }));
+  value(await signon.registration.verify(await tokenTo(first), visitor));
+  const session = async () => (await signon.sessions.find((await bench.signIn(second)).token))!;
+  const own = (await signon.sessions.find((await bench.signIn(first)).token))!;
+  value(await signon.emailChange.request(own, second, visitor));
+  value(await signon.emailChange.confirm(own, await tokenTo(second), visitor));
+  value(await signon.emailChange.request(await session(), never, visitor));
+  const neighbour = 'neighbour@example.org';
+  value(await signon.registration.register({ email: neighbour, password, visitor }));
+  await signon.mailer.idle();
+  for (const to of [first, second, never]) assert.ok(mailed(to).length > 0, to);
+  value(await signon.deletion.delete(own.accountId));
+  assert.deepEqual(holders(`${directory.path}/outbox`, [first, second, never]), []);
+  assert.equal(mailed(neighbour).length, 1);
+  await bench.close();
+  directory.remove();
+});
+
+it('an account that is being deleted is not enabled any more', async () => {
+  const bench = openBench('deletion-enable');
+  const { signon, store, clock } = bench;
+  const email = 'person@example.org';
+  const id = await bench.person(email);
+  const accounts = createAccounts({ store, clock, random: seededRandom(5), masterKey });
+  value(await accounts.setDisabled(email, true));
+  value(await accounts.setDisabled(email, false));
+  value(await signon.deletion.begin(id));
+  const seq = await store.lastSeq();
+  assert.equal(errorOf(await accounts.setDisabled(email, false)), 'conflict');
+  value(await accounts.setDisabled(email, true));
+  assert.equal((await signon.people.byId(id))?.account.disabled, true);
+  assert.equal(errorOf(await accounts.createKey(email)), 'conflict');
+  assert.equal(
+    (await store.read(seq, 10)).filter(({ kind }) => kind !== 'account.disabled').length,
+    0,
+  );
+  value(await signon.deletion.delete(id));
+  await bench.close();
 });
 
 it('an account that was never verified is removed too, and the journal hears nothing', async () => {

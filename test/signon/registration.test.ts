@@ -208,8 +208,12 @@ it('verification ends every session but the one in which it is done', async () =
   };
   const [own, other] = [await open(), await open()];
   const session = await sessions.find(own);
-  value(await registration.verify(await bench.tokenTo(email), visitor, { session }));
-  assert.equal((await sessions.find(own))!.verified, true);
+  const done = value(await registration.verify(await bench.tokenTo(email), visitor, { session }));
+  assert.equal(await sessions.find(own), undefined, 'what was known before it may more has ended');
+  const now = (await sessions.find(done.token!))!;
+  assert.equal(now.verified, true);
+  assert.equal(now.id, session!.id);
+  assert.equal(now.authenticatedAt, session!.authenticatedAt, 'no proof of identity was given');
   assert.equal(await sessions.find(other), undefined);
 });
 

@@ -7,14 +7,12 @@
 const lengthMax = 1_000;
 const shape = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
 /** Coming back to these would lead nowhere. */
-const notBack = /^\/(signin|signout|register|recover|reset)([/?#]|$)/;
+const notBack = /^\/(signin|signout|register|recover|reset)(\/|$)/;
 
 /** Undefined if it is none. */
 export function localPath(text: string | undefined): string | undefined {
   if (text === undefined || text.length > lengthMax || !shape.test(text)) return undefined;
-  if (notBack.test(text)) return undefined;
   const url = new URL(text, 'http://self.invalid');
-  return url.origin === 'http://self.invalid' && url.pathname.startsWith('//') === false
-    ? `${url.pathname}${url.search}`
-    : undefined;
+  if (url.origin !== 'http://self.invalid' || url.pathname.startsWith('//')) return undefined;
+  return notBack.test(url.pathname) ? undefined : `${url.pathname}${url.search}`;
 }

@@ -59,9 +59,11 @@ export function verifyRoutes(
           const again = done.error === 'sign_in_refused' || done.error === 'too_many_attempts';
           return again ? show(visit, token, done) : desk.problem(visit, done);
         }
-        const own = visit.session?.accountId === done.value.accountId;
+        const { token: renewed } = done.value;
         const onward = onwardKept(done.value.onward);
-        if (own) return desk.go(visit, targetOf(onward, true));
+        if (renewed !== undefined) {
+          return desk.signedIn(visit, { token: renewed }, targetOf(onward, true));
+        }
         return desk.go(visit, onwardHref('/signin', onward, { done: 'verified' }));
       },
       { limit: 'signIn' },

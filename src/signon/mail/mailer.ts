@@ -18,6 +18,8 @@ export interface Mail {
   readonly text: string;
   /** What a developer needs without a mail server; no transport to real mailboxes may log it. */
   readonly link?: string;
+  /** Id of the account that it is sent for: the address may be its former one, or never be its own. */
+  readonly account?: string;
 }
 
 export interface MailTransport {
@@ -41,12 +43,16 @@ const notices: readonly MailName[] = ['newSignIn', 'passwordChanged', 'emailChan
 export type Delivery = 'sent' | 'given_up' | 'not_now';
 
 export interface Mailer {
-  /** False: dropped, because the queue is full or the address had its mails of this hour. */
+  /**
+   * False: dropped, because the queue is full or the address had its mails of this hour.
+   * @param account see `Mail`
+   */
   post<Name extends MailName>(
     to: string,
     language: Language,
     name: Name,
     values: MailValues<Name>,
+    account?: string,
   ): boolean;
   /** As `post`, for who must know how it ended. */
   deliver<Name extends MailName>(
@@ -137,7 +143,7 @@ export function createMailer(options: {
     language: Language,
     name: Name,
     values: MailValues<Name>,
-    ended?: Job['ended'],
+    more: { ended?: Job['ended']; account?: string | undefined },
   ): Delivery | undefined {
     if (closed || held() >= waitingMax) {
       log.error({ mail: name }, 'mail: dropped, the queue is full');
@@ -146,7 +152,13 @@ export function createMailer(options: {
     if (limit(to, clock.monotonicMs(), kindOf(name)) > 0) return 'given_up';
     const make = mailCatalogues[language][name] as (v: object) => { subject: string; text: string };
     const link = (values as { link?: string }).link;
-    const mail = { to, ...make({ ...values, service }), ...(link === undefined ? {} : { link }) };
+    const { account, ended } = more;
+    const mail = {
+      to,
+      ...make({ ...values, service }),
+      ...(link === undefined ? {} : { link }),
+      ...(account === undefined ? {} : { account }),
+    };
     queue.push({ mail, tries: 0, ended });
     // In a later turn, so that the caller's time does not depend on it.
     setImmediate(pump);
@@ -157,10 +169,11 @@ export function createMailer(options: {
     get waiting() {
       return held();
     },
-    post: (to, language, name, values) => enqueue(to, language, name, values) === undefined,
+    post: (to, language, name, values, account) =>
+      enqueue(to, language, name, values, { account }) === undefined,
     deliver: (to, language, name, values) =>
       new Promise((resolve) => {
-        const refused = enqueue(to, language, name, values, resolve);
+        const refused = enqueue(to, language, name, values, { ended: resolve });
         if (refused !== undefined) resolve(refused);
       }),
     idle: () =>

@@ -2,8 +2,9 @@
  * Mail (and text messages) without a mail server: files in `DATA_DIR/outbox`, and their links in
  * the log. For development and first steps; a service with strangers' addresses sets SMTP_URL.
  *
- * File names begin with a hash of the address or account, so that what was written to a person can be removed
- * with the account. Bounded: the oldest files go first.
+ * File names begin with a hash of the address or account, and those of mails have one of the account
+ * that they are sent for, so that what was written to a person can be removed with the account, to
+ * former addresses too. Bounded: the oldest files go first.
  */
 
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
@@ -41,10 +42,12 @@ export function openOutbox(options: {
     owner: string,
     extension: string,
     content: string | Buffer,
+    account?: string,
   ): Promise<string> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const time = new Date(clock.now()).toISOString().replace(/[:.]/g, '-');
-    const name = `${ownerMark(owner)}-${time}-${randomToken(random, 4)}.${extension}`;
+    const second = account === undefined ? '' : `-${ownerMark(account)}`;
+    const name = `${ownerMark(owner)}-${time}-${randomToken(random, 4)}${second}.${extension}`;
     // Whole or not at all, for whoever watches the folder.
     const unfinished = join(folder, `.${name}`);
     await writeFile(unfinished, content, { mode: 0o600, flag: 'wx' });
@@ -72,7 +75,7 @@ export function openOutbox(options: {
     mail: {
       async send(mail) {
         const { message } = await composer.sendMail(envelopeOf(mail, from));
-        const file = await write(mail.to, 'eml', message as Buffer);
+        const file = await write(mail.to, 'eml', message as Buffer, mail.account);
         log.info({ link: mail.link }, `mail written to outbox/${file}`);
       },
       async close() {},
@@ -86,8 +89,9 @@ export function openOutbox(options: {
         if (error.code === 'ENOENT') return [];
         throw error;
       });
-      const theirs = names.filter((name) =>
-        name.replace(/^\./, '').startsWith(`${ownerMark(owner)}-`),
+      const mark = ownerMark(owner);
+      const theirs = names.filter(
+        (name) => name.replace(/^\./, '').startsWith(`${mark}-`) || name.includes(`-${mark}.`),
       );
       for (const name of theirs) await remove(name);
       return theirs.length;
