@@ -152,7 +152,9 @@ async function start(
   const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
   const { entries, access } = state;
   const { newAddresses } = access;
-  const admission = createReportAdmission({ entries, clock, newAddresses, secondsLeftOfDay });
+  const { catchUpTo } = state.follower;
+  const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
+  const admission = createReportAdmission({ entries, clock, ...counted });
   const refusedReports = createRefusedReports();
   const reports = createReportStore({ store, clock, random, admission });
   closers.push(startExpiry(reports, store, log));
@@ -215,7 +217,7 @@ async function start(
     usage,
     standingOf: state.access.standingOf,
     settle: async () => state.follower.catchUpTo(await store.lastSeq()),
-    catchUpTo: state.follower.catchUpTo,
+    catchUpTo,
     onRefused: refusedReports.count,
     allowChanges: state.fold.allowChanges,
     demo: dependencies.demo ?? false,

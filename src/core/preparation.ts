@@ -1,7 +1,7 @@
 /**
  * Work that the start doesn't wait for: made when it is first asked for, and unless somebody asks
- * sooner, one piece in each turn of the event loop once the service listens. A piece may hold the
- * loop for as long as it takes; before it stood here, all of them together kept the door shut.
+ * sooner, one piece in each turn of the event loop once the service listens. Requests are served
+ * beside it: what takes more than a few milliseconds is made in another thread.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,6 +12,29 @@ export function once<T>(make: () => T): () => T {
   return () => {
     made ??= { value: make() };
     return made.value;
+  };
+}
+
+export interface Prepared<T> {
+  /** Made in this turn if it is not there yet. */
+  get(): T;
+  /** Has it made elsewhere; whoever calls `get` meanwhile does not wait for that. */
+  prepare(): Promise<void>;
+}
+
+/** @param makeAside the same value, without holding the event loop */
+export function prepared<T>(make: () => T, makeAside: () => Promise<T>): Prepared<T> {
+  let made: { readonly value: T } | undefined;
+  return {
+    get() {
+      made ??= { value: make() };
+      return made.value;
+    },
+    async prepare() {
+      if (made !== undefined) return;
+      const value = await makeAside();
+      made ??= { value };
+    },
   };
 }
 

@@ -8,7 +8,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { once } from '../core/preparation.ts';
+import { Worker } from 'node:worker_threads';
+import { once, prepared } from '../core/preparation.ts';
 import { moOf } from './mo.ts';
 import { type KitFile, zipKit } from './zip.ts';
 
@@ -19,6 +20,8 @@ export interface Kit {
   readonly sha256: string;
   /** Of the SDK, the plugin and the whole, e.g. `1.0.0`. */
   readonly version: string;
+  /** Makes `bytes` in another thread. */
+  prepare(): Promise<void>;
 }
 
 /** Found from the compiled file: dist/src/kit/. */
@@ -35,12 +38,16 @@ const notForPlugin = /^Http\/(Curl|Stream)Transport\.php$/;
 
 export function openKit(folder: string = kitFolder): Kit {
   const files = readKit(folder);
-  const bytes = once(() => zipAll(files));
-  const sha256 = once(() => createHash('sha256').update(bytes()).digest('hex'));
+  const bytes = prepared(
+    () => zipAll(files),
+    () => zipElsewhere(files),
+  );
+  const sha256 = once(() => createHash('sha256').update(bytes.get()).digest('hex'));
   return {
     get bytes() {
-      return bytes();
+      return bytes.get();
     },
+    prepare: bytes.prepare,
     get sha256() {
       return sha256();
     },
@@ -48,7 +55,17 @@ export function openKit(folder: string = kitFolder): Kit {
   };
 }
 
-function zipAll(files: readonly KitFile[]): Uint8Array {
+function zipElsewhere(files: readonly KitFile[]): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./zip.worker.js', import.meta.url), { workerData: files });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('the thread that makes the kit has ended')));
+  });
+}
+
+/** Exactly the same bytes, whichever thread makes them. */
+export function zipAll(files: readonly KitFile[]): Uint8Array {
   const plugin = pluginFiles(files);
   return zipKit([
     ...files.filter(({ name }) => !name.startsWith(`${pluginFolder}/`)),

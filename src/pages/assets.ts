@@ -7,8 +7,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { once, type Preparation } from '../core/preparation.ts';
+import { promisify } from 'node:util';
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
+import { type Preparation, type Prepared, prepared } from '../core/preparation.ts';
 
 export interface AssetBody {
   /** Made when it is first read, where it is a compressed one. */
@@ -25,6 +26,8 @@ export interface Asset {
   /** Present where compressing saves something; send `Vary: Accept-Encoding` then. */
   readonly gzip?: AssetBody;
   readonly brotli?: AssetBody;
+  /** Compress what nobody has asked for yet, in other threads. */
+  readonly preparations: readonly Preparation[];
 }
 
 export interface Assets {
@@ -32,7 +35,7 @@ export interface Assets {
   url(name: string): string;
   /** By request path, exactly as it arrived; undefined when there is none. */
   assetFor(path: string): Asset | undefined;
-  /** Compresses what nobody has asked for yet. */
+  /** Those of all files. */
   readonly preparations: readonly Preparation[];
 }
 
@@ -87,21 +90,32 @@ function createAsset(
   cacheControl = 'public, max-age=31536000, immutable',
 ): Asset {
   const base = { type, cacheControl, identity: { body, etag: `"${hash}"` } };
-  if (!compress) return base;
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 11 };
+  if (!compress) return { ...base, preparations: [] };
+  const level = { level: 9 };
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+  const twins = {
+    gzip: prepared(
+      () => gzipSync(body, level),
+      () => promisify(gzip)(body, level),
+    ),
+    brotli: prepared(
+      () => brotliCompressSync(body, quality),
+      () => promisify(brotliCompress)(body, quality),
+    ),
+  };
   return {
     ...base,
-    gzip: madeOnce(`"${hash}-gzip"`, () => gzipSync(body, { level: 9 })),
-    brotli: madeOnce(`"${hash}-br"`, () => brotliCompressSync(body, { params })),
+    gzip: encodedBody(`"${hash}-gzip"`, twins.gzip),
+    brotli: encodedBody(`"${hash}-br"`, twins.brotli),
+    preparations: [twins.gzip.prepare, twins.brotli.prepare],
   };
 }
 
-function madeOnce(etag: string, make: () => Buffer): AssetBody {
-  const body = once(make);
+function encodedBody(etag: string, body: Prepared<Buffer>): AssetBody {
   return {
     etag,
     get body() {
-      return body();
+      return body.get();
     },
   };
 }
@@ -144,7 +158,9 @@ export function loadAssets(folder: string): Assets {
       Buffer.from(text.replace(/url\("\.\/([^"]+)"\)/g, (_, file) => `url("${url(file)}")`)),
     );
   }
-  const encoded = [...assets.values()].flatMap(({ gzip, brotli }) => [gzip, brotli]);
-  const preparations = encoded.map((made) => () => made?.body);
-  return { url, assetFor: (path) => assets.get(path), preparations };
+  return {
+    url,
+    assetFor: (path) => assets.get(path),
+    preparations: [...assets.values()].flatMap(({ preparations }) => preparations),
+  };
 }

@@ -140,8 +140,20 @@ export function createReportStore(options: {
     reporter: Reporter,
     report: Report,
   ): Promise<Result<{ id: string; seq: bigint }>> {
-    const refusal = options.admission?.refuse(reporter.slot, report.family, report.words);
-    if (refusal !== undefined) return refusal;
+    const admitted = options.admission?.admit(reporter.slot, report.family, report.words);
+    if (admitted?.ok === false) return admitted;
+    const written = await write(reporter, report).catch((error: unknown) => {
+      admitted?.value();
+      throw error;
+    });
+    admitted?.value(written.ok ? written.value.seq : undefined);
+    return written;
+  }
+
+  async function write(
+    reporter: Reporter,
+    report: Report,
+  ): Promise<Result<{ id: string; seq: bigint }>> {
     const now = clock.now();
     const address = addressBytes(report.family, report.words);
     const guard = reportGuardKey(reporter.account, address);

@@ -117,7 +117,7 @@ export function mainRoutes(options: {
   const https = config.baseUrl.startsWith('https:');
   const tools = createPageTools({ assets, links: siteLinks, https });
   return {
-    preparations: [...assets.preparations, () => kit.sha256],
+    preparations: [...assets.preparations, kit.prepare],
     renderProblem: createRenderProblem(createRenderErrorPage(tools)),
     routes: [
       ...pageRoutes({ tools, assets, secureUrl: config.secureUrl, exampleAddresses }),

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { once, prepareInTurns } from '../../src/core/preparation.ts';
+import { once, prepared, prepareInTurns } from '../../src/core/preparation.ts';
 
 const never = (error: unknown) => assert.fail(String(error));
 
@@ -53,4 +53,32 @@ test('a piece that throws is reported once, and stopping does not throw', async 
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   await stop();
   assert.deepEqual(errors.map(String), ['Error: broken']);
+});
+
+test('a prepared value is the one that was made aside, and is made once', async () => {
+  const made: string[] = [];
+  const value = prepared(
+    () => made.push('here'),
+    async () => made.push('aside'),
+  );
+  await value.prepare();
+  await value.prepare();
+  value.get();
+  assert.deepEqual(made, ['aside']);
+});
+
+test('who asks before a value is prepared gets it at once, and it stays', async () => {
+  let finish = (_: string) => {};
+  const aside = new Promise<string>((resolve) => {
+    finish = resolve;
+  });
+  const value = prepared(
+    () => 'here',
+    () => aside,
+  );
+  const preparing = value.prepare();
+  assert.equal(value.get(), 'here');
+  finish('aside');
+  await preparing;
+  assert.equal(value.get(), 'here');
 });

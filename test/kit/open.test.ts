@@ -155,3 +155,10 @@ test('a kit that is too large, leads out of its folder or has no version is an e
     directory.remove();
   }
 });
+
+test('a kit that was prepared in another thread has the same bytes', async () => {
+  const [ready, asked] = [openKit(), openKit()];
+  await ready.prepare();
+  assert.ok(Buffer.from(ready.bytes).equals(asked.bytes));
+  assert.equal(ready.sha256, asked.sha256);
+});

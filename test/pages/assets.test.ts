@@ -44,6 +44,25 @@ test('each encoding has its own strong tag and the same content', () => {
   assert.equal(font.gzip, undefined);
 });
 
+test('twins are prepared without holding the event loop, with the bytes that a request would make', async () => {
+  const [ready, asked] = [loadAssets('data/static'), loadAssets('data/static')];
+  for (const prepare of ready.preparations) {
+    let isOver = false;
+    const preparing = Promise.resolve(prepare()).then(() => {
+      isOver = true;
+    });
+    // Made in this turn, it would be there after the microtasks.
+    for (let i = 0; i < 10; i++) await Promise.resolve();
+    assert.ok(!isOver, 'made in the turn of the call');
+    await preparing;
+  }
+  for (const name of ['app.css', 'app.js']) {
+    const of = (assets: typeof ready) => assets.assetFor(assets.url(name))!;
+    assert.ok(of(ready).gzip!.body.equals(of(asked).gzip!.body), name);
+    assert.ok(of(ready).brotli!.body.equals(of(asked).brotli!.body), name);
+  }
+});
+
 test('a style sheet names its fonts by their hashed path, so a new font renames it', () => {
   const css = '@font-face { src: url("./fonts/a.woff2") }';
   const one = loadAssets(folderWith('c', { 'app.css': css, 'fonts/a.woff2': '1' }));

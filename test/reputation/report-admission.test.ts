@@ -14,6 +14,7 @@ function admissionOf(world: World) {
     clock: { now: () => world.at.now, monotonicMs: () => 0 },
     newAddresses: world.access.newAddresses,
     secondsLeftOfDay,
+    catchUpTo: async () => undefined,
   });
 }
 
@@ -27,7 +28,8 @@ function worldWithQuota(writePerMinute: number): World {
 
 function refusal(world: World, account: string, ip: string): string | undefined {
   const { family, words } = addressOf(ip);
-  return admissionOf(world).refuse(world.access.account(account)!.slot, family, words)?.error;
+  const admitted = admissionOf(world).admit(world.access.account(account)!.slot, family, words);
+  return admitted.ok ? undefined : admitted.error;
 }
 
 it('an account adds 40 new addresses for each write a minute, until the UTC day is over', () => {
@@ -42,7 +44,8 @@ it('an account adds 40 new addresses for each write a minute, until the UTC day 
   assert.equal(refusal(world, 'a', '9.9.9.2'), undefined, 'known by its own report');
   assert.equal(refusal(world, 'b', '9.9.8.1'), undefined, 'another account');
   const { family, words } = addressOf('9.9.8.1');
-  assert.equal(admissionOf(world).refuse(0, family, words)?.retryAfterSeconds, 86_399);
+  const refused = admissionOf(world).admit(0, family, words);
+  assert.equal(!refused.ok && refused.retryAfterSeconds, 86_399);
   world.report('b', '9.9.8.1');
   assert.equal(refusal(world, 'a', '9.9.8.1'), undefined, 'known by the report of another');
   world.at.now = worldStart + dayMs - 1;
@@ -81,4 +84,53 @@ it('a restart forgets none of them', () => {
     assert.deepEqual(read.access.newAddresses(slot, world.at.now), used);
   }
   assert.equal(read.access.newAddresses(0, world.at.now).used, 30);
+});
+
+it('new addresses under way count until they are settled, each once', async () => {
+  const world = worldWithQuota(1);
+  let apply = () => {};
+  const applied = new Promise<void>((resolve) => {
+    apply = resolve;
+  });
+  const admission = createReportAdmission({
+    entries: world.entries,
+    clock: { now: () => world.at.now, monotonicMs: () => 0 },
+    newAddresses: world.access.newAddresses,
+    secondsLeftOfDay,
+    catchUpTo: () => applied,
+  });
+  const admit = (ip: string, slot = 0) => {
+    const { family, words } = addressOf(ip);
+    return admission.admit(slot, family, words);
+  };
+  const admitted = Array.from({ length: 40 }, (_, i) => admit(`9.9.9.${i}`));
+  assert.ok(admitted.every(({ ok }) => ok));
+  const settle = (i: number, seq?: bigint) => {
+    const one = admitted[i]!;
+    assert.ok(one.ok);
+    one.value(seq);
+  };
+  const code = (ip: string, slot?: number) => {
+    const one = admit(ip, slot);
+    return one.ok ? undefined : one.error;
+  };
+  assert.equal(code('9.9.8.1'), 'address_quota_exceeded');
+  assert.equal(code('9.9.9.7'), undefined, 'under way already');
+  assert.equal(code('9.9.8.1', 1), undefined, 'another account');
+  // Committed, not applied: it counts on.
+  settle(0, 1n);
+  await Promise.resolve();
+  assert.equal(code('9.9.8.1'), 'address_quota_exceeded');
+  // Not committed: its place is free.
+  settle(1);
+  assert.equal(code('9.9.8.2'), undefined);
+  assert.equal(code('9.9.8.3'), 'address_quota_exceeded');
+  // Applied: now the account's own count has it.
+  world.report('a', '9.9.9.0');
+  apply();
+  await applied;
+  await Promise.resolve();
+  assert.equal(code('9.9.8.3'), 'address_quota_exceeded');
+  for (let i = 2; i < 40; i++) settle(i);
+  assert.equal(code('9.9.8.3'), undefined);
 });

@@ -244,6 +244,7 @@ test('a report for which the index has no room is refused, and leaves nothing', 
       clock,
       newAddresses: () => ({ limit: 100, used: 0 }),
       secondsLeftOfDay: () => 1,
+      catchUpTo: async () => undefined,
     }),
   });
   const results: string[] = [];
@@ -265,4 +266,41 @@ test('a report for which the index has no room is refused, and leaves nothing', 
   // One that is there already takes no entry.
   assert.deepEqual(results, ['saved', 'saved', 'capacity_exceeded', 'saved']);
   assert.deepEqual(await reports.list(4, at(0x08000003), 0, 10), []);
+});
+
+test('reports that begin together do not go beyond the limit, and what is not written is given back', async () => {
+  const { entries, access } = openFold({ entriesMax: 99, contributionsMax: 99, reserve: 2 });
+  access.apply({ kind: 'account.created', account: 'a1', verified: true }, clock.now());
+  const never = new Promise<void>(() => undefined);
+  const admission = createReportAdmission({
+    entries,
+    clock,
+    newAddresses: () => ({ limit: 3, used: 0 }),
+    secondsLeftOfDay: () => 1,
+    catchUpTo: () => never,
+  });
+  let isBroken = true;
+  const commit: Store['commit'] = async (change) => {
+    if (isBroken) throw new RangeError('a bug');
+    return store.commit(change);
+  };
+  const reports = createReportStore({
+    store: { ...store, commit },
+    clock,
+    random: systemRandom(),
+    admission,
+  });
+  const add = (address: number) => {
+    const report = { family: 4, words: at(address), ip: '', categories: 4, comment: '' } as const;
+    const reporter = { account: 'a1', slot: 1, country: 'FR' };
+    return reports.add(reporter, { ...report, reportedAt: clock.now() });
+  };
+  const all = () => Promise.allSettled([1, 2, 3, 4, 5].map((i) => add(0x09000000 + i)));
+  assert.deepEqual(
+    (await all()).map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected', 'fulfilled', 'fulfilled'],
+  );
+  isBroken = false;
+  const saved = (await all()).map((one) => one.status === 'fulfilled' && one.value.ok);
+  assert.deepEqual(saved, [true, true, true, false, false]);
 });
