@@ -244,6 +244,8 @@ async function start(
   });
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.push(release);
+  // Loading it takes 100 ms of the event loop, which nobody waits for yet.
+  await webauthn();
   await server.listen(config.host, port);
   closers.push(async () => {
     // Together: a client that hangs may take all of the grace, but not once in each thread.
@@ -270,9 +272,10 @@ async function start(
   registerMetrics({ metrics, state, store, counters, threads, captcha, refusedReports });
   registerFeedMetrics(metrics, feeds);
   feeds.start();
-  const preparations = [...own.preparations, webauthn];
   closers.push(
-    prepareInTurns(preparations, (error) => log.error({ err: error }, 'start: not all is ready')),
+    prepareInTurns(own.preparations, (error) =>
+      log.error({ err: error }, 'start: not all is ready'),
+    ),
   );
   log.info(
     { host: config.host, port, threads: config.httpThreads, entries: index.size() },

@@ -72,8 +72,8 @@ export interface PasskeyCeremonies {
 }
 
 /**
- * The library, loaded when it is first needed: a third of all that the start would load. Modules
- * are loaded once, so a second call costs nothing.
+ * The library, loaded before the server listens and by no command: a third of all that a start
+ * loads. Modules are loaded once, so a second call costs nothing.
  */
 export const webauthn = () => import('@simplewebauthn/server');
 
