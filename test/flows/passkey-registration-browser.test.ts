@@ -29,7 +29,7 @@ describe('a passkey in place of a password', () => {
   after(() => server[Symbol.asyncDispose]());
 
   async function openPage(browser: Browser, locale = 'en-GB'): Promise<Page> {
-    const context = await browser.newContext({ locale });
+    const context = await browser.newContext({ locale, reducedMotion: 'reduce' });
     const page = await context.newPage();
     const devtools = await context.newCDPSession(page);
     await devtools.send('WebAuthn.enable');
@@ -166,7 +166,10 @@ describe('a passkey in place of a password', () => {
 
   it('without a script there is the password', { timeout: 60_000 }, async () => {
     await withBrowser(async (browser) => {
-      const context = await browser.newContext({ javaScriptEnabled: false });
+      const context = await browser.newContext({
+        javaScriptEnabled: false,
+        reducedMotion: 'reduce',
+      });
       const page = await context.newPage();
       await page.goto(`${baseUrl}/register`);
       assert.equal(await page.locator('button[name=with]').isVisible(), false);
