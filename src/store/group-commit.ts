@@ -4,7 +4,8 @@
  *
  * When a transaction fails (disk full, I/O error) its jobs answer `store_unavailable` and so does
  * every later commit, at once, until a probe write succeeds. Maintenance is tried all the same:
- * removing rows may be what makes room again.
+ * removing rows may be what makes room again. A failure that is not the disk's is tried once more
+ * first, with the same jobs in the same order.
  */
 
 import type { Clock } from '../core/clock.ts';
@@ -35,6 +36,11 @@ export interface Transactor<Context> {
   writes(context: Context): number;
   /** A write of a representative size, durable like the others. */
   probe(): Promise<void>;
+  /**
+   * True when the transaction was given up before anything was written to disk, for a reason
+   * inside the database: the same jobs may succeed in the next one.
+   */
+  isPassing(error: unknown): boolean;
   /** True when no later write of this process can succeed. */
   isFatal(error: unknown): boolean;
 }
@@ -76,6 +82,8 @@ export function createGroupCommit<Context>(
   let running: Promise<void> | undefined;
   let probeTimer: NodeJS.Timeout | undefined;
   let closed = false;
+  /** The group at the head of the queue has failed before. */
+  let isSecondTry = false;
   let state: WriteState = { available: true, fatal: false, detail: 'available' };
 
   function setState(next: WriteState): void {
@@ -143,6 +151,11 @@ export function createGroupCommit<Context>(
     waitingBytes -= bytes;
   }
 
+  function putBack(jobs: readonly Job<Context>[]): void {
+    waiting.unshift(...jobs);
+    for (const job of jobs) waitingBytes += job.bytes;
+  }
+
   async function runGroup(): Promise<void> {
     let ran: Job<Context>[] = [];
     const stall = setTimeout(() => {
@@ -162,8 +175,15 @@ export function createGroupCommit<Context>(
           throw error.cause;
         }
       });
+      isSecondTry = false;
       for (const job of ran) job.done();
     } catch (error) {
+      isSecondTry = !isSecondTry && state.available && transactor.isPassing(error);
+      if (isSecondTry) {
+        log.warn({ err: error }, 'store: a transaction failed and is tried again');
+        putBack(ran);
+        return;
+      }
       markUnavailable(error);
       for (const job of ran) job.unavailable(state.detail);
       // Jobs that never ran because the transaction did not even begin wait no longer either.

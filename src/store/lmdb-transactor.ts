@@ -12,6 +12,9 @@ import type { WriteContext } from './lmdb-commit.ts';
 import { readCounters, type Tables, writeCounters } from './lmdb-tables.ts';
 
 const probeBytes = 64 * 1024;
+/** LMDB's own codes, lmdb.h; errors of the system are positive. */
+const lmdbCodeMin = -30_799;
+const lmdbCodeMax = -30_774;
 const lmdbPanic = -30_795;
 
 export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<WriteContext> {
@@ -47,8 +50,24 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
       await transact(() => void meta.put(key, row));
       await transact(() => void meta.remove(key));
     },
-    isFatal: (error) => (error as { code?: unknown } | null)?.code === lmdbPanic,
+    isPassing: (error) => isPassing(codeOf(error)),
+    isFatal: (error) => codeOf(error) === lmdbPanic,
   };
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
+}
+
+/**
+ * LMDB builds a transaction in memory and meets errors of its own there; from the first write on
+ * its errors are the system's. Seen: MDB_BAD_VALSIZE while the list of free pages was saved, see
+ * docs/STORAGE.md.
+ */
+function isPassing(code: unknown): boolean {
+  return (
+    typeof code === 'number' && code >= lmdbCodeMin && code <= lmdbCodeMax && code !== lmdbPanic
+  );
 }
 
 /**
@@ -57,7 +76,7 @@ export function createTransactor(tables: Tables, clock: Clock, log: Log): Transa
  * only way left to keep the commit atomic.
  */
 function assertDoomed(error: unknown, log: Log): void {
-  if (typeof (error as { code?: unknown } | null)?.code === 'number') return;
+  if (typeof codeOf(error) === 'number') return;
   log.fatal({ err: error }, 'store: a commit broke off half-way');
   process.abort();
 }

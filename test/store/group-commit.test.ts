@@ -11,12 +11,16 @@ interface Context {
   writes: number;
 }
 
-/** Each transaction waits until it is let go; `broken` makes it and the probe fail. */
+/**
+ * Each transaction waits until it is let go; `broken` makes it and the probe fail, `faults` the
+ * next transactions, one each.
+ */
 function fakeDatabase() {
   const groups: number[] = [];
   const database = {
     groups,
     broken: false,
+    faults: [] as Error[],
     hang: false,
     release: (): void => {},
     probes: 0,
@@ -30,12 +34,15 @@ function fakeDatabase() {
       if (database.hang) await new Promise<void>((resolve) => (database.release = resolve));
       await new Promise(setImmediate);
       if (database.broken) throw new Error('no space');
+      const fault = database.faults.shift();
+      if (fault !== undefined) throw fault;
     },
     writes: (context: Context) => context.writes,
     async probe() {
       database.probes += 1;
       if (database.broken) throw new Error('no space');
     },
+    isPassing: (error: unknown) => (error as Error).name === 'Passing',
     isFatal: () => false,
   };
   return { database, transactor };
@@ -43,7 +50,7 @@ function fakeDatabase() {
 
 function setUp(stallMs = 10_000) {
   const { database, transactor } = fakeDatabase();
-  const { log } = memoryLog();
+  const { log, lines } = memoryLog();
   const queue = createGroupCommit<Context>(transactor, {
     clock: systemClock(),
     log,
@@ -74,7 +81,7 @@ function setUp(stallMs = 10_000) {
     await new Promise<void>((resolve) => queue.onWriteState((s) => s.available && resolve()));
     clearInterval(alive);
   }
-  return { queue, database, states, add, available };
+  return { queue, database, states, lines, add, available };
 }
 
 it('jobs that arrive during a transaction share the next one, in order', async () => {
@@ -144,6 +151,46 @@ it('after a failure commits are refused at once, maintenance is tried, a probe b
     [false, true],
   );
   assert.ok(database.probes > 0);
+});
+
+/** A failure of the database itself, before anything was written. */
+const passing = () => Object.assign(new Error('its own fault'), { name: 'Passing' });
+
+it('a failure that is not the disk’s is tried once more, with the same jobs in the same order', async () => {
+  const { add, queue, database, states, lines } = setUp();
+  for (let round = 0; round < 3; round++) {
+    const order: number[] = [];
+    database.faults = [passing()];
+    const jobs = Array.from({ length: 20 }, (_, n) =>
+      add({
+        run(context) {
+          if (n === 7) throw new Error('bug');
+          context.writes += 1;
+          order.push(n);
+        },
+      }),
+    );
+    const outcomes = await Promise.all(jobs);
+    const wanted = Array.from({ length: 20 }, (_, n) => (n === 7 ? 'threw: bug' : 'done'));
+    assert.deepEqual(outcomes, wanted);
+    const ran = wanted.flatMap((outcome, n) => (outcome === 'done' ? [n] : []));
+    assert.deepEqual(order.slice(-ran.length), ran);
+    assert.equal(lines.length, round + 1, 'each failure is told once');
+  }
+  assert.deepEqual(states, [], 'nobody was refused');
+  await queue.close();
+});
+
+it('a failure that comes back at the second try makes the store unavailable', async () => {
+  const { add, queue, database } = setUp();
+  database.faults = [passing(), passing()];
+  assert.deepEqual(await Promise.all([add(), add()]), [
+    'unavailable: its own fault',
+    'unavailable: its own fault',
+  ]);
+  assert.equal(database.groups.length, 2);
+  assert.equal(queue.writeState().available, false);
+  await queue.close();
 });
 
 it('a transaction that hangs makes the store unavailable, and its end makes it available', async () => {
