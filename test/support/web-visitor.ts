@@ -114,7 +114,8 @@ export function mailsIn(server: TestServer): string[] {
   const folder = `${server.dataDir}/outbox`;
   let names: string[];
   try {
-    names = readdirSync(folder).filter((name) => name.endsWith('.eml'));
+    // One that is being written has a dot before its name until it is whole.
+    names = readdirSync(folder).filter((name) => name.endsWith('.eml') && !name.startsWith('.'));
   } catch {
     return [];
   }
