@@ -14,7 +14,8 @@ export const askedMailsMax = 5;
 /** Of one of the two. Less than all: the rest is kept for the other. */
 export const askedMailsOfKindMax = 3;
 const unaskedMailsMax = 5;
-const subjectsMax = 16_384;
+/** An address takes two records: of its kind, and of all that is asked for. */
+const subjectsMax = 32_768;
 
 /** Whole seconds until the address may get one of this kind; 0: now, and it is counted. */
 export type MailShares = (to: string, nowMs: number, kind: MailKind) => number;
