@@ -140,8 +140,9 @@ export function openSignon(options: SignonOptions): Signon {
       ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
     ],
     farewell: isKeptHere
-      ? noFarewell(log)
+      ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
+    untold: noFarewell(log),
   });
   const erasures = createErasures({ deletion, log });
   return {

@@ -74,9 +74,11 @@ export function createRecovery(options: {
     const data = newResetData(account, visitor, onward);
     const link = links.make('reset', { account, data, epoch });
     const logged = await securityLog.entry(account, 'reset_requested', visitor);
-    const known = person === undefined ? { set: [], del: [] } : logged;
-    const done = await commitOnce(store, { set: [link.row, ...known.set], del: known.del });
-    if (done === 'lost') return fail('store_unavailable');
+    const known = person === undefined ? { check: [], set: [], del: [] } : logged;
+    const set = [link.row, ...known.set];
+    const done = await commitOnce(store, { check: known.check, set, del: known.del });
+    // Deleted at this very moment: it is answered like any that never was.
+    if (done === 'lost') return ok(undefined);
     if (done.ok && person) {
       const { language } = person.credentials;
       mailer.post(normal, language, 'reset', { link: pages.reset(link.token) }, person.id);
@@ -134,7 +136,11 @@ export function createRecovery(options: {
       epoch: credentials.epoch + 1,
     };
     const done = await commitOnce(store, {
-      check: [{ key: credentialsKey(id), version: person.credentialsVersion }, ...more.check],
+      check: [
+        { key: credentialsKey(id), version: person.credentialsVersion },
+        ...logged.check,
+        ...more.check,
+      ],
       set: [credentialsRow(person, changed), ...logged.set, ...more.set],
       del: [...(more.del ?? []), ...logged.del],
     });

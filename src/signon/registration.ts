@@ -19,9 +19,10 @@
 import { accountRow, normaliseEmail } from '../access/accounts.ts';
 import type { AccountRecord } from '../access/records.ts';
 import { randomToken } from '../core/random.ts';
-import { fail, type Result } from '../core/result.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import { accountByEmailKey } from '../store/keys.ts';
 import { type Change, commitOnce, untilUndisturbed } from './change.ts';
+import { notErased } from './erasure-mark.ts';
 import { type Chosen, newLinkData } from './link-data.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -213,8 +214,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
     const data = newLinkData(person.id, visitor, chosen);
     const decoy = links.make('verify', { account: '', data, epoch: 0 });
     const logged = await securityLog.entry(person.id, 'registration_repeated', visitor);
-    const done = await commitOnce(store, { set: [decoy.row, ...logged.set], del: logged.del });
-    if (done !== 'lost' && done.ok && !person.account.disabled) {
+    const set = [decoy.row, ...logged.set];
+    const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
+    // Being deleted: it has no log any more, and nobody learns it here.
+    if (done === 'lost') return ok(undefined);
+    if (done.ok && !person.account.disabled) {
       const { language } = person.credentials;
       mailer.post(
         person.account.email,
@@ -234,8 +238,8 @@ export function createRegistration(options: RegistrationOptions): Registration {
     const chosen = { passwordHash, passkey: undefined, onward };
     const data = newLinkData(person.id, visitor, chosen);
     const link = links.make('verify', { account: person.id, data, epoch });
-    const done = await commitOnce(store, { set: [link.row] });
-    if (done === 'lost') return fail('store_unavailable');
+    const done = await commitOnce(store, { check: [notErased(person.id)], set: [link.row] });
+    if (done === 'lost') return fail('forbidden');
     if (done.ok) {
       mailer.post(
         person.account.email,
