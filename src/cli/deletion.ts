@@ -24,7 +24,7 @@ export async function withDeletion<T>(
 ): Promise<T> {
   const { config, clock, log } = workspace;
   const { smtpUrl } = config;
-  if (smtpUrl === undefined) return run(openDeletion(workspace, noFarewell(log)));
+  if (smtpUrl === undefined) return run(openDeletion(workspace, undefined));
   const mailer = createMailer({
     transport: smtpTransport(smtpUrl, config.mailFrom),
     service: new URL(config.baseUrl).hostname,
@@ -44,7 +44,7 @@ export async function withDeletion<T>(
   }
 }
 
-function openDeletion(workspace: Workspace, farewell: Farewell): Deletion {
+function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Deletion {
   const { config, store, clock, random, log } = workspace;
   const securityLog = createSecurityLog({ store, clock, random });
   const people = openPeople(store);
@@ -74,5 +74,6 @@ function openDeletion(workspace: Workspace, farewell: Farewell): Deletion {
       log,
     }),
   });
-  return createDeletion({ store, clock, random, data: [...beside, ...own], farewell });
+  const data = [...beside, ...own];
+  return createDeletion({ store, clock, random, data, farewell, untold: noFarewell(log) });
 }

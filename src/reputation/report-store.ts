@@ -12,6 +12,7 @@ import { createTurns } from '../core/turns.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { createEventId } from '../store/event-id.ts';
 import {
+  erasureKey,
   type Key,
   reportByAddressKey,
   reportByAddressPrefix,
@@ -58,7 +59,7 @@ interface ReportRow {
 export interface ReportStore {
   /**
    * Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one;
-   * and what the admission refuses.
+   * `unauthenticated`: the account is being deleted; and what the admission refuses.
    */
   add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
   /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
@@ -167,7 +168,11 @@ export function createReportStore(options: {
       reportedSecond: Math.floor(report.reportedAt / 1_000),
     } as const;
     const result = await store.commit({
-      check: [{ key: guard, version: null }],
+      check: [
+        { key: guard, version: null },
+        // A report under way while its account is deleted would leave its comment behind.
+        { key: erasureKey(reporter.account), version: null },
+      ],
       set: [
         { key: guard, value: new Uint8Array(), expiresAt: now + reportGuardMs },
         {
@@ -179,7 +184,8 @@ export function createReportStore(options: {
       events: [encodeEvent(createEventId(clock, random), body)],
     });
     if (result.ok) return ok({ id: id.toString('base64url'), seq: result.seq });
-    return result.error === 'check_failed' ? fail('duplicate_report') : fail('store_unavailable');
+    if (result.error === 'store_unavailable') return fail('store_unavailable');
+    return fail(result.failedCheck === 0 ? 'duplicate_report' : 'unauthenticated');
   }
 
   async function* rows(address: Uint8Array): AsyncGenerator<readonly ReportRow[]> {

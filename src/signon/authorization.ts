@@ -27,6 +27,7 @@ import {
   isRemembered,
   type StoredConsent,
 } from './consents.ts';
+import { notErased } from './erasure-mark.ts';
 import { type ProfileJson, profileJson } from './profile-json.ts';
 import type { Profiles } from './profile-store.ts';
 import { inOrder, type Scope } from './scopes.ts';
@@ -170,7 +171,8 @@ export function createAuthorization(options: {
       const consent = await consents.find(parties);
       if (!isRemembered(consent, request.scopes)) return fail('consent_required');
       const { row, address } = codeFor(request, session, consent);
-      return ok({ commit: { check: [consentCheck(parties, consent)], set: [row] }, address });
+      const check = [consentCheck(parties, consent), notErased(parties.accountId)];
+      return ok({ commit: { check, set: [row] }, address });
     });
   }
 
@@ -193,7 +195,7 @@ export function createAuthorization(options: {
       const { row, address } = codeFor(request, session, consent);
       const { check, del } = form.consume;
       const commit: Commit = {
-        check: [check, consentCheck(parties, before)],
+        check: [check, consentCheck(parties, before), notErased(parties.accountId)],
         del: [del],
         set: [consentRow, row],
       };

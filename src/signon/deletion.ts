@@ -2,12 +2,13 @@
  * The end of an account, in three steps that are each safe to run again.
  *
  * `begin` is one commit: it disables the account and says so in the journal, so from then on no key
- * and no session works. `erase` removes part by part what is kept for the person, in slices. `finish`
- * tells the person by mail, then removes the account and its address in one commit. A mark stands
- * from the first commit to the last: whatever was cut short is taken up again (erasures.ts).
+ * and no session works and nothing is added to the account (erasure-mark.ts). `erase` removes part
+ * by part what is kept for the person, in slices, and with the last commit the account and its
+ * address: whoever holds the mailbox may register it again. `tell` sends the mail that says so.
  *
- * The mail comes before the last commit, for the address is in no other place: a process that dies
- * in between sends it once more. One that can't be delivered is given up and holds nothing up.
+ * Until it is sent or given up that mail waits in the mark of the deletion, which stands from the
+ * first commit on: whatever was cut short is taken up again (erasures.ts). A process that dies just
+ * after it was sent sends it once more.
  *
  * What stays: the journal's events and the person's reports, under the account's random id, which
  * then leads to nobody. Bytes of removed rows stay in free pages of the file until the store is
@@ -33,9 +34,9 @@ import {
 } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
+import { markRow, readMark } from './erasure-mark.ts';
 import type { Delivery } from './mail/mailer.ts';
-import { tracesOf } from './pending.ts';
-import { openPeople } from './people.ts';
+import { openPeople, type Person } from './people.ts';
 import type { Language } from './visitor.ts';
 
 /** What one part of the service keeps about a person. */
@@ -54,12 +55,15 @@ export type Farewell = (email: string, language: Language) => Promise<Delivery>;
 export interface Deletion {
   /** Disabled and marked, durably. `unknown_account`, `store_unavailable`. */
   begin(accountId: string): Promise<Result<void>>;
-  /** Accounts that are marked, in order of their ids, behind this one. */
+  /** Accounts of which something is left to do, in order of their ids, behind this one. */
   marked(after: string | undefined, limit: number): Promise<string[]>;
-  /** After `begin`. `unknown_account`: finished by another; `store_unavailable`: run it again. */
+  /** After `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
   erase(accountId: string, pace: Pace): Promise<Result<void>>;
-  /** After `erase`. Takes as long as the mail: minutes, when it has to be tried again. */
-  finish(accountId: string): Promise<Result<void>>;
+  /**
+   * After `erase`: the mail that waits, if one does. Takes as long as the mail: minutes, when it has
+   * to be tried again. `store_unavailable`: run it again.
+   */
+  tell(accountId: string): Promise<Result<void>>;
   /** All three. For who waits for the end of it. */
   delete(accountId: string): Promise<Result<void>>;
   /** Everything that is kept about the person, without secrets. */
@@ -68,18 +72,18 @@ export interface Deletion {
 
 /** Rows of revoked keys that go in one commit. */
 const keyRowsMax = 200;
-const toldByMail = Uint8Array.of(1);
-const notTold = Uint8Array.of(0);
 
 export function createDeletion(options: {
   store: Store;
   clock: Clock;
   random: Random;
   data: readonly PersonalData[];
-  /** Without one nobody is told. */
-  farewell?: Farewell;
+  /** Without one nobody is told, and no address is kept for it. */
+  farewell?: Farewell | undefined;
+  /** Called when an account went of which a mail would have told. */
+  untold?: (() => void) | undefined;
 }): Deletion {
-  const { store, clock, random, data, farewell } = options;
+  const { store, clock, random, data, farewell, untold } = options;
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
@@ -95,7 +99,7 @@ export function createDeletion(options: {
         check: [{ key: accountKey(id), version: now.accountVersion }],
         set: [
           // Who never showed that the address is theirs gets no mail there.
-          { key: erasureKey(id), value: account.pendingUntil === 0 ? toldByMail : notTold },
+          markRow(id, { state: account.pendingUntil === 0 ? 'told' : 'untold' }, clock),
           // Lasting: a row that expired half-way would leave the rest behind.
           accountRow(id, { ...account, disabled: true, pendingUntil: 0 }),
           { key: accountByEmailKey(account.email), value: Buffer.from(id) },
@@ -113,10 +117,22 @@ export function createDeletion(options: {
   }
 
   async function marked(after: string | undefined, limit: number): Promise<string[]> {
-    const from = after === undefined ? {} : { after: erasureKey(after) };
-    const marks = await store.scan(erasurePrefix(), { ...from, limit });
-    // The id is text, ended by a zero byte (see keys.ts).
-    return marks.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
+    let last = after === undefined ? undefined : erasureKey(after);
+    for (;;) {
+      const page = await store.scan(erasurePrefix(), last ? { after: last, limit } : { limit });
+      if (page.length === 0) return [];
+      const open = page.filter(({ value }) => readMark(value)?.state !== 'over');
+      // The id is text, ended by a zero byte (see keys.ts).
+      const ids = open.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
+      if (ids.length > 0) return ids;
+      last = page.at(-1)!.key;
+    }
+  }
+
+  async function markOf(id: string) {
+    const row = await store.get(erasureKey(id));
+    const mark = row && readMark(row.value);
+    return row && mark && { ...mark, version: row.version };
   }
 
   /** Revoked in the journal, then gone with their sealed text. Also those revoked long ago. */
@@ -148,50 +164,56 @@ export function createDeletion(options: {
         return fail('store_unavailable', `${part.name}: ${(error as Error).message}`);
       }
     }
-    return ok(undefined);
+    return remove(person);
   }
 
-  async function finish(id: string): Promise<Result<void>> {
-    const person = await people.byId(id);
-    if (person === undefined) {
-      await store.commit({ del: [erasureKey(id)] });
-      return fail('unknown_account');
-    }
-    const mark = await store.get(erasureKey(id));
-    if (farewell !== undefined && mark?.value[0] === toldByMail[0]) {
-      const told = await farewell(person.account.email, person.credentials.language);
-      if (told === 'not_now') return fail('store_unavailable', 'the mail waits');
-    }
-    return remove(id, person.account.email);
-  }
-
-  async function remove(id: string, email: string): Promise<Result<void>> {
+  /** The account and its address. Nothing but the mark is left. */
+  async function remove(person: Person): Promise<Result<void>> {
+    const { id, account, accountVersion, credentials } = person;
+    const { email } = account;
     const owner = await store.get(accountByEmailKey(email));
     const own = owner !== undefined && Buffer.from(owner.value).toString('utf8') === id;
+    const toBeTold = (await markOf(id))?.state === 'told';
+    const { language } = credentials;
+    const tells = toBeTold && farewell !== undefined;
     const done = await commitOnce(store, {
-      check: own ? [{ key: accountByEmailKey(email), version: owner.version }] : [],
-      del: [
-        accountKey(id),
-        credentialsKey(id),
-        erasureKey(id),
-        ...(own ? [accountByEmailKey(email)] : []),
-        // While the mail was waited for, somebody tried to sign in, or a request ended late.
-        ...(await tracesOf(store, id)),
+      check: [
+        { key: accountKey(id), version: accountVersion },
+        ...(own ? [{ key: accountByEmailKey(email), version: owner.version }] : []),
       ],
+      set: [markRow(id, tells ? { state: 'farewell', email, language } : { state: 'over' }, clock)],
+      del: [accountKey(id), credentialsKey(id), ...(own ? [accountByEmailKey(email)] : [])],
     });
-    return done === 'lost' ? fail('store_unavailable') : done;
+    if (done === 'lost') return fail('store_unavailable');
+    if (done.ok && toBeTold && !tells) untold?.();
+    return done;
+  }
+
+  async function tell(id: string): Promise<Result<void>> {
+    const mark = await markOf(id);
+    if (mark === undefined || mark.state === 'over') return ok(undefined);
+    if (mark.state === 'farewell' && farewell !== undefined) {
+      const how = await farewell(mark.email, mark.language);
+      if (how === 'not_now') return fail('store_unavailable', 'the mail waits');
+    } else if ((await people.byId(id)) !== undefined) {
+      return fail('store_unavailable', 'the account is not erased yet');
+    }
+    const check = [{ key: erasureKey(id), version: mark.version }];
+    const done = await commitOnce(store, { check, set: [markRow(id, { state: 'over' }, clock)] });
+    // Another process told the person as well.
+    return done === 'lost' ? ok(undefined) : done;
   }
 
   return {
     begin,
     marked,
     erase,
-    finish,
+    tell,
     async delete(id) {
       const begun = await begin(id);
       if (!begun.ok) return begun;
       const erased = await erase(id, createTurns());
-      return erased.ok ? finish(id) : erased;
+      return erased.ok ? tell(id) : erased;
     },
     async exportOf(accountId) {
       const person = await people.byId(accountId);

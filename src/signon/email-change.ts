@@ -75,8 +75,9 @@ export function createEmailChange(options: {
     const logged = await securityLog.entry(id, 'email_change_requested', visitor);
     const owner = await people.byEmail(email);
     const taken = owner !== undefined && !givesWay(owner);
-    const done = await commitOnce(store, { set: [link.row, ...logged.set], del: logged.del });
-    if (done === 'lost') return fail('store_unavailable');
+    const set = [link.row, ...logged.set];
+    const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
+    if (done === 'lost') return fail('forbidden');
     if (!done.ok) return done;
     const { language } = credentials;
     if (taken) mailer.post(email, language, 'alreadyRegistered', { link: pages.recover }, id);

@@ -3,9 +3,9 @@
  * commit alone. The marks in the store are the queue, so what a stop or a crash cut short is taken
  * up by the next start, and nothing has to fit into memory.
  *
- * Accounts are erased one after the other, in slices that leave the event loop to others. Their
- * last step waits for a mail and runs beside: one slow mail server must not keep the next person's
- * data. What fails is tried again after a while, for as long as the mark stands.
+ * Accounts are erased one after the other, in slices that leave the event loop to others. The mail
+ * that tells of it goes out beside: a slow mail server must not keep the next person's data. What
+ * fails is tried again after a while, for as long as the mark stands.
  */
 
 import type { Log } from '../core/log.ts';
@@ -26,17 +26,18 @@ export interface Erasures {
 
 const retryMs = 10_000;
 const marksPage = 100;
-/** Accounts whose mail is on its way. Beyond it the next one waits. */
-const finishingMax = 64;
+/** Mails on their way. Beyond it the next one waits in its mark. */
+const tellingMax = 64;
 
 export function createErasures(options: {
-  deletion: Pick<Deletion, 'begin' | 'marked' | 'erase' | 'finish'>;
+  deletion: Pick<Deletion, 'begin' | 'marked' | 'erase' | 'tell'>;
   log: Log;
   retryMs?: number;
 }): Erasures {
   const { deletion, log } = options;
   const turns = createTurns();
-  const finishing = new Map<string, Promise<void>>();
+  const telling = new Map<string, Promise<void>>();
+  let heldBack = false;
   let running: Promise<void> | undefined;
   let again = false;
   let closing = false;
@@ -58,31 +59,34 @@ export function createErasures(options: {
     timer.unref();
   }
 
-  /** `unknown_account`: another process was faster. */
+  /** `unknown_account`: it is gone, and at most a mail is left. */
   function isDone(result: Result<void>): boolean {
     return result.ok || result.error === 'unknown_account';
   }
 
-  async function finish(id: string): Promise<void> {
+  async function tell(id: string): Promise<void> {
     try {
-      const done = await deletion.finish(id);
-      if (!isDone(done)) retryLater(id, 'finish', done.ok ? undefined : done.detail);
-      else log.info({ account: id }, 'deletion: done');
+      const done = await deletion.tell(id);
+      if (!done.ok) retryLater(id, 'tell', done.detail);
     } catch (error) {
-      retryLater(id, 'finish', (error as Error).message);
+      retryLater(id, 'tell', (error as Error).message);
     }
-    finishing.delete(id);
+    telling.delete(id);
+    if (!heldBack) return;
+    heldBack = false;
+    resume();
   }
 
   async function erase(id: string): Promise<void> {
     try {
       const erased = await deletion.erase(id, pace);
       if (!isDone(erased)) return retryLater(id, 'erase', erased.ok ? undefined : erased.detail);
+      if (erased.ok) log.info({ account: id }, 'deletion: done');
     } catch (error) {
       return retryLater(id, 'erase', (error as Error).message);
     }
-    while (finishing.size >= finishingMax) await Promise.race(finishing.values());
-    if (!closing) finishing.set(id, finish(id));
+    if (telling.size >= tellingMax) heldBack = true;
+    else if (!closing) telling.set(id, tell(id));
   }
 
   async function eraseMarked(): Promise<void> {
@@ -90,7 +94,7 @@ export function createErasures(options: {
       const ids = await deletion.marked(after, marksPage);
       if (ids.length === 0) return;
       for (const id of ids) {
-        if (!closing && !finishing.has(id)) await erase(id);
+        if (!closing && !telling.has(id)) await erase(id);
       }
       after = ids.at(-1);
     }
@@ -110,9 +114,9 @@ export function createErasures(options: {
   }
 
   async function idle(): Promise<void> {
-    while (running !== undefined || finishing.size > 0) {
+    while (running !== undefined || telling.size > 0) {
       await running;
-      await Promise.all(finishing.values());
+      await Promise.all(telling.values());
     }
   }
 

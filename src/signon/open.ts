@@ -19,6 +19,7 @@ import { createLinks } from './links.ts';
 import { pageLinks } from './links-to-pages.ts';
 import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { noFarewell, openOutbox } from './mail/outbox.ts';
+import { createMailShares } from './mail/shares.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { type MessageSender, outboxMessages, webhookMessages } from './messages.ts';
 import { createNewPasswords } from './new-password.ts';
@@ -78,9 +79,6 @@ export interface Signon {
   close(): Promise<void>;
 }
 
-/** Mails to one address that anybody can ask for; and as many notices of what was done. */
-export const mailLimit = { max: 5, windowMs: 3_600_000 } as const;
-const mailAddressesMax = 16_384;
 const phoneSubjectsMax = 16_384;
 const accountSubjectsMax = 16_384;
 
@@ -99,10 +97,6 @@ export function openSignon(options: SignonOptions): Signon {
     random,
     log,
   });
-  const limits = createClientLimits(
-    { asked: mailLimit, notice: mailLimit, farewell: mailLimit },
-    mailAddressesMax,
-  );
   const mailer = createMailer({
     transport:
       options.mailTransport ??
@@ -112,7 +106,7 @@ export function openSignon(options: SignonOptions): Signon {
     service,
     clock,
     log,
-    limit: (to, nowMs, kind) => limits.take(kind, to, nowMs),
+    limit: createMailShares(),
   });
   const isKeptHere = options.mailTransport === undefined && options.smtpUrl === undefined;
   const passwords = createPasswords({
@@ -146,8 +140,9 @@ export function openSignon(options: SignonOptions): Signon {
       ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
     ],
     farewell: isKeptHere
-      ? noFarewell(log)
+      ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
+    untold: noFarewell(log),
   });
   const erasures = createErasures({ deletion, log });
   return {

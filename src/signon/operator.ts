@@ -6,11 +6,10 @@
 import type { Accounts } from '../access/accounts.ts';
 import type { Clock } from '../core/clock.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { credentialsKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
 import type { NewPasswords } from './new-password.ts';
-import { credentialsRow, openPeople } from './people.ts';
+import { credentialsRow, openPeople, unchanged } from './people.ts';
 import type { Plan, Profile } from './profile.ts';
 import type { Profiles } from './profile-store.ts';
 
@@ -63,7 +62,7 @@ export function createOperator(options: {
           epoch: credentials.epoch + 1,
         };
         return commitOnce(store, {
-          check: [{ key: credentialsKey(accountId), version: person.credentialsVersion }],
+          check: unchanged(person),
           set: [credentialsRow(person, changed)],
         });
       });

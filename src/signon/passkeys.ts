@@ -108,7 +108,7 @@ export function createPasskeys(options: {
     if (own.length >= passkeysMax) return tooMany();
     const logged = await securityLog.entry(session.accountId, 'passkey_added', visitor);
     const done = await commitOnce(store, {
-      check: [{ key: passkeyKey(id), version: null }],
+      check: [{ key: passkeyKey(id), version: null }, ...logged.check],
       set: [...passkeyRows(id, record), ...logged.set],
       del: logged.del,
     });
@@ -165,7 +165,7 @@ export function createPasskeys(options: {
       if (passkey?.record.account !== session.accountId) return ok(undefined);
       const logged = await securityLog.entry(session.accountId, 'passkey_removed', visitor);
       return commitOnce(store, {
-        check: [{ key: passkeyKey(id), version: passkey.version }],
+        check: [{ key: passkeyKey(id), version: passkey.version }, ...logged.check],
         set: logged.set,
         del: [passkeyKey(id), passkeyByAccountKey(session.accountId, id), ...logged.del],
       });

@@ -13,6 +13,7 @@ import { createWriter, decode } from '../store/codec.ts';
 import { phoneCodeKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
+import { notErased } from './erasure-mark.ts';
 import type { MessageSender } from './messages.ts';
 import type { SecurityLog } from './security-log.ts';
 import { equalBytes, sha256 } from './tokens.ts';
@@ -86,8 +87,9 @@ export function createPhoneCodes(options: {
       triesLeft: phoneTriesMax,
       expiresAt: clock.now() + phoneCodeLifeMs,
     };
-    const done = await commitOnce(store, { set: [rowOf(accountId, open)] });
-    if (done === 'lost') return fail('store_unavailable');
+    const set = [rowOf(accountId, open)];
+    const done = await commitOnce(store, { check: [notErased(accountId)], set });
+    if (done === 'lost') return fail('forbidden');
     if (!done.ok) return done;
     const sent = await sender.send(accountId, number, texts[visitor.language](code, service));
     return sent.ok ? ok({ number }) : sent;
@@ -103,7 +105,8 @@ export function createPhoneCodes(options: {
       if (equalBytes(given, open.hash)) {
         const logged = await securityLog.entry(accountId, 'phone_verified', visitor);
         const del = [phoneCodeKey(accountId), ...logged.del];
-        const done = await commitOnce(store, { check, set: logged.set, del });
+        const checks = [...check, ...logged.check];
+        const done = await commitOnce(store, { check: checks, set: logged.set, del });
         return done === 'lost' || !done.ok ? done : ok({ number: open.number });
       }
       const triesLeft = open.triesLeft - 1;

@@ -8,6 +8,7 @@ import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { type Key, profileKey } from '../store/keys.ts';
 import type { SetRow, Store } from '../store/store.ts';
+import { notErased } from './erasure-mark.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
 import { editProfile, type ProfileChanges } from './profile-edit.ts';
 
@@ -80,7 +81,8 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
       const profile = newProfile(random, email, true);
       const key = profileKey(accountId);
       const set = [{ key, value: encodeProfile(profile) }];
-      const done = await store.commit({ check: [{ key, version: null }], set });
+      const check = [{ key, version: null }, notErased(accountId)];
+      const done = await store.commit({ check, set });
       if (done.ok) return ok(profile);
       const found = await find(accountId);
       return found === undefined ? fail('store_unavailable') : ok(found.profile);

@@ -12,7 +12,8 @@ import type { Clock } from '../core/clock.ts';
 import { fail, ok, type Result } from '../core/result.ts';
 import { credentialsKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
-import { commitOnce, untilUndisturbed } from './change.ts';
+import { type Change, commitOnce, untilUndisturbed } from './change.ts';
+import { newResetData, onwardFor } from './link-data.ts';
 import { type Links, unused } from './links.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -24,13 +25,25 @@ import type { Visitor } from './visitor.ts';
 
 export interface Recovery {
   /** `invalid_parameter` for what is no address at all; else always the same answer. */
-  request(request: { email: string; visitor: Visitor }): Promise<Result<void>>;
+  request(request: RecoveryRequest): Promise<Result<void>>;
   /** Whether a link is worth showing the form for. It stays unused. */
   isOpen(token: string): Promise<boolean>;
   /** `invalid_link`, `invalid_parameter`, `weak_password`, `overloaded`, `store_unavailable`. */
-  reset(request: { token: string; password: string; visitor: Visitor }): Promise<Result<void>>;
+  reset(request: { token: string; password: string; visitor: Visitor }): Promise<Result<Reset>>;
   /** In a fresh session; else `reauthentication_required`. All other sessions end. */
   changePassword(session: Session, password: string, visitor: Visitor): Promise<Result<void>>;
+}
+
+export interface RecoveryRequest {
+  readonly email: string;
+  readonly visitor: Visitor;
+  /** Comes back when the link is used in this browser: a query without `?`, checked by its reader. */
+  readonly onward?: string;
+}
+
+export interface Reset {
+  /** As it was given when the link was asked for; empty in another browser. */
+  readonly onward: string;
 }
 
 const nothing: CarriedOver = { check: [], set: [] };
@@ -49,7 +62,7 @@ export function createRecovery(options: {
   const { store, clock, people, links, mailer, pages, newPasswords, sessions, securityLog } =
     options;
 
-  async function request({ email, visitor }: { email: string; visitor: Visitor }) {
+  async function request({ email, visitor, onward = '' }: RecoveryRequest) {
     const normal = normaliseEmail(email);
     if (normal === undefined) {
       return fail('invalid_parameter', 'This is not a mail address.', 'email');
@@ -58,11 +71,14 @@ export function createRecovery(options: {
     const person = found && isActive(found) ? found : undefined;
     const account = person?.id ?? '';
     const epoch = person?.credentials.epoch ?? 0;
-    const link = links.make('reset', { account, data: '', epoch });
+    const data = newResetData(account, visitor, onward);
+    const link = links.make('reset', { account, data, epoch });
     const logged = await securityLog.entry(account, 'reset_requested', visitor);
-    const known = person === undefined ? { set: [], del: [] } : logged;
-    const done = await commitOnce(store, { set: [link.row, ...known.set], del: known.del });
-    if (done === 'lost') return fail('store_unavailable');
+    const known = person === undefined ? { check: [], set: [], del: [] } : logged;
+    const set = [link.row, ...known.set];
+    const done = await commitOnce(store, { check: known.check, set, del: known.del });
+    // Deleted at this very moment: it is answered like any that never was.
+    if (done === 'lost') return ok(undefined);
     if (done.ok && person) {
       const { language } = person.credentials;
       mailer.post(normal, language, 'reset', { link: pages.reset(link.token) }, person.id);
@@ -82,11 +98,13 @@ export function createRecovery(options: {
     if (before === undefined) return fail('invalid_link');
     const phc = await newPasswords.accept(given.password, before.person.account.email);
     if (!phc.ok) return phc;
-    return untilUndisturbed<void>(async () => {
+    return untilUndisturbed<Reset>(async () => {
       const found = await open(given.token);
       if (found === undefined) return fail('invalid_link');
       const use = { check: [unused(found.link)], set: [], del: [found.link.key] };
-      return setPassword(found.person, phc.value, given.visitor, use);
+      const done = await setPassword(found.person, phc.value, given.visitor, use);
+      if (done === 'lost' || !done.ok) return done;
+      return ok({ onward: onwardFor(found.link, given.visitor) });
     });
   }
 
@@ -108,7 +126,7 @@ export function createRecovery(options: {
     passwordHash: string,
     visitor: Visitor,
     more: CarriedOver & { del?: Parameters<Store['commit']>[0]['del'] } = nothing,
-  ) {
+  ): Promise<Change<void>> {
     const { id, account, credentials } = person;
     const logged = await securityLog.entry(id, 'password_changed', visitor);
     const changed = {
@@ -118,7 +136,11 @@ export function createRecovery(options: {
       epoch: credentials.epoch + 1,
     };
     const done = await commitOnce(store, {
-      check: [{ key: credentialsKey(id), version: person.credentialsVersion }, ...more.check],
+      check: [
+        { key: credentialsKey(id), version: person.credentialsVersion },
+        ...logged.check,
+        ...more.check,
+      ],
       set: [credentialsRow(person, changed), ...logged.set, ...more.set],
       del: [...(more.del ?? []), ...logged.del],
     });

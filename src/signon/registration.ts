@@ -19,9 +19,11 @@
 import { accountRow, normaliseEmail } from '../access/accounts.ts';
 import type { AccountRecord } from '../access/records.ts';
 import { randomToken } from '../core/random.ts';
-import { fail, type Result } from '../core/result.ts';
+import { fail, ok, type Result } from '../core/result.ts';
 import { accountByEmailKey } from '../store/keys.ts';
 import { type Change, commitOnce, untilUndisturbed } from './change.ts';
+import { notErased } from './erasure-mark.ts';
+import { type Chosen, newLinkData } from './link-data.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { NewPasswords } from './new-password.ts';
@@ -30,7 +32,6 @@ import { findPasskey } from './passkey-records.ts';
 import { emailRow, pendingLifeMs } from './pending.ts';
 import { credentialsRow, isVerified, type Person, unchanged } from './people.ts';
 import { createVerification, type Verification, type VerificationOptions } from './verification.ts';
-import { type Chosen, newVerifyData } from './verify-data.ts';
 import { agentName, type Visitor } from './visitor.ts';
 
 const idBytes = 12;
@@ -157,7 +158,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     };
     const link = links.make('verify', {
       account: id,
-      data: newVerifyData(id, visitor, chosen),
+      data: newLinkData(id, visitor, chosen),
       epoch: 0,
     });
     const logged = await securityLog.entry(id, 'registered', visitor);
@@ -185,7 +186,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   ): Promise<Change<void>> {
     const account = { ...person.account, pendingUntil: clock.now() + pendingLifeMs };
     const { id, credentials } = person;
-    const data = newVerifyData(id, visitor, chosen);
+    const data = newLinkData(id, visitor, chosen);
     const link = links.make('verify', { account: id, data, epoch: credentials.epoch });
     const done = await commitOnce(store, {
       check: unchanged(person),
@@ -210,11 +211,14 @@ export function createRegistration(options: RegistrationOptions): Registration {
 
   /** Nothing changes but the log; a row is written all the same, for the sake of equal work. */
   async function repeat(person: Person, chosen: Chosen, visitor: Visitor): Promise<Change<void>> {
-    const data = newVerifyData(person.id, visitor, chosen);
+    const data = newLinkData(person.id, visitor, chosen);
     const decoy = links.make('verify', { account: '', data, epoch: 0 });
     const logged = await securityLog.entry(person.id, 'registration_repeated', visitor);
-    const done = await commitOnce(store, { set: [decoy.row, ...logged.set], del: logged.del });
-    if (done !== 'lost' && done.ok && !person.account.disabled) {
+    const set = [decoy.row, ...logged.set];
+    const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
+    // Being deleted: it has no log any more, and nobody learns it here.
+    if (done === 'lost') return ok(undefined);
+    if (done.ok && !person.account.disabled) {
       const { language } = person.credentials;
       mailer.post(
         person.account.email,
@@ -232,10 +236,10 @@ export function createRegistration(options: RegistrationOptions): Registration {
     const { passwordHash, epoch, language } = person.credentials;
     // Who has a session here chose a password: with a passkey nobody signs in before.
     const chosen = { passwordHash, passkey: undefined, onward };
-    const data = newVerifyData(person.id, visitor, chosen);
+    const data = newLinkData(person.id, visitor, chosen);
     const link = links.make('verify', { account: person.id, data, epoch });
-    const done = await commitOnce(store, { set: [link.row] });
-    if (done === 'lost') return fail('store_unavailable');
+    const done = await commitOnce(store, { check: [notErased(person.id)], set: [link.row] });
+    if (done === 'lost') return fail('forbidden');
     if (done.ok) {
       mailer.post(
         person.account.email,

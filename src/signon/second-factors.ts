@@ -17,6 +17,7 @@ import { createWriter, decode } from '../store/codec.ts';
 import { secondFactorKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
+import { notErased } from './erasure-mark.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 import type { Session } from './sessions.ts';
 import { equalBytes, sha256 } from './tokens.ts';
@@ -145,7 +146,7 @@ export function createSecondFactors(options: {
       const logged = await securityLog.entry(session.accountId, event, visitor);
       const own = changed.factor && { key, value: encodeFactor(changed.factor) };
       const done = await commitOnce(store, {
-        check: [{ key, version }],
+        check: [{ key, version }, ...logged.check],
         set: [...logged.set, ...(own ? [own] : [])],
         del: [...logged.del, ...(own ? [] : [key])],
       });
@@ -163,7 +164,7 @@ export function createSecondFactors(options: {
       const sealed = seal(masterKey, random, contextOf(session.accountId), secret);
       const begun: Factor = { enabledAt: 0, sealed, lastStep: 0, backupHashes: [] };
       const done = await commitOnce(store, {
-        check: [{ key, version }],
+        check: [{ key, version }, notErased(session.accountId)],
         set: [{ key, value: encodeFactor(begun) }],
       });
       if (done === 'lost' || !done.ok) return done;
@@ -196,7 +197,7 @@ export function createSecondFactors(options: {
       };
       const logged = await securityLog.entry(session.accountId, 'totp_enabled', visitor);
       const done = await commitOnce(store, {
-        check: [{ key, version }],
+        check: [{ key, version }, ...logged.check],
         set: [{ key, value: encodeFactor(enabled) }, ...logged.set],
         del: logged.del,
       });

@@ -7,7 +7,8 @@ import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../store/keys.ts';
-import type { SetRow, Store } from '../store/store.ts';
+import type { Check, SetRow, Store } from '../store/store.ts';
+import { notErased } from './erasure-mark.ts';
 import { agentName, countryOf, type Visitor } from './visitor.ts';
 
 /** In this order on disk: add at the end only. */
@@ -46,13 +47,16 @@ export interface SecurityLogEntry {
 }
 
 export interface SecurityLog {
-  /** Rows of an entry for the commit that it tells of; the oldest beyond the bound go with it. */
+  /**
+   * Check and rows of an entry for the commit that it tells of, all three; the oldest beyond the
+   * bound go with it.
+   */
   entry(
     account: string,
     event: SecurityEvent,
     visitor: Visitor,
-  ): Promise<{ set: SetRow[]; del: Key[] }>;
-  /** An entry alone. A store that can't write is no error. */
+  ): Promise<{ check: Check[]; set: SetRow[]; del: Key[] }>;
+  /** An entry alone. A store that can't write is no error, nor is an account that was deleted. */
   add(account: string, event: SecurityEvent, visitor: Visitor): Promise<void>;
   /** Newest first. */
   list(account: string): Promise<SecurityLogEntry[]>;
@@ -93,7 +97,7 @@ export function createSecurityLog(options: {
     );
     const max = isOfStranger ? strangersLogMax : securityLogMax - strangersLogMax;
     const surplus = alike.slice(max - 1).map(({ key }) => key);
-    return { set: [row(account, event, visitor)], del: surplus };
+    return { check: [notErased(account)], set: [row(account, event, visitor)], del: surplus };
   }
 
   function page(account: string) {

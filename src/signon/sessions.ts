@@ -16,6 +16,7 @@ import { ok, type Result } from '../core/result.ts';
 import { credentialsKey, sessionByAccountKey, sessionKey } from '../store/keys.ts';
 import type { Check, SetRow, Store } from '../store/store.ts';
 import { type Change, commitOnce, untilUndisturbed } from './change.ts';
+import { notErased } from './erasure-mark.ts';
 import {
   type Credentials,
   credentialsRow,
@@ -183,6 +184,7 @@ export function createSessions(options: {
     const done = await commitOnce(store, {
       check: [
         { key: credentialsKey(person.id), version: person.credentialsVersion },
+        notErased(person.id),
         ...(also?.check ?? []),
       ],
       set: [
@@ -289,7 +291,7 @@ export function createSessions(options: {
       const epoch = person.credentials.epoch + 1;
       const kept = await carryOver(accountId, exceptId ?? '', epoch);
       const own = { key: credentialsKey(accountId), version: person.credentialsVersion };
-      const check = [own, ...kept.check];
+      const check = [own, notErased(accountId), ...kept.check];
       const set = [credentialsRow(person, { ...person.credentials, epoch }), ...kept.set];
       const ids = await sessionIdsOf(store, accountId, sessionsPerAccountMax * 2);
       const del = ids.filter((id) => id !== exceptId).flatMap((id) => keysOf(accountId, id));

@@ -10,6 +10,7 @@ import { fail, ok, type Result } from '../core/result.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempts } from './attempts.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
+import { notErased } from './erasure-mark.ts';
 import { type Links, unused } from './links.ts';
 import type { PageLinks } from './links-to-pages.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -121,8 +122,8 @@ export function createSignIn(options: SignInOptions): SignIn {
     if (await secondFactors.isEnabled(proven.id)) {
       const { epoch } = proven.credentials;
       const ticket = links.make('secondFactor', { account: proven.id, data: '', epoch });
-      const done = await commitOnce(store, { set: [ticket.row] });
-      if (done === 'lost') return fail('store_unavailable');
+      const done = await commitOnce(store, { check: [notErased(proven.id)], set: [ticket.row] });
+      if (done === 'lost') return fail('sign_in_refused');
       return done.ok ? ok({ kind: 'second_factor' as const, ticket: ticket.token }) : done;
     }
     let passwordHash = proven.credentials.passwordHash;

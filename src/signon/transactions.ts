@@ -1,7 +1,7 @@
 /**
  * A consent form between its page and its answer. The request lies here, under the hash of a
  * random id that the form carries, so nothing that the form sends can change client, redirect or
- * scope. It is bound to who saw the page, ends after ten minutes (a day while its person registers),
+ * scope. It is bound to who saw the page, ends after ten minutes (with the link of the mail while its person waits for one),
  * and is consumed in the commit of what was decided: one form, one answer.
  */
 
@@ -46,10 +46,10 @@ export interface Transactions {
    */
   rebind(id: string, from: string, to: string): Promise<Result<string>>;
   /**
-   * While a person registers: it waits as long as the link in the mail works. One that can't be
-   * found is left as it is.
+   * While a person registers or chooses a new password: it waits as long as the link in the mail
+   * works, the newest one if there are several. One that can't be found is left as it is.
    */
-  prolong(id: string, holder: string): Promise<Result<void>>;
+  prolong(id: string, holder: string, until: 'verify' | 'reset'): Promise<Result<void>>;
 }
 
 export function createTransactions(options: {
@@ -99,12 +99,12 @@ export function createTransactions(options: {
     return fail(done.error === 'check_failed' ? 'unknown_transaction' : 'store_unavailable');
   }
 
-  async function prolong(id: string, holder: string): Promise<Result<void>> {
+  async function prolong(id: string, holder: string, until: 'verify' | 'reset') {
     if ((await find(id, holder)) === undefined) return ok(undefined);
     const key = consentTransactionKey(sha256(id));
     const entry = await store.get(key);
     if (entry === undefined) return ok(undefined);
-    const expiresAt = Math.floor(clock.now()) + linkLifeMs.verify;
+    const expiresAt = Math.floor(clock.now()) + linkLifeMs[until];
     const done = await store.commit({
       check: [{ key, version: entry.version }],
       set: [{ key, value: entry.value, expiresAt }],

@@ -21,6 +21,7 @@ import type { Store } from '../store/store.ts';
 import type { Attempts } from './attempts.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
 import type { AccountCompanion } from './companion.ts';
+import { type Chosen, isOwnBrowser, linkText, onwardFor, readLinkData } from './link-data.ts';
 import { type FoundLink, type Links, unused } from './links.ts';
 import type { PasskeyCeremonies, RequestOptions } from './passkey-ceremonies.ts';
 import { findPasskey, passkeyRows } from './passkey-records.ts';
@@ -38,7 +39,6 @@ import {
 import type { SecurityLog } from './security-log.ts';
 import type { Session, Sessions } from './sessions.ts';
 import { equalBytes } from './tokens.ts';
-import { type Chosen, isOwnBrowser, readVerifyData, verifyText } from './verify-data.ts';
 import { browserHash, type Visitor } from './visitor.ts';
 
 export const verifyTriesMax = 5;
@@ -111,9 +111,9 @@ export function createVerification(options: VerificationOptions): Verification {
     return untilUndisturbed(async () => {
       const link = await links.find('verify', token);
       if (link === undefined) return fail('invalid_link');
-      const data = readVerifyData(link);
+      const data = readLinkData(link);
       if (data.tries >= verifyTriesMax) return fail('invalid_link');
-      const row = links.changed('verify', link, verifyText({ ...data, tries: data.tries + 1 }));
+      const row = links.changed('verify', link, linkText({ ...data, tries: data.tries + 1 }));
       const done = await commitOnce(store, { check: [unused(link)], set: [row] });
       return done === 'lost' || !done.ok ? done : ok(data);
     });
@@ -150,7 +150,7 @@ export function createVerification(options: VerificationOptions): Verification {
 
   /** Whether the passkey is the one that was made with the link. */
   async function provePasskey({ link }: Opened, response: unknown): Promise<Result<void>> {
-    const { passkey } = readVerifyData(link).chosen;
+    const { passkey } = readLinkData(link).chosen;
     const proof = await ceremonies.proven(response, 'verify', async (id, { account }) =>
       passkey && account === link.account && equalBytes(id, passkey.id)
         ? passkey.record
@@ -162,12 +162,12 @@ export function createVerification(options: VerificationOptions): Verification {
   async function asks(token: string, visitor: Visitor) {
     const found = await open(token);
     if (found === undefined || isOwnBrowser(found.link, visitor)) return 'nothing';
-    return readVerifyData(found.link).chosen.passkey === undefined ? 'password' : 'passkey';
+    return readLinkData(found.link).chosen.passkey === undefined ? 'password' : 'passkey';
   }
 
   async function proofOptions(token: string) {
     const found = await open(token);
-    const passkey = found && readVerifyData(found.link).chosen.passkey;
+    const passkey = found && readLinkData(found.link).chosen.passkey;
     if (!found || !passkey) return fail('invalid_link');
     const ceremony = { purpose: 'verify', account: found.link.account, handle: '' } as const;
     return ceremonies.askToProve(ceremony, [passkey]);
@@ -178,7 +178,7 @@ export function createVerification(options: VerificationOptions): Verification {
     if (found === undefined) return fail('invalid_link');
     if (!isOwnBrowser(found.link, visitor)) {
       const proven =
-        readVerifyData(found.link).chosen.passkey === undefined
+        readLinkData(found.link).chosen.passkey === undefined
           ? await provePassword(token, found.person, given.password ?? '', visitor)
           : await provePasskey(found, given.passkey);
       if (!proven.ok) return proven;
@@ -189,7 +189,7 @@ export function createVerification(options: VerificationOptions): Verification {
   /** The credentials from now on: what the link brings, and nothing of who chose something else. */
   function credentialsOf({ link, person }: Opened, visitor: Visitor) {
     const { id, credentials } = person;
-    const { passwordHash } = readVerifyData(link).chosen;
+    const { passwordHash } = readLinkData(link).chosen;
     // No password is nobody's: who has a session chose another one.
     const sameOwner = passwordHash !== '' && passwordHash === credentials.passwordHash;
     const known =
@@ -220,7 +220,7 @@ export function createVerification(options: VerificationOptions): Verification {
       if (found === undefined) return fail('invalid_link');
       const { link, person } = found;
       const { id } = person;
-      const { chosen } = readVerifyData(link);
+      const { chosen } = readLinkData(link);
       const passkey = await passkeyOf(chosen, id);
       if (passkey === undefined) return fail('conflict', 'This passkey is known already.');
       const account = { ...person.account, pendingUntil: 0 };
@@ -244,7 +244,7 @@ export function createVerification(options: VerificationOptions): Verification {
         events: [encodeAccessEvent(createEventId(clock, random), event)],
       });
       if (done === 'lost' || !done.ok) return done;
-      const onward = isOwnBrowser(link, visitor) ? chosen.onward : '';
+      const onward = onwardFor(link, visitor);
       return ok({ accountId: id, email: account.email, onward, token: kept.token });
     });
   }

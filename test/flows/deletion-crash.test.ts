@@ -98,6 +98,7 @@ it('a deletion of 20,000 reports outlives a kill, and the mail goes out', async 
     const gone = async () => (await people.signon.people.byId(id)) === undefined;
     await within(30_000, gone, 'the account is gone');
     assert.equal(await commentsOf(people, id), 0);
+    await within(10_000, async () => smtp.subjects().length === 1, 'the mail is there');
     assert.equal(smtp.letters(), 1);
     assert.deepEqual(smtp.subjects(), ['Subject: Your account was deleted']);
   }

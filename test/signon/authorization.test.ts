@@ -241,13 +241,25 @@ test('log and store hold no code, form id or verifier; the journal holds nothing
   }
 });
 
+test('a request waits for a new password as long as its link', async () => {
+  await using signon = await openSignon();
+  const { transactions } = signon.authorization;
+  const id = await beginForm(signon, 'b1');
+  assert.ok((await transactions.prolong(id, 'b1', 'reset')).ok);
+  signon.clock.advance(linkLifeMs.reset - 1);
+  assert.ok(await transactions.find(id, 'b1'));
+  signon.clock.advance(1);
+  assert.equal(await transactions.find(id, 'b1'), undefined);
+});
+
 test('a request waits for a registration as long as its link, for its own browser alone', async () => {
   await using signon = await openSignon();
   const { transactions } = signon.authorization;
   const [held, other] = [await beginForm(signon, 'b1'), await beginForm(signon, 'b1')];
-  assert.ok((await transactions.prolong(held, 'b1')).ok);
-  assert.ok((await transactions.prolong(other, 'somebody else')).ok, 'says nothing');
-  for (const id of ['', 'x', 'A'.repeat(43)]) assert.ok((await transactions.prolong(id, 'b1')).ok);
+  assert.ok((await transactions.prolong(held, 'b1', 'verify')).ok);
+  assert.ok((await transactions.prolong(other, 'somebody else', 'verify')).ok, 'says nothing');
+  for (const id of ['', 'x', 'A'.repeat(43)])
+    assert.ok((await transactions.prolong(id, 'b1', 'verify')).ok);
   signon.clock.advance(transactionLifeMs);
   assert.equal(await transactions.find(other, 'b1'), undefined);
   assert.equal(await transactions.find(held, 'b2'), undefined);
@@ -258,6 +270,6 @@ test('a request waits for a registration as long as its link, for its own browse
   assert.ok(moved.ok);
   signon.clock.advance(transactionLifeMs);
   assert.equal(await transactions.find(moved.value, 'session'), undefined, 'ten minutes again');
-  assert.ok((await transactions.prolong(held, 'b1')).ok, 'what is over stays over');
+  assert.ok((await transactions.prolong(held, 'b1', 'verify')).ok, 'what is over stays over');
   assert.equal(await transactions.find(held, 'b1'), undefined);
 });

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { createAccounts } from '../../src/access/accounts.ts';
+import { masterKeyFromBytes } from '../../src/access/master-key.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
 import { parseIp } from '../../src/ip/address.ts';
@@ -10,11 +12,13 @@ import { createReportStore } from '../../src/reputation/report-store.ts';
 import { createConsents } from '../../src/signon/consents.ts';
 import { createDeletion, type PersonalData } from '../../src/signon/deletion.ts';
 import { createErasures } from '../../src/signon/erasures.ts';
-import type { Mail } from '../../src/signon/mail/mailer.ts';
+import type { Delivery, Mail } from '../../src/signon/mail/mailer.ts';
 import { ownPersonalData } from '../../src/signon/personal-data.ts';
 import { profilePersonalData } from '../../src/signon/profile-data.ts';
 import { createProfiles } from '../../src/signon/profile-store.ts';
+import { erasureKey, erasurePrefix } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/store.ts';
+import { within } from '../support/server.ts';
 import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 const email = 'person@example.org';
@@ -56,32 +60,124 @@ it('an address that was never confirmed gets no mail', async () => {
   await bench.close();
 });
 
-it('stopped while the mail waits, the next start sends it; the address is free only then', async () => {
+/** A mailbox that takes no farewell while it is down. */
+function openDownBench(name: string) {
   const sent: Mail[] = [];
-  let down = true;
+  const mailbox = { down: true, tries: 0 };
   const mailTransport = {
     async send(mail: Mail) {
-      if (down && mail.subject.includes('deleted')) throw new Error('down');
+      const isFarewell = mail.subject.includes('deleted');
+      if (isFarewell) mailbox.tries++;
+      if (mailbox.down && isFarewell) throw new Error('down');
       sent.push(mail);
     },
     async close() {},
   };
-  const bench = openBench('erasures-stopped', { mailTransport });
-  const { signon, other } = bench;
-  value(await signon.registration.register({ email, password, visitor }));
-  await signon.mailer.idle();
-  const link = new URL(sent.at(-1)!.link!).searchParams.get('token')!;
-  const { accountId } = value(await signon.registration.verify(link, visitor));
-  value(await signon.erasures.begin(accountId));
-  while (signon.mailer.waiting === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  const bench = openBench(name, { mailTransport });
+  const farewells = () => sent.filter(({ subject }) => subject.includes('deleted')).length;
+
+  async function person(): Promise<string> {
+    const before = sent.length;
+    value(await bench.signon.registration.register({ email, password, visitor }));
+    // Not until the mailer is idle: a farewell may wait there.
+    await within(5_000, () => sent.length > before, 'a mail');
+    const token = new URL(sent.at(-1)!.link!).searchParams.get('token')!;
+    return value(await bench.signon.registration.verify(token, visitor)).accountId;
+  }
+
+  return { ...bench, mailbox, farewells, newPerson: person };
+}
+
+it('with the mail server down the address is free at once, and the mail waits alone', async () => {
+  const bench = openDownBench('erasures-down');
+  const { signon, other, store, mailbox } = bench;
+  const id = await bench.newPerson();
+  value(await signon.erasures.begin(id));
+  while (mailbox.tries === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(await signon.people.byEmail(email), undefined);
+  assert.equal(await signon.people.byId(id), undefined);
+  assert.deepEqual(await signon.deletion.marked(undefined, 10), [id]);
+  const row = await store.get(erasureKey(id));
+  assert.ok(Buffer.from(row!.value).includes(email));
+  assert.equal(row!.value.length, email.length + 3, 'nothing but the address and the language');
+  bench.clock.advance(3_600_000);
+  const again = await bench.newPerson();
+  assert.notEqual(again, id);
   await signon.close();
-  assert.deepEqual(await other.deletion.marked(undefined, 10), [accountId]);
-  assert.equal((await other.people.byEmail(email))?.id, accountId);
-  down = false;
+  mailbox.down = false;
   other.erasures.resume();
   await other.erasures.idle();
-  assert.equal(sent.filter(({ subject }) => subject.includes('deleted')).length, 1);
-  assert.equal(await other.people.byEmail(email), undefined);
+  assert.equal(bench.farewells(), 1, 'the next start sends it');
+  assert.deepEqual(await other.deletion.marked(undefined, 10), []);
+  const over = await store.get(erasureKey(id));
+  assert.equal(
+    Buffer.from(over!.value).toString('latin1'),
+    '\x03',
+    'of the person nothing is left',
+  );
+  assert.equal((await other.people.byEmail(email))?.id, again, 'the new account is another one');
+  await bench.close();
+});
+
+it('a mail that is given up leaves the store, and so does one that nobody sent for a day', async () => {
+  const bench = openDownBench('erasures-given-up');
+  const { store, clock } = bench;
+  const holders = async () =>
+    (await store.scan(erasurePrefix(), { limit: 10 })).filter(({ value }) =>
+      Buffer.from(value).includes('@'),
+    ).length;
+  let how: Delivery = 'given_up';
+  const farewell = async () => how;
+  const deletion = createDeletion({ store, clock, random: seededRandom(1), data: [], farewell });
+  value(await deletion.delete(await bench.newPerson()));
+  assert.equal(await holders(), 0);
+  how = 'not_now';
+  assert.equal(errorOf(await deletion.delete(await bench.newPerson())), 'store_unavailable');
+  assert.equal(await holders(), 1);
+  clock.advance(24 * 3_600_000);
+  assert.equal(await holders(), 0);
+  assert.deepEqual(await deletion.marked(undefined, 10), []);
+  await bench.close();
+});
+
+it('mails that wait beyond the bound keep no account from its end', async () => {
+  const bench = openBench('erasures-many');
+  const { store, clock, log, signon } = bench;
+  const many = 70;
+  const release: (() => void)[] = [];
+  let most = 0;
+  let open = 0;
+  const farewell = async (): Promise<Delivery> => {
+    most = Math.max(most, ++open);
+    await new Promise<void>((resolve) => release.push(resolve));
+    open--;
+    return 'sent';
+  };
+  const accounts = createAccounts({
+    ...{ store, clock, random: seededRandom(5) },
+    masterKey: masterKeyFromBytes(new Uint8Array(32)),
+  });
+  const deletion = createDeletion({ store, clock, random: seededRandom(1), data: [], farewell });
+  const erasures = createErasures({ deletion, log });
+  for (let i = 0; i < many; i++) {
+    const { id } = value(await accounts.create(`p${i}@example.org`));
+    value(await deletion.begin(id));
+  }
+  erasures.resume();
+  await within(5_000, async () => release.length === 64, 'the first ones are on their way');
+  const left = async () => {
+    const all = Array.from({ length: many }, (_, i) => signon.people.byEmail(`p${i}@example.org`));
+    return (await Promise.all(all)).filter((person) => person !== undefined).length;
+  };
+  await within(5_000, async () => (await left()) === 0, 'all addresses are free');
+  assert.equal((await deletion.marked(undefined, 100)).length, many);
+  const done = erasures.idle();
+  const letting = setInterval(() => release.splice(0).forEach((resolve) => void resolve()), 5);
+  await done;
+  await within(5_000, async () => (await deletion.marked(undefined, 100)).length === 0, 'all told');
+  clearInterval(letting);
+  assert.equal(most, 64);
+  await erasures.close();
   await bench.close();
 });
 

@@ -13,7 +13,7 @@ import { createMailer, type MailTransport } from '../../src/signon/mail/mailer.t
 import { openOutbox } from '../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../src/signon/mail/smtp.ts';
 import { memoryLog } from '../support/memory-log.ts';
-import { openBench, value, visitor } from './account-fixture.ts';
+import { openBench, password, value, visitor } from './account-fixture.ts';
 
 const link = 'https://id.example.org/verify?token=secret-token';
 const from = 'portcullis@example.org';
@@ -96,15 +96,55 @@ it('a mail that can not be delivered is given up; the queue is bounded', async (
   await mailer.close();
 });
 
-it('an address gets five mails an hour', async () => {
+it('an address gets five mails an hour that somebody asked for, three of a kind', async () => {
   const bench = openBench('mail-limit');
+  const { registration, recovery, mailer } = bench.signon;
   const email = 'person@example.org';
   await bench.person(email);
-  for (let i = 0; i < 10; i++) value(await bench.signon.recovery.request({ email, visitor }));
-  value(await bench.signon.recovery.request({ email: 'nobody@example.org', visitor }));
-  await bench.signon.mailer.idle();
-  assert.equal(bench.mails.filter(({ to }) => to === email).length, 5);
+  const again = () => registration.register({ email, password, visitor });
+  const forgotten = () => recovery.request({ email, visitor });
+  for (let i = 0; i < 10; i++) value(await forgotten());
+  for (let i = 0; i < 10; i++) value(await again());
+  value(await recovery.request({ email: 'nobody@example.org', visitor }));
+  await mailer.idle();
+  const subjects = bench.mails.map(({ subject }) => subject);
+  const confirm = 'Confirm your mail address';
+  const known = 'You have an account already';
+  const choose = 'Choose a new password';
+  assert.deepEqual(subjects, [confirm, choose, choose, choose, known]);
   assert.equal(bench.mails.filter(({ to }) => to !== email).length, 0);
+  bench.clock.advance(2 * 3_600_000);
+  for (let i = 0; i < 10; i++) value(await again());
+  for (let i = 0; i < 10; i++) value(await forgotten());
+  await mailer.idle();
+  assert.deepEqual(
+    bench.mails.slice(subjects.length).map(({ subject }) => subject),
+    [known, known, known, choose, choose],
+  );
+  await bench.close();
+});
+
+it('whoever has confirmations sent to an address leaves its owner the link for a password', async () => {
+  const bench = openBench('mail-resend');
+  const { registration, recovery, people, mailer, emailChange, sessions } = bench.signon;
+  const email = 'owner@example.org';
+  const stranger = { ...visitor, browserId: 'a stranger', network: 'n2' };
+  value(await registration.register({ email, password, visitor: stranger }));
+  const pending = (await people.byEmail(email))!;
+  for (let i = 0; i < 9; i++) value(await registration.resend(pending, stranger));
+  await mailer.idle();
+  assert.equal(bench.mails.length, 3);
+  // The owner opened one of them; from then on others can still cause mails to the address.
+  const link = await bench.tokenTo(email);
+  value(await registration.verify(link, stranger, { password }));
+  await bench.person('other@example.org');
+  const { token } = await bench.signIn('other@example.org');
+  const other = (await sessions.find(token))!;
+  for (let i = 0; i < 4; i++) value(await emailChange.request(other, email, visitor));
+  for (let i = 0; i < 4; i++) value(await recovery.request({ email, visitor }));
+  await mailer.idle();
+  const resets = bench.mails.filter(({ to, link }) => to === email && link?.includes('/reset?'));
+  assert.equal(resets.length, 2);
   await bench.close();
 });
 

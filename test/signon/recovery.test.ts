@@ -91,6 +91,24 @@ it('a refused password leaves the link good', async () => {
   }
 });
 
+it('where the person was going comes back to the browser that asked, and to no other', async () => {
+  await bench.person(email);
+  const onward = 'return=%2Faccount%2Fkeys';
+  const request = { email, visitor, onward };
+  const browsers = [
+    [visitor.browserId, onward],
+    ['another', ''],
+    ['', ''],
+  ] as const;
+  for (const [browserId, expected] of browsers) {
+    bench.clock.advance(2 * linkLifeMs.reset);
+    value(await bench.signon.recovery.request(request));
+    const token = await bench.tokenTo(email);
+    const given = { token, password: 'another-secret-31', visitor: { ...visitor, browserId } };
+    assert.equal(value(await bench.signon.recovery.reset(given)).onward, expected);
+  }
+});
+
 it('a sign-in under way when the password changes opens no session', async () => {
   const id = await bench.person(email);
   const proven = (await bench.signon.people.byId(id))!;

@@ -114,8 +114,8 @@ export function mailsIn(server: TestServer): string[] {
   const folder = `${server.dataDir}/outbox`;
   let names: string[];
   try {
-    // One that is being written has a dot before its name until it is whole.
-    names = readdirSync(folder).filter((name) => name.endsWith('.eml') && !name.startsWith('.'));
+    // One that begins with a dot is not whole yet, and gets another name at any moment.
+    names = readdirSync(folder).filter((name) => /^[^.].*\.eml$/.test(name));
   } catch {
     return [];
   }

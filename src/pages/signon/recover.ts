@@ -6,11 +6,12 @@ import { form, hidden } from '../components/form.ts';
 import { html } from '../html.ts';
 import { frameText, type PageFrame } from '../layout.ts';
 import { narrowPage } from './narrow.ts';
+import { type Onward, onwardFields, onwardHref } from './onward.ts';
 import { emailLengthMax, newPasswordField } from './register.ts';
 
 export function recoverPage(
   frame: PageFrame,
-  data: { csrf: string; email?: string; error?: string },
+  data: Onward & { csrf: string; email?: string; error?: string },
 ): string {
   const text = frameText(frame);
   const words = text.signon.recover;
@@ -20,7 +21,7 @@ export function recoverPage(
     body: form({
       action: '/recover',
       csrf: data.csrf,
-      body: html`
+      body: html`${onwardFields(data)}
         ${field({
           id: 'email',
           name: 'email',
@@ -34,7 +35,7 @@ export function recoverPage(
         })}
         ${button({ label: words.submit })}`,
     }),
-    foot: html`<p><a href="/signin">${text.links.signIn}</a></p>`,
+    foot: html`<p><a href=${onwardHref('/signin', data)}>${text.links.signIn}</a></p>`,
   });
 }
 

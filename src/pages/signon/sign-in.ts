@@ -63,7 +63,7 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
         })}
         ${passkeyPart(data, signIn)}`,
       foot: html`
-        <p><a href="/recover">${signIn.forgotten}</a></p>
+        <p><a href=${onwardHref('/recover', data)}>${signIn.forgotten}</a></p>
         <p>${signIn.noAccount} <a href=${onwardHref('/register', data, { hint: data.hint })}>${text.links.register}</a></p>`,
     },
   );

@@ -128,7 +128,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   }
 
   async function sent(visit: Visit, onward: Onward) {
-    await hold(options, visit, onward);
+    await hold(options, visit, onward, 'verify');
     return desk.go(visit, onwardHref(`${path}/sent`, onward));
   }
 
@@ -148,15 +148,16 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   ];
 }
 
-/** What waits for the person waits until the link in the mail is over. */
+/** What waits for the person waits until the link in the mail (`until`) is over. */
 export async function hold(
   { authorization }: Pick<RegisterOptions, 'authorization'>,
   visit: Visit,
   { continueId }: Onward,
+  until: 'verify' | 'reset',
 ): Promise<void> {
   if (continueId === undefined) return;
-  // If it can't be kept now the registration is worth more: it ends by itself.
-  await authorization.transactions.prolong(continueId, visit.browserId);
+  // If it can't be kept now the mail is worth more: it ends by itself.
+  await authorization.transactions.prolong(continueId, visit.browserId, until);
 }
 
 function tooMany(retryAfterSeconds: number): Failure {

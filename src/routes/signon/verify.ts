@@ -84,7 +84,7 @@ export function verifyRoutes(
         const kept = keptOnward(onward);
         const done = await signon.registration.resend(session.person, visitor, kept);
         if (!done.ok && done.error !== 'conflict') return desk.problem(visit, done);
-        await hold(options, visit, onward);
+        await hold(options, visit, onward, 'verify');
         return desk.go(visit, onwardHref('/verify', onward, { sent: '1' }));
       },
       { limit: 'signIn' },

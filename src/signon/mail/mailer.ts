@@ -31,13 +31,24 @@ export interface MailTransport {
 export type MailValues<Name extends MailName> = Omit<Parameters<MailCatalogue[Name]>[0], 'service'>;
 
 /**
- * `asked`: anybody can have it sent by typing the address. `notice`: tells an owner what was done
- * in the account; what strangers ask for must not use up its share. `farewell`: of a deletion, which
- * whoever took an account over must not be able to hush up by causing notices first.
+ * Whose share of an address's mails it takes. `recovery` and `verification` (all that somebody who
+ * names an address can cause in order to have it confirmed) are asked for by typing the address, so
+ * neither may use up the other's. `notice`: tells an owner what was done in the account; what
+ * strangers ask for must not use up its share. `farewell`: of a deletion, which whoever took an
+ * account over must not be able to hush up by causing notices first.
  */
-export type MailKind = 'asked' | 'notice' | 'farewell';
+export type MailKind = 'verification' | 'recovery' | 'notice' | 'farewell';
 
-const notices: readonly MailName[] = ['newSignIn', 'passwordChanged', 'emailChanged'];
+const kindOf: Readonly<Record<MailName, MailKind>> = {
+  verify: 'verification',
+  alreadyRegistered: 'verification',
+  confirmEmail: 'verification',
+  reset: 'recovery',
+  newSignIn: 'notice',
+  passwordChanged: 'notice',
+  emailChanged: 'notice',
+  accountDeleted: 'farewell',
+};
 
 /** `not_now`: the queue is full or closing; nobody tried, so it can be asked for again. */
 export type Delivery = 'sent' | 'given_up' | 'not_now';
@@ -84,7 +95,7 @@ export function createMailer(options: {
   service: string;
   clock: Clock;
   log: Log;
-  /** Seconds to wait, 0 when the address may get another mail; see access/client-limits.ts. */
+  /** Seconds to wait, 0 when the address may get another mail; see shares.ts. */
   limit: (to: string, nowMs: number, kind: MailKind) => number;
   retryDelaysMs?: readonly number[];
 }): Mailer {
@@ -149,7 +160,7 @@ export function createMailer(options: {
       log.error({ mail: name }, 'mail: dropped, the queue is full');
       return 'not_now';
     }
-    if (limit(to, clock.monotonicMs(), kindOf(name)) > 0) return 'given_up';
+    if (limit(to, clock.monotonicMs(), kindOf[name]) > 0) return 'given_up';
     const make = mailCatalogues[language][name] as (v: object) => { subject: string; text: string };
     const link = (values as { link?: string }).link;
     const { account, ended } = more;
@@ -189,11 +200,6 @@ export function createMailer(options: {
       await transport.close();
     },
   };
-}
-
-function kindOf(name: MailName): MailKind {
-  if (name === 'accountDeleted') return 'farewell';
-  return notices.includes(name) ? 'notice' : 'asked';
 }
 
 /** A mail server's words may quote the address: only the code is safe to log. */

@@ -103,11 +103,8 @@ export function openOutbox(options: {
  * In place of the mail that tells of a deletion: here it would be a file with the person's address,
  * the only thing left of them, that nobody delivers.
  */
-export function noFarewell(log: Log): () => Promise<'given_up'> {
-  return async () => {
-    log.info('deletion: without SMTP_URL no mail tells of it');
-    return 'given_up';
-  };
+export function noFarewell(log: Log): () => void {
+  return () => log.info('deletion: without SMTP_URL no mail tells of it');
 }
 
 /** 16 hex digits. */

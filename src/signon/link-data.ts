@@ -1,7 +1,8 @@
 /**
- * What a link of registration carries beside its account: the password that was chosen or the
- * passkey that was made, the browser that asked, how often somebody tried to use it elsewhere, and where the person was going.
- * The address of the link itself tells nothing of it.
+ * What a link of registration or recovery carries beside its account: the browser that asked and
+ * where the person was going there; with registration, the password that was chosen or the passkey
+ * that was made, and how often somebody tried to use the link elsewhere. The address of the link
+ * itself tells nothing of it, and where the person was going is told to that browser alone.
  */
 
 import type { FoundLink } from './links.ts';
@@ -9,14 +10,14 @@ import { type PendingPasskey, pendingPasskeyText, readPendingPasskey } from './p
 import { equalBytes } from './tokens.ts';
 import { browserHash, type Visitor } from './visitor.ts';
 
-export interface VerifyData {
+export interface LinkData {
   readonly chosen: Chosen;
   /** Of the browser that asked for it, `browserHash` in base64url; empty: none. */
   readonly browser: string;
   readonly tries: number;
 }
 
-/** What a link brings to the account when it is used: a password or a passkey. */
+/** What a link brings to the account when it is used: a password, a passkey, or (reset) neither. */
 export interface Chosen {
   /** PHC string; empty with a passkey. */
   readonly passwordHash: string;
@@ -28,17 +29,22 @@ export interface Chosen {
 /** Nothing in it has spaces: PHC strings, base64url, a number, a query. */
 const onwardShape = /^[\x21-\x7e]{0,4096}$/;
 
-export function newVerifyData(accountId: string, visitor: Visitor, chosen: Chosen): string {
+export function newLinkData(accountId: string, visitor: Visitor, chosen: Chosen): string {
   if (!onwardShape.test(chosen.onward)) throw new TypeError('not a query');
-  return verifyText({ chosen, browser: markOf(accountId, visitor), tries: 0 });
+  return linkText({ chosen, browser: markOf(accountId, visitor), tries: 0 });
 }
 
-export function verifyText({ chosen, browser, tries }: VerifyData): string {
+/** Of a link for a new password, which is chosen when it is opened. */
+export function newResetData(accountId: string, visitor: Visitor, onward: string): string {
+  return newLinkData(accountId, visitor, { passwordHash: '', passkey: undefined, onward });
+}
+
+export function linkText({ chosen, browser, tries }: LinkData): string {
   const passkey = chosen.passkey === undefined ? '' : pendingPasskeyText(chosen.passkey);
   return `${chosen.passwordHash} ${browser} ${tries} ${chosen.onward} ${passkey}`;
 }
 
-export function readVerifyData(link: FoundLink): VerifyData {
+export function readLinkData(link: FoundLink): LinkData {
   const [passwordHash = '', browser = '', tries, onward = '', passkey = ''] = link.data.split(' ');
   const chosen = { passwordHash, passkey: readPendingPasskey(passkey), onward };
   return { chosen, browser, tries: Number(tries ?? 0) };
@@ -46,9 +52,14 @@ export function readVerifyData(link: FoundLink): VerifyData {
 
 /** The browser that asked for the link holds it. */
 export function isOwnBrowser(link: FoundLink, visitor: Visitor): boolean {
-  const { browser } = readVerifyData(link);
+  const { browser } = readLinkData(link);
   const given = markOf(link.account, visitor);
   return browser !== '' && equalBytes(Buffer.from(browser), Buffer.from(given));
+}
+
+/** Where the person was going. Empty in another browser: what waits for them waits in the first. */
+export function onwardFor(link: FoundLink, visitor: Visitor): string {
+  return isOwnBrowser(link, visitor) ? readLinkData(link).chosen.onward : '';
 }
 
 function markOf(accountId: string, { browserId }: Visitor): string {
