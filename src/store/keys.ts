@@ -310,7 +310,7 @@ export const securityLogPrefix = (accountId: string): Key =>
 export const phoneCodeKey = (accountId: string): Key =>
   encodeKey(namespaces.phoneCode, text(accountId));
 
-/** 72 account-id: there while the account is being deleted. One byte: 1 when a mail tells of it. */
+/** 72 account-id: how far the deletion of the account is; see signon/erasure-mark.ts. */
 export const erasureKey = (accountId: string): Key =>
   encodeKey(namespaces.erasure, text(accountId));
 export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
