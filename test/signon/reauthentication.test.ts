@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { sessionLife } from '../../src/signon/sessions.ts';
+import { within } from '../support/server.ts';
 import { type Bench, errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 const stepMs = 30_000;
@@ -39,10 +40,14 @@ const confirm = (session: Awaited<ReturnType<typeof staleWithFactor>>['session']
     signIn.reauthenticate(session, { password: typed, code }, from);
 };
 
-async function newEvents(id: string, seen: number): Promise<string[]> {
-  // Written after the answer.
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  const log = await bench.signon.securityLog.list(id);
+/** Written after the answer: waits until there are as many as wanted. */
+async function newEvents(id: string, seen: number, wanted: number): Promise<string[]> {
+  let log: Awaited<ReturnType<typeof bench.signon.securityLog.list>> = [];
+  async function areThere(): Promise<boolean> {
+    log = await bench.signon.securityLog.list(id);
+    return log.length >= seen + wanted;
+  }
+  await within(areThere, `${wanted} events`);
   return log.slice(0, log.length - seen).map(({ event }) => event);
 }
 
@@ -54,7 +59,7 @@ it('password and code together make the session fresh, and the code is used up',
   assert.equal(await bench.signon.sessions.find(token), undefined);
   const fresh = (await bench.signon.sessions.find(renewed.token))!;
   assert.ok(fresh.fresh);
-  assert.deepEqual(await newEvents(id, seen), ['reauthenticated']);
+  assert.deepEqual(await newEvents(id, seen, 1), ['reauthenticated']);
   assert.equal(errorOf(await confirm(fresh)(code)), 'sign_in_refused', 'twice in its step');
   assert.equal(errorOf(await bench.other.secondFactors.use(id, code)), 'invalid_code');
   bench.clock.advance(stepMs);
@@ -73,7 +78,7 @@ it('a wrong password, a wrong code, both and no code are refused and logged alik
   ];
   for (const answer of refused) assert.deepEqual(answer, { ok: false, error: 'sign_in_refused' });
   assert.deepEqual(
-    await newEvents(id, seen),
+    await newEvents(id, seen, refused.length),
     refused.map(() => 'reauthentication_failed'),
   );
   value(await confirm(session)(code));
@@ -92,7 +97,7 @@ it('a backup code does, once', async () => {
   const { id, session, backup } = await staleWithFactor();
   const seen = (await bench.signon.securityLog.list(id)).length;
   const { token } = value(await confirm(session)(backup[4]!));
-  assert.deepEqual((await newEvents(id, seen)).sort(), ['backup_code_used', 'reauthenticated']);
+  assert.deepEqual((await newEvents(id, seen, 2)).sort(), ['backup_code_used', 'reauthenticated']);
   const fresh = (await bench.signon.sessions.find(token))!;
   assert.equal(errorOf(await confirm(fresh)(backup[4]!)), 'sign_in_refused');
 });
