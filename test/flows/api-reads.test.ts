@@ -40,7 +40,7 @@ for (const threads of threadCounts) {
       await server.cliJson('account', 'create', email);
       const { text } = await server.cliJson('key', 'create', email, ...limits);
       const wanted = limits.at(-1);
-      await within(20_000, async () => {
+      await within(async () => {
         const { status, headers } =
           wanted === undefined || limits[0] === '--read-per-minute'
             ? await get('check?ipAddress=x', text)
@@ -146,10 +146,7 @@ for (const threads of threadCounts) {
     it('an allowed address says so and is never malicious', async () => {
       await report('9.9.9.9');
       await server.cliJson('allow', 'add', '9.9.9.0/24');
-      await within(
-        5_000,
-        async () => (await data('check?ipAddress=9.9.9.9&verbose')).isWhitelisted,
-      );
+      await within(async () => (await data('check?ipAddress=9.9.9.9&verbose')).isWhitelisted);
       const full = await data('check?ipAddress=9.9.9.9&verbose');
       assert.equal(full.abuseConfidenceScore, 0);
       assert.equal(full.malicious, false);

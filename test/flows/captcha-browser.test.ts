@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { checkPage, withBrowser } from '../support/browser.ts';
+import { checkPage, openContext, withBrowser } from '../support/browser.ts';
 import { solveGif } from '../support/captcha-solver.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -26,7 +26,7 @@ describe('captcha page in a browser', () => {
     options: BrowserContextOptions,
     work: (page: Page, media: string[]) => Promise<void>,
   ): Promise<void> {
-    const context = await browser.newContext({ locale: 'en-GB', ...options });
+    const context = await openContext(browser, options);
     const page = await context.newPage();
     const media: string[] = [];
     page.on('request', (request) => {
@@ -189,7 +189,7 @@ describe('captcha page in a browser', () => {
   it('works without its script', async () => {
     await withBrowser(async (browser) => {
       const options = { javaScriptEnabled: false, reducedMotion: 'no-preference' } as const;
-      const context = await browser.newContext({ locale: 'en-GB', ...options });
+      const context = await openContext(browser, options);
       const page = await context.newPage();
       await page.goto(`${server.baseUrl}/captcha/`);
       assert.equal(await page.getByRole('button', { name: 'Freeze a frame' }).count(), 0);
@@ -208,7 +208,10 @@ describe('captcha page in a browser', () => {
         await page.locator(`[name=token]:not([value="${token}"])`).waitFor({ state: 'attached' });
       }
       await context.close();
-      const still = await browser.newContext({ javaScriptEnabled: false, reducedMotion: 'reduce' });
+      const still = await openContext(browser, {
+        javaScriptEnabled: false,
+        reducedMotion: 'reduce',
+      });
       const other = await still.newPage();
       await other.goto(`${server.baseUrl}/captcha/`);
       assert.equal(await other.locator('.captcha-choice a').isVisible(), true);

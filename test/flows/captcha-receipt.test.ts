@@ -118,7 +118,7 @@ for (const threads of threadCounts) {
       }
       // The owner of the foreign one still can: nothing was used up.
       const { text: key } = await server.cliJson('key', 'create', 'other@example.org');
-      await within(5_000, async () => (await redeem(bad[4]!, key)).body.includes('"ok":true'));
+      await within(async () => (await redeem(bad[4]!, key)).body.includes('"ok":true'));
     });
 
     it('200 at once through the server and a process beside it: exactly one success', async () => {
@@ -246,7 +246,7 @@ for (const threads of threadCounts) {
       const { text: key } = await server.cliJson(
         ...['key', 'create', email, '--read-per-minute', '1'],
       );
-      await within(5_000, async () => (await redeem('x', key)).status === 429);
+      await within(async () => (await redeem('x', key)).status === 429);
       const answer = await redeem('x', key);
       assert.equal(answer.body, '{"ok":false}');
       assert.equal(answer.headers['x-ratelimit-remaining'], '0');

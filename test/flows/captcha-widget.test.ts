@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { axeProblems, watchPage, withBrowser } from '../support/browser.ts';
+import { axeProblems, openContext, watchPage, withBrowser } from '../support/browser.ts';
 import { startCaptchaService, type TestCaptchaService } from '../support/captcha-service.ts';
 import { type PageOptions, startSite, type TestSite } from '../support/captcha-site.ts';
 import { within } from '../support/server.ts';
@@ -35,10 +35,9 @@ async function visit(
 ): Promise<void> {
   const { reducedMotion, stopClock, ...asked } = options;
   const settings: BrowserContextOptions = { reducedMotion: reducedMotion ?? 'no-preference' };
-  const context = await browser.newContext(settings);
+  const context = await openContext(browser, settings);
   try {
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
     const url = site.url(asked);
     const finish = await watchPage(page, url);
     if (stopClock) await page.clock.install();
@@ -61,7 +60,7 @@ const receiptOf = (page: Page, name = 'portcullis-receipt') =>
 
 /** Playwright's own waiting is stopped by the page's policy: it evaluates text in the page. */
 function until(page: Page, expression: string): Promise<void> {
-  return within(10_000, async () => Boolean(await page.evaluate(expression)), expression);
+  return within(async () => Boolean(await page.evaluate(expression)), expression);
 }
 
 async function pictureShown(page: Page): Promise<void> {
@@ -84,7 +83,7 @@ async function tabTo(page: Page, text: string): Promise<void> {
   assert.fail(`${text} is not reached with the keyboard`);
 }
 
-it('the widget in a browser', { timeout: 240_000 }, async (t) => {
+it('the widget in a browser', { timeout: 600_000 }, async (t) => {
   await withBrowser(async (browser) => {
     const asVisitor = (
       name: string,

@@ -71,7 +71,7 @@ for (const threads of threadCounts) {
       await server.cliJson('account', 'create', email);
       const made = ['--read-per-minute', '3', '--write-per-minute', '1000'];
       key = (await server.cliJson('key', 'create', email, ...made)).text;
-      await within(5_000, async () => (await report('8.8.4.9')).status === 200);
+      await within(async () => (await report('8.8.4.9')).status === 200);
     });
     after(() => server[Symbol.asyncDispose]());
 
@@ -146,7 +146,7 @@ for (const threads of threadCounts) {
         Array.from({ length: seeded }, (_, i) => `20.0.${i >> 8}.${i & 255}\n`).join(''),
       );
       await server.cliJson('seed', list, '--format', 'plain', '--source', 'block');
-      await within(5_000, async () => (await server.check('20.0.11.183')).malicious);
+      await within(async () => (await server.check('20.0.11.183')).malicious);
       const remaining = (answer: Answer) => Number(answer.headers['x-ratelimit-remaining']);
       const before = remaining(await ask('network=20.1.0.0/24'));
       const walked = await ask('network=20.0.0.0/16');

@@ -158,10 +158,10 @@ for (const threads of threadCounts) {
 
     it('finds an allowlisted address harmless, and guilty again afterwards', async () => {
       await server.cliJson('allow', 'add', '192.0.2.96/27', '--reason', 'ours');
-      await within(5_000, async () => !(await server.check('192.0.2.100')).malicious, 'allowed');
+      await within(async () => !(await server.check('192.0.2.100')).malicious, 'allowed');
       assert.equal((await server.check('192.0.2.100')).abuseConfidenceScore, 0);
       await server.cliJson('allow', 'remove', '192.0.2.96/27');
-      await within(5_000, async () => (await server.check('192.0.2.100')).malicious, 'removed');
+      await within(async () => (await server.check('192.0.2.100')).malicious, 'removed');
     });
 
     it('takes the key in any case of the header and in the query', async () => {
@@ -197,14 +197,14 @@ for (const threads of threadCounts) {
       await server.cliJson('account', 'create', email);
       const { text, id } = await server.cliJson('key', 'create', email);
       const status = async () => (await ask('ipAddress=1.1.1.1', { Key: text })).status;
-      await within(5_000, async () => (await status()) === 200, 'the new key');
+      await within(async () => (await status()) === 200, 'the new key');
       await server.cliJson('account', 'disable', email);
-      await within(5_000, async () => (await status()) === 401, 'disabling');
+      await within(async () => (await status()) === 401, 'disabling');
       assert.equal(errorOf(await ask('ipAddress=1.1.1.1', { Key: text })).detail, keyDetail);
       await server.cliJson('account', 'enable', email);
-      await within(5_000, async () => (await status()) === 200, 'enabling');
+      await within(async () => (await status()) === 200, 'enabling');
       await server.cliJson('key', 'revoke', id);
-      await within(5_000, async () => (await status()) === 401, 'revoking');
+      await within(async () => (await status()) === 401, 'revoking');
     });
 
     it('refuses a bad parameter with 422, which costs a read', async () => {
@@ -223,7 +223,7 @@ for (const threads of threadCounts) {
       await server.cliJson('account', 'create', email);
       const { text } = await server.cliJson('key', 'create', email, '--read-per-minute', '7');
       const small = (query: string) => ask(query, { Key: text });
-      await within(5_000, async () => {
+      await within(async () => {
         const { headers } = await small('ipAddress=1.1.1.1');
         return headers['x-ratelimit-limit'] === '7';
       });

@@ -12,7 +12,7 @@ import { makeTempDir } from '../support/temp-dir.ts';
 
 const email = 'ada@portcullis.example';
 
-it('plan, identity and first password are set, and shown', { timeout: 60_000 }, async () => {
+it('plan, identity and first password are set, and shown', { timeout: 600_000 }, async () => {
   const directory = makeTempDir('cli-people');
   const env = { DATA_DIR: directory.path };
   const json = async (...args: string[]) => {

@@ -23,7 +23,7 @@ it('a deleted account’s key stops working, and nothing of it is left after com
       const url = `${server.baseUrl}/api/v2/check?ipAddress=192.0.2.1`;
       return (await fetch(url, { headers: { Key: text } })).status;
     };
-    await within(3_000, async () => (await ask()) === 200, 'the key works');
+    await within(async () => (await ask()) === 200, 'the key works');
     const exported = await server.cli('account', 'export', email);
     assert.equal(JSON.parse(exported.stdout).account.email, email);
     assert.ok(!exported.stdout.includes(text));
@@ -31,7 +31,7 @@ it('a deleted account’s key stops working, and nothing of it is left after com
     assert.equal(busy.code, 1);
     assert.match(busy.stderr, /^portcullis: another Portcullis server .* is running/);
     assert.equal((await server.cli('account', 'delete', email)).code, 0);
-    await within(3_000, async () => (await ask()) === 401, 'the key is refused');
+    await within(async () => (await ask()) === 401, 'the key is refused');
     const gone = await server.cli('account', 'delete', email);
     assert.equal(gone.code, 1);
     assert.match(gone.stderr, /^portcullis: there is no account /);

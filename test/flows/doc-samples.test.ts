@@ -113,7 +113,7 @@ describe('JSON', () => {
 
   const changes = sample('docs/FEEDS.md, Changes');
   it('what changed in the feeds', async () => {
-    await within(20_000, async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
+    await within(async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
     const feed = (await get('/feeds/blocklist.json')) as { meta: { version: number } };
     const answer = await get(`/feeds/changes.json?since=${feed.meta.version}`);
     assert.deepEqual(Object.keys(answer as object), Object.keys(changes));
@@ -223,7 +223,7 @@ describe('Node', () => {
           () => true,
           () => false,
         );
-      await within(10_000, isUp, 'the site');
+      await within(isUp, 'the site');
       const sent = await visit('/login');
       const cookie = sent.headers.get('set-cookie')!.split(';')[0]!;
       const target = new URL(sent.headers.get('location')!);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { checkPage, watchPage, withBrowser } from '../support/browser.ts';
+import { checkPage, openContext, watchPage, withBrowser } from '../support/browser.ts';
 import { startTestServer } from '../support/server.ts';
 
 it('pages of the documentation are in order, with and without their script', async () => {
@@ -28,7 +28,7 @@ it('pages of the documentation are in order, with and without their script', asy
       await checkPage(browser, at(`/docs/${page}`), options);
     }
 
-    const page = await browser.newPage();
+    const page = await (await openContext(browser)).newPage();
     const finish = await watchPage(page, at('/docs'));
     await page.goto(at('/docs'));
     await page.getByRole('searchbox').fill('duplicate 15 minutes');
@@ -47,7 +47,7 @@ it('pages of the documentation are in order, with and without their script', asy
     assert.deepEqual(await finish(), []);
     await page.close();
 
-    const plain = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await openContext(browser, { javaScriptEnabled: false });
     const quiet = await plain.newPage();
     await quiet.goto(at('/docs'));
     assert.equal(await quiet.getByRole('searchbox').count(), 0, 'a box that does nothing');

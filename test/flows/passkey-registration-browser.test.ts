@@ -7,7 +7,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { axeProblems, watchPage, withBrowser } from '../support/browser.ts';
+import {
+  addAuthenticator,
+  axeProblems,
+  leavePage,
+  openContext,
+  watchPage,
+  withBrowser,
+} from '../support/browser.ts';
 import { solveGif } from '../support/captcha-solver.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { freePort } from '../support/signon-beside.ts';
@@ -29,20 +36,9 @@ describe('a passkey in place of a password', () => {
   after(() => server[Symbol.asyncDispose]());
 
   async function openPage(browser: Browser, locale = 'en-GB'): Promise<Page> {
-    const context = await browser.newContext({ locale, reducedMotion: 'reduce' });
+    const context = await openContext(browser, { locale });
     const page = await context.newPage();
-    const devtools = await context.newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await addAuthenticator(page);
     return page;
   }
 
@@ -71,8 +67,7 @@ describe('a passkey in place of a password', () => {
       const { bytes } = await server.fetch(`/captcha/img/${token}.gif`);
       await page.locator('[name=email]').fill(email);
       await page.locator('[name=captcha_answer]').fill(solveGif(bytes).word);
-      await page.locator('button[name=with]').click();
-      await page.waitForLoadState();
+      await leavePage(page, () => page.locator('button[name=with]').click());
       if ((await page.locator('[data-passkey-press=create]').count()) === 1) return;
       assert.equal(
         await page.locator('#captcha-answer-error').count(),
@@ -90,7 +85,7 @@ describe('a passkey in place of a password', () => {
     return mailedLink(server, email, '/verify');
   }
 
-  it('register, open the link, sign in, set a password', { timeout: 120_000 }, async () => {
+  it('register, open the link, sign in, set a password', { timeout: 600_000 }, async () => {
     const email = 'ada@portcullis.example';
     await withBrowser(async (browser) => {
       const page = await openPage(browser);
@@ -124,7 +119,7 @@ describe('a passkey in place of a password', () => {
     });
   });
 
-  it('in another browser the link wants the passkey', { timeout: 120_000 }, async () => {
+  it('in another browser the link wants the passkey', { timeout: 600_000 }, async () => {
     const email = 'bea@portcullis.example';
     await withBrowser(async (browser) => {
       const page = await openPage(browser);
@@ -148,7 +143,7 @@ describe('a passkey in place of a password', () => {
     });
   });
 
-  it('an answer that is late or damaged leads back to the form', { timeout: 60_000 }, async () => {
+  it('an answer that is late or damaged leads back to the form', { timeout: 600_000 }, async () => {
     const email = 'cyd@portcullis.example';
     await withBrowser(async (browser) => {
       const page = await openPage(browser);
@@ -164,12 +159,9 @@ describe('a passkey in place of a password', () => {
     });
   });
 
-  it('without a script there is the password', { timeout: 60_000 }, async () => {
+  it('without a script there is the password', { timeout: 600_000 }, async () => {
     await withBrowser(async (browser) => {
-      const context = await browser.newContext({
-        javaScriptEnabled: false,
-        reducedMotion: 'reduce',
-      });
+      const context = await openContext(browser, { javaScriptEnabled: false });
       const page = await context.newPage();
       await page.goto(`${baseUrl}/register`);
       assert.equal(await page.locator('button[name=with]').isVisible(), false);

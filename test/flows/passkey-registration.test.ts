@@ -44,7 +44,7 @@ for (const threads of threadCounts) {
     });
     after(() => server[Symbol.asyncDispose]());
 
-    it('register, open the link, sign in', { timeout: 60_000 }, async () => {
+    it('register, open the link, sign in', { timeout: 600_000 }, async () => {
       const email = 'ada@portcullis.example';
       const ada = webVisitor(server);
       const page = await ask(ada, email, '/register?return=%2Faccount%2Fkeys');
@@ -97,7 +97,7 @@ for (const threads of threadCounts) {
       assert.equal((await ada.get('/account/keys')).status, 200);
     });
 
-    it('known and unknown addresses get the same answers', { timeout: 60_000 }, async () => {
+    it('known and unknown addresses get the same answers', { timeout: 600_000 }, async () => {
       const known = 'ada@portcullis.example';
       const waiting = 'waits@portcullis.example';
       await webVisitor(server).register(waiting, password);
@@ -141,7 +141,7 @@ for (const threads of threadCounts) {
       assert.equal((await visitor.get(create)).headers.location, '/register');
     });
 
-    it('damaged forms do nothing', { timeout: 60_000 }, async () => {
+    it('damaged forms do nothing', { timeout: 600_000 }, async () => {
       const visitor = webVisitor(server);
       const email = 'mallory@portcullis.example';
       const page = await ask(visitor, email);
@@ -173,7 +173,7 @@ for (const threads of threadCounts) {
   });
 }
 
-it('registrations with a passkey count as others do', { timeout: 60_000 }, async () => {
+it('registrations with a passkey count as others do', { timeout: 600_000 }, async () => {
   await using server = await startTestServer({ threads: 1, demo: false });
   const visitor = webVisitor(server);
   for (let i = 0; i < 5; i++) {

@@ -13,15 +13,16 @@ import {
 
 const perMinute = 500;
 const connections = 64;
-const attackMs = 3_000;
+/** Of each connection: by count, so that a slow machine attacks no less. */
+const attempts = 30;
 const email = 'attacker@portcullis.example';
 
 /** Statuses of one connection that asks again as soon as it has its answer. */
-async function attack(port: number, key: string, untilMs: number): Promise<number[]> {
+async function attack(port: number, key: string): Promise<number[]> {
   const connection = openConnection(port);
   const request = get('/api/v2/check?ipAddress=192.0.2.75', `Key: ${key}`);
   const statuses: number[] = [];
-  while (performance.now() < untilMs && statuses.length < 2_000) {
+  while (statuses.length < attempts) {
     connection.send(request);
     const wanted = statuses.length + 1;
     const text = await connection.until((sofar) => answersIn(sofar).length >= wanted);
@@ -49,21 +50,19 @@ for (const threads of threadCounts) {
       const { text } = await server.cliJson('key', 'create', email, ...limit);
       // To see that the key is known costs a read each time.
       let probes = 0;
-      await within(5_000, async () => {
+      await within(async () => {
         const answer = await server.fetch('/api/v2/check?ipAddress=192.0.2.75', {
           headers: { Key: text },
         });
         if (answer.status === 200) probes++;
         return answer.headers['x-ratelimit-limit'] === String(perMinute);
       });
-      const untilMs = performance.now() + attackMs;
       const all = await Promise.all(
-        Array.from({ length: connections }, () => attack(server.port, text, untilMs)),
+        Array.from({ length: connections }, () => attack(server.port, text)),
       );
       const statuses = all.flat();
       const admitted = statuses.filter((status) => status === 200).length;
       assert.equal(admitted + probes, perMinute);
-      assert.ok(statuses.length > perMinute * 2, `${statuses.length} attempts`);
       assert.ok(statuses.every((status) => status === 200 || status === 429));
       const byThread = await answersByThread(server, '/api/v2/check');
       assert.ok(

@@ -38,7 +38,6 @@ it('the site of the README signs a visitor in', async () => {
     const origin = `http://localhost:${port}`;
     const visit = (path: string) => fetch(origin + path, { redirect: 'manual' });
     await within(
-      10_000,
       () =>
         visit('/callback').then(
           () => true,

@@ -39,7 +39,9 @@ for (const threads of threadCounts) {
       return { page, path: registerHref(page.body).replaceAll('&amp;', '&') };
     }
 
-    it('register, open the mail, sign in, arrive at the consent', { timeout: 60_000 }, async () => {
+    it('register, open the mail, sign in, arrive at the consent', {
+      timeout: 600_000,
+    }, async () => {
       const email = 'ada@portcullis.example';
       const ada = webVisitor(server);
       const { page, path } = await begin(ada, { login_hint: 'Ada@Portcullis.example' });

@@ -9,7 +9,14 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, Page } from 'playwright-core';
 import type { Session } from '../../src/signon/sessions.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
-import { axeProblems, checkPage, watchPage, withBrowser } from '../support/browser.ts';
+import {
+  addAuthenticator,
+  axeProblems,
+  checkPage,
+  openContext,
+  watchPage,
+  withBrowser,
+} from '../support/browser.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { freePort, type SignonBeside, signonBeside } from '../support/signon-beside.ts';
 import { hiddenOf, webVisitor } from '../support/web-visitor.ts';
@@ -44,7 +51,7 @@ describe('sign-on in a browser', () => {
     return (await beside.signon.sessions.find(done.value.token))!;
   }
 
-  it('every page is in order', { timeout: 180_000 }, async () => {
+  it('every page is in order', { timeout: 600_000 }, async () => {
     await withBrowser(async (browser) => {
       const token = 'A'.repeat(43);
       const pages: [string, string, number][] = [
@@ -67,7 +74,7 @@ describe('sign-on in a browser', () => {
     });
   });
 
-  it('signed in, its pages say so and fit at every width', { timeout: 60_000 }, async () => {
+  it('signed in, its pages say so and fit at every width', { timeout: 600_000 }, async () => {
     await withBrowser(async (browser) => {
       await signedInBrowser(browser, async (page) => {
         for (const width of [320, 768, 1280]) {
@@ -90,7 +97,7 @@ describe('sign-on in a browser', () => {
   });
 
   async function signedInBrowser(browser: Browser, run: (page: Page) => Promise<void>) {
-    const context = await browser.newContext();
+    const context = await openContext(browser);
     const page = await context.newPage();
     await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
     await page.getByLabel('E-mail address').fill(email);
@@ -105,21 +112,10 @@ describe('sign-on in a browser', () => {
     await context.close();
   }
 
-  it('a passkey of the browser signs in', { timeout: 60_000 }, async () => {
+  it('a passkey of the browser signs in', { timeout: 600_000 }, async () => {
     await withBrowser(async (browser) => {
-      const page = await (await browser.newContext()).newPage();
-      const devtools = await page.context().newCDPSession(page);
-      await devtools.send('WebAuthn.enable');
-      await devtools.send('WebAuthn.addVirtualAuthenticator', {
-        options: {
-          protocol: 'ctap2',
-          transport: 'internal',
-          hasResidentKey: true,
-          hasUserVerification: true,
-          isUserVerified: true,
-          automaticPresenceSimulation: true,
-        },
-      });
+      const page = await (await openContext(browser)).newPage();
+      await addAuthenticator(page);
       const finish = await watchPage(page, `${baseUrl}/signin`);
       await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
       const passkeyButton = page.getByRole('button', { name: 'Sign in with a passkey' });
@@ -148,7 +144,7 @@ describe('sign-on in a browser', () => {
     });
   });
 
-  it('with a second factor, the password alone opens nothing', { timeout: 60_000 }, async () => {
+  it('with a second factor, the password alone opens nothing', { timeout: 600_000 }, async () => {
     const session = await freshSession();
     const begun = await beside.signon.secondFactors.begin(session);
     assert.ok(begun.ok);
@@ -175,7 +171,7 @@ describe('sign-on in a browser', () => {
     const again = await other.post('/signin/second-factor', body);
     assert.equal(again.status, 400, 'its ticket is used');
     await withBrowser(async (browser) => {
-      const shown = await (await browser.newContext()).newPage();
+      const shown = await (await openContext(browser)).newPage();
       await shown.setViewportSize({ width: 320, height: 800 });
       await shown.goto(`${baseUrl}/signin`);
       await shown.getByLabel('E-mail address').fill(email);

@@ -19,7 +19,7 @@ for (const threads of threadCounts) {
     });
     after(() => server[Symbol.asyncDispose]());
 
-    it('register, verify, sign in, recover: every session ends', { timeout: 60_000 }, async () => {
+    it('register, verify, sign in, recover: every session ends', { timeout: 600_000 }, async () => {
       const email = 'ada@portcullis.example';
       const ada = webVisitor(server);
       const registered = await ada.register(email, password);
@@ -79,7 +79,7 @@ for (const threads of threadCounts) {
       assert.equal((await ada.signIn(email, newPassword)).headers.location, '/account');
     });
 
-    it('known and unknown addresses get the same answers', { timeout: 60_000 }, async () => {
+    it('known and unknown addresses get the same answers', { timeout: 600_000 }, async () => {
       const known = 'ada@portcullis.example';
       const unknown = 'nobody@portcullis.example';
       const shape = async (email: string) => {
@@ -282,7 +282,7 @@ it('over https cookies belong to this host alone', async () => {
   assert.match(line ?? '', /^__Host-form=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
 });
 
-it('sign-in and registration are limited per client', { timeout: 60_000 }, async () => {
+it('sign-in and registration are limited per client', { timeout: 600_000 }, async () => {
   await using server = await startTestServer({ threads: 1, demo: false });
   const visitor = webVisitor(server);
   const page = await visitor.get('/recover');

@@ -9,10 +9,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { axeProblems, watchPage, withBrowser } from '../support/browser.ts';
+import { axeProblems, leavePage, openContext, watchPage, withBrowser } from '../support/browser.ts';
 import { solveGif } from '../support/captcha-solver.ts';
 import { type ClientSite, startClientSite } from '../support/client-site.ts';
-import { startTestServer, type TestServer, within } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { mailedLink } from '../support/web-visitor.ts';
 
 const email = 'ada@mail.example';
 const password = 'violet-harbour-72';
@@ -55,28 +56,10 @@ async function register(page: Page, server: TestServer, look: (name: string) => 
     await page.locator('[name=email]').fill(email);
     await page.locator('[name=password]').fill(password);
     await page.locator('[name=captcha_answer]').fill(solveGif(bytes).word);
-    await page.locator('main button[type=submit]').first().click();
-    await page.waitForLoadState();
+    await leavePage(page, () => page.locator('main button[type=submit]').first().click());
     if (page.url().endsWith('/register/sent')) return look('register-sent');
   }
   assert.fail(`no word of ${solvingAttempts} was read`);
-}
-
-/** The link of the newest mail in the outbox. */
-async function linkOfMail(server: TestServer): Promise<string> {
-  const folder = `${server.dataDir}/outbox`;
-  let link: string | undefined;
-  await within(5_000, () => {
-    const mails = readdirSync(folder).filter((name) => name.endsWith('.eml'));
-    const texts = mails.map((name) =>
-      readFileSync(`${folder}/${name}`, 'utf8')
-        .replace(/=\r?\n/g, '')
-        .replaceAll('=3D', '='),
-    );
-    link = texts.map((text) => /https?:\/\/\S+token=[\w-]+/.exec(text)?.[0]).find(Boolean);
-    return link !== undefined;
-  });
-  return link!;
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -130,7 +113,7 @@ async function isFramed(context: BrowserContext, site: ClientSite, address: stri
 /** A second visit without a script: the same pages, fewer switches. */
 async function visitWithoutScript(browser: Browser, context: BrowserContext, site: ClientSite) {
   const storageState = await context.storageState();
-  const plain = await browser.newContext({ storageState, javaScriptEnabled: false });
+  const plain = await openContext(browser, { storageState, javaScriptEnabled: false });
   const page = await plain.newPage();
   await page.goto(site.start(`${scopes} age`));
   await page.getByRole('link', { name: 'Sign in' }).click();
@@ -142,7 +125,7 @@ async function visitWithoutScript(browser: Browser, context: BrowserContext, sit
   await plain.close();
 }
 
-it('a person signs in to a site', { timeout: 180_000 }, async () => {
+it('a person signs in to a site', { timeout: 600_000 }, async () => {
   const port = await freePort();
   const service = `http://127.0.0.1:${port}`;
   const env = { PORT: String(port), BASE_URL: service, CLIENT_LIMITS: 'off' };
@@ -150,11 +133,11 @@ it('a person signs in to a site', { timeout: 180_000 }, async () => {
   await using site = await startClientSite(service);
   const secrets = [password];
   await withBrowser(async (browser) => {
-    const context = await browser.newContext({ locale: 'en-GB' });
+    const context = await openContext(browser);
     const { page, look, problems } = await openTab(context);
 
     await register(page, server, look);
-    await page.goto(await linkOfMail(server));
+    await page.goto((await mailedLink(server, email, '/verify')).href);
     await look('verify');
     await page.locator('main form button[type=submit]').first().click();
     await page.waitForURL(/signin/);

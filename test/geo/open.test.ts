@@ -105,7 +105,7 @@ test('a snapshot is used while its sources stay the same', (t) => {
   assert.equal(answer(openGeo(options).shared), 'IT A Longer Name');
 });
 
-test('a damaged snapshot is ignored and replaced', { timeout: 60_000 }, (t) => {
+test('a damaged snapshot is ignored and replaced', { timeout: 600_000 }, (t) => {
   const { options, dataDir } = setup(t);
   openGeo(options);
   const path = join(dataDir, snapshotName);

@@ -9,7 +9,7 @@ import type { Reply, Request } from '../../src/http/message.ts';
 import type { Caller } from '../../src/http/router.ts';
 import { eventually } from './raw.ts';
 
-const timeoutMs = 5_000;
+const timeoutMs = 60_000;
 const nobody: Caller = { onGone: () => undefined };
 function request(query: string, body = new Uint8Array(0)): Request {
   return {

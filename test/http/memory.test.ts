@@ -5,7 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
-import { answersIn, ask, get, openConnection, sleep } from './raw.ts';
+import { answersIn, ask, eventually, get, openConnection, sleep } from './raw.ts';
 
 let child: ChildProcess;
 let port = 0;
@@ -43,7 +43,7 @@ test('a 100 MB POST is a 413 and its bytes are not kept', async () => {
       connection.send(chunk);
       await sleep(1);
     }
-    const text = await connection.closed(5_000);
+    const text = await connection.closed();
     const status = { '/upload': 413, '/hot': 405, '/nowhere': 404 }[path];
     assert.equal(answersIn(text)[0]?.status, status, path);
   }
@@ -62,12 +62,13 @@ test('a hundred bodies of 8 MB at once are held up to the budget of their client
     for (const connection of connections) if (!connection.isClosed()) connection.send(chunk);
     await sleep(10);
   }
+  const refused = () =>
+    connections.filter((connection) => connection.text().includes(' 429 ')).length;
+  await eventually(() => refused() >= 90);
   await sleep(300);
   const grown = (await rssMiB()) - before;
-  const refused = connections.filter((connection) => connection.text().includes(' 429 ')).length;
   for (const connection of connections) connection.socket.destroy();
   assert.ok(grown < 64, `grew by ${grown.toFixed(1)} MiB for 800 MB of bodies`);
-  assert.ok(refused >= 90, `${refused} were refused`);
   await isAlive();
 });
 
@@ -101,7 +102,7 @@ test('a large download arrives complete through a slow reader', async () => {
   socket.write(get('/feed'));
   let received = 0;
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`only ${received} bytes`)), 8_000);
+    const timer = setTimeout(() => reject(new Error(`only ${received} bytes`)), 60_000);
     socket.on('data', (chunk) => {
       received += chunk.length;
       if (received > 8_000_000) {

@@ -74,7 +74,7 @@ export function openConnection(port: number): RawConnection {
   });
   const text = () => Buffer.concat(chunks).toString('latin1');
 
-  function until(test: (text: string) => boolean, timeoutMs = 10_000): Promise<string> {
+  function until(test: (text: string) => boolean, timeoutMs = patienceMs): Promise<string> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         watchers.delete(check);
@@ -160,12 +160,15 @@ export function requestText(
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
+/** A good run never waits for so long. */
+const patienceMs = 60_000;
+
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Polls until `test` holds; rejects after `timeoutMs`. */
-export async function eventually(test: () => boolean, timeoutMs = 10_000): Promise<void> {
+export async function eventually(test: () => boolean, timeoutMs = patienceMs): Promise<void> {
   for (let waitedMs = 0; !test(); waitedMs += 10) {
     if (waitedMs > timeoutMs) throw new Error('it did not happen in time');
     await sleep(10);

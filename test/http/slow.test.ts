@@ -17,7 +17,6 @@ import {
   type TestServer,
 } from './raw.ts';
 
-const closeTimeoutMs = 14_000;
 const head = renderHead(200, []);
 let running: TestServer;
 let calls = 0;
@@ -47,7 +46,7 @@ async function drip(first: string, byte: string): Promise<string> {
     if (!connection.isClosed()) connection.send(byte);
   }, 2_000);
   try {
-    return await connection.closed(closeTimeoutMs);
+    return await connection.closed();
   } finally {
     clearInterval(timer);
   }
@@ -56,7 +55,7 @@ async function drip(first: string, byte: string): Promise<string> {
 async function idle(first: string): Promise<string> {
   const connection = openConnection(running.port);
   if (first !== '') connection.send(first);
-  return connection.closed(closeTimeoutMs);
+  return connection.closed();
 }
 
 const posting = 'POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n';
@@ -96,7 +95,7 @@ test('slow and silent clients are closed while others are served', {
         connection.send(bytes.subarray(at, at + 1_448));
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      assert.equal(await connection.closed(closeTimeoutMs), '');
+      assert.equal(await connection.closed(), '');
     }),
     ...httpVectors
       .filter((vector) => vector.expect === 'refused')

@@ -34,7 +34,7 @@ test('the same run finds violations when memory is reused at once', async (t) =>
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '--eval', script],
-    { timeout: 60_000 },
+    { timeout: 600_000 },
   );
   const result = JSON.parse(stdout) as TortureResult;
   t.diagnostic(stdout);

@@ -14,7 +14,7 @@ import { homePage } from '../../src/pages/home.ts';
 import { ipPage } from '../../src/pages/ip.ts';
 import { type Language, pickLanguage } from '../../src/pages/language.ts';
 import { pageHeaders } from '../../src/pages/security-headers.ts';
-import { checkPage, pageProblems, withBrowser } from '../support/browser.ts';
+import { checkPage, openContext, pageProblems, withBrowser } from '../support/browser.ts';
 import {
   allowlistedAddress,
   cleanAddress,
@@ -79,7 +79,7 @@ after(() => {
   server.closeAllConnections();
 });
 
-test('the pages are clean in a browser', { timeout: 240_000 }, async (t) => {
+test('the pages are clean in a browser', { timeout: 600_000 }, async (t) => {
   await withBrowser(async (browser: Browser) => {
     await t.test('home', () => checkPage(browser, `${origin}/`, { name: 'home' }));
     await t.test('home in French', () =>
@@ -135,7 +135,9 @@ test('the pages are clean in a browser', { timeout: 240_000 }, async (t) => {
 });
 
 async function copyButtonWorks(browser: Browser): Promise<void> {
-  const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+  const context = await openContext(browser, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
   const page = await context.newPage();
   await page.goto(`${origin}/`);
   const button = page.locator('[data-copy="curl-line"]');
@@ -146,7 +148,7 @@ async function copyButtonWorks(browser: Browser): Promise<void> {
 }
 
 async function lookupWorks(browser: Browser): Promise<void> {
-  const context = await browser.newContext({ javaScriptEnabled: false });
+  const context = await openContext(browser, { javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto(`${origin}/`);
   assert.equal(await page.locator('.code-copy:visible').count(), 0);

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -13,42 +12,11 @@ import { createMailer, type MailTransport } from '../../src/signon/mail/mailer.t
 import { openOutbox } from '../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../src/signon/mail/smtp.ts';
 import { memoryLog } from '../support/memory-log.ts';
+import { startSmtp } from '../support/smtp-stub.ts';
 import { openBench, password, value, visitor } from './account-fixture.ts';
 
 const link = 'https://id.example.org/verify?token=secret-token';
 const from = 'portcullis@example.org';
-
-/** Speaks as much SMTP as a delivery needs; keeps what it was told. */
-async function startSmtp(refuseFirst = 0) {
-  const said: string[] = [];
-  const sockets = new Set<Socket>();
-  let refusals = refuseFirst;
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    let inData = false;
-    socket.on('error', () => {});
-    socket.write('220 test\r\n');
-    socket.on('data', (chunk) => {
-      for (const line of String(chunk).split('\r\n').slice(0, -1)) {
-        said.push(line);
-        if (inData && line !== '.') continue;
-        if (line === '.') inData = false;
-        if (line === 'DATA') inData = true;
-        if (line.startsWith('MAIL') && refusals-- > 0) socket.write('451 try later\r\n');
-        else socket.write(line === 'DATA' ? '354 go\r\n' : '250 ok\r\n');
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    said,
-    port: (server.address() as { port: number }).port,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 function mailerOn(transport: MailTransport, limit = () => 0) {
   const { log, lines } = memoryLog();
@@ -59,12 +27,11 @@ function mailerOn(transport: MailTransport, limit = () => 0) {
 }
 
 it('a mail goes out over SMTP, is tried again, and the log tells nothing of it', async () => {
-  const smtp = await startSmtp(1);
-  const { mailer, lines } = mailerOn(smtpTransport(`smtp://127.0.0.1:${smtp.port}`, from));
+  await using smtp = await startSmtp(1);
+  const { mailer, lines } = mailerOn(smtpTransport(smtp.url, from));
   assert.ok(mailer.post('person@example.org', 'en', 'verify', { link }));
   await mailer.idle();
   await mailer.close();
-  await smtp.close();
   const conversation = smtp.said.join('\n');
   assert.match(conversation, /RCPT TO:<person@example\.org>/);
   assert.ok(conversation.replaceAll('=\n', '').includes('secret-token'));
@@ -199,8 +166,8 @@ it('notices that somebody caused do not use up the mail that tells of a deletion
 });
 
 it('an address or subject with a line break never reaches the server', async () => {
-  const smtp = await startSmtp();
-  const transport = smtpTransport(`smtp://127.0.0.1:${smtp.port}`, from);
+  await using smtp = await startSmtp();
+  const transport = smtpTransport(smtp.url, from);
   for (const to of ['a@b\r\nRCPT TO:<c@d>', 'a@b\n', 'a\0@b']) {
     await assert.rejects(transport.send({ to, subject: 's', text: 't' }), TypeError);
   }
@@ -210,7 +177,6 @@ it('an address or subject with a line break never reaches the server', async () 
   await transport.send({ to: 'a@b, c@d', subject: 's', text: 't' }).catch(() => {});
   assert.ok(smtp.said.filter((line) => line.startsWith('RCPT')).length <= 1);
   await transport.close();
-  await smtp.close();
 });
 
 it('the outbox has a file for each mail, logs its link, and forgets a person', async () => {

@@ -40,11 +40,14 @@ const confirm = (session: Awaited<ReturnType<typeof staleWithFactor>>['session']
     signIn.reauthenticate(session, { password: typed, code }, from);
 };
 
-/** @param count of the entries that are waited for: they are written after the answer */
-async function newEvents(id: string, seen: number, count: number): Promise<string[]> {
-  const list = () => bench.signon.securityLog.list(id);
-  await within(5_000, async () => (await list()).length >= seen + count, 'the entries');
-  const log = await list();
+/** Written after the answer: waits until there are as many as wanted. */
+async function newEvents(id: string, seen: number, wanted: number): Promise<string[]> {
+  let log: Awaited<ReturnType<typeof bench.signon.securityLog.list>> = [];
+  async function areThere(): Promise<boolean> {
+    log = await bench.signon.securityLog.list(id);
+    return log.length >= seen + wanted;
+  }
+  await within(areThere, `${wanted} events`);
   return log.slice(0, log.length - seen).map(({ event }) => event);
 }
 

@@ -1,39 +1,39 @@
 /**
- * Preloaded into a server (`node --import`): at SIGUSR2 it throws an error inside one of the
- * front-end threads, through the debugger. The server itself has no such door.
+ * Preloaded into a server (`node --import`), and with it into each of its threads: at SIGUSR2 an
+ * error is thrown inside front-end thread 1. The server itself has no such door.
+ *
+ * Not through the debugger: a thread that ends while a session of it is being closed makes Node
+ * call a freed object, and the whole process is gone (v20.20, NodeWorkers::Detached).
  */
 
-import { type InspectorNotification, Session } from 'node:inspector';
-import { isMainThread } from 'node:worker_threads';
-
-interface Attached {
-  readonly sessionId: string;
-  readonly workerInfo: { readonly title: string };
-}
+import { BroadcastChannel, isMainThread, workerData } from 'node:worker_threads';
 
 /** A throw in a timer is nobody's to catch; the second one is a promise that nobody awaits. */
 const faults = [
-  "setTimeout(() => { throw new Error('thrown on purpose'); }, 0)",
-  "Promise.reject(new Error('rejected on purpose'))",
+  () => {
+    setTimeout(() => {
+      throw new Error('thrown on purpose');
+    }, 0);
+  },
+  () => {
+    Promise.reject(new Error('rejected on purpose'));
+  },
 ];
-let turn = 0;
 
-function breakOne(): void {
-  const session = new Session();
-  session.connect();
-  let isDone = false;
-  session.on('NodeWorker.attachedToWorker', (message: InspectorNotification<object>) => {
-    const { sessionId, workerInfo } = message.params as Attached;
-    // Other threads, such as the one that builds the feeds, are not what is to break.
-    if (isDone || !workerInfo.title.includes('front-end')) return;
-    isDone = true;
-    const expression = faults[turn++ % faults.length]!;
-    const call = { id: 1, method: 'Runtime.evaluate', params: { expression } };
-    session.post('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify(call) });
-  });
-  // Not before it was heard: a thread that gets no processor time is not broken yet.
-  session.on('NodeWorker.receivedMessageFromWorker', () => session.disconnect());
-  session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
+/** One thread only: others, such as the one that builds the feeds, are not what is to break. */
+function isVictim(): boolean {
+  const setup: unknown = workerData;
+  return typeof setup === 'object' && setup !== null && 'thread' in setup && setup.thread === 1;
 }
 
-if (isMainThread) process.on('SIGUSR2', breakOne);
+if (isMainThread) {
+  const channel = new BroadcastChannel('break');
+  channel.unref();
+  let turn = 0;
+  process.on('SIGUSR2', () => channel.postMessage(turn++ % faults.length));
+} else if (isVictim()) {
+  const channel = new BroadcastChannel('break');
+  // It must end by itself, as without this.
+  channel.unref();
+  channel.onmessage = (message) => faults[(message as { data: number }).data]!();
+}

@@ -9,7 +9,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { findChromium } from './chromium.ts';
 
 export type Theme = 'light' | 'dark';
@@ -33,7 +39,8 @@ export interface PageSession {
 }
 
 const screenshotFolder = 'test-output/screenshots';
-const navigationTimeoutMs = 20_000;
+/** Of each wait in a browser. A good run never waits for so long. */
+const patienceMs = 120_000;
 const viewportHeight = 900;
 
 const launchArguments = [
@@ -79,6 +86,44 @@ export async function withBrowser<T>(run: (browser: Browser) => Promise<T>): Pro
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+/**
+ * Without motion, unless the test is about motion: after a change of scheme, axe and pictures
+ * must not meet a colour on its way to another.
+ */
+export async function openContext(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    locale: 'en-GB',
+    reducedMotion: 'reduce',
+    ...options,
+  });
+  context.setDefaultTimeout(patienceMs);
+  return context;
+}
+
+/** Presses what leads to another page and waits for that page: the one before is not looked at. */
+export async function leavePage(page: Page, press: () => Promise<void>): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), press()]);
+}
+
+/** A passkey device of the page's own, whose owner says yes to everything. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
 }
 
 /** Collects what goes wrong on a page while it is open. Attach before navigating. */
@@ -148,7 +193,7 @@ async function checkTheme(
     const label = (text: string) => `${width}px ${theme}: ${text}`;
     const finish = await watchPage(page, url);
     await page.setViewportSize({ width, height: viewportHeight });
-    const response = await page.goto(url, { timeout: navigationTimeoutMs, waitUntil: 'load' });
+    const response = await page.goto(url, { waitUntil: 'load' });
     await page.evaluate('document.fonts.ready.then(() => 0)');
     const status = response?.status();
     if (status !== (options.status ?? 200)) problems.push(label(`status ${status}`));
@@ -174,9 +219,8 @@ export async function pageProblems(
   mkdirSync(screenshotFolder, { recursive: true });
   const problems: string[] = [];
   for (const theme of options.themes ?? (['light', 'dark'] as const)) {
-    const context = await browser.newContext({
+    const context = await openContext(browser, {
       colorScheme: theme,
-      reducedMotion: 'reduce',
       locale: options.locale ?? 'en-GB',
     });
     await context.addCookies([...(options.session?.cookies ?? [])]);

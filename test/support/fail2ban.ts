@@ -83,7 +83,7 @@ dbfile = ${path('db')}
     },
   };
   try {
-    await within(20_000, () => ask('status', jail).status === 0, 'the start of fail2ban');
+    await within(() => ask('status', jail).status === 0, 'the start of fail2ban');
     return fail2ban;
   } catch (error) {
     await fail2ban[Symbol.asyncDispose]();

@@ -33,7 +33,6 @@ export interface WordPress extends AsyncDisposable {
 
 const builds = 'node_modules/@wp-playground/wordpress-builds/src';
 const pluginName = 'portcullis-sign-in';
-const startMsMax = 20_000;
 
 /** A port that is known before anything listens on it. */
 export async function freePort(): Promise<number> {
@@ -150,7 +149,7 @@ export async function startWordPress(): Promise<WordPress> {
   const ended = new Promise((resolve) => child.once('close', resolve));
   const killWithParent = () => child.kill('SIGKILL');
   process.once('exit', killWithParent);
-  await within(startMsMax, () => /Development Server .* started/.test(errors));
+  await within(() => /Development Server .* started/.test(errors), 'the start of PHP');
   return {
     origin,
     folder,

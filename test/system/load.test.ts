@@ -46,7 +46,7 @@ for (const threads of threadCounts) {
       socket.on('error', () => undefined);
       socket.on('close', () => closed++);
       socket.resume();
-      if (i % 500 === 499) await within(10_000, () => open === i + 1, 'connecting');
+      if (i % 500 === 499) await within(() => open === i + 1, 'connecting');
     }
     const url = `${server.baseUrl}/api/v2/check?ipAddress=198.51.100.7`;
     const load = await runWrk(url, server.key);
@@ -57,7 +57,7 @@ for (const threads of threadCounts) {
       byThread.every((count) => count > 0),
       `answers by thread ${byThread}`,
     );
-    await within(closedWithinMs, () => closed === idleConnections, 'closing');
+    await within(() => closed === idleConnections, 'closing', closedWithinMs);
     assert.equal(open, idleConnections);
   });
 }

@@ -57,7 +57,7 @@ describe('WordPress: the plugin with a whole server', () => {
 
   /** A missing PHP fails each of them, or skips it where that is allowed. */
   function withPhp(name: string, run: () => Promise<void>): void {
-    it(name, { timeout: 180_000 }, async (context) => {
+    it(name, { timeout: 600_000 }, async (context) => {
       if (hasTool(context, 'php')) await run();
     });
   }

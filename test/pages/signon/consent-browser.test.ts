@@ -44,7 +44,7 @@ const pages: Readonly<Record<string, (language: Language) => string>> = {
   '/authorize-over': (language) => endedFormPage(testFrame(language)),
 };
 
-test('consent and its neighbours are clean in a browser', { timeout: 240_000 }, async (t) => {
+test('consent and its neighbours are clean in a browser', { timeout: 600_000 }, async (t) => {
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
     const asset = testAssets().assetFor(path);
