@@ -60,6 +60,14 @@ function strictAjv() {
   return ajv;
 }
 
+test('the limits are listed in words, each of them', async () => {
+  const page = bodyOf(await ask('/docs/limits.md'));
+  for (const [name, { max }] of Object.entries(clientLimits)) {
+    assert.ok(!page.includes(`\`${name}\``), name);
+    assert.ok(page.includes(` | ${max} | `), name);
+  }
+});
+
 test('the manifest obeys its schema, with a kit and without', async () => {
   const validate = strictAjv().compile(await jsonOf('/manifest.schema.json'));
   for (const from of [routes, published({ kit })]) {
