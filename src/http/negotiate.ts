@@ -95,11 +95,13 @@ function rangeOf(request: Request, resource: Representation, chosen: Encoded) {
   return parseRange(lines, lengthOf(chosen));
 }
 
+/** Not to be kept: a cache would give it to everybody who asks for the whole. */
 function outOfBounds(headers: readonly Header[], total: number): Reply {
   return {
     status: 416,
     headers: [
-      ...headers,
+      ...headers.filter(([name]) => name !== 'Cache-Control'),
+      ['Cache-Control', 'no-store'],
       ['Content-Range', `bytes */${total}`],
       ['Content-Type', 'text/plain; charset=utf-8'],
     ],

@@ -242,6 +242,29 @@ describe('Node', () => {
     }
   });
 
+  it('the site lives on when a path is none, and when the service is away', async () => {
+    const port = await freePort();
+    const origin = `http://127.0.0.1:${port}`;
+    const away = `http://127.0.0.1:${await freePort()}`;
+    const code = publishedAt(away, site).replace('listen(3000)', `listen(${port})`);
+    const child = startCommand(process.execPath, ['--input-type=module', '-'], { PATH: '' });
+    child.process.stdin!.end(code);
+    try {
+      const visit = (path: string, headers: Record<string, string> = {}) =>
+        fetch(origin + path, { redirect: 'manual', headers }).catch(() => undefined);
+      await within(10_000, async () => (await visit('/')) !== undefined, 'the site');
+      assert.equal((await visit('//'))?.status, 500);
+      const sent = await visit('/login');
+      const headers = { Cookie: sent!.headers.get('set-cookie')!.split(';')[0]! };
+      const state = new URL(sent!.headers.get('location')!).searchParams.get('state');
+      assert.equal((await visit(`/callback?code=x&state=${state}`, headers))?.status, 500);
+      assert.equal((await visit('/'))?.status, 404);
+    } finally {
+      child.process.kill('SIGKILL');
+      await child.ended;
+    }
+  });
+
   // test/flows/readme-site.test.ts runs it.
   scripts.take('README.md, Sign-on for other sites', 'js');
 });

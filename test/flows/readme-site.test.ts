@@ -52,6 +52,13 @@ it('the site of the README signs a visitor in', async () => {
     const profile = (await (await visit(back.pathname + back.search)).json()) as object;
     assert.deepEqual(Object.keys(profile).sort(), ['given_name', 'picture', 'service_id']);
     assert.equal(await (await visit(back.pathname + back.search)).text(), 'Not our sign-in.');
+    // What comes in the address is shown as text, and what is no address does not end the site.
+    const { searchParams } = new URL((await visit('/')).headers.get('location')!);
+    const refused = await visit(`/callback?error=<b>no</b>&state=${searchParams.get('state')}`);
+    assert.equal(await refused.text(), '<b>no</b>');
+    assert.match(refused.headers.get('content-type') ?? '', /^text\/plain/);
+    assert.equal((await visit('//')).status, 500);
+    assert.equal((await visit('/')).status, 303);
   } finally {
     site.process.kill('SIGKILL');
     await site.ended;

@@ -94,6 +94,7 @@ describe('ranges', () => {
       const reply = ask({ range });
       assert.equal(reply.status, 416, range);
       assert.equal(header(reply, 'Content-Range'), 'bytes */10');
+      assert.equal(header(reply, 'Cache-Control'), 'no-store');
     }
   });
 

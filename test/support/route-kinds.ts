@@ -7,7 +7,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/ip$/,
     /^GET \/captcha$/,
     /^(GET|POST) \/captcha\/$/,
-    /^GET \/docs(\/:page)?$/,
+    /^GET \/docs(\/|\/:page)?$/,
     /^GET \/feeds\/?$/,
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],

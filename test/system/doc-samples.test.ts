@@ -293,7 +293,8 @@ describe('PHP', () => {
   });
 });
 
-function ended(child: ChildProcess): Promise<unknown> {
+async function ended(child: ChildProcess): Promise<unknown> {
+  if (child.exitCode !== null || child.signalCode !== null) return undefined;
   const closed = new Promise((resolve) => child.once('close', resolve));
   child.kill('SIGKILL');
   return closed;
@@ -340,10 +341,9 @@ for line in sys.stdin:
     const turn = async (query: string) => {
       child.process.stdin!.write(`${query}\n`);
       const wanted = seen++;
-      const line = await child
-        .line(() => child.lines.length > wanted)
-        .then(() => child.lines[wanted]!);
-      return JSON.parse(line);
+      const ended = child.ended.then(() => assert.fail('the site ended'));
+      await Promise.race([child.line(() => child.lines.length > wanted), ended]);
+      return JSON.parse(child.lines[wanted]!);
     };
     try {
       const back = await agreed(await turn(''));
@@ -353,6 +353,9 @@ for line in sys.stdin:
       assert.equal(await turn(back.search.slice(1)), 'this sign-in was not begun here');
       const state = new URL(await turn('')).searchParams.get('state');
       assert.equal(await turn(`error=access_denied&state=${state}`), null);
+      await turn('');
+      const stranger = await turn('code=x&state=%C3%A9%C2%A0%FF');
+      assert.equal(stranger, 'this sign-in was not begun here', 'no ASCII');
       const later = new URL(await turn('')).searchParams.get('state');
       assert.equal(await turn(`code=unknown&state=${later}`), null, 'a code that is none');
     } finally {

@@ -24,6 +24,8 @@ const directory = makeTempDir('feeds-system');
 const unlisted = '198.51.100.250';
 let server: TestServer;
 let feedsUrl = '';
+/** The sets before the long list came. */
+let shortSets = '';
 let listed: string[] = [];
 let four: string[] = [];
 let six: string[] = [];
@@ -62,6 +64,8 @@ before(async () => {
     env: { CLIENT_LIMITS: 'off', FEED_INTERVAL_SECONDS: '1' },
   });
   feedsUrl = `${server.baseUrl}/feeds`;
+  await within(30_000, async () => (await lines()).length > 0, 'the first list');
+  shortSets = (await server.fetch('/feeds/blocklist.ipset')).body;
   writeFileSync(`${directory.path}/list.txt`, longList());
   const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
   await server.cliJson('seed', ...seed, '--source', 'long');
@@ -141,6 +145,11 @@ it('ipset holds the list, iptables drops by it, and a change is swapped in', asy
     [...machine.run(`ipset save portcullis${family}`).matchAll(/^add portcullis[46] (\S+)$/gm)]
       .map((match) => match[1]!)
       .sort();
+  // The list was short when the machine began with it.
+  const short = `${directory.path}/short.ipset`;
+  writeFileSync(short, shortSets);
+  machine.run(`ipset restore -f ${short}`);
+  assert.ok(set(4).length > 0 && set(4).length < 1_000);
   machine.paste('ipset-load');
   machine.paste('ipset-run');
   assert.deepEqual(set(4), [...four].sort());

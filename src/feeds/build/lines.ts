@@ -96,14 +96,20 @@ export const frames: Readonly<Record<FrameName, (facts: FrameFacts) => Frame>> =
   rbldnsd: rbldnsdFrame,
 };
 
+/**
+ * Entries that a set may hold: more than a feed ever has, and the same for every list. `create
+ * -exist` fails on a set with another bound, so one that grew with the list would be the last to
+ * load. It costs nothing: ipset takes memory for what is in a set.
+ */
+const setEntriesMax = 2 ** 21;
+
 /** The sets are filled beside the live ones and swapped: no packet meets half a list. */
 function ipsetFrame(facts: FrameFacts): Frame {
   return {
     head: commentHead(facts),
     before(family) {
       const name = `portcullis${family}`;
-      const room = Math.max(65_536, 2 ** Math.ceil(Math.log2(facts.counts[family] + 1)));
-      const type = `hash:net family ${family === 4 ? 'inet' : 'inet6'} maxelem ${room}`;
+      const type = `hash:net family ${family === 4 ? 'inet' : 'inet6'} maxelem ${setEntriesMax}`;
       return [
         `create ${name} ${type} -exist`,
         `create ${name}-next ${type} -exist`,

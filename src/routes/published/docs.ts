@@ -48,6 +48,18 @@ export function docsRoutes(options: { tools: PageTools; pages: readonly DocPage[
     {
       kind: 'plain',
       method: 'GET',
+      path: `${docsPath}/`,
+      handle: () => ({
+        status: 301,
+        headers: [
+          ['Location', docsPath],
+          ['Cache-Control', 'public, max-age=86400'],
+        ],
+      }),
+    },
+    {
+      kind: 'plain',
+      method: 'GET',
       path: `${docsPath}/:page`,
       headers: requestHeaders,
       handle: show,

@@ -3,7 +3,7 @@
 import { pointRules } from '../../access/points.ts';
 import { newAddressQuota, readQuota, writeQuota } from '../../access/trust.ts';
 import { receiptLifeMs } from '../../captcha/receipts.ts';
-import { type ClientLimit, captchaBounds } from '../../config.ts';
+import { type ClientLimit, type ClientLimitName, captchaBounds } from '../../config.ts';
 import type { Substitutions } from '../../pages/docs/library.ts';
 import { categoryNames } from '../../reputation/categories.ts';
 import { maliciousScore } from '../../reputation/score.ts';
@@ -12,12 +12,17 @@ import { codeLifeMs } from '../../signon/codes.ts';
 import { bulkRowsMax } from '../bulk-rows.ts';
 import { bulkAddressesMax } from '../check-bulk.ts';
 
-/** What is limited, in words; a limit without words shows its name. */
-const limitWords: Readonly<Record<string, string>> = {
+/** What is limited, in words. */
+const limitWords: Readonly<Record<ClientLimitName, string>> = {
   anonymousApi: 'questions without a key',
   ipPage: 'pages of addresses',
   feeds: 'feeds',
   exchange: 'exchanges of a code',
+  signIn: 'attempts to sign in',
+  register: 'registrations',
+  avatar: 'pictures of a profile sent',
+  authorize: 'pages that lead to the consent for a site',
+  consent: 'what follows there, the sign-in aside',
   captchaNew: 'new challenges',
   captchaVerify: 'answers to challenges; a wrong one counts three times',
   captchaImage: 'pictures of challenges',
@@ -27,7 +32,7 @@ const limitWords: Readonly<Record<string, string>> = {
 export function factsOf(options: {
   baseUrl: string;
   secureUrl: string;
-  limits: Readonly<Record<string, ClientLimit>>;
+  limits: Readonly<Record<ClientLimitName, ClientLimit>>;
 }): Substitutions {
   const { accepted, corroborated, retracted } = pointRules;
   const numbers = {
@@ -59,11 +64,10 @@ export function factsOf(options: {
     ),
     client_limits: tableOf(
       ['What', 'Requests', 'In'],
-      Object.entries(options.limits).map(([name, { max, windowMs }]) => [
-        limitWords[name] ?? `\`${name}\``,
-        max.toLocaleString('en'),
-        timeWords(windowMs),
-      ]),
+      (Object.keys(limitWords) as ClientLimitName[]).map((name) => {
+        const { max, windowMs } = options.limits[name];
+        return [limitWords[name], max.toLocaleString('en'), timeWords(windowMs)];
+      }),
     ),
   };
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { ClientLimit } from '../../config.ts';
+import type { ClientLimit, ClientLimitName } from '../../config.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { loadDocs } from '../../pages/docs/library.ts';
 import type { PageTools } from '../pages.ts';
@@ -23,7 +23,7 @@ export interface PublishedOptions {
   readonly baseUrl: string;
   readonly secureUrl: string;
   /** Limits per client, those of the whole service. */
-  readonly limits: Readonly<Record<string, ClientLimit>>;
+  readonly limits: Readonly<Record<ClientLimitName, ClientLimit>>;
   /** The archive for sites, when one is served. */
   readonly kit?: PublishedKit | undefined;
 }

@@ -60,6 +60,20 @@ function strictAjv() {
   return ajv;
 }
 
+test('a slash behind the first page leads there', async () => {
+  const reply = await ask('/docs/');
+  assert.equal(reply.status, 301);
+  assert.equal(headerOf(reply, 'location'), '/docs');
+});
+
+test('the limits are listed in words, each of them', async () => {
+  const page = bodyOf(await ask('/docs/limits.md'));
+  for (const [name, { max }] of Object.entries(clientLimits)) {
+    assert.ok(!page.includes(`\`${name}\``), name);
+    assert.ok(page.includes(` | ${max} | `), name);
+  }
+});
+
 test('the manifest obeys its schema, with a kit and without', async () => {
   const validate = strictAjv().compile(await jsonOf('/manifest.schema.json'));
   for (const from of [routes, published({ kit })]) {

@@ -13,8 +13,11 @@ final class Captcha
 {
     /** The field that the widget adds. */
     public const FIELD = 'portcullis-receipt';
-    /** Receipts are much shorter; what is longer was not made by the widget. */
-    private const RECEIPT_CHARS_MAX = 2_048;
+    /**
+     * What else was not made by the widget, and never leaves here: the service would call it an
+     * error, and a visitor must not be able to make one. Receipts are much shorter.
+     */
+    private const RECEIPT = '/^[\x21-\x7e]{1,2048}$/D';
 
     private readonly ApiCaller $caller;
 
@@ -37,7 +40,7 @@ final class Captcha
      */
     public function verify(#[\SensitiveParameter] mixed $receipt): CaptchaResult
     {
-        if (!is_string($receipt) || $receipt === '' || strlen($receipt) > self::RECEIPT_CHARS_MAX) {
+        if (!is_string($receipt) || preg_match(self::RECEIPT, $receipt) !== 1) {
             return CaptchaResult::unsolved();
         }
         $answer = $this->caller->call('/captcha/receipt', [], ['receipt' => $receipt]);

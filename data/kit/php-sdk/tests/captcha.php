@@ -29,7 +29,7 @@ return static function (): void {
 
     Check::that('what is no receipt costs no request', static function (): void {
         $captcha = new Captcha('https://ip.example', 'pcl_key', new FakeTransport([]));
-        foreach ([null, '', ['x'], 7, str_repeat('x', 2_049)] as $receipt) {
+        foreach ([null, '', ['x'], 7, str_repeat('x', 2_049), "a\0b", "\xff", 'a b', "x\n", 'é'] as $receipt) {
             Check::same(false, $captcha->verify($receipt)->ok);
         }
     });
