@@ -108,7 +108,7 @@ function program(): Command {
   ).action((from: string, flags: ListFlags) => load('anon', from, flags, 'anon', 0));
 
   root.addCommand(allowCommands());
-  root.addCommand(reportCommands());
+  root.addCommand(reportCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(compactCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);

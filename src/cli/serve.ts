@@ -16,6 +16,9 @@ import { checkMasterKey, makeDataDir, settings } from './workspace.ts';
 const stopMsMax = 9_500;
 
 export async function serve(options: { demo: boolean }): Promise<void> {
+  // Libraries write there by themselves. Where a full disk takes nothing more, or nobody reads any
+  // more, that is no reason to stop.
+  process.stderr.on('error', () => {});
   const config = settings();
   makeDataDir(config);
   const clock = systemClock();

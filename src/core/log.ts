@@ -3,13 +3,17 @@
  * and query strings are not logged at all, so there is nothing to redact.
  */
 
-import { destination, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
+import { createLogWriter } from './log-writer.ts';
 
 export type Log = Logger;
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+const standardError = 2;
+
 export function createLog(level: LogLevel): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino(options, createLogWriter(standardError));
 }

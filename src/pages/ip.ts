@@ -71,9 +71,12 @@ const commentsMax = 25;
 const commentStart = 280;
 const commentLongMin = 360;
 
-/** Search engines keep out of addresses that nobody reported. Also decides `X-Robots-Tag`. */
-export function ipPageIsIndexable(data: Pick<IpPageData, 'totalReports'>): boolean {
-  return data.totalReports > 0;
+/**
+ * Search engines keep out of addresses that nobody reported, also in a range that was: a /64 would
+ * be 2^64 pages. Also decides `X-Robots-Tag`.
+ */
+export function ipPageIsIndexable(data: IpPageData): boolean {
+  return data.totalReports > 0 && hasReports(data);
 }
 
 interface Scene {

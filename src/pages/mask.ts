@@ -19,7 +19,9 @@ const invisible =
 const urlCredentials = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#]{1,512}@/gi;
 const secretParameter =
   /([?&;](?:access_token|api_?key|auth|key|passwd|password|pass|pwd|secret|session|sid|token)=)[^\s&;#]+/gi;
-const email = /[^\s@＠<>"'()[\],;:]{1,128}(?:@|＠|%40)[\p{L}\p{N}._-]{1,255}/giu;
+// The local part may be quoted; the rest may be written so that no program takes it for one.
+const email =
+  /(?:"[^"@\s][^"@]{0,126}"|[^\s@＠<>"'()[\],;:]{1,128})(?:@|＠|%40|\[at\]|\(at\))(?:[\p{L}\p{N}._-]|\[\.\]){1,255}/giu;
 
 // Either a double colon beside at least one group, or at least six groups (so that 12:34:56 stays).
 // The first before the second: six groups can stand in front of a double colon.
@@ -33,8 +35,9 @@ const ipv6 = new RegExp(
     String.raw`)${ipv6Tail}\]?`,
   'gi',
 );
-// Dots, or the dashes of a host name made from the address (203-0-113-7.example.net).
-const ipv4 = /\d{1,3}(?:\.\d{1,3}){3,}|\d{1,3}(?:-\d{1,3}){3,}/g;
+// Dots, also in brackets so that no program makes a link of it (203.0.113[.]7), or the dashes of a
+// host name made from the address (203-0-113-7.example.net).
+const ipv4 = /\d{1,3}(?:(?:\.|\[\.\]|\(\.\))\d{1,3}){3,}|\d{1,3}(?:-\d{1,3}){3,}/g;
 
 /** The comment with addresses, e-mails and credentials replaced by a tag in brackets. Not yet escaped. */
 export function maskComment(text: string): string {

@@ -77,6 +77,10 @@ async function readBody(request: Request): Promise<Result<Map<string, unknown>>>
       return ok(new Map(Object.entries(json.value)));
     }
     case 'multipart': {
+      // Looked at here: the parser puts a mark where a text is none, and says nothing.
+      if (decodeUtf8(request.body) === undefined) {
+        return fail('invalid_parameter', 'The multipart form is not valid UTF-8.', 'body');
+      }
       const parts = await parseMultipart(request.body, contentType!);
       if (!parts.ok) return fail('invalid_parameter', parts.detail, 'body');
       for (const { name, data } of parts.value) {

@@ -148,6 +148,18 @@ for (const threads of threadCounts) {
       assert.match(english.body, /Port Scan/);
     });
 
+    it('keeps search engines out of the neighbours of a reported IPv6 address', async () => {
+      const report = await server.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: 'ip=2a00:1450:7::1&categories=14',
+      });
+      assert.equal(report.status, 200, report.body);
+      const robots = async (ip: string) => (await page(`/ip/${ip}`)).headers['x-robots-tag'];
+      assert.equal(await robots('2a00:1450:7::1'), undefined);
+      assert.equal(await robots('2a00:1450:7::2'), 'noindex');
+    });
+
     it('refuses what is no address with a page, or with JSON', async () => {
       for (const path of ['/ip/nonsense', '/ip/127.1', '/ip/%3Cscript%3E', '/ip/1.1.1.1%00']) {
         const html = await page(path);

@@ -25,6 +25,7 @@ it('says of an address whose range alone was reported that it was not', () => {
   const inRange = page({ ...cleanAddress, score: 44, totalReports: 12, distinctReporters: 3 });
   assert.match(inRange, /This address itself was not reported/);
   assert.doesNotMatch(inRange, /No comments yet|No reports in the last 90 days/);
+  assert.match(inRange, /<meta name="robots" content="noindex"/);
   assert.doesNotMatch(page(cleanAddress), /This address itself/);
   assert.match(page(cleanAddress), /Nobody has reported this address/);
 });

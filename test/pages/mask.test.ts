@@ -27,6 +27,10 @@ const masked: [string, string][] = [
   ['GET /?api_key=abc HTTP/1.1', 'GET /?api_key=[credentials] HTTP/1.1'],
   ['198.51.\u200b100.23', '[address]'],
   ['2001:db8\u00ad::1', '[address]'],
+  ['198.51.100[.]23 or 198[.]51[.]100[.]23', '[address] or [address]'],
+  ['198(.)51(.)100(.)23', '[address]'],
+  ['alice[at]example.com, bob(at)example[.]com', '[email], [email]'],
+  ['<"alice b"@example.com>', '<[email]>'],
 ];
 
 for (const [text, expected] of masked) {

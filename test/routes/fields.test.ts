@@ -74,6 +74,8 @@ test('what is broken, too deep, too many or of an unknown type is refused', asyn
     ['['.repeat(5_000) + ']'.repeat(5_000), json],
     [`{"a":[${'1,'.repeat(12_000)}1]}`, json],
     [parts(['name="ip"', 'a\0']), multipart],
+    [parts(['name="comment"', 'a\xff\xfe']), multipart],
+    [parts(['name="comment"; filename="x"', 'a\xff\xfe']), multipart],
     [parts(['filename="x"', 'a']), multipart],
     [parts(['name="ip"', 'a']).slice(0, -5), multipart],
     [

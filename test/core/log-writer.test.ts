@@ -1,0 +1,71 @@
+/** A log that can't be written costs its lines, and nothing else. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { makeTempDir } from '../support/temp-dir.ts';
+
+const child = fileURLToPath(new URL('./log-writer-child.js', import.meta.url));
+const endMsMax = 20_000;
+
+/** @returns exit status and standard output */
+async function run(lines: number, stderr: number | 'pipe', closeReader = false) {
+  const process_ = spawn(process.execPath, [child, String(lines)], {
+    stdio: ['ignore', 'pipe', stderr],
+    timeout: endMsMax,
+    killSignal: 'SIGKILL',
+  });
+  if (closeReader) process_.stderr?.destroy();
+  let output = '';
+  process_.stdout!.on('data', (chunk) => {
+    output += String(chunk);
+  });
+  let errors = '';
+  process_.stderr?.on('data', (chunk) => {
+    errors += String(chunk);
+  });
+  const [code] = await once(process_, 'close');
+  return { code, output, errors };
+}
+
+it('a full disk under the log neither ends nor holds the process', async () => {
+  const full = openSync('/dev/full', 'w');
+  try {
+    assert.deepEqual(await run(100, full), { code: 0, output: 'alive\n', errors: '' });
+  } finally {
+    closeSync(full);
+  }
+});
+
+it('a reader that has left neither ends nor holds the process', async () => {
+  const { code, output } = await run(100, 'pipe', true);
+  assert.deepEqual([code, output], [0, 'alive\n']);
+});
+
+it('all lines come whole and in order, through a pipe and into a file', async () => {
+  const directory = makeTempDir('log-writer');
+  try {
+    const path = join(directory.path, 'log');
+    const file = openSync(path, 'a');
+    assert.equal((await run(2_000, file)).code, 0);
+    closeSync(file);
+    const { errors } = await run(2_000, 'pipe');
+    for (const text of [readFileSync(path, 'utf8'), errors]) {
+      const rows = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      assert.equal(rows.pop().msg, 'late');
+      assert.deepEqual(
+        rows.map(({ i }) => i),
+        Array.from({ length: 2_000 }, (_, i) => i),
+      );
+    }
+  } finally {
+    directory.remove();
+  }
+});
