@@ -1,7 +1,7 @@
 /**
- * Lines of a log to a file descriptor, in order, one write at a time and never waited for. What
- * can't be written, because the disk is full or nobody reads any more, is dropped: a log must
- * neither end the program nor hold it, and the next lines are tried again.
+ * Lines of a log to a file descriptor, in order, those of one turn of the event loop at once and
+ * never waited for. What can't be written, because the disk is full or nobody reads any more, is
+ * dropped: a log must neither end the program nor hold it, and the next lines are tried again.
  */
 
 import { write, writeSync } from 'node:fs';
@@ -9,6 +9,8 @@ import { write, writeSync } from 'node:fs';
 export interface LogWriter {
   /** @param line with its end */
   write(line: string): void;
+  /** Of a line that the process may not outlive: written before it returns, or dropped. */
+  flushSync(): void;
 }
 
 /** Held for a reader that is slow; lines beyond it are dropped. */
@@ -18,14 +20,17 @@ const retryMs = 100;
 
 export function createLogWriter(fd: number): LogWriter {
   let pending = '';
-  let isWriting = false;
+  /** From the first line that waits until none does. */
+  let isBusy = false;
 
   function next(): void {
-    if (isWriting || pending === '') return;
+    if (pending === '') {
+      isBusy = false;
+      process.off('exit', flushSync);
+      return;
+    }
     const bytes = Buffer.from(pending);
     pending = '';
-    isWriting = true;
-    process.once('exit', writeRest);
     put(bytes, 0);
   }
 
@@ -34,7 +39,7 @@ export function createLogWriter(fd: number): LogWriter {
       if (error?.code === 'EAGAIN') {
         // Among what is pending again: the process may end in between.
         pending = bytes.toString('utf8', from) + pending;
-        setTimeout(resume, retryMs).unref();
+        setTimeout(next, retryMs).unref();
         return;
       }
       const at = from + (error === null ? written : 0);
@@ -44,20 +49,15 @@ export function createLogWriter(fd: number): LogWriter {
       }
       // A line that broke off must not run into the next one.
       if (at > 0 && at < bytes.length) pending = `\n${pending}`;
-      resume();
+      next();
     });
   }
 
-  function resume(): void {
-    isWriting = false;
-    process.off('exit', writeRest);
-    next();
-  }
-
-  /** At the end of the process nothing else is called any more. */
-  function writeRest(): void {
+  function flushSync(): void {
+    const text = pending;
+    pending = '';
     try {
-      writeSync(fd, pending);
+      if (text !== '') writeSync(fd, text);
     } catch {
       // As above: there is nobody to tell.
     }
@@ -67,7 +67,12 @@ export function createLogWriter(fd: number): LogWriter {
     write(line) {
       if (pending.length + line.length > pendingCharactersMax) return;
       pending += line;
-      next();
+      if (isBusy) return;
+      isBusy = true;
+      // At the end of the process nothing else is called any more.
+      process.once('exit', flushSync);
+      setImmediate(next);
     },
+    flushSync,
   };
 }

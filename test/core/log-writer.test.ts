@@ -13,8 +13,8 @@ const child = fileURLToPath(new URL('./log-writer-child.js', import.meta.url));
 const endMsMax = 20_000;
 
 /** @returns exit status and standard output */
-async function run(lines: number, stderr: number | 'pipe', closeReader = false) {
-  const process_ = spawn(process.execPath, [child, String(lines)], {
+async function run(lines: number, stderr: number | 'pipe', { closeReader = false, end = '' } = {}) {
+  const process_ = spawn(process.execPath, [child, String(lines), end], {
     stdio: ['ignore', 'pipe', stderr],
     timeout: endMsMax,
     killSignal: 'SIGKILL',
@@ -42,7 +42,7 @@ it('a full disk under the log neither ends nor holds the process', async () => {
 });
 
 it('a reader that has left neither ends nor holds the process', async () => {
-  const { code, output } = await run(100, 'pipe', true);
+  const { code, output } = await run(100, 'pipe', { closeReader: true });
   assert.deepEqual([code, output], [0, 'alive\n']);
 });
 
@@ -68,4 +68,11 @@ it('all lines come whole and in order, through a pipe and into a file', async ()
   } finally {
     directory.remove();
   }
+});
+
+it('the last words of a process that breaks off are written, with those before them', async () => {
+  const { errors } = await run(20, 'pipe', { end: 'abort' });
+  const rows = errors.split('\n').filter((line) => line.startsWith('{'));
+  assert.equal(rows.length, 21, errors);
+  assert.equal(JSON.parse(rows.at(-1)!).msg, 'the end');
 });
