@@ -13,7 +13,7 @@ import {
 } from '../support/server.ts';
 import { makeTempDir } from '../support/temp-dir.ts';
 
-const stopMsMax = 10_000;
+const stopMsMax = 60_000;
 const half = '8.8.8.8\n192.0.2.7';
 const rest = '5\n198.51.100.7\n';
 
