@@ -10,7 +10,7 @@ import type { Turnstile } from '../core/turnstile.ts';
 import type { Reply, Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
-import { keyOf, readFields } from './fields.ts';
+import { addressIn, keyOf, readFields } from './fields.ts';
 import { spendKeyed } from './keyed.ts';
 import { readAddress } from './parameters.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
@@ -37,7 +37,8 @@ export function clearAddressRoute(options: ClearAddressOptions): PlainRoute {
     if (!spent.ok) return spent.refusal;
     const { headers } = spent;
     if (!fields.ok) return apiProblem(fields, headers);
-    const address = readAddress(fields.value.text('ipAddress') ?? fields.value.text('ip'));
+    const text = addressIn(fields.value);
+    const address = text.ok ? readAddress(text.value) : text;
     if (!address.ok) return apiProblem(address, headers);
     const account = options.accountOf(spent.slot);
     if (account === undefined) return apiProblem(fail('unauthenticated'));

@@ -29,6 +29,15 @@ export function keyOf(request: Request, fields: Result<Fields>): string | undefi
   return query.ok ? query.value.get('key') : undefined;
 }
 
+/** The address has two names in the API. Both may come, if they say the same. */
+export function addressIn(fields: Fields): Result<string | undefined> {
+  const [ip, ipAddress] = [fields.text('ip'), fields.text('ipAddress')];
+  if (ip !== undefined && ipAddress !== undefined && ip !== ipAddress) {
+    return fail('invalid_parameter', 'The ip and the ipAddress must not differ.', 'ip');
+  }
+  return ok(ip ?? ipAddress);
+}
+
 export async function readFields(request: Request): Promise<Result<Fields>> {
   const values = new Map<string, unknown>();
   if (request.query !== '') {

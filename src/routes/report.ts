@@ -15,7 +15,7 @@ import type { Check } from '../reputation/check.ts';
 import { duplicateDetail, type ReportInput, readReport } from '../reputation/report.ts';
 import type { ReportStore } from '../reputation/report-store.ts';
 import { clientCountry } from './client-country.ts';
-import { type Fields, keyOf, readFields } from './fields.ts';
+import { addressIn, type Fields, keyOf, readFields } from './fields.ts';
 import { apiProblem, jsonType, noStore } from './problem.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
 
@@ -47,12 +47,10 @@ function inputOf(fields: Fields): Result<ReportInput> {
       return fail('invalid_parameter', `The ${name} must be a text.`, name);
     }
   }
-  const [ip, ipAddress] = [fields.text('ip'), fields.text('ipAddress')];
-  if (ip !== undefined && ipAddress !== undefined && ip !== ipAddress) {
-    return fail('invalid_parameter', 'The ip and the ipAddress must not differ.', 'ip');
-  }
+  const ip = addressIn(fields);
+  if (!ip.ok) return ip;
   return ok({
-    ip: ip ?? ipAddress,
+    ip: ip.value,
     categories: fields.value('categories'),
     comment: fields.text('comment'),
     timestamp: fields.text('timestamp'),

@@ -327,6 +327,7 @@ for (const threads of threadCounts) {
         ['', '{"ipAddress":["8.8.8.8"]}', 'application/json'],
         ['', 'nonsense', 'application/json'],
         ['?ipAddress=8.8.8.8&ipAddress=8.8.4.4', undefined, ''],
+        ['?ipAddress=8.8.8.8&ip=8.8.4.4', undefined, ''],
       ];
       let left = Number.NaN;
       for (const [query, body, type] of refused) {
