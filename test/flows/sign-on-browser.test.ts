@@ -30,10 +30,10 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** One visit with everything that went wrong in it. */
-async function openTab(context: BrowserContext) {
+/** One visit with everything that went wrong in it, but for words that the solver misread. */
+async function openTab(context: BrowserContext, service: string) {
   const page = await context.newPage();
-  const finish = await watchPage(page, '');
+  const finish = await watchPage(page, `${service}/register`);
   const problems: string[] = [];
   return {
     page,
@@ -134,7 +134,7 @@ it('a person signs in to a site', { timeout: 600_000 }, async () => {
   const secrets = [password];
   await withBrowser(async (browser) => {
     const context = await openContext(browser);
-    const { page, look, problems } = await openTab(context);
+    const { page, look, problems } = await openTab(context, service);
 
     await register(page, server, look);
     await page.goto((await mailedLink(server, email, '/verify')).href);
