@@ -138,6 +138,8 @@ for (const threads of threadCounts) {
         ['return', 'javascript:alert(1)'],
         ['return', '/signout'],
         ['return', `/${'a'.repeat(2_000)}`],
+        // Three times as long once it is escaped.
+        ['return', `/${'"'.repeat(999)}`],
       ];
       for (const [name, value] of evil) {
         const query = `${name}=${encodeURIComponent(value)}`;
