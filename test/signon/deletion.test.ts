@@ -58,6 +58,9 @@ async function live(bench: ReturnType<typeof openFileBench>, email: string) {
   value(await signon.passkeys.register(own, key.create(asked), `pocket of ${email}`, visitor));
   value(await signon.emailChange.request(own, `new-${email}`, visitor));
   value(await signon.recovery.request({ email, visitor }));
+  // Begun and left: their rows wait for an answer.
+  value(await signon.registration.passkeyOptions(email));
+  value(await signon.passkeys.reauthenticationOptions(own));
   value(await signon.phoneCodes.send(id, '+33612345678', visitor));
   await outboxMessages(outbox).send(id, '+33612345678', 'a code');
   await outbox.mail.send({ to: email, subject: 'Hello', text: `Hello ${email}` });
