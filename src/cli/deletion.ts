@@ -3,6 +3,7 @@
 import { createSiteKeys } from '../access/site-keys.ts';
 import { createConsents } from '../signon/consents.ts';
 import { createDeletion, type Deletion, type Farewell } from '../signon/deletion.ts';
+import { isErased } from '../signon/erasure-mark.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';
 import { smtpTransport } from '../signon/mail/smtp.ts';
@@ -72,6 +73,7 @@ function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Del
       clock,
       random,
       log,
+      isErased: (accountId) => isErased(store, accountId),
     }),
   });
   const data = [...beside, ...own];

@@ -34,7 +34,7 @@ import {
 } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { commitOnce, untilUndisturbed } from './change.ts';
-import { markRow, readMark } from './erasure-mark.ts';
+import { isErased, markRow, readMark } from './erasure-mark.ts';
 import type { Delivery } from './mail/mailer.ts';
 import { openPeople, type Person } from './people.ts';
 import type { Language } from './visitor.ts';
@@ -92,7 +92,7 @@ export function createDeletion(options: {
     return untilUndisturbed<void>(async () => {
       const now = await people.byId(id);
       if (now === undefined) return fail('unknown_account');
-      if (now.account.disabled && (await isMarked(id))) return ok(undefined);
+      if (now.account.disabled && (await isErased(store, id))) return ok(undefined);
       const { account } = now;
       const event = { kind: 'account.disabled', account: id, disabled: true } as const;
       return commitOnce(store, {
@@ -110,10 +110,6 @@ export function createDeletion(options: {
             : [],
       });
     });
-  }
-
-  async function isMarked(id: string): Promise<boolean> {
-    return (await store.get(erasureKey(id))) !== undefined;
   }
 
   async function marked(after: string | undefined, limit: number): Promise<string[]> {

@@ -12,7 +12,7 @@
 import type { Clock } from '../core/clock.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { erasureKey } from '../store/keys.ts';
-import type { Check, SetRow } from '../store/store.ts';
+import type { Check, SetRow, Store } from '../store/store.ts';
 import type { Language } from './visitor.ts';
 
 export type ErasureMark =
@@ -31,6 +31,11 @@ const languages: readonly Language[] = ['en', 'fr'];
 /** For every commit that writes rows of an account without a check of the account's own row. */
 export function notErased(accountId: string): Check {
   return { key: erasureKey(accountId), version: null };
+}
+
+/** For what is no row: a deletion has begun, or ended less than an hour ago. */
+export async function isErased(store: Pick<Store, 'get'>, accountId: string): Promise<boolean> {
+  return (await store.get(erasureKey(accountId))) !== undefined;
 }
 
 export function markRow(accountId: string, mark: ErasureMark, clock: Clock): SetRow {

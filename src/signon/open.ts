@@ -14,6 +14,7 @@ import { createAttempts } from './attempts.ts';
 import { type AccountCompanion, noCompanion } from './companion.ts';
 import { createDeletion, type Deletion, type PersonalData } from './deletion.ts';
 import { createEmailChange, type EmailChange, emailChangeLimit } from './email-change.ts';
+import { isErased } from './erasure-mark.ts';
 import { createErasures, type Erasures } from './erasures.ts';
 import { createLinks } from './links.ts';
 import { pageLinks } from './links-to-pages.ts';
@@ -96,6 +97,7 @@ export function openSignon(options: SignonOptions): Signon {
     clock,
     random,
     log,
+    isErased: (accountId) => isErased(store, accountId),
   });
   const mailer = createMailer({
     transport:

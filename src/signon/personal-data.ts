@@ -1,11 +1,13 @@
 /** What sign-on itself and the reports hold of a person: for the export and for the deletion. */
 
+import type { Pace } from '../core/turns.ts';
 import { formatIp } from '../ip/address.ts';
 import { blankComments, reportsOfAccount } from '../reputation/report-erasure.ts';
 import { createReader } from '../store/codec.ts';
 import {
   type Key,
   passkeyByAccountKey,
+  passkeyChallengePrefix,
   passkeyKey,
   phoneCodeKey,
   secondFactorKey,
@@ -17,7 +19,7 @@ import type { Store } from '../store/store.ts';
 import { dateText, type PersonalData } from './deletion.ts';
 import { linkAccountOf } from './links.ts';
 import type { Outbox } from './mail/outbox.ts';
-import { passkeysOf } from './passkey-records.ts';
+import { decodeCeremony, passkeysOf } from './passkey-records.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { SecurityLog } from './security-log.ts';
 import { sessionIdsOf } from './session-records.ts';
@@ -114,28 +116,35 @@ function securityLogData({ securityLog }: PersonalDataSources): PersonalData {
   };
 }
 
-/** Open links and codes, and what was written to the outbox. Nothing to take along. */
+/** Open links, codes and ceremonies, and what was written to the outbox. Nothing to take along. */
 function messageData({ store, outbox }: PersonalDataSources): PersonalData {
+  /** Rows of this kind lie under random keys: all are looked at. */
+  async function eraseAmong(prefix: Key, isOwn: (value: Uint8Array) => boolean, pace: Pace) {
+    let after: Key | undefined;
+    for (;;) {
+      const options = after === undefined ? { limit: pageRows } : { after, limit: pageRows };
+      const page = await store.scan(prefix, options);
+      if (page.length === 0) return;
+      const own = page.filter(({ value }) => isOwn(value)).map(({ key }) => key);
+      if (own.length > 0) await deleteRows(store, own);
+      after = page.at(-1)!.key;
+      if (pace.isOver()) await pace.next();
+    }
+  }
+
   return {
     name: 'messages',
     exportOf: async () => undefined,
     async erase(accountId, email, pace) {
       await deleteRows(store, [phoneCodeKey(accountId)]);
-      let after: Key | undefined;
-      for (;;) {
-        const options = after === undefined ? { limit: pageRows } : { after, limit: pageRows };
-        const page = await store.scan(signonLinkPrefix(), options);
-        if (page.length === 0) break;
-        const own = page.filter(({ value }) => linkAccountOf(createReader(value)) === accountId);
-        if (own.length > 0) {
-          await deleteRows(
-            store,
-            own.map(({ key }) => key),
-          );
-        }
-        after = page.at(-1)!.key;
-        if (pace.isOver()) await pace.next();
-      }
+      const isOwnLink = (value: Uint8Array) => linkAccountOf(createReader(value)) === accountId;
+      await eraseAmong(signonLinkPrefix(), isOwnLink, pace);
+      // A registration with a passkey has no account yet: its ceremony holds the address.
+      const isOwnCeremony = (value: Uint8Array) => {
+        const account = decodeCeremony(value)?.account;
+        return account === accountId || account === email;
+      };
+      await eraseAmong(passkeyChallengePrefix(), isOwnCeremony, pace);
       await outbox.forget(email);
       await outbox.forget(accountId);
     },

@@ -65,9 +65,10 @@ export function createProofs(options: {
     // After the answer: writing it down must not tell that there is such an account.
     note(person, event, visitor) {
       if (person === undefined) return;
+      const { id, account } = person;
       setImmediate(() => {
         securityLog
-          .add(person.id, event, visitor)
+          .add(id, event, visitor, account.pendingUntil)
           .catch((error) => log.warn({ err: error }, 'security log: not written'));
       });
     },

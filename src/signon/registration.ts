@@ -161,7 +161,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
       data: newLinkData(id, visitor, chosen),
       epoch: 0,
     });
-    const logged = await securityLog.entry(id, 'registered', visitor);
+    const logged = await securityLog.entry(id, 'registered', visitor, account.pendingUntil);
     const done = await commitOnce(store, {
       check: [{ key: accountByEmailKey(email), version: null }],
       set: [
@@ -169,7 +169,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
         emailRow(id, account),
         credentialsRow({ id, account }, credentials),
         link.row,
-        ...logged.set.map((row) => ({ ...row, expiresAt: account.pendingUntil })),
+        ...logged.set,
       ],
     });
     if (done !== 'lost' && done.ok) {
@@ -213,7 +213,10 @@ export function createRegistration(options: RegistrationOptions): Registration {
   async function repeat(person: Person, chosen: Chosen, visitor: Visitor): Promise<Change<void>> {
     const data = newLinkData(person.id, visitor, chosen);
     const decoy = links.make('verify', { account: '', data, epoch: 0 });
-    const logged = await securityLog.entry(person.id, 'registration_repeated', visitor);
+    // One that the operator disabled may be unverified.
+    const { pendingUntil } = person.account;
+    const event = 'registration_repeated';
+    const logged = await securityLog.entry(person.id, event, visitor, pendingUntil);
     const set = [decoy.row, ...logged.set];
     const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
     // Being deleted: it has no log any more, and nobody learns it here.

@@ -1,6 +1,7 @@
 /**
  * What happened to an account, for its owner: coarse facts, newest first, bounded. Rows live under
- * the account's own keys and go with it. Never a token, an address or a full user agent.
+ * the account's own keys and go with it: those of one that is not verified expire when it does, and
+ * its verification makes them lasting. Never a token, an address or a full user agent.
  */
 
 import type { Clock } from '../core/clock.ts';
@@ -50,14 +51,26 @@ export interface SecurityLog {
   /**
    * Check and rows of an entry for the commit that it tells of, all three; the oldest beyond the
    * bound go with it.
+   * @param pendingUntil of the account's record: 0 (or left out) for one that is verified
    */
   entry(
     account: string,
     event: SecurityEvent,
     visitor: Visitor,
+    pendingUntil?: number,
   ): Promise<{ check: Check[]; set: SetRow[]; del: Key[] }>;
-  /** An entry alone. A store that can't write is no error, nor is an account that was deleted. */
-  add(account: string, event: SecurityEvent, visitor: Visitor): Promise<void>;
+  /**
+   * An entry alone. A store that can't write is no error, nor is an account that was deleted.
+   * @param pendingUntil as of `entry`
+   */
+  add(
+    account: string,
+    event: SecurityEvent,
+    visitor: Visitor,
+    pendingUntil?: number,
+  ): Promise<void>;
+  /** All rows again, without expiry: for the commit that verifies the account. */
+  lasting(account: string): Promise<SetRow[]>;
   /** Newest first. */
   list(account: string): Promise<SecurityLogEntry[]>;
   clear(account: string): Promise<void>;
@@ -82,22 +95,29 @@ export function createSecurityLog(options: {
 }): SecurityLog {
   const { store, clock, random } = options;
 
-  function row(account: string, event: SecurityEvent, visitor: Visitor): SetRow {
+  function row(
+    account: string,
+    event: SecurityEvent,
+    visitor: Visitor,
+    pendingUntil: number,
+  ): SetRow {
     const value = createWriter().u8(layout).u8(securityEvents.indexOf(event));
     return {
       key: securityLogKey(account, clock.now(), random.bytes(4)),
       value: value.text(countryOf(visitor)).text(agentName(visitor.userAgent)).finish(),
+      ...(pendingUntil === 0 ? {} : { expiresAt: pendingUntil }),
     };
   }
 
-  async function entry(account: string, event: SecurityEvent, visitor: Visitor) {
+  async function entry(account: string, event: SecurityEvent, visitor: Visitor, pendingUntil = 0) {
     const isOfStranger = strangersEvents.includes(event);
     const alike = (await page(account)).filter(
       ({ value }) => strangersEvents.includes(eventOf(value)) === isOfStranger,
     );
     const max = isOfStranger ? strangersLogMax : securityLogMax - strangersLogMax;
     const surplus = alike.slice(max - 1).map(({ key }) => key);
-    return { check: [notErased(account)], set: [row(account, event, visitor)], del: surplus };
+    const set = [row(account, event, visitor, pendingUntil)];
+    return { check: [notErased(account)], set, del: surplus };
   }
 
   function page(account: string) {
@@ -106,9 +126,10 @@ export function createSecurityLog(options: {
 
   return {
     entry,
-    async add(account, event, visitor) {
-      await store.commit(await entry(account, event, visitor));
+    async add(account, event, visitor, pendingUntil) {
+      await store.commit(await entry(account, event, visitor, pendingUntil));
     },
+    lasting: async (account) => (await page(account)).map(({ key, value }) => ({ key, value })),
     async list(account) {
       const entries: SecurityLogEntry[] = [];
       for (const { key, value } of (await page(account)).slice(0, securityLogMax)) {

@@ -227,6 +227,7 @@ export function createVerification(options: VerificationOptions): Verification {
       const { sameOwner, credentials } = credentialsOf(found, visitor);
       const keptId = sameOwner && session !== undefined ? session.id : '';
       const kept = await options.sessions.carryOver(id, keptId, credentials.epoch, true);
+      const before = await securityLog.lasting(id);
       const logged = await securityLog.entry(id, 'verified', visitor);
       const event = { kind: 'account.created', account: id, verified: true } as const;
       const done = await commitOnce(store, {
@@ -237,6 +238,7 @@ export function createVerification(options: VerificationOptions): Verification {
           credentialsRow({ id, account }, credentials),
           ...passkey.set,
           ...kept.set,
+          ...before,
           ...logged.set,
           ...options.companion.created(id, account.email),
         ],

@@ -300,6 +300,8 @@ export const passkeyByAccountPrefix = (accountId: string): Key =>
 export const passkeyChallengeKey = (challengeHash: Uint8Array): Key =>
   encodeKey(namespaces.passkeyChallenge, raw(challengeHash));
 
+export const passkeyChallengePrefix = (): Key => encodeKey(namespaces.passkeyChallenge);
+
 /** 70 account-id 00 at-descending:u48 random:4 — newest first. */
 export const securityLogKey = (accountId: string, at: number, random: Uint8Array): Key =>
   encodeKey(namespaces.securityLog, text(accountId), descendingTime(at), raw(random));

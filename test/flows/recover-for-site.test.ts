@@ -6,9 +6,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, startTestServer, type TestServer, threadCounts } from '../support/server.ts';
-import { authorizePath, consentFormIn, openPeople, type People } from '../support/visitor.ts';
+import {
+  authorizePath,
+  consentFormIn,
+  openPeople,
+  type People,
+  waitsFor,
+} from '../support/visitor.ts';
 import { hiddenOf, mailedLink, type WebVisitor, webVisitor } from '../support/web-visitor.ts';
 
+const minuteMs = 60_000;
 const fresh = 'amber-lantern-58';
 
 for (const threads of threadCounts) {
@@ -49,8 +56,11 @@ for (const threads of threadCounts) {
       const misspelt = await ada.submit(form, '/recover', { email: 'ada' });
       assert.equal(misspelt.status, 422);
       assert.equal(hiddenOf(misspelt, '/recover').continue, id, 'kept on the form shown again');
+      assert.equal(await waitsFor(server, id, 11 * minuteMs), false);
       const asked = await ada.submit(form, '/recover', { email });
       assert.equal(asked.headers.location, `/recover/sent?continue=${id}`);
+      assert.equal(await waitsFor(server, id, 55 * minuteMs), true, 'as long as the link');
+      assert.equal(await waitsFor(server, id, 61 * minuteMs), false);
       const check = await ada.get(asked.headers.location!);
       assert.ok(check.body.includes(`href="/signin?continue=${id}"`));
 
@@ -128,6 +138,8 @@ for (const threads of threadCounts) {
         ['return', 'javascript:alert(1)'],
         ['return', '/signout'],
         ['return', `/${'a'.repeat(2_000)}`],
+        // Three times as long once it is escaped.
+        ['return', `/${'"'.repeat(999)}`],
       ];
       for (const [name, value] of evil) {
         const query = `${name}=${encodeURIComponent(value)}`;

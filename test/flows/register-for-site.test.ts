@@ -6,10 +6,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startTestServer, type TestServer, threadCounts } from '../support/server.ts';
-import { authorizePath, consentFormIn } from '../support/visitor.ts';
+import { authorizePath, consentFormIn, waitsFor } from '../support/visitor.ts';
 import { hiddenOf, mailedLink, type WebVisitor, webVisitor } from '../support/web-visitor.ts';
 
 const password = 'violet-harbour-72';
+const hourMs = 3_600_000;
 const registerShape = /^\/register\?continue=([\w-]{43})(&amp;hint=([^"&]+))?$/;
 
 /** Address of the link to /register on a page. */
@@ -59,8 +60,11 @@ for (const threads of threadCounts) {
         'kept on the form that is shown again',
       );
 
+      assert.equal(await waitsFor(server, id!, hourMs), false);
       const registered = await ada.register(email, password, path);
       assert.equal(registered.headers.location, `/register/sent?continue=${id}`);
+      assert.equal(await waitsFor(server, id!, 23 * hourMs), true, 'as long as the link');
+      assert.equal(await waitsFor(server, id!, 25 * hourMs), false);
       const check = await ada.get(registered.headers.location!);
       assert.ok(check.body.includes(`href="/signin?continue=${id}"`));
       const link = await mailedLink(server, email, '/verify');
@@ -95,9 +99,12 @@ for (const threads of threadCounts) {
       const waits = await bea.get(inside.headers.location!);
       assert.equal(waits.status, 200);
       assert.ok(waits.body.includes(email), 'verify first');
-      const resendHref = /href="(\/verify\?continue=[^"]+)"/.exec(waits.body)![1]!;
-      const resent = await bea.submit(await bea.get(resendHref), '/verify/resend');
-      assert.match(resent.headers.location!, /^\/verify\?continue=[\w-]{43}&sent=1$/);
+      const asksAgain = await bea.get(authorizePath({}));
+      const [, resendHref, id] = /href="(\/verify\?continue=([^"]+))"/.exec(asksAgain.body)!;
+      assert.equal(await waitsFor(server, id!, hourMs), false);
+      const resent = await bea.submit(await bea.get(resendHref!), '/verify/resend');
+      assert.equal(resent.headers.location, `/verify?continue=${id}&sent=1`);
+      assert.equal(await waitsFor(server, id!, 23 * hourMs), true, 'as long as the newest link');
       const link = await mailedLink(server, email, '/verify');
       const verified = await bea.submit(await bea.get(link.pathname + link.search), '/verify');
       assert.match(verified.headers.location!, /^\/authorize\.php\/continue\?id=/);

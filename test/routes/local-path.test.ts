@@ -33,6 +33,7 @@ it('what a browser would read as another host is refused', () => {
     '/é',
     ' /account',
     `/${'a'.repeat(1_000)}`,
+    `/${'"'.repeat(400)}`,
     '',
     undefined,
   ]) {

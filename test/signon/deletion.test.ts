@@ -12,6 +12,7 @@ import { createTurns } from '../../src/core/turns.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { createReportStore } from '../../src/reputation/report-store.ts';
 import { createDeletion } from '../../src/signon/deletion.ts';
+import { isErased } from '../../src/signon/erasure-mark.ts';
 import { createErasures } from '../../src/signon/erasures.ts';
 import { openOutbox } from '../../src/signon/mail/outbox.ts';
 import { outboxMessages } from '../../src/signon/messages.ts';
@@ -38,6 +39,7 @@ function openFileBench(name: string): Bench & { outbox: ReturnType<typeof openOu
     clock,
     random: seededRandom(3),
     log,
+    isErased: (accountId) => isErased(bench.store, accountId),
   });
   return { ...bench, outbox };
 }
@@ -56,6 +58,9 @@ async function live(bench: ReturnType<typeof openFileBench>, email: string) {
   value(await signon.passkeys.register(own, key.create(asked), `pocket of ${email}`, visitor));
   value(await signon.emailChange.request(own, `new-${email}`, visitor));
   value(await signon.recovery.request({ email, visitor }));
+  // Begun and left: their rows wait for an answer.
+  value(await signon.registration.passkeyOptions(email));
+  value(await signon.passkeys.reauthenticationOptions(own));
   value(await signon.phoneCodes.send(id, '+33612345678', visitor));
   await outboxMessages(outbox).send(id, '+33612345678', 'a code');
   await outbox.mail.send({ to: email, subject: 'Hello', text: `Hello ${email}` });
@@ -247,6 +252,34 @@ it('of mails to former and merely asked for addresses no file is left in the out
   assert.equal(mailed(neighbour).length, 1);
   await bench.close();
   directory.remove();
+});
+
+it('what is written to the outbox when the deletion has looked there already does not stay', async () => {
+  const bench = openFileBench('deletion-late-mail');
+  const { signon, outbox } = bench;
+  const email = 'late@example.org';
+  const account = await bench.person(email);
+  const mail = {
+    to: email,
+    subject: 'a subject',
+    text: 'a text',
+    link: `${origin}/reset`,
+    account,
+  };
+  const folder = `${bench.dataDir}/outbox`;
+  await outbox.mail.send(mail);
+  assert.equal(readdirSync(folder).length, 1);
+  value(await signon.deletion.begin(account));
+  await outbox.mail.send(mail);
+  assert.equal(readdirSync(folder).length, 1);
+  value(await signon.deletion.delete(account));
+  await outbox.mail.send(mail);
+  await outbox.writeMessage(account, '+33612345678', 'a code');
+  assert.deepEqual(readdirSync(folder), []);
+  const neighbour = await bench.person('neighbour@example.org');
+  await outbox.mail.send({ ...mail, to: 'neighbour@example.org', account: neighbour });
+  assert.equal(readdirSync(folder).length, 1);
+  await bench.close();
 });
 
 it('an account that is being deleted is not enabled any more', async () => {

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { pendingLifeMs } from '../../src/signon/pending.ts';
 import { securityLogMax, strangersLogMax } from '../../src/signon/security-log.ts';
 import { agentName, browserHash, countryOf } from '../../src/signon/visitor.ts';
-import { openBench, visitor } from './account-fixture.ts';
+import { within } from '../support/server.ts';
+import { openBench, password, value, visitor } from './account-fixture.ts';
 
 it('entries are shown newest first, the oldest beyond the bound go', async () => {
   const bench = openBench('security-log');
@@ -42,6 +44,36 @@ it('what strangers cause has a bound of its own and drives nothing else out', as
   const entries = await securityLog.list('somebody');
   assert.equal(entries.length, strangersLogMax + 1);
   assert.equal(entries.at(-1)!.event, 'password_changed');
+  await bench.close();
+});
+
+it('what is written down about an account that nobody verifies goes with it', async () => {
+  const bench = openBench('security-log-pending');
+  const { signIn, registration, securityLog, people } = bench.signon;
+  const email = 'pending@example.org';
+  value(await registration.register({ email, password, visitor }));
+  const { id } = (await people.byEmail(email))!;
+  await bench.signIn(email);
+  await signIn.withPassword({ email, password: 'wrong-password-1', visitor });
+  await within(async () => (await securityLog.list(id)).length === 3, 'three entries');
+  bench.clock.advance(pendingLifeMs);
+  assert.equal(await people.byEmail(email), undefined);
+  assert.deepEqual(await securityLog.list(id), []);
+  await bench.close();
+});
+
+it('verification makes what was written down before it lasting', async () => {
+  const bench = openBench('security-log-verified');
+  const { signIn, registration, securityLog, people } = bench.signon;
+  const email = 'verified@example.org';
+  value(await registration.register({ email, password, visitor }));
+  const { id } = (await people.byEmail(email))!;
+  await signIn.withPassword({ email, password: 'wrong-password-1', visitor });
+  await within(async () => (await securityLog.list(id)).length === 2, 'two entries');
+  value(await registration.verify(await bench.tokenTo(email), visitor));
+  bench.clock.advance(2 * pendingLifeMs);
+  const events = (await securityLog.list(id)).map(({ event }) => event);
+  assert.deepEqual(events.sort(), ['registered', 'sign_in_failed', 'verified']);
   await bench.close();
 });
 

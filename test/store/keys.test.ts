@@ -71,6 +71,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.passkeyByAccountKey('x', Uint8Array.of(1)), '6e780001'],
     [keys.passkeyByAccountPrefix('x'), '6e7800'],
     [keys.passkeyChallengeKey(Uint8Array.of(1, 2)), '6f0102'],
+    [keys.passkeyChallengePrefix(), '6f'],
     [keys.securityLogKey('x', 1, Uint8Array.of(9)), '707800fffffffffffe09'],
     [keys.securityLogPrefix('x'), '707800'],
     [keys.phoneCodeKey('x'), '717800'],

@@ -5,6 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { masterKeyFromBytes } from '../../src/access/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
@@ -15,6 +16,7 @@ import { openSignon } from '../../src/signon/open.ts';
 import type { Profile } from '../../src/signon/profile.ts';
 import { profileCompanion } from '../../src/signon/profile-companion.ts';
 import { createProfiles } from '../../src/signon/profile-store.ts';
+import { consentTransactionKey } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Answer, TestServer } from './server.ts';
 
@@ -36,6 +38,21 @@ export interface People extends AsyncDisposable {
   /** A new session. @returns its cookie value */
   signIn(email: string): Promise<string>;
   endSessions(accountId: string): Promise<void>;
+}
+
+/** Whether a site's request that is kept under this id is still kept when `ms` more are over. */
+export async function waitsFor(
+  server: Pick<TestServer, 'dataDir'>,
+  id: string,
+  ms: number,
+): Promise<boolean> {
+  const clock = { ...systemClock(), now: () => Date.now() + ms };
+  const path = `${server.dataDir}/store`;
+  const store = openLmdbStore({ path, clock, log: createLog('silent') });
+  const hash = createHash('sha256').update(id).digest();
+  const row = await store.get(consentTransactionKey(hash));
+  await store.close();
+  return row !== undefined;
 }
 
 export function openPeople(server: Pick<TestServer, 'dataDir'>): People {

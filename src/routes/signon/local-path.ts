@@ -14,5 +14,7 @@ export function localPath(text: string | undefined): string | undefined {
   if (text === undefined || text.length > lengthMax || !shape.test(text)) return undefined;
   const url = new URL(text, 'http://self.invalid');
   if (url.origin !== 'http://self.invalid' || url.pathname.startsWith('//')) return undefined;
-  return notBack.test(url.pathname) ? undefined : `${url.pathname}${url.search}`;
+  // The parser's spelling escapes more: it must fit where the text would have.
+  const path = `${url.pathname}${url.search}`;
+  return notBack.test(url.pathname) || path.length > lengthMax ? undefined : path;
 }

@@ -4,7 +4,8 @@
  *
  * File names begin with a hash of the address or account, and those of mails have one of the account
  * that they are sent for, so that what was written to a person can be removed with the account, to
- * former addresses too. Bounded: the oldest files go first.
+ * former addresses too. What was under way while the account was deleted is removed by whoever wrote
+ * it: the deletion may have looked before. Bounded: the oldest files go first.
  */
 
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
@@ -34,16 +35,19 @@ export function openOutbox(options: {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Whether a deletion of the account has begun, also in another process. */
+  isErased: (accountId: string) => Promise<boolean>;
 }): Outbox {
-  const { folder, from, clock, random, log } = options;
+  const { folder, from, clock, random, log, isErased } = options;
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
+  /** @returns its name; undefined when its account is being deleted, and nothing is left of it */
   async function write(
     owner: string,
     extension: string,
     content: string | Buffer,
     account?: string,
-  ): Promise<string> {
+  ): Promise<string | undefined> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const time = new Date(clock.now()).toISOString().replace(/[:.]/g, '-');
     const second = account === undefined ? '' : `-${ownerMark(account)}`;
@@ -52,6 +56,11 @@ export function openOutbox(options: {
     const unfinished = join(folder, `.${name}`);
     await writeFile(unfinished, content, { mode: 0o600, flag: 'wx' });
     await rename(unfinished, join(folder, name));
+    // After the file is there: either the deletion sees the file, or this sees the deletion.
+    if (account !== undefined && (await isErased(account))) {
+      await remove(name);
+      return undefined;
+    }
     await removeOldest();
     return name;
   }
@@ -76,13 +85,13 @@ export function openOutbox(options: {
       async send(mail) {
         const { message } = await composer.sendMail(envelopeOf(mail, from));
         const file = await write(mail.to, 'eml', message as Buffer, mail.account);
-        log.info({ link: mail.link }, `mail written to outbox/${file}`);
+        if (file !== undefined) log.info({ link: mail.link }, `mail written to outbox/${file}`);
       },
       async close() {},
     },
     async writeMessage(accountId, to, text) {
-      const file = await write(accountId, 'txt', `To: ${to}\n\n${text}\n`);
-      log.info(`text message written to outbox/${file}`);
+      const file = await write(accountId, 'txt', `To: ${to}\n\n${text}\n`, accountId);
+      if (file !== undefined) log.info(`text message written to outbox/${file}`);
     },
     async forget(owner) {
       const names = await readdir(folder).catch((error) => {
