@@ -1,8 +1,6 @@
 /** Portcullis CAPTCHA in a form of any site (docs/CAPTCHA.md). Indents and comments are not served. */
 (() => {
   const base = new URL('.', document.currentScript.src);
-  // A receipt lives 5 minutes.
-  const receiptMs = 290000;
   const texts = {
     group: ['Robot check', 'Contrôle anti-robot'],
     see: ['Show the picture', 'Voir l’image'],
@@ -26,8 +24,8 @@
 
   function render(root) {
     if (root.role) return;
-    const near = root.closest('[lang]');
-    const fr = /^fr\b/i.test(root.dataset.lang || (near && near.lang));
+    const { lang } = root.closest('[lang]') || root;
+    const fr = /^fr\b/i.test(root.dataset.lang || lang);
     const t = (name) => texts[name][+fr];
     let token, image, medium, timer;
     // What belongs to an earlier run is ignored.
@@ -93,7 +91,7 @@
       let problem = 'fail';
       try {
         const reply = await fetch(new URL(path, base), { credentials: 'omit', ...init });
-        if (reply.status === 429 || reply.status === 503) problem = 'busy';
+        if (/429|503/.test(reply.status)) problem = 'busy';
         const value = reply.ok && (await reply.json());
         if (mine === run) value ? use(value) : stop(problem);
       } catch {
@@ -104,10 +102,10 @@
       stop('');
       update(next, text);
       field.value = '';
-      ask('new', { cache: 'no-store' }, (challenge) => {
-        token = challenge.token;
-        image = new URL(challenge.img, base);
-        timer = setTimeout(expire, challenge.expires_in * 1000);
+      ask('new', { cache: 'no-store' }, (given) => {
+        token = given.token;
+        image = new URL(given.img, base);
+        timer = setTimeout(expire, given.expires_in * 1000);
         present();
       });
     }
@@ -142,12 +140,13 @@
       stop('');
       receipt.name = root.dataset.responseField || 'portcullis-receipt';
       receipt.value = value;
-      timer = setTimeout(stop, receiptMs, 'stale');
+      // A receipt lives 5 minutes.
+      timer = setTimeout(stop, 290000, 'stale');
       update('', 'done');
       root.dispatchEvent(new CustomEvent('portcullis-receipt', { bubbles: true, detail: value }));
     }
     const start = () =>
-      matchMedia('(prefers-reduced-motion: reduce)').matches ? stop('choose') : load('img');
+      matchMedia('(prefers-reduced-motion)').matches ? stop('choose') : load('img');
 
     picture.onload = () => {
       picture.width = picture.naturalWidth * (picture.naturalWidth > 120 ? 2 : 3);
@@ -162,6 +161,8 @@
       verify();
     };
     root.addEventListener('portcullis-reset', start);
+    // Back from the next page: the receipt was sent, and timers stood still.
+    addEventListener('pageshow', (event) => event.persisted && start());
     const form = root.closest('form');
     if (form) {
       form.addEventListener('reset', start);

@@ -120,6 +120,50 @@ test('the step from the last frame to the first is like all others', () => {
   }
 });
 
+test('the clouds begin anywhere on the circle and run either way', () => {
+  for (const name of names) {
+    const starts = new Set<number>();
+    const senses = new Set<number>();
+    for (const seed of seeds(7, 60)) {
+      const { path } = soundChallenge(name, seed);
+      const at = (k: number) => Math.atan2(path.dy[k]!, path.dx[k]!);
+      starts.add(Math.floor(((at(0) + Math.PI) / (2 * Math.PI)) * 7.999));
+      // Dots are whole: a few steps on the sense is beyond doubt.
+      senses.add(Math.sign(Math.sin(at(4) - at(0))));
+    }
+    assert.equal(starts.size, 8, `${name}: starts in each eighth of the circle`);
+    assert.deepEqual([...senses].sort(), [-1, 1], name);
+  }
+});
+
+test('each letter bobs and turns by what the profile says', () => {
+  for (const name of names) {
+    const { profile, masks } = soundChallenge(name, seeds(8, 1)[0]!);
+    const { widthDots: w, bobDots, turnDegrees } = profile;
+    // The first letter alone: all that stands left of the gap before the second.
+    const letters = masks.map((mask) => momentsOf(mask, w, w / profile.letters));
+    const reach = (values: number[]) => Math.max(...values) - Math.min(...values);
+    const bob = reach(letters.map((letter) => letter.middleY));
+    assert.ok(Math.abs(bob - 2 * bobDots) <= 1.5, `${name}: ${bob} dots up and down`);
+    const turn = reach(letters.map((letter) => letter.tiltDegrees));
+    assert.ok(turn > turnDegrees && turn < 4 * turnDegrees, `${name}: ${turn} degrees`);
+  }
+});
+
+/** Where the middle of the dots left of `limit` is, and how their long axis is tilted. */
+function momentsOf(mask: Uint8Array, width: number, limit: number) {
+  const dots = [...mask.keys()].filter((i) => mask[i] === 1 && i % width < limit);
+  const mean = (of: (i: number) => number) => dots.reduce((sum, i) => sum + of(i), 0) / dots.length;
+  const x = (i: number) => i % width;
+  const y = (i: number) => Math.floor(i / width);
+  const middleX = mean(x);
+  const middleY = mean(y);
+  const xx = mean((i) => (x(i) - middleX) ** 2);
+  const yy = mean((i) => (y(i) - middleY) ** 2);
+  const xy = mean((i) => (x(i) - middleX) * (y(i) - middleY));
+  return { middleY, tiltDegrees: (Math.atan2(2 * xy, yy - xx) / 2 / Math.PI) * 180 };
+}
+
 test('the clouds agree with themselves along the path, and at the seam as elsewhere', () => {
   const { frames, masks, path, profile } = soundChallenge('default', seeds(6, 1)[0]!);
   const { widthDots: w, heightDots: h } = profile;

@@ -334,6 +334,26 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       assert.deepEqual(service.asked, ['POST verify']);
     });
 
+    await asVisitor('a page that comes back from memory starts anew', {}, async (v) => {
+      const { page, problems } = v;
+      await pictureShown(page);
+      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.keyboard.press('Enter');
+      await receiptOf(page).waitFor({ state: 'attached' });
+      // The first load of a page is none of this.
+      await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))");
+      assert.equal(await receiptOf(page).count(), 1);
+      await page.evaluate(
+        "dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))",
+      );
+      assert.equal(await receiptOf(page).count(), 0);
+      await pictureShown(page);
+      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.keyboard.press('Enter');
+      await receiptOf(page).waitFor({ state: 'attached' });
+      assert.deepEqual(await problems(), []);
+    });
+
     await asVisitor('a form that is reset starts anew', {}, async ({ page, problems }) => {
       await pictureShown(page);
       await page.getByLabel('Type the moving letters').fill(service.answers.img);

@@ -276,6 +276,11 @@ for (const threads of threadCounts) {
       });
       const french = await server.fetch('/captcha/', { headers: { 'Accept-Language': 'fr' } });
       assert.match(french.body, /anglais/);
+      // The picture of a burst has larger dots.
+      const { widthDots, cssPixelsPerDot } = profiles.economy;
+      assert.deepEqual([widthDots, cssPixelsPerDot], [120, 3]);
+      assert.match((await server.fetch('/captcha/')).body, /three times if it is 120 wide/);
+      assert.match(french.body, /au triple si elle a 120 points/);
     });
 
     it('fills its stock and tells of it', async () => {

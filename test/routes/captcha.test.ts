@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClientLimits } from '../../src/access/client-limits.ts';
 import { createChallenges } from '../../src/captcha/challenge.ts';
+import type { SolvedBy } from '../../src/captcha/receipts.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
@@ -23,6 +24,7 @@ interface Sent {
   readonly body?: string | Uint8Array;
   readonly query?: string;
   readonly range?: string;
+  readonly origin?: string;
   readonly clientIp?: string;
 }
 
@@ -59,18 +61,23 @@ function setUp({ limitsOn = true, overloaded = false } = {}) {
     }),
   };
   const callers = createCallers({ limits, check, clock });
-  const receipts = { issue: async () => undefined };
+  const receipts = {
+    issue: async ({ siteKey, origin }: SolvedBy) =>
+      siteKey === 'pcs_a' && origin !== undefined ? `receipt for ${origin}` : undefined,
+  };
   const router = createRouter(
     captchaRoutes({ challenges, callers, receipts, lifetimeMs: 120_000 }),
   );
 
   async function send(path: string, sent: Sent = {}): Promise<Reply> {
-    const { method = 'GET', type, body = '', range, query = '', clientIp = visitor } = sent;
+    const { method = 'GET', type, body = '', range, origin, query = '' } = sent;
+    const { clientIp = visitor } = sent;
     const match = router.match(path)!;
     const route = match.resource.byMethod.get(method) as PlainRoute;
     const headers: Record<string, string[]> = {};
     if (type !== undefined) headers['content-type'] = [type];
     if (range !== undefined) headers.range = [range];
+    if (origin !== undefined) headers.origin = [origin];
     const request: Request = {
       method,
       path,
@@ -177,6 +184,41 @@ test('whatever is wrong, the answer is the same and nothing is thrown', async ()
   assert.equal((await verify(token, 'KX7RM')).body, '{"ok":true}', 'none of them was an attempt');
   clock.advance(120_000);
   assert.equal((await verify(late, 'KX7RM')).body, '{"ok":false}', 'expired');
+});
+
+test('a right answer brings a receipt for the page that it comes from, a wrong one never', async () => {
+  const { send, fetched } = setUp();
+  const ask = async (answer: string, sitekey?: string, origin?: string) => {
+    const body = JSON.stringify({ token: await fetched(), answer, sitekey });
+    const sent = { method: 'POST', type: 'application/json', body } as const;
+    return (await send('/captcha/verify', origin === undefined ? sent : { ...sent, origin })).body;
+  };
+  const origin = 'https://shop.example';
+  assert.equal(
+    await ask('KX7RM', 'pcs_a', origin),
+    `{"ok":true,"receipt":"receipt for ${origin}"}`,
+  );
+  assert.equal(await ask('KX7RM', 'pcs_b', origin), '{"ok":true}');
+  assert.equal(await ask('KX7RM', 'pcs_a'), '{"ok":true}');
+  assert.equal(await ask('KX7RM', undefined, origin), '{"ok":true}');
+  for (const answer of ['WRONG', '', '012345']) {
+    assert.equal(await ask(answer, 'pcs_a', origin), '{"ok":false}');
+  }
+});
+
+test('no answer may be cached, and other sites may show picture and sound', async () => {
+  const { send, fetched, verify } = setUp();
+  const token = await fetched();
+  const media = [`/captcha/img/${token}.gif`, `/captcha/audio/${token}.wav`];
+  for (const path of ['/captcha/new', ...media, '/captcha/img/unknown.gif']) {
+    assert.equal(header(await send(path), 'cache-control'), 'no-store', path);
+  }
+  for (const path of media) {
+    assert.equal(header(await send(path), 'cross-origin-resource-policy'), 'cross-origin', path);
+  }
+  for (const answer of ['KX7RM', 'KX7RM']) {
+    assert.equal(header(await verify(token, answer), 'cache-control'), 'no-store');
+  }
 });
 
 test('a wrong answer counts three times', async () => {

@@ -209,7 +209,7 @@ export const en = {
     callsTitle: 'Or the bare calls',
     sitesPoints: [
       'No key is needed. Let the browser fetch the challenge; send token and answer from the server that handles your form.',
-      'The picture is small: show it at twice its size with image-rendering: pixelated.',
+      'The picture is small: show it at twice its size with image-rendering: pixelated, at three times if it is 120 wide.',
       'Offer the sound beside it, and show the choice first to those who ask for less motion.',
       'A wrong answer costs more than a right one: 60 answers a minute per address, 20 if they are wrong.',
       'The answer is {"ok":true} or {"ok":false}, whatever was wrong.',

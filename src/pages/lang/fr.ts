@@ -227,7 +227,7 @@ export const fr: Catalogue = {
     callsTitle: 'Ou les appels nus',
     sitesPoints: [
       'Aucune clé n’est nécessaire. Le navigateur demande le défi ; le serveur qui traite votre formulaire envoie le jeton et la réponse.',
-      'L’image est petite : montrez-la au double de sa taille avec image-rendering: pixelated.',
+      'L’image est petite : montrez-la au double de sa taille avec image-rendering: pixelated, au triple si elle a 120 points de large.',
       'Proposez le son à côté, et montrez d’abord le choix à qui demande moins de mouvement.',
       'Une réponse fausse coûte plus qu’une juste : 60 réponses par minute et par adresse, 20 si elles sont fausses.',
       'La réponse est {"ok":true} ou {"ok":false}, quelle que soit l’erreur.',
