@@ -18,7 +18,7 @@ import {
   soundChallenge,
   variantChallenge,
 } from '../test/support/captcha-frames.ts';
-import { tesseractVersion, wordsReadByTesseract } from '../test/support/captcha-ocr.ts';
+import { countByTesseract, tesseractVersion } from '../test/support/captcha-ocr.ts';
 import { createTemplateReader } from '../test/support/captcha-readers.ts';
 import type { BenchRow } from './row.ts';
 
@@ -64,7 +64,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     const read = wordsRead(trial.attack, trial.challenges, reads);
     rows.push(row(trial, 'templates', read, size));
     if (tesseract === undefined) continue;
-    rows.push(row(trial, tesseract, wordsReadByTesseract(trial.attack, trial.challenges), size));
+    rows.push(row(trial, tesseract, countByTesseract(trial.attack, trial.challenges).words, size));
   }
   return rows;
 }

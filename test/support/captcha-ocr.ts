@@ -77,22 +77,24 @@ export function readByTesseract(attack: Attack, challenges: readonly Challenge[]
   return polls.map((of) => of.map((poll) => poll.result()));
 }
 
-/** How many of the challenges are read in full from one of the attack's pictures. */
-export function wordsReadByTesseract(attack: Attack, challenges: readonly Challenge[]): number {
-  const words = readByTesseract(attack, challenges);
-  return challenges.filter(({ answer }, i) => words[i]!.includes(answer)).length;
+export interface TesseractCount {
+  /** Challenges read in full from one of the attack's pictures. */
+  readonly words: number;
+  /**
+   * Letters where they belong, of each challenge in the picture that gives most. Guesses get about
+   * one in ten so, with three pictures to choose from.
+   */
+  readonly letters: number;
 }
 
-/**
- * How many letters stand where they belong, of each challenge in the picture that gives most.
- * Guesses get about one in ten so, with three pictures to choose from.
- */
-export function lettersReadByTesseract(attack: Attack, challenges: readonly Challenge[]): number {
-  const words = readByTesseract(attack, challenges);
-  return challenges.reduce((sum, { answer }, i) => {
-    const right = words[i]!.map((word) => [...answer].filter((c, at) => word[at] === c).length);
-    return sum + Math.max(...right);
-  }, 0);
+export function countByTesseract(attack: Attack, challenges: readonly Challenge[]): TesseractCount {
+  const read = readByTesseract(attack, challenges);
+  const lettersOf = ({ answer }: Challenge, i: number) =>
+    Math.max(...read[i]!.map((word) => [...answer].filter((c, at) => word[at] === c).length));
+  return {
+    words: challenges.filter(({ answer }, i) => read[i]!.includes(answer)).length,
+    letters: challenges.reduce((sum, challenge, i) => sum + lettersOf(challenge, i), 0),
+  };
 }
 
 interface Poll {

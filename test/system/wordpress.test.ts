@@ -9,7 +9,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { moOf } from '../../src/kit/mo.ts';
-import { withBrowser } from '../support/browser.ts';
+import { openContext, withBrowser } from '../support/browser.ts';
 import { issue, openBeside } from '../support/captcha-beside.ts';
 import { pluginTexts } from '../support/plugin-texts.ts';
 import { demoEmail, startTestServer, type TestServer } from '../support/server.ts';
@@ -64,14 +64,16 @@ describe('WordPress: the plugin with a whole server', () => {
 
   async function signInAsAdmin(page: Page): Promise<void> {
     await page.goto(`${site.origin}/wp-login.php`);
+    // Its script takes the focus a moment after the page is there, also from a field being filled.
+    await page.locator('#user_login:focus').waitFor();
     await page.locator('#user_login').fill('admin');
     await page.locator('#user_pass').fill(adminPassword);
     await page.locator('#wp-submit').click();
-    await page.waitForURL(/wp-admin/);
+    await page.waitForURL(/wp-admin/, { waitUntil: 'commit' });
   }
 
   async function setUp(browser: Browser): Promise<void> {
-    const context = await browser.newContext({ locale: 'en-GB' });
+    const context = await openContext(browser);
     const page = await context.newPage();
     await signInAsAdmin(page);
     await page.goto(`${site.origin}/wp-admin/plugins.php`);
@@ -96,7 +98,7 @@ describe('WordPress: the plugin with a whole server', () => {
   withPhp('activate, set up, sign in through the consent page, land signed in', async () => {
     await withBrowser(async (browser) => {
       await setUp(browser);
-      const context = await browser.newContext({ locale: 'en-GB' });
+      const context = await openContext(browser);
       const page = await context.newPage();
       await page.goto(`${site.origin}/wp-login.php`);
       await page.screenshot({ path: `${pictures}/wordpress-login.png`, fullPage: true });
@@ -122,7 +124,7 @@ describe('WordPress: the plugin with a whole server', () => {
       assert.equal(site.php('return count(get_users());'), 2);
 
       // Somebody who refuses comes back to the sign-in page.
-      const other = await (await browser.newContext({ locale: 'en-GB' })).newPage();
+      const other = await (await openContext(browser)).newPage();
       await people.add('eve@mail.example');
       await other.goto(`${site.origin}/wp-login.php`);
       await other.getByRole('link', { name: 'Sign in with Portcullis' }).click();
