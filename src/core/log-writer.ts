@@ -13,32 +13,40 @@ export interface LogWriter {
   flushSync(): void;
 }
 
-/** Held for a reader that is slow; lines beyond it are dropped. */
-const pendingCharactersMax = 1_048_576;
+/** Characters and bytes held for a reader that is slow; lines beyond it are dropped. */
+const pendingMax = 1_048_576;
 /** A pipe that is full says so at once. */
 const retryMs = 100;
 
 export function createLogWriter(fd: number): LogWriter {
   let pending = '';
+  /** Bytes that a full pipe did not take; they may begin inside a character. */
+  let refused = Buffer.alloc(0);
   /** From the first line that waits until none does. */
   let isBusy = false;
 
+  function take(): Buffer {
+    const bytes = Buffer.concat([refused, Buffer.from(pending)]);
+    refused = Buffer.alloc(0);
+    pending = '';
+    return bytes;
+  }
+
   function next(): void {
-    if (pending === '') {
-      isBusy = false;
-      process.off('exit', flushSync);
+    const bytes = take();
+    if (bytes.length > 0) {
+      put(bytes, 0);
       return;
     }
-    const bytes = Buffer.from(pending);
-    pending = '';
-    put(bytes, 0);
+    isBusy = false;
+    process.off('exit', flushSync);
   }
 
   function put(bytes: Buffer, from: number): void {
     write(fd, bytes, from, bytes.length - from, null, (error, written) => {
       if (error?.code === 'EAGAIN') {
-        // Among what is pending again: the process may end in between.
-        pending = bytes.toString('utf8', from) + pending;
+        // Kept where the end of the process finds it.
+        refused = Buffer.from(bytes.subarray(from));
         setTimeout(next, retryMs).unref();
         return;
       }
@@ -54,10 +62,9 @@ export function createLogWriter(fd: number): LogWriter {
   }
 
   function flushSync(): void {
-    const text = pending;
-    pending = '';
+    const bytes = take();
     try {
-      if (text !== '') writeSync(fd, text);
+      if (bytes.length > 0) writeSync(fd, bytes);
     } catch {
       // As above: there is nobody to tell.
     }
@@ -65,7 +72,7 @@ export function createLogWriter(fd: number): LogWriter {
 
   return {
     write(line) {
-      if (pending.length + line.length > pendingCharactersMax) return;
+      if (refused.length + pending.length + line.length > pendingMax) return;
       pending += line;
       if (isBusy) return;
       isBusy = true;

@@ -7,7 +7,7 @@ import { createLog } from '../../src/core/log.ts';
 
 const log = createLog('info');
 const lines = Number(process.argv[2]);
-for (let i = 0; i < lines; i++) log.info({ i }, 'early');
+for (let i = 0; i < lines; i++) log.info({ i, text: '€'.repeat(40) }, 'early');
 if (process.argv[3] === 'abort') {
   log.fatal('the end');
   process.abort();

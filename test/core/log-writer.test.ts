@@ -25,7 +25,7 @@ async function run(lines: number, stderr: number | 'pipe', { closeReader = false
     output += String(chunk);
   });
   let errors = '';
-  process_.stderr?.on('data', (chunk) => {
+  process_.stderr?.setEncoding('utf8').on('data', (chunk) => {
     errors += String(chunk);
   });
   const [code] = await once(process_, 'close');
@@ -64,6 +64,7 @@ it('all lines come whole and in order, through a pipe and into a file', async ()
         rows.map(({ i }) => i),
         Array.from({ length: 2_000 }, (_, i) => i),
       );
+      assert.ok(rows.every((row) => row.text === '€'.repeat(40)));
     }
   } finally {
     directory.remove();

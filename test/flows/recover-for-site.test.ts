@@ -13,7 +13,13 @@ import {
   type People,
   waitsFor,
 } from '../support/visitor.ts';
-import { hiddenOf, mailedLink, type WebVisitor, webVisitor } from '../support/web-visitor.ts';
+import {
+  allowOn,
+  hiddenOf,
+  mailedLink,
+  type WebVisitor,
+  webVisitor,
+} from '../support/web-visitor.ts';
 
 const minuteMs = 60_000;
 const fresh = 'amber-lantern-58';
@@ -69,11 +75,7 @@ for (const threads of threadCounts) {
       const inside = await ada.submit(await ada.get(way), '/signin', { email, password: fresh });
       assert.equal(inside.headers.location, `/authorize.php/continue?id=${id}`);
       const moved = await ada.get(inside.headers.location!);
-      const consent = consentFormIn(await ada.get(moved.headers.location!));
-      const body = new URLSearchParams({ id: consent.id, csrf: consent.csrf, decision: 'allow' });
-      for (const scope of consent.scopes) body.append('scope', scope);
-      const allowed = await ada.post('/authorize.php/consent', body.toString());
-      const back = new URL(allowed.headers.location!);
+      const back = await allowOn(ada, await ada.get(moved.headers.location!));
       assert.equal(back.host, 'example.com');
       assert.equal(back.searchParams.get('state'), 's1');
       assert.ok(back.searchParams.get('code'));

@@ -7,7 +7,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startTestServer, type TestServer, threadCounts } from '../support/server.ts';
 import { authorizePath, consentFormIn, waitsFor } from '../support/visitor.ts';
-import { hiddenOf, mailedLink, type WebVisitor, webVisitor } from '../support/web-visitor.ts';
+import {
+  allowOn,
+  hiddenOf,
+  mailedLink,
+  type WebVisitor,
+  webVisitor,
+} from '../support/web-visitor.ts';
 
 const password = 'violet-harbour-72';
 const hourMs = 3_600_000;
@@ -77,12 +83,7 @@ for (const threads of threadCounts) {
       const inside = await ada.submit(signIn, '/signin', { email, password });
       assert.equal(inside.headers.location, `/authorize.php/continue?id=${id}`);
       const moved = await ada.get(inside.headers.location!);
-      const consent = await ada.get(moved.headers.location!);
-      const { id: formId, csrf, scopes } = consentFormIn(consent);
-      const body = new URLSearchParams({ id: formId, csrf, decision: 'allow' });
-      for (const scope of scopes) body.append('scope', scope);
-      const allowed = await ada.post('/authorize.php/consent', body.toString());
-      const back = new URL(allowed.headers.location!);
+      const back = await allowOn(ada, await ada.get(moved.headers.location!));
       assert.equal(back.host, 'example.com');
       assert.equal(back.searchParams.get('state'), 's1');
       assert.ok(back.searchParams.get('code'));

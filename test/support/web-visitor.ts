@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { solveGif } from './captcha-solver.ts';
 import { type Answer, type TestServer, within } from './server.ts';
+import { consentFormIn } from './visitor.ts';
 
 export type FormFields = Readonly<Record<string, string>>;
 
@@ -94,6 +95,15 @@ export function webVisitor(server: TestServer, more: Readonly<Record<string, str
     },
   };
   return visitor;
+}
+
+/** Allows what the consent page asks for, and gives the address with the code. */
+export async function allowOn(visitor: WebVisitor, page: Answer): Promise<URL> {
+  const { id, csrf, scopes } = consentFormIn(page);
+  const body = new URLSearchParams({ id, csrf, decision: 'allow' });
+  for (const scope of scopes) body.append('scope', scope);
+  const allowed = await visitor.post('/authorize.php/consent', body.toString());
+  return new URL(allowed.headers.location!);
 }
 
 /** Hidden fields of the form with this action. Fails when there is no such form. */
