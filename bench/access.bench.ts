@@ -5,57 +5,32 @@
  * the least is noted beside it.
  */
 
-import { createAccountsTable } from '../src/access/accounts-table.ts';
-import { createKeyCache } from '../src/access/key-cache.ts';
-import { hashKey, makeKey } from '../src/access/key-format.ts';
-import { createKeyTable, openKeyTableReader } from '../src/access/key-table.ts';
-import { createQuotaMemory, openQuotas, quotaKind } from '../src/access/quota.ts';
+import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
+import { createKeyCache } from '../src/access/keys/key-cache.ts';
+import { hashKey, makeKey } from '../src/access/keys/key-format.ts';
+import { createKeyTable, openKeyTableReader } from '../src/access/keys/key-table.ts';
+import { createQuotaMemory, openQuotas, quotaKind } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { seededRandom } from '../src/core/random.ts';
+import { measure, type Subject, type Timing } from './rounds.ts';
 import type { BenchRow } from './row.ts';
 
 const keyCount = 1_000;
 const hitRatioGoal = 0.7;
 
-interface Contender {
-  /** Untimed. */
-  prepare?(count: number): void;
-  run(count: number): number;
-}
-
-/** Nanoseconds per operation over all rounds. */
-interface Timing {
-  readonly median: number;
-  readonly note: string;
-}
-
-/** Times the contenders side by side, round by round. */
-function compare(contenders: Contender[], count: number, rounds: number): Timing[] {
-  const times = contenders.map(() => [] as number[]);
-  for (let round = 0; round < rounds; round++) {
-    contenders.forEach((contender, i) => {
-      contender.prepare?.(count);
-      const startMs = performance.now();
-      const sum = contender.run(count);
-      times[i]!.push(((performance.now() - startMs) * 1e6) / count);
-      // Used, so that the loop can't be optimised away.
-      if (Number.isNaN(sum)) throw new Error('unreachable');
-    });
-  }
-  return times.map((list) => {
-    list.sort((a, b) => a - b);
-    return { median: list[list.length >> 1]!, note: `least ${list[0]!.toFixed(1)}` };
-  });
-}
-
 /** `authenticate` over texts made anew for each round. */
-function overTexts(texts: readonly Buffer[], authenticate: (text: string) => number): Contender {
+function overTexts(
+  texts: readonly Buffer[],
+  count: number,
+  authenticate: (text: string) => number,
+): Subject {
   let fresh: string[] = [];
   return {
-    prepare(count) {
+    operations: count,
+    prepare() {
       fresh = Array.from({ length: count }, (_, i) => texts[i % texts.length]!.toString('latin1'));
     },
-    run(count) {
+    run() {
       let sum = 0;
       for (let i = 0; i < count; i++) sum += authenticate(fresh[i]!);
       return sum;
@@ -79,48 +54,46 @@ function benchAuthenticate(count: number, rounds: number): BenchRow[] {
   const cache = createKeyCache(openKeyTableReader(table.handle));
   const tiny = createKeyCache(openKeyTableReader(table.handle), 4);
   for (const text of known) cache.authenticate(text);
-  const [hit, inMap] = compare(
-    [
-      overTexts(buffers, (text) => cache.authenticate(text)),
-      overTexts(buffers, (text) => map.get(text) ?? -1),
-    ],
-    count,
+  const { hit, inMap } = measure(
+    {
+      hit: overTexts(buffers, count, (text) => cache.authenticate(text)),
+      inMap: overTexts(buffers, count, (text) => map.get(text) ?? -1),
+    },
     rounds,
   );
-  const [miss, guess, typo] = compare(
-    [
-      overTexts(buffers, (text) => tiny.authenticate(text)),
-      overTexts(guesses, (text) => cache.authenticate(text)),
-      overTexts(typos, (text) => cache.authenticate(text)),
-    ],
-    count,
+  const { miss, guess, typo } = measure(
+    {
+      miss: overTexts(buffers, count, (text) => tiny.authenticate(text)),
+      guess: overTexts(guesses, count, (text) => cache.authenticate(text)),
+      typo: overTexts(typos, count, (text) => cache.authenticate(text)),
+    },
     rounds,
   );
   return [
     {
       name: 'authenticate, key in the cache',
       unit: 'ns',
-      ours: hit!.median,
-      note: hit!.note,
+      ours: hit.median,
+      note: least(hit),
       peer: 'Map of texts, no revocation',
-      peerValue: inMap!.median,
-      ratio: hit!.median / inMap!.median,
+      peerValue: inMap.median,
+      ratio: hit.median / inMap.median,
       goal: `ratio ≤ ${hitRatioGoal}`,
-      ok: hit!.median <= hitRatioGoal * inMap!.median,
+      ok: hit.median <= hitRatioGoal * inMap.median,
     },
     {
       name: 'authenticate, key not in the cache',
       unit: 'ns',
-      ours: miss!.median,
-      note: miss!.note,
+      ours: miss.median,
+      note: least(miss),
     },
     {
       name: 'authenticate, a guess with a right checksum',
       unit: 'ns',
-      ours: guess!.median,
-      note: guess!.note,
+      ours: guess.median,
+      note: least(guess),
     },
-    { name: 'authenticate, a mistyped key', unit: 'ns', ours: typo!.median, note: typo!.note },
+    { name: 'authenticate, a mistyped key', unit: 'ns', ours: typo.median, note: least(typo) },
   ];
 }
 
@@ -138,18 +111,20 @@ function benchQuota(count: number, rounds: number): BenchRow[] {
   const clock = systemClock();
   const quotas = openQuotas({ handle: createQuotaMemory(slots), accounts, clock });
   const bare = new Int32Array(new SharedArrayBuffer(slots * 64));
-  const take = (kind: 0 | 1): Contender => ({
-    run(n) {
+  const take = (kind: 0 | 1): Subject => ({
+    operations: count,
+    run() {
       const nowMs = clock.monotonicMs();
       let sum = 0;
-      for (let i = 0; i < n; i++) sum += quotas.take(i & (slots - 1), kind, 1, nowMs) ? 1 : 0;
+      for (let i = 0; i < count; i++) sum += quotas.take(i & (slots - 1), kind, 1, nowMs) ? 1 : 0;
       return sum;
     },
   });
-  const exchange: Contender = {
-    run(n) {
+  const exchange: Subject = {
+    operations: count,
+    run() {
       let sum = 0;
-      for (let i = 0; i < n; i++) {
+      for (let i = 0; i < count; i++) {
         const at = (i & (slots - 1)) << 4;
         const value = bare[at]!;
         sum += Atomics.compareExchange(bare, at, value, value + 1);
@@ -157,23 +132,26 @@ function benchQuota(count: number, rounds: number): BenchRow[] {
       return sum;
     },
   };
-  const [admitted, refused, atomic] = compare(
-    [take(quotaKind.read), take(quotaKind.write), exchange],
-    count,
+  const { admitted, refused, atomic } = measure(
+    { admitted: take(quotaKind.read), refused: take(quotaKind.write), atomic: exchange },
     rounds,
   );
   return [
     {
       name: 'take quota, admitted, 1,024 accounts in turn',
       unit: 'ns',
-      ours: admitted!.median,
-      note: admitted!.note,
+      ours: admitted.median,
+      note: least(admitted),
       peer: 'one bare compare-and-exchange',
-      peerValue: atomic!.median,
-      ratio: admitted!.median / atomic!.median,
+      peerValue: atomic.median,
+      ratio: admitted.median / atomic.median,
     },
-    { name: 'take quota, refused', unit: 'ns', ours: refused!.median, note: refused!.note },
+    { name: 'take quota, refused', unit: 'ns', ours: refused.median, note: least(refused) },
   ];
+}
+
+function least({ min }: Timing): string {
+  return `least ${min.toFixed(1)}`;
 }
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {

@@ -4,22 +4,22 @@
  * the same settings, and readers that follow the motion, for whom the word must be there.
  */
 
-import { profiles } from '../src/captcha/profile.ts';
+import { profiles } from '../src/captcha/challenge/profile.ts';
 import {
   type Attack,
   motionReaders,
   readingSigmaDots,
   stillAttacks,
   wordsRead,
-} from '../test/support/captcha-attacks.ts';
+} from '../test/support/captcha/attacks.ts';
 import {
   type Challenge,
   seeds,
   soundChallenge,
   variantChallenge,
-} from '../test/support/captcha-frames.ts';
-import { countByTesseract, tesseractVersion } from '../test/support/captcha-ocr.ts';
-import { createTemplateReader } from '../test/support/captcha-readers.ts';
+} from '../test/support/captcha/frames.ts';
+import { countByTesseract, tesseractVersion } from '../test/support/captcha/ocr.ts';
+import { createTemplateReader } from '../test/support/captcha/readers.ts';
 import type { BenchRow } from './row.ts';
 
 const counts = { tiny: 1, full: 50 } as const;

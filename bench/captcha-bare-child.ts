@@ -4,7 +4,8 @@
  * check waits for here is the machine's, the visitors' and the connections'. Prints its port.
  */
 
-import uws, { type HttpResponse } from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
+import { loadNative } from '../src/http/native.ts';
 
 const [imageBytes = ''] = process.argv.slice(2);
 const image = new Uint8Array(Number(imageBytes));
@@ -19,6 +20,7 @@ function always(type: string, body: string | Uint8Array) {
   };
 }
 
+const uws = loadNative().library;
 uws
   .App()
   .get('/captcha/new', always('application/json', issued))

@@ -7,8 +7,8 @@
 
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LineChild, startChild } from '../test/support/child.ts';
-import { metric, startTestServer, type TestServer } from '../test/support/server.ts';
+import { type LineChild, startChild } from '../test/support/server/child.ts';
+import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import gifenc from 'gifenc';
 import { encode as encodeModern } from 'modern-gif';
 import sharp from 'sharp';
-import { frameOptions, palette } from '../src/captcha/gif.ts';
-import type { Profile } from '../src/captcha/profile.ts';
+import type { Profile } from '../src/captcha/challenge/profile.ts';
+import { frameOptions, palette } from '../src/captcha/picture/gif.ts';
 
 export interface PeerEncoder {
   readonly name: string;

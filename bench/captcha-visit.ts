@@ -25,7 +25,7 @@ function get(port: string, path: string, client: string): Promise<Answer> {
 
 /** @param i which visitor @returns status of the picture, or of the challenge when it was refused */
 export async function visit(port: string, i: number): Promise<number> {
-  const client = `198.18.${(i >> 8) & 255}.${i & 255}`;
+  const client = `198.${16 + ((i >> 8) & 3)}.${i & 255}.1`;
   const issued = await get(port, '/captcha/new', client);
   if (issued.status !== 200) return issued.status;
   const { img } = JSON.parse(issued.body.toString()) as { img: string };

@@ -6,17 +6,18 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { createChallenges } from '../src/captcha/challenge.ts';
-import { dotsToBytes } from '../src/captcha/gif.ts';
-import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/glyphs.ts';
-import { type ProfileName, profiles } from '../src/captcha/profile.ts';
-import { createMotionRenderer } from '../src/captcha/render.ts';
-import { openRenderThreads } from '../src/captcha/render-threads.ts';
-import { createSceneMaker } from '../src/captcha/scene.ts';
+import { type ProfileName, profiles } from '../src/captcha/challenge/profile.ts';
+import { dotsToBytes } from '../src/captcha/picture/gif.ts';
+import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/picture/glyphs.ts';
+import { createMotionRenderer } from '../src/captcha/picture/render.ts';
+import { createSceneMaker } from '../src/captcha/picture/scene.ts';
+import { openRenderThreads } from '../src/captcha/rendering/render-threads.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { ok } from '../src/core/result.ts';
+import { challengesOver, networkAt, rendered } from '../test/support/captcha/challenges.ts';
 import { gifencPeer, otherEncoders } from './captcha-encoders.ts';
+import { measureAsync } from './rounds.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -226,26 +227,29 @@ async function cpuPerImage(burst: () => Promise<void>, plan: Plan): Promise<numb
 
 async function verifying(plan: Plan): Promise<BenchRow> {
   const gif = new Uint8Array(8);
-  const challenges = createChallenges({
-    pool: {
-      image: async () => ok({ answer: 'WORD', gif }),
-      clip: async () => ok({ answer: '123456', wav: gif }),
-    },
+  const pool = {
+    image: async () => ok(rendered('WORD', gif)),
+    clip: async () => ok(rendered('123456', gif)),
+  };
+  const challenges = challengesOver(pool, {
     clock,
     random: seededRandom(3),
-    lifetimeMs: 120_000,
+    placesMax: plan.verifies * plan.rounds,
     openMax: plan.verifies * 2,
-    openPerClientMax: plan.verifies * 2,
     heldBytesMax: plan.verifies * 100,
+    sharesOn: false,
   });
+  const visitor = { network: networkAt(1), longWord: false };
   const perSecond: number[] = [];
   for (let round = 0; round < plan.rounds; round++) {
     const tokens = Array.from({ length: plan.verifies }, () =>
-      challenges.issue({ client: '192.0.2.1', longWord: false }),
+      challenges.issue({ longWord: false }),
     );
-    for (const token of tokens) await challenges.image(token);
+    for (const token of tokens) await challenges.image(token, visitor);
     const startMs = clock.monotonicMs();
-    for (const [i, token] of tokens.entries()) challenges.verify(token, i % 2 ? 'word' : 'no');
+    for (const [i, token] of tokens.entries()) {
+      challenges.verify(token, i % 2 ? 'word' : 'no', visitor.network);
+    }
     perSecond.push((plan.verifies * 1_000) / (clock.monotonicMs() - startMs));
   }
   return { name: 'verify', unit: 'tokens/s', ours: Math.round(median(perSecond)) };
@@ -257,15 +261,15 @@ async function rates(
   count: number,
   jobs: readonly (() => unknown)[],
 ): Promise<number[]> {
-  const found: number[][] = jobs.map(() => []);
-  for (let round = -1; round < rounds; round++) {
-    for (const [i, job] of jobs.entries()) {
-      const startMs = clock.monotonicMs();
+  const subjects = jobs.map((job, i) => {
+    const run = async () => {
       for (let n = 0; n < count; n++) await job();
-      if (round >= 0) found[i]!.push((count * 1_000) / (clock.monotonicMs() - startMs));
-    }
-  }
-  return found.map(median);
+      return count;
+    };
+    return [i, { operations: count, run }] as const;
+  });
+  const timings = await measureAsync(Object.fromEntries(subjects), rounds);
+  return jobs.map((_, i) => 1e9 / timings[i]!.median);
 }
 
 function median(values: number[]): number {

@@ -3,15 +3,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAccountsTable } from '../src/access/accounts-table.ts';
-import { hashKey } from '../src/access/key-format.ts';
-import { createKeyTable } from '../src/access/key-table.ts';
-import { createQuotaMemory } from '../src/access/quota.ts';
+import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
+import { hashKey } from '../src/access/keys/key-format.ts';
+import { createKeyTable } from '../src/access/keys/key-table.ts';
+import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { createFrontEnd, type FrontEnd } from '../src/frontend.ts';
 import { openGeo } from '../src/geo/open.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
-import { packMeta, setMeta } from '../src/index/records.ts';
+import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
+import { createFrontEnd, type FrontEnd } from '../src/server/threads/front-end.ts';
 import { hostScore, makeCheckTable } from './check-table.ts';
 
 export interface CheckEngine {
@@ -28,8 +28,10 @@ export function createCheckEngine(entries: number): CheckEngine {
   for (let i = 0; i < entries; i++) {
     const words = Uint32Array.of(hosts[i]!, 0, 0, 0);
     const entry = index.insert({ family: 4, words, length: 32 });
-    setMeta(index.records, entry, packMeta(hostScore(i), 1, 0));
+    setMeta(index.records, entry, packMeta(hostScore(i), 1, 0, 1));
+    setListSource(index.records, entry, 1);
   }
+  index.listTimes[1] = Math.floor(Date.now() / 1_000);
   const keyTable = createKeyTable(1_024);
   const accounts = createAccountsTable(16);
   keyTable.add(hashKey(key), 1);
@@ -44,14 +46,14 @@ export function createCheckEngine(entries: number): CheckEngine {
   const geo = openGeo({ dataDir, log: silent as never });
   rmSync(dataDir, { recursive: true });
   const frontEnd = createFrontEnd({
+    log: silent as never,
     memory: {
       geo: geo.shared,
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
     },
-    lookup: index,
-    records: index.records,
+    index,
     clock: systemClock(),
   });
   return { frontEnd, key, hits };

@@ -3,7 +3,7 @@
  * same table in every process, so that servers of different make answer the same questions.
  */
 
-import { makeKey } from '../src/access/key-format.ts';
+import { makeKey } from '../src/access/keys/key-format.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
 

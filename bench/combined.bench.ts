@@ -8,9 +8,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChild } from '../test/support/child.ts';
-import { makeReporters } from '../test/support/reporters.ts';
-import { metric, startTestServer, type TestServer } from '../test/support/server.ts';
+import { makeReporters } from '../test/support/reputation/reporters.ts';
+import { startChild } from '../test/support/server/child.ts';
+import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type Load, type LoadResult, openLoad } from './http-load.ts';
 import type { BenchRow } from './row.ts';

@@ -7,25 +7,28 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeAccount } from '../src/access/records.ts';
+import { encodeAccount } from '../src/access/accounts/records.ts';
+import { masterKeyFromBytes } from '../src/access/keys/master-key.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import type { GeoReader } from '../src/geo/reader.ts';
 import type { Request } from '../src/http/message.ts';
 import type { PlainRoute } from '../src/http/router.ts';
-import { createPageTools, openAssets, siteLinks } from '../src/routes/pages.ts';
-import { authorizeRoutes } from '../src/routes/signon/authorize.ts';
-import { createCookies } from '../src/routes/signon/cookies.ts';
-import { createDesk } from '../src/routes/signon/desk.ts';
-import { createVisits } from '../src/routes/signon/visit.ts';
-import { createAuthorization } from '../src/signon/authorization.ts';
+import { parseRequestQuery } from '../src/server/signon-parts.ts';
+import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { openPeople } from '../src/signon/people.ts';
-import { createProfiles } from '../src/signon/profile-store.ts';
-import { scopeNames } from '../src/signon/scopes.ts';
-import { createSessions } from '../src/signon/sessions.ts';
+import { failures } from '../src/signon/sessions/failure.page.ts';
+import { createSessions } from '../src/signon/sessions/sessions.ts';
+import { createAuthorization } from '../src/signon/sites/authorization.ts';
+import { authorizeRoutes } from '../src/signon/sites/pages/authorize.route.ts';
+import { scopeNames } from '../src/signon/sites/scopes.ts';
 import { accountKey, raw, scratchKey } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
+import { createCookies } from '../src/web/guard/cookies.ts';
+import { createDesk } from '../src/web/guard/desk.ts';
+import { createVisits } from '../src/web/guard/visit.ts';
+import { createPageTools, openAssets, siteLinks } from '../src/web/page-tools.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = { tiny: { pages: 20, warm: 5 }, full: { pages: 3_000, warm: 500 } } as const;
@@ -67,7 +70,14 @@ async function openPage(
 ): Promise<{ route: PlainRoute; request: Request }> {
   const tools = { store, clock, random, log: createLog('silent') };
   const email = 'ada@mail.example';
-  const account = { email, createdAt: 0, disabled: false, pendingUntil: 0, keys: [] };
+  const account = {
+    email,
+    createdAt: 0,
+    disabled: false,
+    pendingUntil: 0,
+    formerEmail: '',
+    keys: [],
+  };
   const profiles = createProfiles(tools);
   await store.commit({
     set: [
@@ -87,16 +97,21 @@ async function openPage(
     profiles,
     standing: { sessionAlive: () => true, accountEnabled: () => true },
     demo: false,
+    masterKey: masterKeyFromBytes(new Uint8Array(32)),
+    parseQuery: parseRequestQuery,
     avatarUrl: (avatar) => avatar,
   });
   const pageTools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
   const cookies = createCookies(false);
-  const callers = { take: () => 0, clientOf: () => '' };
+  const callers = { take: () => 0, networkOf: () => ({ narrow: '', wide: '' }) };
   // Answers at once: finding a country is measured elsewhere.
   const geo = { find: () => 0, country: () => 'ZZ' } as unknown as GeoReader;
   const visitOf = createVisits({ sessions, cookies, callers, geo, random, tools: pageTools });
-  const desk = createDesk({ tools: pageTools, cookies, visitOf, callers, baseUrl });
-  const [route] = authorizeRoutes({ desk, authorization });
+  const desk = createDesk({
+    failures,
+    ...{ tools: pageTools, sessions, cookies, visitOf, callers, baseUrl, log: tools.log },
+  });
+  const [route] = authorizeRoutes({ desk, authorization, clock: tools.clock });
   const query = new URLSearchParams({
     ...{ client_id: 'example.com', redirect_uri: 'https://www.example.com/cb' },
     ...{ response_type: 'code', scope: scopeNames.join(' '), state: 'x'.repeat(43) },

@@ -10,16 +10,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { masterKeyFromBytes } from '../src/access/keys/master-key.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import { createServer } from '../src/http/server.ts';
-import { createRenderProblem } from '../src/routes/problem.ts';
-import { profileExchangeRoutes } from '../src/routes/profile-exchange.ts';
-import { createAuthorization, type SignedIn } from '../src/signon/authorization.ts';
-import { createProfiles } from '../src/signon/profile-store.ts';
+import { parseRequestQuery } from '../src/server/signon-parts.ts';
+import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
+import { createAuthorization, type SignedIn } from '../src/signon/sites/authorization.ts';
+import { profileExchangeRoutes } from '../src/signon/sites/pages/exchange.route.ts';
 import { raw, scratchKey } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
+import { createRenderProblem } from '../src/web/shape.ts';
+import { guardOf } from '../test/support/server/guard.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -51,11 +54,15 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     profiles,
     standing: { sessionAlive: () => true, accountEnabled: () => true },
     demo: false,
+    masterKey: masterKeyFromBytes(new Uint8Array(32)),
+    parseQuery: parseRequestQuery,
     avatarUrl: (avatar) => avatar,
   });
+  const routes = profileExchangeRoutes({ authorization, guard: guardOf() });
+  const renderPage = () => ({ html: '', headers: [] });
   const server = createServer({
-    routes: profileExchangeRoutes({ authorization, callers: { take: () => 0 } }),
-    renderProblem: createRenderProblem(() => ({ html: '', headers: [] })),
+    routes,
+    renderProblem: createRenderProblem({ routes, areas: [], renderPage }),
     addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },
     clock,
     log,
@@ -63,6 +70,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const reading = authorization.read({ get: (name) => parameters[name] });
   if (reading.kind !== 'request') throw new Error('the request is refused');
   const { request } = reading;
+  const asked = { query: String(new URLSearchParams(parameters)), askedAt: clock.now() };
   const people = Array.from({ length: plan.people }, (_, i): SignedIn => {
     return { sessionId: `session-${i}`, accountId: `account-${i}`, signedInAt: 0, verified: true };
   });
@@ -70,9 +78,10 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   async function connect(person: SignedIn): Promise<void> {
     const email = `${person.accountId}@mail.example`;
     await store.commit({ set: [profiles.newRow(person.accountId, email, true)] });
-    const form = await authorization.transactions.begin(request, person.sessionId);
+    const form = await authorization.transactions.begin(asked, person.sessionId);
     if (!form.ok) throw new Error(form.error);
-    await authorization.allow(form.value, person, request.scopes);
+    const { shown } = await authorization.asked(request, person, form.value);
+    await authorization.allow(form.value, person, request.scopes, shown);
   }
 
   async function makeCodes(): Promise<string[]> {

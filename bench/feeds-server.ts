@@ -3,11 +3,12 @@
  * builds the feeds, gives its port to the parent, and its CPU time and memory whenever asked.
  */
 
-import uws from 'uWebSockets.js';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
+import { loadNative } from '../src/http/native.ts';
 import { createServer } from '../src/http/server.ts';
-import { feedRoutes } from '../src/routes/feeds.ts';
+import { feedRoutes } from '../src/reputation/blocklists/feeds.route.ts';
+import { guardOf } from '../test/support/server/guard.ts';
 import { buildOnce, createFeedTable } from './feeds-table.ts';
 
 export const path = '/feeds/blocklist.txt';
@@ -24,7 +25,7 @@ async function ours(): Promise<number> {
   const server = createServer({
     routes: feedRoutes({
       publisher: { current: () => published, first: async () => published },
-      callers: { take: () => 0 },
+      guard: guardOf(),
     }),
     renderProblem: (problem) => ({ status: problem.status, headers: [], body: problem.code }),
     addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },
@@ -40,6 +41,7 @@ async function bare(): Promise<number> {
   const file = built.files.find(({ name }) => name === 'blocklist.txt 75')!;
   const body = new Uint8Array(new SharedArrayBuffer(file.identity.bytes));
   body.set(Buffer.concat(file.identity.parts));
+  const uws = loadNative().library;
   return new Promise((resolve) => {
     uws
       .App()

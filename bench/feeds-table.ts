@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { seededRandom } from '../src/core/random.ts';
-import { type Built, createFeedBuilder } from '../src/feeds/build/build.ts';
-import { collect } from '../src/feeds/build/collect.ts';
-import { scoreMin } from '../src/feeds/build/contents.ts';
 import { openGeo } from '../src/geo/open.ts';
 import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../src/index/records.ts';
-import { entryFlags } from '../src/reputation/entry-flags.ts';
-import { entryScore, halfLivesAt } from '../src/reputation/score.ts';
+import { type Built, createFeedBuilder } from '../src/reputation/blocklists/builder/build.ts';
+import { collect } from '../src/reputation/blocklists/builder/collect.ts';
+import { scoreMin } from '../src/reputation/blocklists/builder/contents.ts';
+import { entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
+import { entryFlags } from '../src/reputation/state/entry-flags.ts';
 
 export const imprint = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };
 
@@ -32,7 +32,7 @@ export function createFeedTable(entries: number): FeedTable {
       ? Uint32Array.of(0x2a00_0000 | (word() >>> 12), word(), 0, word())
       : Uint32Array.of(word());
     const entry = index.insert({ family: isSix ? 6 : 4, words, length: isSix ? 128 : 32 });
-    setMeta(index.records, entry, packMeta(75 + Math.floor(random.next() * 26), 1, 0));
+    setMeta(index.records, entry, packMeta(75 + Math.floor(random.next() * 26), 1, 0, 1));
     if (random.next() < 0.3) {
       setReports(index.records, entry, 1 + Math.floor(random.next() * 30));
       setReportedAt(index.records, entry, 1_795_000_000, 1_795_000_000 + (word() & 0xffff));
@@ -54,7 +54,8 @@ export async function buildOnce({ index, geo: shared }: FeedTable): Promise<Buil
         enter: () => {},
         leave: () => {},
         pause: () => new Promise((resolve) => setImmediate(resolve)),
-        score: (seed, strength) => entryScore(seed, strength, halfLivesAt(hourMs)),
+        score: (seed, ceiling, strength) =>
+          entryScore(seed, ceiling, strength, halfLivesAt(hourMs)),
         flags: entryFlags,
         geo: (family, words) => geo.find(family, words),
         scoreMin,

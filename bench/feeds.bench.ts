@@ -6,8 +6,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { openFeedThread } from '../src/feed-builder.ts';
 import { packMeta, setMeta } from '../src/index/records.ts';
+import { openFeedThread } from '../src/server/threads/feed-thread.ts';
 import { path } from './feeds-server.ts';
 import { buildOnce, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';
@@ -69,7 +69,7 @@ async function pausesOf(table: FeedTable, rounds: number): Promise<number[]> {
   const pauses: number[] = [];
   for (let round = 0; round < rounds + 1; round++) {
     for (let entry = 1; entry <= table.index.size(); entry++) {
-      setMeta(records, entry, packMeta(75 + ((entry * 7 + round) % 26), 1, 0));
+      setMeta(records, entry, packMeta(75 + ((entry * 7 + round) % 26), 1, 0, 1));
     }
     const { max } = await watchPauses(async () => {
       await thread.build(Date.now());

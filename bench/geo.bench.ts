@@ -12,6 +12,7 @@ import { openGeo } from '../src/geo/open.ts';
 import { type GeoReader, openGeoReader } from '../src/geo/reader.ts';
 import { defaultSource } from '../src/geo/sources.ts';
 import { formatIp, type IpFamily, parseIp } from '../src/ip/address.ts';
+import { measure, type Subject } from './rounds.ts';
 import type { BenchRow } from './row.ts';
 
 function median(values: number[]): number {
@@ -50,45 +51,43 @@ function benchFamily(
     flat.set(each, 4 * i);
   });
   const words = new Uint32Array(4);
-  let sink = 0;
-  const runners = [
-    () => {
-      for (let i = 0; i < count; i++) {
-        words[0] = flat[4 * i]!;
-        words[1] = flat[4 * i + 1]!;
-        words[2] = flat[4 * i + 2]!;
-        words[3] = flat[4 * i + 3]!;
-        sink ^= reader.find(family, words);
-      }
-    },
-    () => {
-      for (const text of texts) {
-        const parsed = parseIp(text, words);
-        if (parsed !== 0) sink ^= reader.find(parsed, words);
-      }
-    },
-    () => {
-      for (const text of texts) sink ^= peer.get(text) === null ? 0 : 1;
-    },
-  ];
-  const times = runners.map(() => [] as number[]);
-  // The first round only warms up.
-  for (let round = -1; round < rounds; round++) {
-    runners.forEach((run, i) => {
-      const ns = (elapsedMs(run) * 1e6) / count;
-      if (round >= 0) times[i]!.push(ns);
-    });
-  }
-  if (Number.isNaN(sink)) throw new Error('a look-up returned no number');
-  const [find, findText, peerGet] = times.map(median) as [number, number, number];
-  const shared = { unit: 'ns', peer: 'mmdb-lib get', peerValue: peerGet };
+  const find = () => {
+    let sum = 0;
+    for (let i = 0; i < count; i++) {
+      words[0] = flat[4 * i]!;
+      words[1] = flat[4 * i + 1]!;
+      words[2] = flat[4 * i + 2]!;
+      words[3] = flat[4 * i + 3]!;
+      sum ^= reader.find(family, words);
+    }
+    return sum;
+  };
+  const findText = () => {
+    let sum = 0;
+    for (const text of texts) {
+      const parsed = parseIp(text, words);
+      if (parsed !== 0) sum ^= reader.find(parsed, words);
+    }
+    return sum;
+  };
+  const peerGet = () => {
+    let sum = 0;
+    for (const text of texts) sum ^= peer.get(text) === null ? 0 : 1;
+    return sum;
+  };
+  const subject = (run: () => number): Subject => ({ operations: count, run });
+  const times = measure(
+    { find: subject(find), findText: subject(findText), peerGet: subject(peerGet) },
+    rounds,
+  );
+  const shared = { unit: 'ns', peer: 'mmdb-lib get', peerValue: times.peerGet.median };
   const note = 'ours: country and provider; the peer: the country';
-  const ratio = peerGet / find;
+  const ratio = times.peerGet.median / times.find.median;
   return [
     {
       name: `geo v${family} from words`,
       ...shared,
-      ours: find,
+      ours: times.find.median,
       ratio,
       goal: '>= 15x',
       ok: ratio >= 15,
@@ -97,8 +96,8 @@ function benchFamily(
     {
       name: `geo v${family} from text`,
       ...shared,
-      ours: findText,
-      ratio: peerGet / findText,
+      ours: times.findText.median,
+      ratio: times.peerGet.median / times.findText.median,
       note,
     },
   ];

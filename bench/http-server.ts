@@ -4,13 +4,14 @@
  * answer from the same table. Any message is answered with the CPU time that the process has used.
  */
 
-import uws from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
 import { createServer as createNodeServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
 import { numberField, renderHead, withNumber } from '../src/http/head.ts';
+import { loadNative } from '../src/http/native.ts';
 import { createServer } from '../src/http/server.ts';
 import { createCheckEngine } from './check-engine.ts';
 import { createPeerCheck, startFastifyPeer, startNodePeer } from './http-peers.ts';
@@ -113,7 +114,8 @@ const starts: Record<string, Start> = {
   fastifyCheck: async () => (await startFastifyPeer(createPeerCheck(checkEntries))).port,
 };
 
-function listenBare(handle: (res: uws.HttpResponse) => void): Promise<number> {
+function listenBare(handle: (res: HttpResponse) => void): Promise<number> {
+  const uws = loadNative().library;
   return new Promise((resolve) => {
     uws
       .App()

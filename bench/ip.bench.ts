@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { seededRandom } from '../src/core/random.ts';
 import { formatIp, type IpFamily, parseIp, parseIpBytes } from '../src/ip/address.ts';
+import { measure, type Subject, type Timing } from './rounds.ts';
 import type { BenchRow } from './row.ts';
 
 interface Sample {
@@ -31,21 +32,23 @@ function sampleOf(family: IpFamily, count: number): Sample {
 }
 
 /** Median nanoseconds per item of each function, the functions taking turns in every round. */
-function race(rounds: number, count: number, runners: readonly (() => number)[]): number[] {
+function race<Name extends string>(
+  rounds: number,
+  count: number,
+  runners: Readonly<Record<Name, () => number>>,
+): Record<Name, number> {
   const passes = Math.ceil(count / 100);
-  const times = runners.map(() => [] as number[]);
-  let sink = 0;
-  for (let round = -1; round < rounds; round++) {
-    runners.forEach((run, i) => {
-      const start = process.hrtime.bigint();
-      for (let pass = 0; pass < passes; pass++) sink += run();
-      const elapsed = Number(process.hrtime.bigint() - start);
-      // The first round only warms up.
-      if (round >= 0) times[i]!.push(elapsed / (count * passes));
-    });
-  }
-  if (Number.isNaN(sink)) throw new Error('a runner returned no number');
-  return times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]!);
+  const subjects = Object.entries<() => number>(runners).map(([name, runner]) => {
+    const run = () => {
+      let sum = 0;
+      for (let pass = 0; pass < passes; pass++) sum += runner();
+      return sum;
+    };
+    return [name, { operations: count * passes, run }] as const;
+  });
+  const timings = measure(Object.fromEntries(subjects) as Record<Name, Subject>, rounds);
+  const medians = Object.entries<Timing>(timings).map(([name, { median }]) => [name, median]);
+  return Object.fromEntries(medians) as Record<Name, number>;
 }
 
 function row(
@@ -62,45 +65,46 @@ function row(
 function benchFamily(family: IpFamily, count: number, rounds: number): BenchRow[] {
   const { texts, bytes, words } = sampleOf(family, count);
   const out = new Uint32Array(4);
-  const [parse, parseBytes, peerParse, peerCheck, format, peerFormat] = race(rounds, count, [
-    () => {
+  const times = race(rounds, count, {
+    parse: () => {
       let sum = 0;
       for (const text of texts) sum += parseIp(text, out) ^ (out[0]! & 1);
       return sum;
     },
-    () => {
+    parseBytes: () => {
       let sum = 0;
       for (const each of bytes) sum += parseIpBytes(each, 0, each.length, out) ^ (out[0]! & 1);
       return sum;
     },
-    () => {
+    peerParse: () => {
       let sum = 0;
       for (const text of texts) sum += ipaddr.parse(text).toByteArray()[0]!;
       return sum;
     },
-    () => {
+    peerCheck: () => {
       let sum = 0;
       for (const text of texts) sum += isIP(text);
       return sum;
     },
-    () => {
+    format: () => {
       let sum = 0;
       for (const each of words) sum += formatIp(family, each).length;
       return sum;
     },
-    () => {
+    peerFormat: () => {
       let sum = 0;
       for (const text of texts) sum += ipaddr.parse(text).toString().length;
       return sum;
     },
-  ]);
+  });
+  const { parse, parseBytes, peerParse, peerCheck, format, peerFormat } = times;
   const goalNs = family === 4 ? 60 : 120;
   return [
-    row(`parse v${family} text`, parse!, 'ipaddr.js parse', peerParse!, goalNs),
-    row(`parse v${family} text (validation only by the peer)`, parse!, 'net.isIP', peerCheck!),
-    row(`parse v${family} bytes`, parseBytes!, 'ipaddr.js parse', peerParse!, goalNs),
+    row(`parse v${family} text`, parse, 'ipaddr.js parse', peerParse, goalNs),
+    row(`parse v${family} text (validation only by the peer)`, parse, 'net.isIP', peerCheck),
+    row(`parse v${family} bytes`, parseBytes, 'ipaddr.js parse', peerParse, goalNs),
     {
-      ...row(`format v${family}`, format!, 'ipaddr.js toString', peerFormat! - peerParse!),
+      ...row(`format v${family}`, format, 'ipaddr.js toString', peerFormat - peerParse),
       note: 'peer: parse and print, less the time of its parse',
     },
   ];

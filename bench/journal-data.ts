@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import type { Prefix } from '../src/index/prefix.ts';
-import { type RowBatch, rowsPerEventMax } from '../src/reputation/events.ts';
-import { loadList } from '../src/reputation/load-list.ts';
-import { openState, type State } from '../src/state.ts';
+import { loadList } from '../src/reputation/lists/load-list.ts';
+import { type RowBatch, rowsPerEventMax } from '../src/reputation/state/events.ts';
+import { openState, type State } from '../src/server/state.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import type { Store } from '../src/store/store.ts';
 import { clustered, clustered6, dice, sparse } from './index-data.ts';
@@ -63,7 +63,7 @@ export function openJournalStore(entriesMax: number, at?: string): JournalStore 
         list: 'seed',
         source: 'bench',
         holdDays: 30,
-        batches: batches(rows),
+        batches: [...batches(rows)],
         onRows: () => {},
       });
       if (!result.ok) throw new Error(result.error);

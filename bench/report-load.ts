@@ -9,7 +9,7 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { sendReport } from '../test/support/reporters.ts';
+import { sendReport } from '../test/support/reputation/reporters.ts';
 
 export const comment = 'Failed password for invalid user admin from 192.0.2.77 port 41022 ssh2';
 

@@ -9,13 +9,16 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
 import { seededRandom } from '../src/core/random.ts';
-import type { Report } from '../src/reputation/report.ts';
-import { createReportStore, type ReportStore } from '../src/reputation/report-store.ts';
+import type { Report } from '../src/reputation/reports/report.ts';
+import {
+  createReportStore,
+  type ReportStore,
+} from '../src/reputation/reports/store/report-store.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
-import { makeReporters } from '../test/support/reporters.ts';
-import { startTestServer, type TestServer } from '../test/support/server.ts';
+import { makeReporters } from '../test/support/reputation/reporters.ts';
+import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';
 import { comment, openReportLoad } from './report-load.ts';
 import { openRawPeer } from './report-peer.ts';

@@ -7,14 +7,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeAccount } from '../src/access/records.ts';
+import { encodeAccount } from '../src/access/accounts/records.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
 import { seededRandom } from '../src/core/random.ts';
-import { openPasswordStrength } from '../src/signon/password-strength.ts';
-import { createPasswords } from '../src/signon/passwords.ts';
 import { openPeople } from '../src/signon/people.ts';
-import { createSessions } from '../src/signon/sessions.ts';
+import { openPasswordStrength } from '../src/signon/proofs/password/password-strength.ts';
+import { createPasswords } from '../src/signon/proofs/password/passwords.ts';
+import { createSessions } from '../src/signon/sessions/sessions.ts';
 import { accountKey } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
@@ -79,7 +79,14 @@ async function findingSessions({ found }: Plan): Promise<BenchRow> {
   const clock = systemClock();
   const store = openLmdbStore({ path: folder, clock, log: createLog('silent') });
   try {
-    const account = { email: 'a@b', createdAt: 0, disabled: false, pendingUntil: 0, keys: [] };
+    const account = {
+      email: 'a@b',
+      createdAt: 0,
+      disabled: false,
+      pendingUntil: 0,
+      formerEmail: '',
+      keys: [],
+    };
     await store.commit({ set: [{ key: accountKey('one'), value: encodeAccount(account) }] });
     const people = openPeople(store);
     const sessions = createSessions({ store, clock, random, people });

@@ -4,9 +4,9 @@
  * milliseconds and entries.
  */
 
-import { createLog } from '../src/core/log.ts';
+import { createLog } from '../src/core/log/log.ts';
 import { loadSnapshot } from '../src/index/snapshot.ts';
-import { takeSnapshot } from '../src/state-snapshot.ts';
+import { takeSnapshot } from '../src/server/state-snapshot.ts';
 import { readCheckpointSeq } from '../src/store/projection.ts';
 import { openJournalStore } from './journal-data.ts';
 

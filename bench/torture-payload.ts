@@ -14,6 +14,7 @@ import {
   LENGTH,
   LENGTH_4,
   LENGTH_6,
+  LENGTH_MASK,
   META,
   REPORTS,
   type Records,
@@ -63,7 +64,7 @@ export function writeChanging(
 
 /** Length in bits of an entry of the family, -1 for one of the other family or none. */
 export function lengthIn(records: Records, entry: number, family: 4 | 6): number {
-  const length = records.word[(entry << ROW_SHIFT) + LENGTH]!;
+  const length = records.word[(entry << ROW_SHIFT) + LENGTH]! & LENGTH_MASK;
   if (family === 4) return length >= LENGTH_4 && length <= LENGTH_4 + 32 ? length - LENGTH_4 : -1;
   return length >= LENGTH_6 && length <= LENGTH_6 + 128 ? length - LENGTH_6 : -1;
 }

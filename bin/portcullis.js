@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** Entry of the `portcullis` command: the compiled CLI. `npm run build` makes it. */
+/** Entry of the `portcullis` command: the compiled CLI. `npm install` makes it, and `npm run build:server`. */
 import { existsSync } from 'node:fs';
 
 const compiled = new URL('../dist/src/cli.js', import.meta.url);
 if (!existsSync(compiled)) {
-  process.stderr.write('portcullis: not built yet; run `npm run build` first\n');
+  process.stderr.write('portcullis: not built yet; run `npm run build:server` first\n');
   process.exit(1);
 }
 await import(compiled.href);

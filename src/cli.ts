@@ -1,20 +1,36 @@
 /**
  * The `portcullis` command. Exit status 0 on success, 1 on failure with one clear line on
  * standard error. Every command but `serve` also works while a server runs on the same
- * DATA_DIR; the server follows the journal and shows the change within a second.
+ * DATA_DIR; the server follows the journal and shows the change when the command returns.
  */
 
+import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { accountCommands } from './cli/accounts.ts';
-import { allowCommands } from './cli/allow.ts';
-import { compactCommand } from './cli/compact.ts';
-import { loadListCommand } from './cli/lists.ts';
-import { createOutput } from './cli/output.ts';
-import { reportCommands } from './cli/report.ts';
-import { siteKeyCommands } from './cli/sitekey.ts';
-import { withWorkspace } from './cli/workspace.ts';
+import { accountCommands } from './commands/accounts.ts';
+import { allowCommands } from './commands/allow.ts';
+import { loadListCommand } from './commands/lists.ts';
+import { logCommands } from './commands/log.ts';
+import { reportCommands } from './commands/report.ts';
+import {
+  type AuditedCommand,
+  type BegunCommand,
+  createAudit,
+  isAudited,
+  operatorName,
+} from './commands/shell/audit.ts';
+import { createOutput } from './commands/shell/output.ts';
+import { withWorkspace } from './commands/shell/workspace.ts';
+import { siteKeyCommands } from './commands/sitekey.ts';
+import { compactCommand } from './commands/store/compact.ts';
+import { masterKeyCommand } from './commands/store/master-key.ts';
 import { OperatorError } from './core/errors.ts';
-import { confidenceDefault, type SeedFormat, seedFormats } from './feeds/import/parse.ts';
+import {
+  confidenceDefault,
+  type SeedFormat,
+  seedFormats,
+} from './reputation/lists/import/parse.ts';
+import type { ListKind } from './reputation/state/events.ts';
+import { isDamage } from './store/rows.ts';
 
 interface ListFlags {
   readonly source?: string;
@@ -58,21 +74,34 @@ function listOptions(command: Command): Command {
     .option('--json', 'print the result as JSON, no progress');
 }
 
+/** Beside the folder of the sources, or of the compiled files. */
+function versionText(): string {
+  const require = createRequire(import.meta.url);
+  const isCompiled = import.meta.url.endsWith('.js');
+  const { version } = require(isCompiled ? '../../package.json' : '../package.json');
+  return String(version);
+}
+
 function program(): Command {
   const root = new Command('portcullis')
     .description(
       'Self-hosted IP reputation and sign-on. Settings come from the environment; see README.md.',
     )
+    .version(versionText(), '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true });
 
   root
     .command('serve')
     .description('start the server')
     .option('--demo', 'load demo data, make a demo account and print ready-to-paste commands')
-    .action(async (flags: { demo?: boolean }) => {
+    .option(
+      '--insecure',
+      'start on a public HOST though BASE_URL or SECURE_URL is plain http, or SMTP_URL is not set',
+    )
+    .action(async (flags: { demo?: boolean; insecure?: boolean }) => {
       // Loaded here, because the other commands start twice as fast without the server.
-      const { serve } = await import('./cli/serve.ts');
-      await serve({ demo: flags.demo === true });
+      const { serve } = await import('./commands/serve.ts');
+      await serve({ demo: flags.demo === true, insecure: flags.insecure === true });
     });
 
   listOptions(
@@ -107,16 +136,28 @@ function program(): Command {
       ),
   ).action((from: string, flags: ListFlags) => load('anon', from, flags, 'anon', 0));
 
+  listOptions(
+    root
+      .command('known-good')
+      .description('load a list of addresses and networks of which reports have no effect')
+      .argument(
+        '<file|url>',
+        'a file, - for standard input, or an http(s) address; gzip is detected',
+      ),
+  ).action((from: string, flags: ListFlags) => load('good', from, flags, 'plain', 0));
+
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
+  root.addCommand(logCommands(wholeNumber));
   root.addCommand(compactCommand());
+  root.addCommand(masterKeyCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);
   return root;
 }
 
 async function load(
-  list: 'seed' | 'anon',
+  list: ListKind,
   from: string,
   flags: ListFlags,
   format: SeedFormat | 'anon',
@@ -158,17 +199,49 @@ function throwing(command: Command): Command {
   return command;
 }
 
+/** As in `account create`. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent === null || parent.parent === null
+    ? command.name()
+    : `${nameOf(parent)} ${command.name()}`;
+}
+
+/** What nobody expected comes with its stack, damage of the store does not: it is no bug. */
+function lineOf(error: unknown): string {
+  if (error instanceof OperatorError) return error.message;
+  if (isDamage(error)) return `the store is damaged (${error.message}): restore a backup`;
+  return `unexpected: ${(error as Error).stack ?? error}`;
+}
+
+/** The changing command under way, as the audit log knows it. */
+let audited: { command: AuditedCommand; begun: BegunCommand } | undefined;
+
+async function beginAudit(_root: Command, action: Command): Promise<void> {
+  const name = nameOf(action);
+  if (!isAudited(name)) return;
+  const command = { name, args: action.args, options: action.opts() };
+  const begun = await withWorkspace((w) => createAudit(w).begin(command, operatorName()));
+  audited = { command, begun };
+}
+
+async function endAudit(ok: boolean): Promise<void> {
+  if (audited === undefined) return;
+  const { command, begun } = audited;
+  audited = undefined;
+  await withWorkspace((w) => createAudit(w).end(begun, command, ok));
+}
+
 try {
-  await throwing(program()).parseAsync(process.argv);
+  await throwing(program().hook('preAction', beginAudit)).parseAsync(process.argv);
+  await endAudit(true);
 } catch (error) {
+  await endAudit(false).catch(() => undefined);
   if (error instanceof CommanderError) {
     // Commander has printed its line (or the help) already.
     process.exitCode = error.exitCode === 0 ? 0 : 1;
   } else {
-    const known = error instanceof OperatorError;
-    process.stderr.write(
-      `portcullis: ${known ? error.message : `unexpected: ${(error as Error).stack ?? error}`}\n`,
-    );
+    process.stderr.write(`portcullis: ${lineOf(error)}\n`);
     process.exitCode = 1;
   }
 }

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { OperatorError } from './core/errors.ts';
-import { type LogLevel, logLevels } from './core/log.ts';
+import { type LogLevel, logLevels } from './core/log/log.ts';
 
 /** At most `max` requests of one client IP in `windowMs`. */
 export interface ClientLimit {
@@ -18,12 +18,27 @@ const minuteMs = 60_000;
 
 /** Limits per client IP: one table for the whole service. */
 export const clientLimits = {
-  anonymousApi: { max: 60, windowMs: minuteMs },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
   exchange: { max: 600, windowMs: minuteMs },
   signIn: { max: 10, windowMs: minuteMs },
+  /** By password, of an IPv4 /24 or IPv6 /48; not of a browser that the account knows. */
+  signInNear: { max: 60, windowMs: minuteMs },
+  /** By password, of an account on a browser that it knows, wherever that is. */
+  signInOwner: { max: 10, windowMs: minuteMs },
+  /** Uses of a link to sign in: without the mailbox there is nothing to find. */
+  signInLink: { max: 20, windowMs: minuteMs },
+  /** Steps of a sign-in by passkey, of which each has two. No guess gets anywhere. */
+  passkey: { max: 60, windowMs: minuteMs },
+  /** Requests for a link to a new password, whosever address is typed. */
+  recover: { max: 10, windowMs: minuteMs },
+  /** Uses of mailed links that do not work: nobody who has one that does is held up by them. */
+  deadLink: { max: 10, windowMs: minuteMs },
+  /** Uses of one mailed link that works, wherever it is opened. */
+  mailedLink: { max: 10, windowMs: minuteMs },
+  /** Mails that an account asks for to confirm its address, or a new one. */
+  ownMail: { max: 10, windowMs: minuteMs },
   register: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
@@ -31,26 +46,43 @@ export const clientLimits = {
   authorize: { max: 60, windowMs: minuteMs },
   /** Of what follows there: after a sign-in, and the answers to the form. */
   consent: { max: 120, windowMs: minuteMs },
-  captchaNew: { max: 30, windowMs: minuteMs },
-  captchaVerify: { max: 60, windowMs: minuteMs },
+  // Whole offices come from one address. What a browser may that has our cookie: see below.
+  captchaNew: { max: 300, windowMs: minuteMs },
+  captchaVerify: { max: 900, windowMs: minuteMs },
   /** A challenge's picture may be fetched again, by a page that is shown again say. */
-  captchaImage: { max: 120, windowMs: minuteMs },
-  /** Speech recognition is the weakest link: few. */
-  captchaAudio: { max: 10, windowMs: minuteMs },
+  captchaImage: { max: 1_200, windowMs: minuteMs },
+  /** Each is one more guess for a program that listens: few. */
+  captchaAudio: { max: 60, windowMs: minuteMs },
+  /** Of all four, by browsers within their own share. */
+  captchaFree: { max: 4_000, windowMs: minuteMs },
 } as const satisfies Record<string, ClientLimit>;
 
 export type ClientLimitName = keyof typeof clientLimits;
+
+/** What a browser with our cookie has for itself; beyond it, it counts with its network. */
+export const captchaBrowserLimits = {
+  captchaNew: { max: 30, windowMs: minuteMs },
+  captchaVerify: { max: 60, windowMs: minuteMs },
+  captchaImage: { max: 120, windowMs: minuteMs },
+  captchaAudio: { max: 10, windowMs: minuteMs },
+} as const satisfies Partial<Record<ClientLimitName, ClientLimit>>;
+
+export type CaptchaLimitName = keyof typeof captchaBrowserLimits;
 
 /** Bounds of what the process holds in memory. Each one is where a clear refusal begins. */
 export const capacities = {
   /** Addresses and prefixes in the index. */
   entries: 8_000_000,
+  /** What lists, rules and accounts say of an entry, on average at most. */
+  contributionsPerEntry: 3,
   accounts: 65_536,
   keys: 131_072,
   /** Third-party lists known at one time, vanished ones included until they end. */
   sources: 250,
   /** Entries of the blocklist in feeds: beyond it the lowest scores are left out. */
   feedEntries: 2_000_000,
+  /** Rules of the allowlist. */
+  allowRules: 100_000,
 } as const;
 
 /** Bounds of the CAPTCHA, of time and memory; docs/CAPTCHA.md says what happens at each. */
@@ -63,9 +95,15 @@ export const captchaBounds = {
   waitingMax: 500,
   /** From so many waiting on, smaller images. */
   economyFrom: 32,
+  /** Tokens that were used for anything in their lifetime; never drawn again. */
+  placesMax: 131_072,
+  /** Challenges whose picture or sound was fetched and that have no answer yet. */
   openMax: 20_000,
-  openPerClientMax: 60,
-  /** Images and clips of open challenges. */
+  /** Of one IPv4 address or IPv6 /64. */
+  openPerNarrowMax: 1_200,
+  /** Of one IPv4 /24 or IPv6 /48. */
+  openPerWideMax: 4_800,
+  /** Images and clips of open challenges; what is dropped can be made again. */
   heldBytesMax: 64 * 1_048_576,
 } as const;
 
@@ -88,13 +126,29 @@ export interface Config {
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   readonly smsWebhookUrl: string | undefined;
+  /** Source of breached passwords, asked by the first five digits of a hash. */
+  readonly pwnedRangeUrl: string | undefined;
+  /** ISO 3166-1 codes of the countries that texts are sent to; `*`: all. */
+  readonly smsCountries: readonly string[];
+  /** Texts over all in a day. */
+  readonly smsPerDay: number;
   readonly geoCountryMmdb: string | undefined;
   readonly geoAsnMmdb: string | undefined;
   readonly logLevel: LogLevel;
-  /** Without it, /metrics answers loopback peers only. */
+  /** Without it, /metrics answers loopback peers only, and nobody behind a proxy. */
   readonly metricsToken: string | undefined;
   /** False lifts the limits per client IP (load tests), never the quotas. */
   readonly clientLimitsOn: boolean;
+  /** False: accounts are made on the command line alone. */
+  readonly registrationOpen: boolean;
+  /** Private: reports come from the operator's own machines. */
+  readonly reputation: 'private' | 'public';
+  /** Earned voices alone are no quorum. */
+  readonly reputationAnchored: boolean;
+  /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
+  readonly knownGood: readonly string[];
+  /** Suffixes of an intranet under which there may be clients of sign-on; `.`: single labels. */
+  readonly clientSuffixes: readonly string[];
 }
 
 const integer = (min: number, max: number) =>
@@ -146,6 +200,35 @@ const list = v.pipe(
   v.maxLength(256, 'must list at most 256 addresses or prefixes'),
 );
 
+/** A leading dot and capitals are how people write them: `.internal` is `internal`. */
+const suffixList = v.pipe(
+  v.string(),
+  v.transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim().toLowerCase())
+      .map((part) => part.replace(/^\.(?=[^.])/, ''))
+      .filter((part) => part !== ''),
+  ),
+  v.maxLength(64, 'must list at most 64 suffixes'),
+);
+
+/** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
+const smsCountriesDefault =
+  'AT,BE,BG,CA,CH,CY,CZ,DE,DK,EE,ES,FI,FR,GB,GR,HR,HU,IE,IS,IT,LI,LT,LU,LV,MT,NL,NO,PL,PT,RO,SE,SI,SK,US';
+
+const countryList = v.pipe(
+  v.string(),
+  v.regex(
+    /^(\*|[A-Z]{2}(\s*,\s*[A-Z]{2}){0,249})$/,
+    'must be * or codes of countries such as FR,BE (ISO 3166-1)',
+  ),
+  v.transform((text) => text.split(',').map((code) => code.trim())),
+);
+
+export const feedLicenceDefault =
+  'Free to use for protecting networks and services, without warranty.';
+
 const schema = v.object({
   HOST: v.optional(
     v.pipe(v.string(), v.regex(/^[0-9A-Za-z.:_-]{1,253}$/, 'must be an address or a host name')),
@@ -161,7 +244,7 @@ const schema = v.object({
   FEED_LICENCE: v.optional(
     // It stands in comments of eight formats.
     v.pipe(v.string(), v.regex(/^[\x20-\x7e]{1,300}$/, 'must be one line of ASCII, 1 to 300')),
-    'Free to use for protecting networks and services, without warranty.',
+    feedLicenceDefault,
   ),
   TRUSTED_PROXIES: v.optional(list, ''),
   MASTER_KEY_FILE: v.optional(path),
@@ -171,6 +254,9 @@ const schema = v.object({
     'portcullis@localhost',
   ),
   SMS_WEBHOOK_URL: v.optional(urlOf('http:', 'https:')),
+  PWNED_RANGE_URL: v.optional(urlOf('http:', 'https:')),
+  SMS_COUNTRIES: v.optional(countryList, smsCountriesDefault),
+  SMS_PER_DAY: v.optional(integer(1, 65_535), '200'),
   GEO_COUNTRY_MMDB: v.optional(path),
   GEO_ASN_MMDB: v.optional(path),
   LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
@@ -179,15 +265,27 @@ const schema = v.object({
     v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 characters, no spaces')),
   ),
   CLIENT_LIMITS: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'on'),
+  REGISTRATION: v.optional(v.picklist(['open', 'closed'], 'must be open or closed'), 'open'),
+  REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
+  REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
+  KNOWN_GOOD: v.optional(list, ''),
+  CLIENT_SUFFIXES: v.optional(suffixList, ''),
 });
 
+/** What the settings mean is known further up. */
+export interface Judges {
+  /** Tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else. */
+  readonly isPrefix: (text: string) => boolean;
+  /** What is wrong with a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: nothing. */
+  readonly suffixFault: (suffix: string) => string | undefined;
+}
+
 /**
- * @param isPrefix tells an address or prefix from other text; TRUSTED_PROXIES must hold nothing else.
  * @throws OperatorError with one line that names the setting.
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  isPrefix: (text: string) => boolean,
+  { isPrefix, suffixFault }: Judges,
 ): Config {
   const given = Object.fromEntries(
     Object.keys(schema.entries)
@@ -200,12 +298,16 @@ export function readConfig(
     throw settingError(String(issue.path?.[0]?.key ?? 'environment'), issue.message);
   }
   const s = parsed.output;
-  const stranger = s.TRUSTED_PROXIES.find((text) => !isPrefix(text));
-  if (stranger !== undefined) {
-    throw settingError(
-      'TRUSTED_PROXIES',
-      `holds '${stranger.slice(0, 60).replace(/\p{C}/gu, '?')}', not an address or prefix`,
-    );
+  for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD'] as const) {
+    const stranger = s[name].find((text) => !isPrefix(text));
+    if (stranger === undefined) continue;
+    throw settingError(name, `holds '${quoted(stranger)}', not an address or prefix`);
+  }
+  for (const suffix of s.CLIENT_SUFFIXES) {
+    const fault = suffixFault(suffix);
+    if (fault !== undefined) {
+      throw settingError('CLIENT_SUFFIXES', `holds '${quoted(suffix)}', ${fault}`);
+    }
   }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
@@ -223,17 +325,29 @@ export function readConfig(
     smtpUrl: s.SMTP_URL,
     mailFrom: s.MAIL_FROM,
     smsWebhookUrl: s.SMS_WEBHOOK_URL,
+    pwnedRangeUrl: s.PWNED_RANGE_URL,
+    smsCountries: Object.freeze(s.SMS_COUNTRIES),
+    smsPerDay: s.SMS_PER_DAY,
     geoCountryMmdb: s.GEO_COUNTRY_MMDB,
     geoAsnMmdb: s.GEO_ASN_MMDB,
     logLevel: s.LOG_LEVEL,
     metricsToken: s.METRICS_TOKEN,
     clientLimitsOn: s.CLIENT_LIMITS === 'on',
+    registrationOpen: s.REGISTRATION === 'open',
+    reputation: s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private'),
+    reputationAnchored: s.REPUTATION_ANCHORED === 'on',
+    knownGood: Object.freeze(s.KNOWN_GOOD),
+    clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),
   });
 }
 
 /** The process's own environment. Kept here so that no other file reads it. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
+}
+
+function quoted(text: string): string {
+  return text.slice(0, 60).replace(/\p{C}/gu, '?');
 }
 
 function settingError(name: string, reason: string): OperatorError {

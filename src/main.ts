@@ -3,43 +3,59 @@
  * Everything that lives is made here and handed down; nothing else is a singleton.
  */
 
-import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deriveKey, type MasterKey } from './access/master-key.ts';
-import { secondsLeftOfDay } from './access/points.ts';
-import { allowsHost } from './access/site-keys.ts';
-import { createUsage, type Usage, usageSampleMs } from './access/usage.ts';
-import { openCaptcha } from './captcha/open.ts';
-import { createReceipts, receiptKeyPurpose } from './captcha/receipts.ts';
+import { deriveKey, type MasterKey } from './access/keys/master-key.ts';
+import { allowsHost } from './access/keys/site-keys.ts';
+import { secondsLeftOfDay } from './access/quota/points.ts';
+import { createUsage } from './access/quota/usage.ts';
+import { openCaptcha } from './captcha/challenge/open.ts';
+import { createReceipts, receiptKeyPurpose } from './captcha/receipt/receipts.ts';
 import { type Config, capacities, captchaBounds } from './config.ts';
+import { createBoundedTables } from './core/bounded-tables.ts';
 import type { Clock } from './core/clock.ts';
 import { openGarbageCollection } from './core/garbage.ts';
-import type { Log } from './core/log.ts';
+import type { Log } from './core/log/log.ts';
 import { createMetrics } from './core/metrics.ts';
-import { prepareInTurns } from './core/preparation.ts';
 import type { Random } from './core/random.ts';
-import { openFeedThread } from './feed-builder.ts';
-import { createFeedPublisher, type FeedPublisher } from './feeds/publish.ts';
-import { createFrontEnd, type FrontEndMemory } from './frontend.ts';
+import { prepareInTurns } from './core/work/preparation.ts';
 import { openGeo } from './geo/open.ts';
 import { openFilesWarning } from './http/limits.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createServer } from './http/server.ts';
-import { createRefusedReports, createReportAdmission } from './reputation/report-admission.ts';
-import { createReportStore, type ReportStore } from './reputation/report-store.ts';
-import { addressRules } from './routes/address-rules.ts';
-import { mainRoutes } from './routes/main-routes.ts';
-import { describeForwarded, pathsOf } from './routes/table.ts';
-import { readinessOf, registerFeedMetrics, registerMetrics } from './server-metrics.ts';
-import { startSignon } from './sign-on.ts';
-import { webauthn } from './signon/passkey-ceremonies.ts';
-import { openState, type State } from './state.ts';
-import { openLmdbStore } from './store/lmdb.ts';
+import { createFeedPublisher, type FeedPublisher } from './reputation/blocklists/publish.ts';
+import {
+  createRefusedReports,
+  createReportAdmission,
+} from './reputation/reports/report-admission.ts';
+import { createReportStore } from './reputation/reports/store/report-store.ts';
+import { areas, checkTable } from './server/endpoints.ts';
+import { mainRoutes } from './server/main-routes.ts';
+import {
+  addTables,
+  readinessOf,
+  registerFeedMetrics,
+  registerMetrics,
+  registerSignonMetrics,
+} from './server/metrics.ts';
+import { startSignon } from './server/signon-parts.ts';
+import { openState, type State } from './server/state.ts';
+import { openFeedThread } from './server/threads/feed-thread.ts';
+import { describeForwarded, pathsOf } from './server/threads/forwarded.ts';
+import { createFrontEnd, type FrontEndMemory } from './server/threads/front-end.ts';
+import { createThreadCounters } from './server/threads/thread-counters.ts';
+import { createThreadGauges } from './server/threads/thread-gauges.ts';
+import { startThreads, type Threads } from './server/threads/threads.ts';
+import { ownAddresses, startExpiry, startPruning, startSampling } from './server/upkeep.ts';
+import { startBudgetMails } from './server/voice-budgets.ts';
+import type { Mail } from './signon/mail/mailer.ts';
+import { webauthn } from './signon/proofs/passkey-ceremonies.ts';
 import { acquireServerLock } from './store/lock.ts';
+import { openStore } from './store/migrate.ts';
+import { snapshotFile, watchPresence } from './store/presence.ts';
 import type { Store } from './store/store.ts';
 import { startSweeper } from './store/sweeper.ts';
-import { createThreadCounters } from './thread-counters.ts';
-import { startThreads, type Threads } from './threads.ts';
+import { addressRules } from './web/address-rules.ts';
+import { createRenderProblem } from './web/shape.ts';
 
 export interface RunningServer {
   /** The port that was really taken: PORT=0 asks for any. */
@@ -62,6 +78,8 @@ export interface ServerDependencies {
   readonly prepare?: (store: Store) => Promise<void>;
   /** Documentation ranges may be reported. */
   readonly demo?: boolean;
+  /** Told of each mail that is written to the outbox; the demo's. */
+  readonly onMail?: (mail: Mail) => void;
   /** Offered on the home page; the demo's. */
   readonly exampleAddresses?: readonly string[];
   /** Of the widget on the CAPTCHA page; asked after `prepare`. The demo's. */
@@ -72,10 +90,6 @@ type Closer = () => unknown;
 
 /** How long requests in flight may take when the server is told to stop. */
 const graceMs = 8_000;
-/** Events kept behind the checkpoint, so that another process's follower finds its place. */
-const journalKeepEvents = 10_000n;
-const pruneMs = 60_000;
-const expiryMs = 30_000;
 /** Replaced feeds that are worth a garbage collection. */
 const releasedBytesMin = 32 * 1024 * 1024;
 
@@ -106,14 +120,17 @@ async function start(
   /** A port that nobody named is found when it is needed: until then others could take it. */
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.push(() => claim?.release());
-  const store = openLmdbStore({ path: `${config.dataDir}/store`, clock, log });
+  const { dataDir } = config;
+  const { pid } = process;
+  const { masterKey } = dependencies;
+  const path = `${dataDir}/store`;
+  const store = await openStore({ path, dataDir, clock, random, log, pid, masterKey });
   closers.push(() => store.close());
-  const lock = await acquireServerLock({
-    store,
-    dataDir: config.dataDir,
-    random,
-    pid: process.pid,
-  });
+  const presence = watchPresence(path, (reason) =>
+    onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
+  );
+  closers.push(presence.stop);
+  const lock = await acquireServerLock({ store, dataDir, random, pid });
   closers.push(() => lock.release());
   store.onWriteState((state) => {
     log[state.available ? 'info' : 'error'](
@@ -130,11 +147,21 @@ async function start(
     random,
     log,
     onFailure: onFatal,
-    snapshotPath: `${config.dataDir}/index.snapshot`,
+    snapshotPath: `${config.dataDir}/${snapshotFile}`,
+    isStoreLost: presence.isLost,
   });
   state.start();
   closers.push(() => state.stop());
   await state.follower.catchUpTo(await store.lastSeq());
+  lock.follow(async (seq) => {
+    if (seq > (await store.lastSeq())) throw new RangeError('not in the journal');
+    await state.follower.catchUpTo(seq);
+  });
+  await state.setPolicy({
+    isPrivate: config.reputation === 'private',
+    isAnchored: config.reputationAnchored,
+  });
+  await state.reconcile();
   closers.push(startPruning(store, state, log));
   const sweeper = startSweeper({ store, log });
   closers.push(() => sweeper.stop());
@@ -149,14 +176,20 @@ async function start(
 
   const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
   const { index } = state;
-  const frontEnd = createFrontEnd({ memory, lookup: index, records: index.records, clock });
+  const frontEnd = createFrontEnd({ memory, index, clock, log });
   const { entries, access } = state;
   const { newAddresses } = access;
   const { catchUpTo } = state.follower;
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
   const admission = createReportAdmission({ entries, clock, ...counted });
   const refusedReports = createRefusedReports();
-  const reports = createReportStore({ store, clock, random, admission });
+  const reports = createReportStore({
+    store,
+    clock,
+    random,
+    admission,
+    generationOf: access.generationOf,
+  });
   closers.push(startExpiry(reports, store, log));
   const collectGarbage = openGarbageCollection();
   let threads: Threads | undefined;
@@ -174,8 +207,16 @@ async function start(
     masterKey: dependencies.masterKey,
     config,
     demo: dependencies.demo ?? false,
+    onMail: dependencies.onMail,
   });
+  closers.push(() => signonParts.signInLog.close());
   closers.push(() => signonParts.signon.close());
+  const budgetMails = startBudgetMails({
+    ...{ state, store, clock, log },
+    people: signonParts.signon.people,
+    mailer: signonParts.signon.mailer,
+  });
+  closers.push(() => budgetMails.stop());
   const receipts = createReceipts({
     store,
     clock,
@@ -187,6 +228,7 @@ async function start(
   const captcha = openCaptcha({
     threads: config.captchaThreads,
     bounds: captchaBounds,
+    sharesOn: config.clientLimitsOn,
     clock,
     random,
     log,
@@ -195,12 +237,14 @@ async function start(
   const usage = createUsage({
     handle: state.shared.quotas,
     accountCount: state.access.count,
+    generationOf: state.access.generationOf,
     clock,
   });
   closers.push(startSampling(usage));
   const metrics = createMetrics();
   const own = mainRoutes({
     config,
+    log,
     clock,
     metrics,
     index,
@@ -213,6 +257,7 @@ async function start(
     ...signonParts,
     receipts,
     challenges: captcha.challenges,
+    tickets: captcha.tickets,
     accountOf: state.access.idOf,
     usage,
     standingOf: state.access.standingOf,
@@ -228,6 +273,7 @@ async function start(
   });
   const table = [...frontEnd.routes, ...own.routes];
   log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
+  checkTable(table);
   const paths = pathsOf(frontEnd.routes, own.routes);
   const counters = createThreadCounters(config.httpThreads, paths);
   const count = counters.recorder(0);
@@ -236,8 +282,9 @@ async function start(
   const https = config.baseUrl.startsWith('https:');
   const server = createServer({
     routes: table,
-    renderProblem: own.renderProblem,
+    renderProblem: createRenderProblem({ routes: table, areas, renderPage: own.renderPage }),
     addresses: addressRules(config.trustedProxies),
+    https,
     clock,
     log,
     onFinished: (path, status) => count(path, status),
@@ -254,6 +301,8 @@ async function start(
     await Promise.race([closing, sleep(graceMs / 2, undefined, { ref: false })]);
     await Promise.all([closing, captcha.close()]);
   });
+  const gauges = createThreadGauges(config.httpThreads);
+  closers.push(gauges.write(0, server.taken));
   threads = await startThreads({
     threads: config.httpThreads,
     host: config.host,
@@ -261,6 +310,7 @@ async function start(
     memory,
     index,
     counters: counters.buffer,
+    gauges: gauges.buffer,
     paths,
     routes: own.routes,
     forwarded: describeForwarded(own.routes),
@@ -269,8 +319,21 @@ async function start(
     logLevel: config.logLevel,
     log,
   });
-  registerMetrics({ metrics, state, store, counters, threads, captcha, refusedReports });
+  registerMetrics({ metrics, clock, state, store, counters, threads, captcha, refusedReports });
+  registerSignonMetrics(metrics, signonParts.rowsOfStrangers, signonParts.signon.pacing);
   registerFeedMetrics(metrics, feeds);
+  const tables = createBoundedTables(log);
+  addTables(tables, {
+    state,
+    feeds,
+    captcha,
+    tables: [...gauges.tables, ...own.tables, ...signonParts.signon.tables],
+    mails: () => signonParts.signon.mailer.waiting,
+    signIns: () => signonParts.signInLog.waiting,
+    signonRows: signonParts.rowsOfStrangers,
+  });
+  tables.register(metrics);
+  closers.push(tables.watch());
   feeds.start();
   closers.push(
     prepareInTurns(own.preparations, (error) =>
@@ -308,57 +371,4 @@ function openFeeds(
     intervalMs: config.feedIntervalSeconds * 1_000,
     onReplaced,
   });
-}
-
-/** Reports older than a year go. A long run is not begun a second time. */
-function startExpiry(reports: ReportStore, store: Store, log: Log): () => Promise<void> {
-  const stop = new AbortController();
-  let running = Promise.resolve();
-  const timer = setInterval(() => {
-    if (!store.writeState().available) return;
-    running = reports.expire(stop.signal).then(
-      () => undefined,
-      (error) => log.warn({ err: error }, 'reports: not expired, tried again later'),
-    );
-  }, expiryMs);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    stop.abort();
-    return running;
-  };
-}
-
-/** What accounts use is added up now and then; nothing waits for it. */
-function startSampling(usage: Usage): () => void {
-  const timer = setInterval(usage.sample, usageSampleMs);
-  timer.unref();
-  return () => clearInterval(timer);
-}
-
-/** Addresses of this machine's interfaces: a report of one is a sender's mistake. */
-function ownAddresses(): string[] {
-  const rules = addressRules([]);
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .map(({ address }) => rules.normalise(address))
-    .filter((address) => address !== undefined);
-}
-
-/** The journal behind a checkpoint is needed by nobody but a follower that lags. */
-function startPruning(store: Store, state: State, log: Log): () => Promise<void> {
-  let pruning = Promise.resolve();
-  const timer = setInterval(() => {
-    const through = state.projection.checkpointSeq() - journalKeepEvents;
-    if (through <= 0n || !store.writeState().available) return;
-    pruning = store.pruneEvents(through).then(
-      () => undefined,
-      (error) => log.warn({ err: error }, 'journal: not pruned, tried again later'),
-    );
-  }, pruneMs);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    return pruning;
-  };
 }

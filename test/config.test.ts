@@ -5,9 +5,11 @@ import { it } from 'node:test';
 import { type Config, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
+import { suffixFault } from '../src/signon/sites/clients/client-suffixes.ts';
 
 const isPrefix = (text: string) => parsePrefix(text).ok;
-const read = (environment: Record<string, string | undefined>) => readConfig(environment, isPrefix);
+const judges = { isPrefix, suffixFault };
+const read = (environment: Record<string, string | undefined>) => readConfig(environment, judges);
 
 const settings: Record<string, { field: keyof Config; good: [string, unknown][]; bad: string[] }> =
   {
@@ -76,6 +78,20 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['https://sms/x?k=1', 'https://sms/x?k=1']],
       bad: ['sms', 'ftp://sms'],
     },
+    PWNED_RANGE_URL: {
+      field: 'pwnedRangeUrl',
+      good: [['https://ranges.example/range/', 'https://ranges.example/range/']],
+      bad: ['ranges', 'ftp://ranges'],
+    },
+    SMS_COUNTRIES: {
+      field: 'smsCountries',
+      good: [
+        ['FR, BE', ['FR', 'BE']],
+        ['*', ['*']],
+      ],
+      bad: ['fr', 'FRA', 'FR;BE', 'FR,*', 'FR,', 'all', 'FR\nBE'],
+    },
+    SMS_PER_DAY: { field: 'smsPerDay', good: [['50', 50]], bad: ['0', '-1', '1.5', '70000', 'x'] },
     GEO_COUNTRY_MMDB: { field: 'geoCountryMmdb', good: [['/c.mmdb', '/c.mmdb']], bad: ['\0'] },
     GEO_ASN_MMDB: { field: 'geoAsnMmdb', good: [['/a.mmdb', '/a.mmdb']], bad: ['\0'] },
     LOG_LEVEL: { field: 'logLevel', good: [['warn', 'warn']], bad: ['loud', 'INFO\nx'] },
@@ -85,6 +101,30 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       bad: ['short', 'has a space in between', `${'é'.repeat(20)}`, 'x'.repeat(257)],
     },
     CLIENT_LIMITS: { field: 'clientLimitsOn', good: [['off', false]], bad: ['no', 'ON', '0'] },
+    REGISTRATION: { field: 'registrationOpen', good: [['closed', false]], bad: ['no', 'OPEN'] },
+    REPUTATION: { field: 'reputation', good: [['private', 'private']], bad: ['no', 'PUBLIC'] },
+    REPUTATION_ANCHORED: { field: 'reputationAnchored', good: [['on', true]], bad: ['yes', '1'] },
+    KNOWN_GOOD: {
+      field: 'knownGood',
+      good: [['192.0.2.1, 2001:db8::/32', ['192.0.2.1', '2001:db8::/32']]],
+      bad: ['10.0.0.1/8', 'resolver', 'a\nb'],
+    },
+    CLIENT_SUFFIXES: {
+      field: 'clientSuffixes',
+      good: [
+        ['.internal, LAN ,home.arpa,', ['internal', 'lan', 'home.arpa']],
+        ['local,test,corp.internal,.', ['local', 'test', 'corp.internal', '.']],
+        ['xn--bro-hoa', ['xn--bro-hoa']],
+      ],
+      bad: [
+        ...['com', 'internal,com', 'co.uk', 'github.io', 'ck', 'foo.ck', 'wiki', 'ai', 'arpa'],
+        ...['example.com', 'corp.example.com', 'xn--p1ai', 'in-addr.arpa', 'onion'],
+        ...['localhost', 'a.localhost', 'localhost.internal', 'localdomain'],
+        ...['internal.', '..', '*.internal', '*', 'a b', 'a_b', 'büro', '-a', 'a\nb', 'xn--zz'],
+        ...['127.0.0.1', '1', '0x7f', '::1', 'internal:8443', 'https://x.internal', 'x'.repeat(64)],
+        Array.from({ length: 65 }, (_, n) => `a${n}.internal`).join(','),
+      ],
+    },
   };
 
 for (const [name, { field, good, bad }] of Object.entries(settings)) {

@@ -1,30 +1,22 @@
 /** Keeps the house: import direction, cycles, headers, length, dead files, and the sole owners of a thing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readSources, type Source } from './support/sources.ts';
+import { readSources, type Source } from './support/house/sources.ts';
 
 const sources = readSources('src');
 const everything = [...sources, ...readSources('test'), ...readSources('bench')];
 
-/** Imports point down this list only. Folders on one line are siblings and don't meet. */
-const layers: readonly (readonly string[])[] = [
-  [
-    'main',
-    'cli',
-    'feed-builder',
-    'frontend',
-    'state',
-    'state-snapshot',
-    'sign-on',
-    'threads',
-    'thread-counters',
-    'server-metrics',
-  ],
-  ['routes'],
-  ['pages'],
+/** Imports point down this list only. Rooms on one line are wings, which meet in `server` alone. */
+const floors: readonly (readonly string[])[] = [
+  ['cli'],
+  ['commands'],
+  ['main'],
+  ['server'],
+  ['published'],
+  ['signon', 'reputation', 'captcha'],
+  ['web'],
   ['http'],
-  ['signon'],
-  ['captcha', 'access', 'kit', 'reputation', 'feeds'],
+  ['access'],
   ['geo'],
   ['index'],
   ['ip'],
@@ -32,30 +24,56 @@ const layers: readonly (readonly string[])[] = [
   ['config'],
   ['core'],
 ];
+const wings = floors.find((rooms) => rooms.length > 1)!;
 
-function folderOf(path: string): string {
-  const [, first = '', second] = path.split('/');
-  return second === undefined ? first.replace(/\.ts$/, '').split('.')[0]! : first;
+/** `signon` of `src/signon/sites/codes.ts`, `main` of `src/main.ts`. */
+function roomOf(path: string): string {
+  return path.split('/')[1]!.replace(/\.ts$/, '');
 }
 
-function layerOf(path: string): number {
-  const folder = folderOf(path);
-  const layer = layers.findIndex((names) => names.includes(folder));
-  assert.ok(layer >= 0, `${path}: folder '${folder}' has no place in the order of folders`);
-  return layer;
+function floorOf(path: string): number {
+  const floor = floors.findIndex((rooms) => rooms.includes(roomOf(path)));
+  assert.ok(floor >= 0, `${path}: room '${roomOf(path)}' has no place in the house`);
+  return floor;
 }
 
-test('imports point down the list of folders, and siblings do not meet', () => {
+test('imports point down the floors, and wings do not meet', () => {
   const wrong: string[] = [];
   for (const { path, imports } of sources) {
     for (const target of imports) {
       if (!target.startsWith('src/')) wrong.push(`${path} imports ${target}, outside src/`);
-      else if (folderOf(path) === folderOf(target)) continue;
-      else if (layerOf(path) === 0 && layerOf(target) === 0) continue;
-      else if (layerOf(target) <= layerOf(path)) wrong.push(`${path} imports ${target}`);
+      else if (roomOf(path) === roomOf(target)) continue;
+      else if (floorOf(target) <= floorOf(path)) wrong.push(`${path} imports ${target}`);
     }
   }
   assert.deepEqual(wrong, []);
+});
+
+test('in a wing only routes import http/, and only routes, pages and words import web/', () => {
+  const wrong: string[] = [];
+  for (const { path, imports } of sources) {
+    if (!wings.includes(roomOf(path))) continue;
+    const isRoute = path.endsWith('.route.ts');
+    const isShown = isRoute || /\.(page|openapi|endpoints)\.ts$|\/words(\.\w+)?\.ts$/.test(path);
+    for (const target of imports) {
+      if (roomOf(target) === 'http' && !isRoute) wrong.push(`${path} imports ${target}`);
+      if (roomOf(target) === 'web' && !isShown) wrong.push(`${path} imports ${target}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+/** These three are one thing each, cut into more pieces than a folder should have. */
+const largeRooms = ['src/index', 'src/http', 'src/store'];
+
+test('no folder holds more than 12 files', () => {
+  const counts = new Map<string, number>();
+  for (const { path } of sources) {
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  const full = [...counts].filter(([folder, n]) => n > 12 && !largeRooms.includes(folder));
+  assert.deepEqual(full, []);
 });
 
 /** Imports of types alone are erased: they can't make a cycle at run time. */
@@ -117,16 +135,18 @@ test('no source is imported by tests and benches alone', () => {
 
 test('only config.ts reads the environment', () => {
   const readers = sources
-    .filter(({ path, text }) => path !== 'src/config.ts' && /process\.env\b/.test(text))
+    .filter(({ path, text }) => path !== 'src/config.ts' && /process\.env\b(?!\.\w+ = )/.test(text))
     .map((s) => s.path);
   assert.deepEqual(readers, []);
 });
 
-test('only http/server.ts imports uWebSockets.js', () => {
+test('http/native.ts alone loads a web server; http/server.ts has its types', () => {
   const importers = sources
-    .filter(({ text }) => /from 'uWebSockets\.js'|require\('uWebSockets\.js'\)/.test(text))
+    .filter(({ text }) => /'(uWebSockets\.js|uws-older)\b/.test(text))
     .map((s) => s.path);
-  assert.deepEqual(importers, ['src/http/server.ts']);
+  assert.deepEqual(importers, ['src/http/native.ts', 'src/http/server.ts']);
+  const [, server] = sources.filter(({ path }) => importers.includes(path));
+  assert.match(server!.text, /^import type \{.*\} from 'uWebSockets\.js';$/m);
 });
 
 test('no file is a drawer', () => {

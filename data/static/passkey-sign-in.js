@@ -18,8 +18,11 @@ async function call(path, body) {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ csrf: part.dataset.csrf, ...body }),
   });
-  if (!response.ok) throw new Error(`status ${response.status}`);
-  return response.json();
+  if (response.ok) return response.json();
+  const refusal = new Error(`status ${response.status}`);
+  // Why it is not allowed is worth telling; of a wrong passkey the page says enough.
+  if (response.status === 403) refusal.shown = (await response.json()).errors?.[0]?.detail;
+  throw refusal;
 }
 
 async function signIn() {
@@ -28,6 +31,7 @@ async function signIn() {
   const credential = await navigator.credentials.get({ publicKey });
   const { clientDataJSON, authenticatorData, signature, userHandle } = credential.response;
   const { next } = await call('/signin/passkey', {
+    request: part.dataset.request,
     continue: part.dataset.continue,
     return: part.dataset.return,
     response: {
@@ -54,8 +58,8 @@ if (part && globalThis.PublicKeyCredential && navigator.credentials) {
     outcome.textContent = '';
     try {
       await signIn();
-    } catch {
-      outcome.textContent = part.dataset.failed;
+    } catch (error) {
+      outcome.textContent = error.shown ?? part.dataset.failed;
       button.disabled = false;
     }
   });

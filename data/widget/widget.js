@@ -59,20 +59,23 @@
     const note = add(root, 'div', { role: 'status', tabIndex: -1 });
     const receipt = add(root, 'input', { type: 'hidden' });
 
-    const focus = () => (receipt.name ? note : medium ? field : see).focus();
+    const focus = () => (receipt.value ? note : medium ? field : see).focus();
     // What had the focus may vanish here: it must not get lost.
     function update(next, text) {
       const held = root.contains(document.activeElement);
       medium = next;
       for (const el of [label, check, fresh]) show(el, next);
-      show(see, !receipt.name && next !== 'img');
-      show(hear, !receipt.name && next !== 'audio');
+      show(see, !receipt.value && next !== 'img');
+      show(hear, !receipt.value && next !== 'audio');
       show(picture, next === 'img');
       show(voice, next === 'audio');
       prompt.textContent = next && t(next);
       note.textContent = text && t(text);
       if (held) focus();
+      tell('state', text);
     }
+    const tell = (name, detail) =>
+      root.dispatchEvent(new CustomEvent(`portcullis-${name}`, { bubbles: true, detail }));
     function silence() {
       picture.removeAttribute('src');
       voice.removeAttribute('src');
@@ -90,7 +93,7 @@
       const mine = run;
       let problem = 'fail';
       try {
-        const reply = await fetch(new URL(path, base), { credentials: 'omit', ...init });
+        const reply = await fetch(new URL(path, base), { credentials: 'include', ...init });
         if (/429|503/.test(reply.status)) problem = 'busy';
         const value = reply.ok && (await reply.json());
         if (mine === run) value ? use(value) : stop(problem);
@@ -109,7 +112,7 @@
         present();
       });
     }
-    const expire = () => (renewals++ < 3 ? load(medium, 'old') : stop('stale'));
+    const expire = () => (root.isConnected && renewals++ < 3 ? load(medium, 'old') : stop('stale'));
     function present() {
       silence();
       if (medium === 'img') picture.src = image;
@@ -127,7 +130,8 @@
     function verify() {
       if (!token || !field.value.trim()) return field.focus();
       clearTimeout(timer);
-      const body = new URLSearchParams({ token, answer: field.value, sitekey: root.dataset.sitekey || '' });
+      const { sitekey = '', action = '' } = root.dataset;
+      const body = new URLSearchParams({ token, answer: field.value, sitekey, action });
       // A second press while this one is under way would use the challenge up.
       token = '';
       ask('verify', { method: 'POST', body }, (result) => {
@@ -138,12 +142,12 @@
     }
     function finish(value) {
       stop('');
-      receipt.name = root.dataset.responseField || 'portcullis-receipt';
+      receipt.name = root.dataset.responseField ?? 'portcullis-receipt';
       receipt.value = value;
       // A receipt lives 5 minutes.
       timer = setTimeout(stop, 290000, 'stale');
       update('', 'done');
-      root.dispatchEvent(new CustomEvent('portcullis-receipt', { bubbles: true, detail: value }));
+      tell('receipt', value);
     }
     const start = () =>
       matchMedia('(prefers-reduced-motion)').matches ? stop('choose') : load('img');
@@ -167,7 +171,7 @@
     if (form) {
       form.addEventListener('reset', start);
       form.addEventListener('submit', (event) => {
-        if (receipt.name) return;
+        if (receipt.value) return;
         event.preventDefault();
         note.textContent = t('first');
         focus();

@@ -1,28 +1,28 @@
-/**
- * Every error code of the service lives here once. The mapping of a code to a status and
- * a body is one exhaustive switch in `routes/problem.ts`; docs/ERRORS.md lists both.
- */
+/** Every error code of the service lives here once. `web/errors.ts` gives each its status and its words. */
 
 export type ErrorCode =
   // of the request
   | 'not_found'
   | 'method_not_allowed'
+  | 'bad_request'
   | 'body_too_large'
   | 'body_timeout'
+  | 'length_required'
   | 'unsupported_media_type'
-  | 'bad_request'
-  | 'body_timeout'
-  | 'unauthenticated'
-  | 'forbidden'
-  | 'quota_exceeded'
-  | 'address_quota_exceeded'
-  | 'duplicate_report'
-  | 'client_limit_exceeded'
   | 'invalid_parameter'
   | 'invalid_prefix'
   | 'prefix_host_bits'
   | 'invalid_range'
-  // of a sign-on request; the last eight as RFC 6749 and OpenID Connect name them on the wire
+  | 'network_too_large'
+  // of who asks, and how often
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'registration_closed'
+  | 'quota_exceeded'
+  | 'address_quota_exceeded'
+  | 'duplicate_report'
+  | 'client_limit_exceeded'
+  // of a sign-on request; most as RFC 6749 and OpenID Connect name them on the wire
   | 'invalid_client_id'
   | 'invalid_redirect_uri'
   | 'unknown_transaction'
@@ -34,7 +34,7 @@ export type ErrorCode =
   | 'login_required'
   | 'consent_required'
   | 'temporarily_unavailable'
-  | 'network_too_large'
+  // of a person’s own pages
   | 'form_expired'
   | 'sign_in_refused'
   | 'too_many_attempts'
@@ -43,18 +43,20 @@ export type ErrorCode =
   | 'weak_password'
   | 'picture_not_still'
   | 'reauthentication_required'
+  | 'review_required'
+  | 'too_many_sites'
   // of what is there
   | 'unknown_account'
   | 'unknown_key'
   | 'conflict'
-  | 'geo_source_unusable'
-  | 'snapshot_unusable'
-  | 'snapshot_not_written'
   // of the service
   | 'capacity_exceeded'
   | 'store_unavailable'
   | 'deadline_exceeded'
   | 'overloaded'
+  | 'geo_source_unusable'
+  | 'snapshot_unusable'
+  | 'snapshot_not_written'
   | 'internal';
 
 /** A failure that ends the process or a command, with one line for the operator. */

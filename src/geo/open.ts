@@ -1,14 +1,16 @@
 /**
  * The geo tables at the start of the server: from the snapshot when its sources have not
- * changed, else compiled from them. It never throws: a table whose files are unusable falls
- * back to the package that comes with the service, then to an empty table, each with a warning.
+ * changed, else compiled from them. A file that a setting names must be usable: it stops the start.
+ * Where nothing is named and the package that comes with the service is unusable, the table is
+ * empty, with a warning.
  * Synchronous on purpose: it runs before the server listens, or in a worker, and the buffer it
  * returns can be posted to any thread.
  */
 
 import { join } from 'node:path';
 import { array, literal, object, optional, picklist, safeParse, string } from 'valibot';
-import type { Log } from '../core/log.ts';
+import { OperatorError } from '../core/errors.ts';
+import type { Log } from '../core/log/log.ts';
 import { compileGeo, type GeoTable } from './compile.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
 import {
@@ -67,6 +69,7 @@ const metaSchema = object({
   warnings: array(string()),
 });
 
+/** @throws OperatorError with the setting whose file is missing, damaged or of another kind */
 export function openGeo(options: OpenGeoOptions): OpenedGeo {
   const { log } = options;
   const candidates = {
@@ -76,9 +79,13 @@ export function openGeo(options: OpenGeoOptions): OpenedGeo {
   const all = [...candidates.country, ...candidates.provider];
   const fingerprint = all.map(fingerprintOf).join('\n');
   const path = join(options.dataDir, snapshotName);
+  const isAsConfigured = ({ kind, origin }: GeoSourceReport) =>
+    origin === 'configured' || candidates[kind][0]?.origin !== 'configured';
   const snapshot = readSnapshot(path, (meta) => {
     const parsed = safeParse(metaSchema, meta);
-    return parsed.success && parsed.output.fingerprint === fingerprint ? parsed.output : undefined;
+    const isSame = parsed.success && parsed.output.fingerprint === fingerprint;
+    // One of before, when an unusable file gave way to the package, must not hide the fault.
+    return isSame && parsed.output.sources.every(isAsConfigured) ? parsed.output : undefined;
   });
   if (typeof snapshot !== 'string') {
     const { sources, warnings } = snapshot.meta;
@@ -113,6 +120,8 @@ function candidatesOf(
   return fallback === undefined ? configured : [...configured, fallback];
 }
 
+const settings = { country: 'GEO_COUNTRY_MMDB', provider: 'GEO_ASN_MMDB' } as const;
+
 interface Choice {
   readonly table: GeoTable;
   readonly report: GeoSourceReport;
@@ -124,6 +133,9 @@ function chooseTable(kind: GeoKind, candidates: readonly GeoSource[]): Choice {
   for (const source of candidates) {
     const loaded = loadSource(source);
     if (!loaded.ok) {
+      if (source.origin === 'configured') {
+        throw new OperatorError(`${settings[kind]} is not usable: ${loaded.detail}`);
+      }
       warnings.push(`geo: the ${kind} file is not usable: ${loaded.detail}`);
       continue;
     }

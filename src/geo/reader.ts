@@ -5,6 +5,7 @@
  */
 
 import type { IpFamily } from '../ip/address.ts';
+import { parseIp } from '../ip/address.ts';
 import {
   aliasFlags,
   countryMask,
@@ -145,4 +146,11 @@ function finder(sections: GeoSections): GeoReader['find'] {
 /** The halves of a value that an alias takes from the IPv4 table. */
 function aliasMask(flags: number, countryFlag: number, providerFlag: number): number {
   return (flags & countryFlag ? countryMask : 0) | (flags & providerFlag ? providerMask : 0);
+}
+
+/** Country of a client address as text, `ZZ` when unknown. */
+export function clientCountry(geo: GeoReader, clientIp: string): string {
+  const words = new Uint32Array(4);
+  const family = parseIp(clientIp, words);
+  return family === 0 ? unknownCountry : geo.country(countryOf(geo.find(family, words)));
 }

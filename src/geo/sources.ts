@@ -129,3 +129,10 @@ export function emptyTable(): GeoTable {
   const v6 = createPartitionBuilder(4).finish();
   return { v4, v6, names: [''], sixToFour: false, teredo: false };
 }
+
+/** CC BY 4.0 asks for it wherever provider names are shown. */
+export const providerAttribution = {
+  name: 'ip-location-db / asn (RouteViews, DB-IP)',
+  href: 'https://github.com/sapics/ip-location-db',
+  licence: 'CC BY 4.0',
+} as const;

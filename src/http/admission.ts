@@ -4,17 +4,19 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import { type Arrival, hasBody, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
+import { watchBody } from './body-rate.ts';
 import { Exchange, type Wire } from './exchange.ts';
 import { type Head, renderHead } from './head.ts';
 import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem, type RenderProblem, type Reply } from './message.ts';
-import { missedDeadline, refusalOf } from './refusal.ts';
-import { corsHeaders, type PlainRoute, type StreamRoute } from './router.ts';
+import { lengthRequired, missedDeadline, refusalOf, retryLater } from './refusal.ts';
+import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
+import { type Seat, Seats } from './seats.ts';
 
 export interface AdmissionOptions {
   readonly renderProblem: RenderProblem;
@@ -22,6 +24,8 @@ export interface AdmissionOptions {
   readonly log: Log;
   readonly limits: HttpLimits;
   readonly defaultHeaders: readonly Header[];
+  /** False: a chunked request is refused, whatever it asks for. */
+  readonly takesChunked: boolean;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
   readonly onFinished?:
@@ -41,50 +45,71 @@ const bareFailure: Reply = {
 export class Admission {
   readonly inFlight = new InFlight();
   readonly bodies: BodyBudget;
+  readonly seats: Seats;
   readonly #options: AdmissionOptions;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
     this.bodies = createBodyBudget(options.limits);
+    this.seats = new Seats(options.limits);
+  }
+
+  /** What is held at the moment, by the names of its tables. */
+  taken() {
+    const { working, probes, arriving, unread } = this.seats;
+    return {
+      in_flight: working.taken,
+      probes: probes.taken,
+      arriving_bodies: arriving.taken,
+      unread_answers: unread.taken,
+      body_bytes: this.bodies.held(),
+    };
   }
 
   /** Never throws. */
   admit(arrival: Arrival): void {
-    const exchange = this.#open(arrival);
+    const seat = this.seats.open(arrival.clientIp);
+    const exchange = this.#open(arrival, seat);
     const { match, method } = arrival;
     try {
+      if (arrival.isChunked && !this.#options.takesChunked) {
+        discardBody(arrival.wire, exchange);
+        this.#refuse(exchange, arrival, lengthRequired());
+        return;
+      }
       if (method === 'OPTIONS' && match?.resource.cors !== undefined) {
         exchange.answer({ status: 204, headers: corsHeaders(match.resource) });
         return;
       }
       const route = match?.resource.byMethod.get(method as never);
-      const ofClient = this.inFlight.ofClient(arrival.clientIp);
-      const load = { inFlight: this.inFlight.total, ofClient };
-      const refusal = refusalOf(arrival, route, load, this.#options.limits);
+      const busy = seat.refusalOf(isProbe(route));
+      const refusal = refusalOf(arrival, route, busy, this.#options.limits);
       if (refusal !== undefined) {
         if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
         this.#refuse(exchange, arrival, refusal);
-      } else if (route?.kind === 'stream') this.#receiveStream(exchange, arrival, route);
-      else if (route?.kind === 'plain') this.#receivePlain(exchange, arrival, route);
+      } else if (route?.kind === 'stream') this.#receiveStream(exchange, seat, arrival, route);
+      else if (route?.kind === 'plain') this.#receivePlain(exchange, seat, arrival, route);
       else throw new Error('a hot route was reached by the slow lane');
     } catch (error) {
       this.#fail(exchange, arrival, error);
     }
   }
 
-  #open(arrival: Arrival): Exchange {
+  #open(arrival: Arrival, seat: Seat): Exchange {
     const { limits, clock, isClosing, shouldProbe, onFinished } = this.#options;
     const startMs = clock.monotonicMs();
-    this.inFlight.enter(arrival.clientIp);
+    this.inFlight.enter();
     const exchange = new Exchange({
       wire: arrival.wire,
+      seat,
       isHead: arrival.method === 'HEAD',
       limits,
       render: (reply) => this.#render(reply, arrival),
       shouldClose: () => arrival.wantsClose || isClosing(),
       shouldProbe,
       onOver: (status) => {
-        this.inFlight.leave(arrival.clientIp);
+        seat.leave();
+        this.inFlight.leave();
         onFinished?.(arrival.match?.resource.path ?? '', status, clock.monotonicMs() - startMs);
       },
     });
@@ -101,7 +126,8 @@ export class Admission {
       return { head: renderHead(reply.status, headers), reply };
     } catch (error) {
       this.#report(error, arrival, 'a reply cannot be written');
-      return { head: renderHead(bareFailure.status, bareFailure.headers), reply: bareFailure };
+      const headers = [...bareFailure.headers, ...this.#options.defaultHeaders];
+      return { head: renderHead(bareFailure.status, headers), reply: bareFailure };
     }
   }
 
@@ -112,7 +138,10 @@ export class Admission {
   #renderRefusal(arrival: Arrival, what: Problem): Reply {
     try {
       const { method, path, query } = arrival;
-      const rendered = this.#options.renderProblem(what, { method, path, query });
+      const rendered = this.#options.renderProblem(what, {
+        ...{ method, path, query },
+        acceptLanguage: arrival.headers['accept-language']?.[0],
+      });
       return { ...rendered, headers: [...rendered.headers, ...what.headers] };
     } catch (error) {
       this.#report(error, arrival, 'a problem cannot be rendered');
@@ -131,26 +160,46 @@ export class Admission {
     this.#options.log.error({ err: error, path: arrival.match?.resource.path }, message);
   }
 
-  #receivePlain(exchange: Exchange, arrival: Arrival, route: PlainRoute): void {
+  #receivePlain(exchange: Exchange, seat: Seat, arrival: Arrival, route: PlainRoute): void {
     const bytesMax = route.bodyBytesMax ?? 0;
     if (bytesMax === 0 || !hasBody(arrival)) {
-      this.#runPlain(exchange, arrival, route, emptyBody);
+      this.#runPlain(exchange, seat, arrival, route, emptyBody);
       return;
     }
     exchange.isBodyRead = false;
-    exchange.setDeadline(this.#options.limits.bodyTimeoutMs, () => {
-      const late = problem('body_timeout', 408, 'The body did not arrive in time.');
-      this.#refuse(exchange, arrival, late);
+    // Only while it arrives: a place for the work is taken when there is something to work on.
+    seat.arrive(() => exchange.displace(this.#renderRefusal(arrival, displaced)));
+    const isLate = () => this.#refuse(exchange, arrival, late);
+    watchBody(exchange, {
+      ...this.#bodyRate(),
+      totalMs: this.#options.limits.bodyTimeoutMs,
+      untilAnswer: false,
+      wasHeld: () => false,
+      slow: isLate,
+      expired: isLate,
     });
-    const share = this.bodies.open(arrival.clientIp);
+    const share = this.bodies.open(seat.networks());
     exchange.onEnd(share.release);
     const rules = { ...this.#intakeRules(exchange, arrival, bytesMax), share };
     collectBody(arrival.wire, exchange, rules, (body) => {
-      this.#runPlain(exchange, arrival, route, body);
+      const busy = seat.refusalOf(isProbe(route));
+      if (busy !== undefined) this.#refuse(exchange, arrival, busy);
+      else this.#runPlain(exchange, seat, arrival, route, body);
     });
   }
 
-  #runPlain(exchange: Exchange, arrival: Arrival, route: PlainRoute, body: Uint8Array): void {
+  #bodyRate() {
+    const { bodyWindowMs, bodyBytesPerSecondMin } = this.#options.limits;
+    return { windowMs: bodyWindowMs, bytesPerSecondMin: bodyBytesPerSecondMin };
+  }
+
+  #runPlain(
+    exchange: Exchange,
+    seat: Seat,
+    arrival: Arrival,
+    route: PlainRoute,
+    body: Uint8Array,
+  ): void {
     let outcome: Reply | Promise<Reply>;
     try {
       outcome = route.handle(requestOf(arrival, body), exchange);
@@ -162,6 +211,7 @@ export class Admission {
       exchange.answer(outcome);
       return;
     }
+    if (exchange.isOpen) seat.work(isProbe(route));
     exchange.setDeadline(route.timeoutMs ?? this.#options.limits.handlerTimeoutMs, () => {
       this.#options.log.error({ path: route.path }, 'a handler missed its deadline');
       exchange.abandon(this.#renderRefusal(arrival, missedDeadline()));
@@ -176,7 +226,8 @@ export class Admission {
     );
   }
 
-  #receiveStream(exchange: Exchange, arrival: Arrival, route: StreamRoute): void {
+  #receiveStream(exchange: Exchange, seat: Seat, arrival: Arrival, route: StreamRoute): void {
+    seat.work(false);
     exchange.isBodyRead = !hasBody(arrival);
     const body = streamBody(arrival.wire, exchange, {
       ...this.#intakeRules(exchange, arrival, route.bodyBytesMax),
@@ -184,9 +235,17 @@ export class Admission {
       isEmpty: exchange.isBodyRead,
     });
     exchange.onGone(body.abort);
-    exchange.setDeadline(route.timeoutMs, () => {
-      this.#refuse(exchange, arrival, missedDeadline());
+    const end = (why: Problem) => {
+      this.#refuse(exchange, arrival, why);
       body.abort();
+    };
+    watchBody(exchange, {
+      ...this.#bodyRate(),
+      totalMs: route.timeoutMs,
+      untilAnswer: true,
+      wasHeld: body.wasHeld,
+      slow: () => end(late),
+      expired: () => end(missedDeadline()),
     });
     const outcome = route.handle(requestOf(arrival, emptyBody), body);
     this.#await(exchange, arrival, outcome).finally(body.abort);
@@ -199,6 +258,17 @@ export class Admission {
       refuse: (why) => this.#refuse(exchange, arrival, why),
     };
   }
+}
+
+const late = problem('body_timeout', 408, 'The body did not arrive in time.');
+const displaced = retryLater(
+  'client_limit_exceeded',
+  429,
+  'Too many bodies of your network arrive at the same time.',
+);
+
+function isProbe(route: Route | undefined): boolean {
+  return route?.kind === 'plain' && route.isProbe === true;
 }
 
 const anyOrigin: Header = ['Access-Control-Allow-Origin', '*'];

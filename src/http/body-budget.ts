@@ -4,14 +4,15 @@
  * budget of the client and one of the thread, so that many large bodies at once are refused
  * instead of filling the memory, and small ones never wait for large ones.
  *
- * A client may hold at most what is left for all: the fuller the memory, the less for each. So a
- * few clients can't take it whole and shut the others out (dynamic thresholds: Choudhury and
+ * A client and its network may hold at most what is left for all: the fuller the memory, the less
+ * for each. So a few can't take it whole and shut the others out (dynamic thresholds: Choudhury and
  * Hahne, IEEE/ACM Transactions on Networking 6(2), 1998, with factor 1).
  */
 
-import { ClientTally } from './client-tally.ts';
+import type { Networks } from '../ip/networks.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Problem } from './message.ts';
+import { NetworkTally } from './network-tally.ts';
 import { retryLater } from './refusal.ts';
 
 /** What one request has drawn. */
@@ -23,7 +24,7 @@ export interface BodyShare {
 }
 
 export interface BodyBudget {
-  open(clientIp: string): BodyShare;
+  open(networks: Networks): BodyShare;
   /** Bytes drawn at present. */
   held(): number;
 }
@@ -31,23 +32,24 @@ export interface BodyBudget {
 export function createBodyBudget(
   limits: Pick<HttpLimits, 'bodyBytesFree' | 'bodyBytesPerClientMax' | 'bodyBytesInAllMax'>,
 ): BodyBudget {
-  const tally = new ClientTally();
+  const tally = new NetworkTally();
   return {
-    open(clientIp) {
+    open(networks) {
       let drawn = 0;
       return {
         hold(bytes) {
           const more = Math.max(0, bytes - limits.bodyBytesFree) - drawn;
           if (more <= 0) return undefined;
-          const ofClient = tally.ofClient(clientIp) + more;
+          const ofClient = tally.ofClient(networks) + more;
+          const ofNetwork = tally.ofNetwork(networks) + more;
           if (ofClient > limits.bodyBytesPerClientMax) return clientHoldsMuch;
-          if (ofClient > limits.bodyBytesInAllMax - tally.total) return allHoldMuch;
-          tally.add(clientIp, more);
+          if (ofNetwork > limits.bodyBytesInAllMax - tally.total) return allHoldMuch;
+          tally.add(networks, more);
           drawn += more;
           return undefined;
         },
         release() {
-          tally.remove(clientIp, drawn);
+          if (drawn > 0) tally.remove(networks, drawn);
           drawn = 0;
         },
       };

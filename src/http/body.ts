@@ -4,6 +4,7 @@
  */
 
 import { fail, ok, type Result } from '../core/result.ts';
+import { decodeUtf8, repairUtf8 } from '../core/utf8.ts';
 import { type Params, parseQuery, type QueryRules } from './query.ts';
 
 export type MediaType = 'form' | 'json' | 'multipart' | 'other' | 'none';
@@ -17,19 +18,9 @@ export function mediaType(contentType: string | undefined): MediaType {
   return essence === 'multipart/form-data' ? 'multipart' : 'other';
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
-
-/** Undefined if the bytes are not UTF-8. A byte order mark is dropped. */
-export function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
 export function parseForm(body: Uint8Array, rules: QueryRules = {}): Result<Params> {
-  const text = decodeUtf8(body);
+  // A mark in place of a bad byte is refused by the query's own rules, but for repaired names.
+  const text = rules.repaired === undefined ? decodeUtf8(body) : repairUtf8(body);
   if (text === undefined) return fail('bad_request', 'The form is not valid UTF-8.');
   return parseQuery(text, { charsMax: Math.max(1, body.length), ...rules });
 }

@@ -12,6 +12,37 @@ export interface AddressRules {
   normalise(ipText: string): string | undefined;
 }
 
+/** Some proxies write the port too: `192.0.2.1:5123`, `[2001:db8::1]:5123`, `[2001:db8::1]`. */
+const withPort = /^([0-9.]{7,15}):[0-9]{1,5}$/;
+const inBrackets = /^\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?$/;
+
+function addressOfHop(hop: string, rules: AddressRules): string | undefined {
+  const text = hop.trim();
+  const bare = (withPort.exec(text) ?? inBrackets.exec(text))?.[1];
+  return rules.normalise(bare ?? text);
+}
+
+/**
+ * Any of these says that the request came through somebody else's hands, whatever it says about
+ * them. For routes that are open to this machine alone; lower-case names.
+ */
+export const forwardingHeaders = [
+  'x-forwarded-for',
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'x-forwarded',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+] as const;
+
 /** Hops looked at; more than any real chain has. */
 const hopsMax = 32;
 
@@ -25,7 +56,7 @@ export function resolveClientIp(
   let client = peer;
   const last = Math.max(0, hops.length - hopsMax);
   for (let i = hops.length - 1; i >= last && rules.isTrusted(client); i--) {
-    const hop = rules.normalise(hops[i]!.trim());
+    const hop = addressOfHop(hops[i]!, rules);
     // A malformed entry stops the walk: whatever stands to its left can't be trusted either.
     if (hop === undefined) return client;
     client = hop;

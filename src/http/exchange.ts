@@ -8,6 +8,7 @@ import type { Head } from './head.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Reply } from './message.ts';
 import type { Caller } from './router.ts';
+import type { Seat } from './seats.ts';
 
 /** The part of the library's response object that is used outside of `server.ts`. */
 export interface Wire {
@@ -27,6 +28,7 @@ export interface Wire {
 
 export interface ExchangeOptions {
   readonly wire: Wire;
+  readonly seat: Seat;
   readonly isHead: boolean;
   readonly limits: HttpLimits;
   /** Reply to checked head; never throws (a bad reply becomes a 500 there). */
@@ -44,6 +46,8 @@ type State = 'open' | 'writing' | 'lingering' | 'over';
 export class Exchange implements Caller {
   /** Set once the whole body is read, or if the library may discard what is left of it. */
   isBodyRead = false;
+  /** Of the body so far. */
+  receivedBytes = 0;
 
   readonly #options: ExchangeOptions;
   readonly #wire: Wire;
@@ -53,6 +57,7 @@ export class Exchange implements Caller {
   #ended: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #discarded = 0;
+  #isDisplaced = false;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -89,6 +94,12 @@ export class Exchange implements Caller {
     const isWaiting = this.#state === 'open';
     this.answer(reply);
     if (isWaiting) this.#gone?.();
+  }
+
+  /** Answers while the body still arrives, and doesn't wait for the rest of it. */
+  displace(reply: Reply): void {
+    this.#isDisplaced = true;
+    this.answer(reply);
   }
 
   /** One deadline at a time: a second call replaces the first. */
@@ -144,6 +155,7 @@ export class Exchange implements Caller {
     this.#wire.writeStatus(head);
     if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
     sendAsTaken(this.#wire, parts, () => this.#finish());
+    if (!this.isOver) this.#options.seat.awaitReader(() => this.#cutOff());
   }
 
   /**
@@ -162,7 +174,12 @@ export class Exchange implements Caller {
     );
     const whole = Buffer.concat([text, Buffer.from(body, 'latin1')]).toString();
     this.#wire.cork(() => this.#wire.writeStatus(whole));
+    if (this.#isDisplaced) {
+      this.#cutOff();
+      return;
+    }
     this.setDeadline(this.#options.limits.lingerTimeoutMs, () => this.#close());
+    this.#options.seat.arrive(() => this.#cutOff());
   }
 
   /** For body bytes that nobody wants any more. */
@@ -172,6 +189,11 @@ export class Exchange implements Caller {
     // Not at once: in this turn the answer may still be in the library's cork buffer.
     if (isLast || this.#discarded > this.#options.limits.lingerBytesMax)
       this.setDeadline(0, () => this.#close());
+  }
+
+  /** Another needs the place. Not at once: see `discard`. */
+  #cutOff(): void {
+    this.setDeadline(0, () => this.#close());
   }
 
   /** Ends the connection without an answer. */

@@ -5,7 +5,7 @@
  */
 
 import type { MessagePort } from 'node:worker_threads';
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import type { Reply, Request } from './message.ts';
 import type { Caller } from './router.ts';

@@ -36,6 +36,7 @@ const reasons: Readonly<Record<number, string>> = {
   408: 'Request Timeout',
   409: 'Conflict',
   410: 'Gone',
+  411: 'Length Required',
   412: 'Precondition Failed',
   413: 'Content Too Large',
   414: 'URI Too Long',
@@ -72,6 +73,11 @@ export function renderHead(status: number, headers: readonly Header[]): Head {
     text += `\r\n${name}: ${value}`;
   }
   return text as Head;
+}
+
+/** Lines for the end of any head; '' for none. */
+export function fieldsOf(headers: readonly Header[]): string {
+  return renderHead(200, headers).slice('200 OK'.length);
 }
 
 export function numberField(name: string): NumberField {

@@ -4,7 +4,7 @@
  * Nothing is awaited, so the state of one request is gone before the next one comes.
  */
 
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import { bytesOf, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
@@ -17,6 +17,8 @@ export interface HotLaneOptions {
   readonly limits: HttpLimits;
   readonly log: Log;
   readonly renderProblem: RenderProblem;
+  /** Lines at the end of every head, see `fieldsOf`. */
+  readonly fields: string;
   readonly clientIpOf: (wire: Wire) => string;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
@@ -34,7 +36,7 @@ export interface HotLane {
 const noHandler = (): void => undefined;
 
 export function createHotLane(options: HotLaneOptions): HotLane {
-  const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished } = options;
+  const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished, fields } = options;
   let wire!: Wire;
   let query = '';
   let head: Head | undefined;
@@ -59,7 +61,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   /** One function for all requests, not a closure for each. */
   function write(): void {
     const close = scan.wantsClose || isClosing();
-    wire.writeStatus(head!);
+    wire.writeStatus(head! + fields);
     if (!isHead) {
       wire.end(body, close);
       return;
@@ -71,7 +73,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
 
   function probe(): void {
     wire.onAborted(noHandler);
-    wire.writeStatus(head!);
+    wire.writeStatus(head! + fields);
     if (scan.wantsClose || isClosing()) wire.writeHeader('Connection', 'close');
     sendAsTaken(wire, [Buffer.from(body)], noHandler);
   }

@@ -1,31 +1,25 @@
-/** Counts requests that were let in and are not over: in all, and per client address. */
-
-import { ClientTally } from './client-tally.ts';
+/** Counts requests that were let in and are not over, for a stop that waits for them. */
 
 export class InFlight {
-  readonly #tally = new ClientTally();
+  #total = 0;
   #drained: (() => void) | undefined;
 
   get total(): number {
-    return this.#tally.total;
+    return this.#total;
   }
 
-  ofClient(clientIp: string): number {
-    return this.#tally.ofClient(clientIp);
+  enter(): void {
+    this.#total++;
   }
 
-  enter(clientIp: string): void {
-    this.#tally.add(clientIp, 1);
-  }
-
-  leave(clientIp: string): void {
-    this.#tally.remove(clientIp, 1);
-    if (this.total === 0) this.#drained?.();
+  leave(): void {
+    this.#total--;
+    if (this.#total === 0) this.#drained?.();
   }
 
   /** Resolves when nothing is in flight, or after `graceMs`. */
   drained(graceMs: number): Promise<void> {
-    if (this.total === 0) return Promise.resolve();
+    if (this.#total === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, graceMs);
       this.#drained = () => {

@@ -66,6 +66,7 @@ function receive(
   if (rules.declaredBytes > rules.bytesMax) rules.refuse(tooLarge(rules.bytesMax));
   wire.onData((chunk, isLast) => {
     received += chunk.byteLength;
+    exchange.receivedBytes = received;
     if (exchange.isOpen && received > rules.bytesMax) rules.refuse(tooLarge(rules.bytesMax));
     if (!exchange.isOpen) {
       exchange.discard(chunk.byteLength, isLast);
@@ -82,6 +83,8 @@ export class BodyAborted extends Error {
 }
 
 export interface BodyStream extends AsyncIterable<Uint8Array> {
+  /** Whether the client was held back since the last call. */
+  wasHeld(): boolean;
   /** Wakes a waiting reader with `BodyAborted`. */
   abort(): void;
 }
@@ -95,6 +98,7 @@ export function streamBody(
   const queue: Uint8Array[] = [];
   let queuedBytes = 0;
   let isPaused = false;
+  let wasPaused = false;
   let end: 'none' | 'complete' | 'aborted' = rules.isEmpty ? 'complete' : 'none';
   let wake: (() => void) | undefined;
 
@@ -116,6 +120,7 @@ export function streamBody(
     }
     if (queuedBytes >= rules.queueBytesMax && !isPaused) {
       isPaused = true;
+      wasPaused = true;
       wire.pause();
     }
     signal();
@@ -149,5 +154,10 @@ export function streamBody(
         });
     }
   }
-  return { [Symbol.asyncIterator]: read, abort };
+  function wasHeld(): boolean {
+    const held = wasPaused;
+    wasPaused = isPaused;
+    return held;
+  }
+  return { [Symbol.asyncIterator]: read, wasHeld, abort };
 }

@@ -1,10 +1,9 @@
 /** Every bound of the transport in one place; docs/HTTP.md says what happens at each. */
 
 import { readFileSync } from 'node:fs';
-import type { Clock } from '../core/clock.ts';
 
 export interface HttpLimits {
-  /** Names and values together. The library stops at 4 KB when they come in several packets. */
+  /** Names and values together. The older build stops at 4 KB when they come in several packets. */
   readonly headerBytesMax: number;
   readonly pathCharsMax: number;
   readonly queryCharsMax: number;
@@ -15,15 +14,26 @@ export interface HttpLimits {
    * library may close a connection that brings little, or the client never reads why.
    */
   readonly bodyTimeoutMs: number;
+  /** A body that brings less in any window is given up: 408. */
+  readonly bodyBytesPerSecondMin: number;
+  readonly bodyWindowMs: number;
   /** From the call of a handler to its reply. */
   readonly handlerTimeoutMs: number;
   /** After an early refusal the rest of the body is read up to here, so the client sees the answer. */
   readonly lingerBytesMax: number;
   readonly lingerTimeoutMs: number;
-  /** Requests being worked on, all clients together; 503 beyond. */
+  /** Requests that handlers work on: shares of it are in `places.ts`; 429 and 503 beyond. */
   readonly inFlightMax: number;
-  /** The same per client address; 429 beyond. */
-  readonly inFlightPerClientMax: number;
+  /** The same for routes that are `isProbe`, which take no place of the others. */
+  readonly probesMax: number;
+  /**
+   * Bodies that arrive, and as many answers that wait for their readers: of a client (IPv4 /32,
+   * IPv6 /64), of a network (/24, /48), and in all. Beyond it the oldest of those who hold most
+   * give way, see `yielding-places.ts`.
+   */
+  readonly waitingPerClientMax: number;
+  readonly waitingPerNetworkMax: number;
+  readonly waitingMax: number;
   /** Of each body being collected, so much is not counted in the two bounds below. */
   readonly bodyBytesFree: number;
   /** Held by the bodies of one client beyond that; 429 beyond. */
@@ -42,11 +52,16 @@ export const defaultLimits: HttpLimits = {
   queryCharsMax: 4_096,
   strayBodyBytesMax: 16_384,
   bodyTimeoutMs: 7_000,
+  bodyBytesPerSecondMin: 500,
+  bodyWindowMs: 2_000,
   handlerTimeoutMs: 10_000,
   lingerBytesMax: 1_048_576,
   lingerTimeoutMs: 2_000,
   inFlightMax: 4_096,
-  inFlightPerClientMax: 256,
+  probesMax: 256,
+  waitingPerClientMax: 256,
+  waitingPerNetworkMax: 1_024,
+  waitingMax: 4_096,
   bodyBytesFree: 65_536,
   bodyBytesPerClientMax: 33_554_432,
   bodyBytesInAllMax: 100_663_296,
@@ -77,21 +92,4 @@ function readOwnLimits(): string | undefined {
   } catch {
     return undefined; // not Linux: nothing to read
   }
-}
-
-/** A check of resident memory for `isUnderPressure`, measured at most every `everyMs` (1.5 µs). */
-export function createMemoryGauge(
-  clock: Clock,
-  options: { rssBytesMax: number; everyMs: number },
-): () => boolean {
-  let nextMs = Number.NEGATIVE_INFINITY;
-  let isOver = false;
-  return () => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs >= nextMs) {
-      nextMs = nowMs + options.everyMs;
-      isOver = process.memoryUsage.rss() > options.rssBytesMax;
-    }
-    return isOver;
-  };
 }

@@ -51,6 +51,8 @@ export interface RequestLine {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  /** As it came, where headers were read. */
+  readonly acceptLanguage?: string | undefined;
 }
 
 export type RenderProblem = (problem: Problem, line: RequestLine) => Reply;

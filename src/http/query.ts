@@ -1,9 +1,11 @@
 /**
  * Query strings and urlencoded bodies, parsed in one place. Two readings of one string are
- * a hole, so a repeated name, a bad escape, an encoded NUL or invalid UTF-8 is refused.
+ * a hole, so a repeated name, a bad escape, an encoded NUL or invalid UTF-8 is refused, except where
+ * the rules name a list or a free text.
  */
 
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
+import { repairUtf8 } from '../core/utf8.ts';
 
 export interface Params {
   /** Undefined if absent; never one of several. */
@@ -17,8 +19,12 @@ export interface Params {
 export interface QueryRules {
   readonly charsMax?: number;
   readonly pairsMax?: number;
-  /** Names that may come more than once, such as `categories[]`. */
+  /** Names that may come more than once. */
   readonly repeatable?: readonly string[];
+  /** The same, and `name[]` and `name[0]`, as PHP writes lists, are one with `name`. */
+  readonly lists?: readonly string[];
+  /** Free text: a bad escape stays as it is, what is not UTF-8 becomes U+FFFD, a NUL may come. */
+  readonly repaired?: readonly string[];
 }
 
 const defaultCharsMax = 4_096;
@@ -63,9 +69,12 @@ function addPair(
   rules: QueryRules,
 ): Failure | undefined {
   const eq = pair.indexOf('=');
-  const name = decodePlus(eq === -1 ? pair : pair.slice(0, eq));
-  if (name === undefined) return fail('invalid_parameter', 'A parameter name is not valid.');
-  const value = eq === -1 ? '' : decodePlus(pair.slice(eq + 1));
+  const decoded = decodePlus(eq === -1 ? pair : pair.slice(0, eq));
+  if (decoded === undefined) return fail('invalid_parameter', 'A parameter name is not valid.');
+  const name = listName(decoded, rules.lists);
+  const isRepaired = rules.repaired?.includes(name) === true;
+  const raw = eq === -1 ? '' : pair.slice(eq + 1);
+  const value = isRepaired ? repairComponent(raw) : decodePlus(raw);
   if (value === undefined) {
     return fail('invalid_parameter', `The ${name} parameter is not validly encoded.`, name);
   }
@@ -74,11 +83,43 @@ function addPair(
     values.set(name, [value]);
     return undefined;
   }
-  if (rules.repeatable?.includes(name) !== true) {
+  const mayRepeat = rules.repeatable?.includes(name) === true || rules.lists?.includes(name);
+  if (mayRepeat !== true) {
     return fail('invalid_parameter', `The ${name} parameter is given more than once.`, name);
   }
   before.push(value);
   return undefined;
+}
+
+const listPattern = /^([^[\]]{1,60})\[\d{0,6}\]$/;
+
+/** `name[]` and `name[0]` as `name`, if that is one of the lists. */
+export function listName(name: string, lists: readonly string[] | undefined): string {
+  if (lists === undefined || !name.endsWith(']')) return name;
+  const base = listPattern.exec(name)?.[1];
+  return base !== undefined && lists.includes(base) ? base : name;
+}
+
+function repairComponent(raw: string): string {
+  const text = raw.replaceAll('+', ' ');
+  if (!text.includes('%')) return text;
+  const bytes = Buffer.from(text);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] === percent ? hexPair(bytes[at + 1], bytes[at + 2]) : -1;
+    bytes[length++] = byte === -1 ? bytes[at]! : byte;
+    if (byte !== -1) at += 2;
+  }
+  return repairUtf8(bytes.subarray(0, length));
+}
+
+const percent = 0x25;
+
+/** -1: not two hexadecimal digits. */
+function hexPair(high: number | undefined, low: number | undefined): number {
+  if (high === undefined || low === undefined) return -1;
+  const text = String.fromCharCode(high, low);
+  return /^[0-9A-Fa-f]{2}$/.test(text) ? Number.parseInt(text, 16) : -1;
 }
 
 function decodePlus(raw: string): string | undefined {

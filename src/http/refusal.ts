@@ -1,6 +1,6 @@
 /**
- * Why the transport itself refuses a request, in the fixed order 404, 405, 413, 429, 503,
- * 400. Pure: what is in flight is passed in.
+ * Why the transport itself refuses a request, in the fixed order 411, 404, 405, 413, 429, 503,
+ * 400. Pure: whether there is a place is passed in.
  */
 
 import type { ErrorCode } from '../core/errors.ts';
@@ -9,19 +9,16 @@ import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem } from './message.ts';
 import type { Route } from './router.ts';
 
-export interface Load {
-  readonly inFlight: number;
-  /** Of the client that asks, this request included. */
-  readonly ofClient: number;
-}
-
 const printable = /^[\x21-\x7e]*$/;
 
-/** The first refusal that applies, or undefined. */
+/**
+ * The first refusal that applies, or undefined.
+ * @param busy why there is no place, if there is none
+ */
 export function refusalOf(
   arrival: Arrival,
   route: Route | undefined,
-  load: Load,
+  busy: Problem | undefined,
   limits: HttpLimits,
 ): Problem | undefined {
   const { match, method, path } = arrival;
@@ -35,10 +32,7 @@ export function refusalOf(
   if (arrival.contentLength > tolerated || (arrival.isChunked && bytesMax === 0)) {
     return tooLarge(bytesMax);
   }
-  if (load.ofClient > limits.inFlightPerClientMax) {
-    return retryLater('client_limit_exceeded', 429, 'Too many requests at the same time.');
-  }
-  if (load.inFlight > limits.inFlightMax) return retryLater('overloaded', 503, 'Too busy.');
+  if (busy !== undefined) return busy;
   if (path.length > limits.pathCharsMax || !printable.test(path)) {
     return problem('bad_request', 400, 'The path is too long or holds a character it cannot.');
   }
@@ -50,6 +44,15 @@ export function refusalOf(
     return problem('bad_request', 400, 'The path is not validly percent-encoded.');
   }
   return undefined;
+}
+
+/** First of all: where a body ends is known only to a parser that must not be trusted. */
+export function lengthRequired(): Problem {
+  return problem(
+    'length_required',
+    411,
+    'The body needs a Content-Length; a chunked body is not taken here.',
+  );
 }
 
 export function tooLarge(bytesMax: number): Problem {

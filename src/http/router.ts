@@ -1,6 +1,7 @@
 /**
  * The table of routes: which handler a method and a path lead to, and what a path allows.
- * Static paths are one map look-up. Paths are compared as sent; only a `:param` is decoded.
+ * Static paths are one map look-up. Paths are compared as sent; only a `:param` is decoded, and some
+ * static paths are found with stray slashes, too.
  */
 
 import type { Head } from './head.ts';
@@ -23,6 +24,12 @@ interface RouteBase {
   readonly cors?: { readonly allowHeaders: readonly string[] };
   /** On a GET that changes something: HEAD gets 405 and never reaches the handler. */
   readonly noHead?: boolean;
+  /** Reached by its path with more slashes between its parts, too, and with one at the end. */
+  readonly takesStraySlashes?: boolean;
+  /** Name of the form that errors of this path have; the transport only passes it on. */
+  readonly shape?: string;
+  /** Who may call, in a word of the guard; the transport does not read it. */
+  readonly who?: string;
 }
 
 export interface PlainRoute extends RouteBase {
@@ -31,6 +38,8 @@ export interface PlainRoute extends RouteBase {
   readonly bodyBytesMax?: number;
   /** Instead of the server's own limit: for parameters that are long once percent-encoded. */
   readonly queryCharsMax?: number;
+  /** Asked by supervisors: it has places of its own, so that it is answered when all others are taken. */
+  readonly isProbe?: boolean;
   /** Instead of the server's own deadline. */
   readonly timeoutMs?: number;
   readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;
@@ -76,6 +85,8 @@ export type Route = PlainRoute | StreamRoute | HotRoute;
 /** Everything registered for one path. */
 export interface Resource {
   readonly path: string;
+  /** No parameter: its path is the whole of what is matched. */
+  readonly isStatic: boolean;
   readonly byMethod: ReadonlyMap<Method, Route>;
   /** Value of the `Allow` header. */
   readonly allow: string;
@@ -109,18 +120,27 @@ export function createRouter(routes: readonly Route[]): Router {
   }
   const exact = new Map<string, Match>();
   const patterns: Pattern[] = [];
+  const tidied = new Map<string, Match>();
   for (const [path, same] of byPath) {
     const resource = resourceOf(path, same);
     const pattern = patternOf(resource, same);
-    if (pattern === undefined) exact.set(path, { resource, param: '' });
-    else patterns.push(pattern);
+    if (pattern !== undefined) patterns.push(pattern);
+    else {
+      exact.set(path, { resource, param: '' });
+      if (same.some((route) => route.takesStraySlashes)) tidied.set(path, exact.get(path)!);
+    }
   }
   // The longest fixed beginning wins, so the order of the table doesn't matter.
   patterns.sort((a, b) => b.prefix.length - a.prefix.length);
   return {
-    match: (path) => exact.get(path) ?? matchPattern(patterns, path),
+    match: (path) =>
+      exact.get(path) ?? matchPattern(patterns, path) ?? tidied.get(withoutStraySlashes(path)),
     hotRoutes: routes.filter((route) => route.kind === 'hot'),
   };
+}
+
+function withoutStraySlashes(path: string): string {
+  return path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
 }
 
 function resourceOf(path: string, routes: readonly Route[]): Resource {
@@ -135,7 +155,8 @@ function resourceOf(path: string, routes: readonly Route[]): Resource {
   if (get !== undefined && get.noHead !== true) byMethod.set('HEAD', get);
   const cors = routes.find((route) => route.cors !== undefined)?.cors;
   const allow = [...byMethod.keys(), ...(cors === undefined ? [] : ['OPTIONS'])].join(', ');
-  return { path, byMethod, allow, cors };
+  const isStatic = !path.includes('/:') && !path.endsWith('/*');
+  return { path, isStatic, byMethod, allow, cors };
 }
 
 /** Two routes of one method: a hot one, and the plain one for what it defers. */

@@ -1,21 +1,22 @@
 /**
- * The wrapper around uWebSockets.js, and the only file that knows it. Turns bytes into
+ * The wrapper around uWebSockets.js, and the only file that uses it. Turns bytes into
  * `Request` snapshots and `Reply` values into bytes; refuses by closing whatever is framed
  * ambiguously. What each hostile request gets is written and measured in docs/HTTP.md.
  */
 
-import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import { Admission } from './admission.ts';
 import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
 import { createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
+import { fieldsOf } from './head.ts';
 import { createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Header, RenderProblem } from './message.ts';
-import { inspectNative } from './native.ts';
+import { loadNative } from './native.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 
 export interface ServerOptions {
@@ -25,13 +26,10 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits?: Partial<HttpLimits>;
-  /**
-   * Asked for each request; must be cheap. While true, one request in 64 ends its connection
-   * unanswered, which frees what clients who don't read make the library hold for them.
-   */
-  readonly isUnderPressure?: () => boolean;
-  /** Added to every reply that doesn't set them itself; not to hot routes. */
-  readonly defaultHeaders?: readonly Header[];
+  /** Default: what is known of the build, see `native.ts`. */
+  readonly takesChunked?: boolean;
+  /** Browsers reach the service over https: every answer says that it shall stay so. */
+  readonly https?: boolean;
   /**
    * `path` is the route's pattern (`''` if none matched), status 0 means that the client left
    * first. Hot routes are not timed: their `elapsedMs` is undefined.
@@ -48,6 +46,16 @@ export interface HttpServer {
   closeNow(): void;
   /** Requests let in and not yet answered; hot routes are never among them. */
   inFlight(): number;
+  /** Places of each kind that are taken (seats.ts), and bytes of bodies being collected. */
+  taken(): Taken;
+}
+
+export interface Taken {
+  readonly in_flight: number;
+  readonly probes: number;
+  readonly arriving_bodies: number;
+  readonly unread_answers: number;
+  readonly body_bytes: number;
 }
 
 type Handler = (res: HttpResponse, req: HttpRequest) => void;
@@ -59,7 +67,12 @@ interface App {
   any(path: string, handler: Handler): unknown;
   listen(host: string, port: number, done: (socket: us_listen_socket | false) => void): unknown;
   close(): void;
+  setIdleTimeout?(seconds: number): unknown;
+  setResponseTimeout?(seconds: number): unknown;
 }
+
+/** Of a client that sends nothing, and of one that reads nothing. The newer build has 30 by itself. */
+const idleSeconds = 10;
 
 interface Lanes {
   readonly router: Router;
@@ -68,7 +81,6 @@ interface Lanes {
   readonly admission: Admission;
   readonly hot: HotLane;
   readonly clientIpOf: (wire: Wire) => string;
-  readonly shouldShed: () => boolean;
 }
 
 const defaultHeaders: readonly Header[] = [
@@ -76,14 +88,25 @@ const defaultHeaders: readonly Header[] = [
   ['Referrer-Policy', 'no-referrer'],
 ];
 
+/** Browsers shall not come back over http. */
+const strictTransport: Header = ['Strict-Transport-Security', 'max-age=31536000'];
+
+/** The library's switch for the header that names it; it counts for the loop of this thread. */
+const withoutMark = '999999990007';
+
 export function createServer(options: ServerOptions): HttpServer {
-  const native = inspectNative();
+  const native = loadNative();
+  const uws = native.library;
   if (!native.isKnown) {
     options.log.warn({ file: native.path, sha256: native.sha256 }, 'unknown build of the server');
   }
+  (uws as unknown as { _cfg?(code: string): void })._cfg?.(withoutMark);
   let isClosing = false;
-  const lanes = openLanes(options, () => isClosing);
+  const takesChunked = options.takesChunked ?? native.parsesChunksStrictly;
+  const lanes = openLanes({ ...options, takesChunked }, () => isClosing);
   const app = uws.App() as unknown as App;
+  app.setIdleTimeout?.(idleSeconds);
+  app.setResponseTimeout?.(idleSeconds);
   for (const route of lanes.router.hotRoutes) {
     app.get(route.path, (res, req) => serveHot(route, false, res, req, lanes));
     app.head(route.path, (res, req) => serveHot(route, true, res, req, lanes));
@@ -127,10 +150,14 @@ export function createServer(options: ServerOptions): HttpServer {
     },
     closeNow,
     inFlight: () => lanes.admission.inFlight.total,
+    taken: () => lanes.admission.taken(),
   };
 }
 
-function openLanes(options: ServerOptions, isClosing: () => boolean): Lanes {
+function openLanes(
+  options: ServerOptions & { readonly takesChunked: boolean },
+  isClosing: () => boolean,
+): Lanes {
   const { addresses, renderProblem, log, clock, onFinished } = options;
   const limits: HttpLimits = { ...defaultLimits, ...options.limits };
   const scan = new HeaderScan({
@@ -141,6 +168,7 @@ function openLanes(options: ServerOptions, isClosing: () => boolean): Lanes {
     const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
     return resolveClientIp(peerText(bytes, addresses), scan.forwarded, addresses);
   };
+  const always = options.https === true ? [strictTransport] : [];
   const shouldProbe = createProbe();
   const shared = { limits, renderProblem, log, isClosing, shouldProbe, onFinished };
   return {
@@ -150,31 +178,29 @@ function openLanes(options: ServerOptions, isClosing: () => boolean): Lanes {
     admission: new Admission({
       ...shared,
       clock,
-      defaultHeaders: options.defaultHeaders ?? defaultHeaders,
+      takesChunked: options.takesChunked,
+      defaultHeaders: [...defaultHeaders, ...always],
     }),
-    hot: createHotLane({ ...shared, scan, clientIpOf }),
+    hot: createHotLane({ ...shared, scan, clientIpOf, fields: fieldsOf(always) }),
     clientIpOf,
-    shouldShed: createShedding(options.isUnderPressure),
   };
-}
-
-/** By count, not by connection: the library doesn't tell connections apart, and a flood sends most. */
-function createShedding(isUnderPressure: (() => boolean) | undefined): () => boolean {
-  let count = 0;
-  return () => isUnderPressure?.() === true && (++count & 63) === 0;
 }
 
 const loopTurnsMs = 20;
 const noNames: readonly string[] = [];
+/** What a page that says there is nothing is made by. */
+const refusedNames: readonly string[] = ['accept-language'];
 
 /** Copies what is needed from the request, which dies with this call, and hands it on. */
 function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
   const { scan } = lanes;
-  const path = req.getUrl();
+  const sent = req.getUrl();
   const method = req.getCaseSensitiveMethod();
-  const match = lanes.router.match(path);
+  const match = lanes.router.match(sent);
+  // What follows compares paths: one that was found with stray slashes goes on without them.
+  const path = match?.resource.isStatic === true ? match.resource.path : sent;
   const route = match?.resource.byMethod.get(method as never);
-  scan.begin(route?.headers ?? noNames, true);
+  scan.begin(route?.headers ?? refusedNames, true);
   req.forEach(scan.visit);
   if (isRefused(method === 'GET' || method === 'HEAD', lanes)) {
     refuse(res);
@@ -221,8 +247,8 @@ function passes(
 }
 
 /** A body on GET or HEAD has no meaning: a small one is discarded, others end the connection. */
-function isRefused(isBodiless: boolean, { scan, limits, shouldShed }: Lanes): boolean {
-  if (scan.isRefused() || shouldShed()) return true;
+function isRefused(isBodiless: boolean, { scan, limits }: Lanes): boolean {
+  if (scan.isRefused()) return true;
   return isBodiless && (scan.chunked || scan.contentLength > limits.strayBodyBytesMax);
 }
 

@@ -16,6 +16,7 @@ import {
   LENGTH_4,
   LENGTH_6,
   LENGTH_FREE,
+  LENGTH_MASK,
   LENGTH_UNUSED,
   PARENT,
   ROW_SHIFT,
@@ -24,7 +25,7 @@ import {
 
 /** Bits in the entry's prefix, in its own family. */
 export function lengthOf(rows: Int32Array, entry: number): number {
-  const length = rows[(entry << ROW_SHIFT) + LENGTH]!;
+  const length = rows[(entry << ROW_SHIFT) + LENGTH]! & LENGTH_MASK;
   return length < LENGTH_6 ? length - LENGTH_4 : length - LENGTH_6;
 }
 
@@ -32,17 +33,23 @@ export function lengthOf(rows: Int32Array, entry: number): number {
 export function copyWords(memory: IndexMemory, entry: number, out: Uint32Array): void {
   const row = entry << ROW_SHIFT;
   const key = memory.rows[row + KEY]!;
-  if (memory.rows[row + LENGTH]! < LENGTH_6) {
+  if ((memory.rows[row + LENGTH]! & LENGTH_MASK) < LENGTH_6) {
     out[0] = key;
     return;
   }
   for (let word = 0; word < 4; word++) out[word] = memory.keys[key * KEY_WORDS + word]!;
 }
 
+/** As it stands in the row; `LENGTH_UNUSED` for 0 and for a number out of range. */
+function lengthCode({ rows }: IndexMemory, entry: number): number {
+  const word = entry > 0 ? rows[(entry << ROW_SHIFT) + LENGTH] : undefined;
+  return word === undefined ? LENGTH_UNUSED : word & LENGTH_MASK;
+}
+
 /** Undefined for 0, for a number out of range and for one not in use. */
 export function prefixOf(memory: IndexMemory, entry: number): Prefix | undefined {
-  const length = entry > 0 ? memory.rows[(entry << ROW_SHIFT) + LENGTH] : undefined;
-  if (length === undefined || length === LENGTH_UNUSED || length === LENGTH_FREE) return undefined;
+  const length = lengthCode(memory, entry);
+  if (length === LENGTH_UNUSED || length === LENGTH_FREE) return undefined;
   const family = length < LENGTH_6 ? 4 : 6;
   const words = new Uint32Array(family === 4 ? 1 : 4);
   copyWords(memory, entry, words);
@@ -51,8 +58,8 @@ export function prefixOf(memory: IndexMemory, entry: number): Prefix | undefined
 
 /** As `prefixOf` without an object, for walks: the length, the words to `out`; -1 if not in use. */
 export function readPrefix(memory: IndexMemory, entry: number, out: Uint32Array): number {
-  const length = entry > 0 ? memory.rows[(entry << ROW_SHIFT) + LENGTH] : undefined;
-  if (length === undefined || length === LENGTH_UNUSED || length === LENGTH_FREE) return -1;
+  const length = lengthCode(memory, entry);
+  if (length === LENGTH_UNUSED || length === LENGTH_FREE) return -1;
   copyWords(memory, entry, out);
   return lengthOf(memory.rows, entry);
 }
@@ -125,7 +132,7 @@ export function createEntries(memory: IndexMemory, from?: EntriesState): Entries
     },
     release(entry) {
       const row = entry << ROW_SHIFT;
-      if (rows[row + LENGTH]! >= LENGTH_6) {
+      if ((rows[row + LENGTH]! & LENGTH_MASK) >= LENGTH_6) {
         const key = rows[row + KEY]!;
         keys[key * KEY_WORDS] = freeKey;
         freeKey = key;

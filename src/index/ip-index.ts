@@ -155,6 +155,7 @@ export function openIpIndex(
   return {
     ...createLookup(memory),
     records,
+    listTimes: memory.listTimes,
     get: (prefix) => exactEntry(memory, prefix),
     prefixOf: (entry) => prefixOf(memory, entry),
     readPrefix: (entry, out) => readPrefix(memory, entry, out),

@@ -26,6 +26,7 @@ export interface IndexBuffers {
   readonly nodes: SharedArrayBuffer;
   readonly keys: SharedArrayBuffer;
   readonly rows: SharedArrayBuffer;
+  readonly listTimes: SharedArrayBuffer;
 }
 
 export interface IndexMemory {
@@ -40,8 +41,12 @@ export interface IndexMemory {
   /** Rows, for the trie's own fields: the same buffer as `records`. */
   readonly rows: Int32Array;
   readonly records: Records;
+  /** When each list was refreshed, by its number: seconds since 1970, 0 = no such list. */
+  readonly listTimes: Uint32Array;
 }
 
+/** Numbers of lists are a byte of a row; 0 means none. */
+export const LISTS_MAX = 256;
 export const ENTRIES_MAX = ENTRY_MASK - 1;
 export const NODE_BYTES_MAX = (OFFSET_MASK + 1) * 4;
 const NODE_BYTES_MIN = 1 << 20;
@@ -73,6 +78,7 @@ export function createMemory({ entriesMax, nodeBytesMax }: IndexCapacity): Index
     nodes: new SharedArrayBuffer(ALIGN_BYTES + nodeBytesMax),
     keys: new SharedArrayBuffer((entriesMax + 1) * KEY_WORDS * 4),
     rows: new SharedArrayBuffer(ALIGN_BYTES + (entriesMax + 1) * ROW_WORDS * 4),
+    listTimes: new SharedArrayBuffer(LISTS_MAX * 4),
   });
 }
 
@@ -89,5 +95,6 @@ export function viewMemory(buffers: IndexBuffers): IndexMemory {
       float: new Float32Array(buffers.rows, ALIGN_BYTES),
       word: new Uint32Array(buffers.rows, ALIGN_BYTES),
     },
+    listTimes: new Uint32Array(buffers.listTimes),
   };
 }

@@ -25,6 +25,8 @@ export interface ReaderHandle {
 export interface IndexView extends Lookup {
   /** Fields of entries; only read elsewhere than on the writer's thread. */
   readonly records: Records;
+  /** When each list was refreshed, by its number: seconds since 1970; written by the owner. */
+  readonly listTimes: Uint32Array;
   /** The entry of exactly this prefix; 0 = none. */
   get(prefix: Prefix): number;
   /** What an entry stands for; undefined for a number not in use. */
@@ -51,6 +53,7 @@ export function openIpIndexReader({ buffers, reader }: ReaderHandle): IpIndexRea
   return {
     ...epoch,
     records: memory.records,
+    listTimes: memory.listTimes,
     find4(address) {
       check();
       return lookup.find4(address);

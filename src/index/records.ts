@@ -1,18 +1,24 @@
 /**
  * The record of an entry: eight words in one row, so that a check touches half a cache line
  * and not one line per field. Rows are updated in place, one aligned word at a time: a reader
- * sees each field old or new, never torn; two fields read together may differ in age.
+ * sees each word old or new, never torn; two words read together may differ in age.
  *
  *     +0  strength      f32   log2 of the community evidence, -Infinity = none
- *     +1  meta          u32   seedScore u8 | flags u8 << 8 | distinct reporters u16 << 16
- *     +2  reports       u32
+ *     +1  meta          u32   seedScore u8 | flags u8 | ceiling u8 | listReports u8, lowest first
+ *     +2  reports       u32   reports u24 | listSource u8, lowest first
  *     +3  firstReportedAt u32 seconds since 1970, 0 = never; no later than the oldest report that
  *                             is kept, earlier when older ones have expired or were withdrawn
  *     +4  lastReportedAt  u32 seconds since 1970, 0 = never
  *     +5  parent        u32   next less specific entry of the same node (trie-private)
  *     +6  key           u32   IPv4 address, or number of the IPv6 key block (trie-private)
- *     +7  length        u32   1 + 0..32 for IPv4, 64 + 0..128 for IPv6, 0 = never used, 255 = free
+ *     +7  length        u32   length u8 | distinct reporters u16, lowest first; the length is
+ *                             1 + 0..32 for IPv4, 64 + 0..128 for IPv6, 0 = never used, 255 = free
  *                             (trie-private)
+ *
+ * `ceiling` is the highest score that reports may give it (reputation/voices/quorum.ts). `listReports`
+ * is what lists add to the number of reports, 255 = so many or more; `listSource` the number of
+ * the list refreshed last among those that name it, 0 = none: when that was stands once for all
+ * its rows, in the index's `listTimes`.
  */
 
 export const ROW_WORDS = 8;
@@ -30,6 +36,13 @@ export const LENGTH_UNUSED = 0;
 export const LENGTH_4 = 1;
 export const LENGTH_6 = 64;
 export const LENGTH_FREE = 255;
+
+/** Of the word at `LENGTH`. */
+export const LENGTH_MASK = 255;
+/** Of the word at `REPORTS`: more can't be counted. */
+export const REPORTS_MASK = 0xff_ffff;
+const REPORTERS_SHIFT = 8;
+const REPORTERS_MAX = 0xffff;
 
 /** Both views are of one buffer. Field f of entry e is at `(e << ROW_SHIFT) + f`. */
 export interface Records {
@@ -53,9 +66,14 @@ export function setMeta(records: Records, entry: number, meta: number): void {
   records.word[(entry << ROW_SHIFT) + META] = meta;
 }
 
-/** `seedScore` and `flags` are 0..255; `reporters` saturates at 65,535. */
-export function packMeta(seedScore: number, flags: number, reporters: number): number {
-  return (seedScore | (flags << 8) | (Math.min(reporters, 0xffff) << 16)) >>> 0;
+/** `seedScore`, `flags` and `ceiling` are 0..255; `listReports` saturates at 255. */
+export function packMeta(
+  seedScore: number,
+  flags: number,
+  ceiling: number,
+  listReports: number,
+): number {
+  return (seedScore | (flags << 8) | (ceiling << 16) | (Math.min(listReports, 255) << 24)) >>> 0;
 }
 
 export function seedScoreOf(meta: number): number {
@@ -66,16 +84,43 @@ export function flagsOf(meta: number): number {
   return (meta >>> 8) & 255;
 }
 
-export function reportersOf(meta: number): number {
-  return meta >>> 16;
+export function ceilingOf(meta: number): number {
+  return (meta >>> 16) & 255;
+}
+
+export function listReportsOf(meta: number): number {
+  return meta >>> 24;
+}
+
+/** Accounts that reported it; 65,535: so many or more. */
+export function reportersOf(records: Records, entry: number): number {
+  return (records.word[(entry << ROW_SHIFT) + LENGTH]! >>> REPORTERS_SHIFT) & REPORTERS_MAX;
+}
+
+export function setReporters(records: Records, entry: number, reporters: number): void {
+  const at = (entry << ROW_SHIFT) + LENGTH;
+  const held = Math.min(reporters, REPORTERS_MAX) << REPORTERS_SHIFT;
+  records.word[at] = (records.word[at]! & LENGTH_MASK) | held;
 }
 
 export function reportsOf(records: Records, entry: number): number {
-  return records.word[(entry << ROW_SHIFT) + REPORTS]!;
+  return records.word[(entry << ROW_SHIFT) + REPORTS]! & REPORTS_MASK;
 }
 
 export function setReports(records: Records, entry: number, reports: number): void {
-  records.word[(entry << ROW_SHIFT) + REPORTS] = reports;
+  const at = (entry << ROW_SHIFT) + REPORTS;
+  const kept = records.word[at]! & ~REPORTS_MASK;
+  records.word[at] = (kept | Math.min(reports, REPORTS_MASK)) >>> 0;
+}
+
+/** Number of the list that was refreshed last among those that name it, 0 = none. */
+export function listSourceOf(records: Records, entry: number): number {
+  return records.word[(entry << ROW_SHIFT) + REPORTS]! >>> 24;
+}
+
+export function setListSource(records: Records, entry: number, source: number): void {
+  const at = (entry << ROW_SHIFT) + REPORTS;
+  records.word[at] = ((records.word[at]! & REPORTS_MASK) | (source << 24)) >>> 0;
 }
 
 /** Seconds since 1970; 0 = never. */

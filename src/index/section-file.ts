@@ -18,7 +18,7 @@ import { fail, ok, type Result } from '../core/result.ts';
 
 const MAGIC = Buffer.from('PCLINDEX', 'latin1');
 /** Raised with every change of layout.ts, records.ts or of this format. */
-const VERSION = 1;
+const VERSION = 2;
 const BYTE_ORDER = 0x0102_0304;
 const HEAD_BYTES = 32;
 const SECTION_HEAD_BYTES = 48;

@@ -4,39 +4,51 @@
  * limit are in its memory.
  */
 
-import { createClientLimits } from '../access/client-limits.ts';
-import type { MasterKey } from '../access/master-key.ts';
+import type { MasterKey } from '../access/keys/master-key.ts';
+import { createClientLimits } from '../access/quota/client-limits.ts';
+import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import type { Store } from '../store/store.ts';
-import { createAttempts } from './attempts.ts';
-import { type AccountCompanion, noCompanion } from './companion.ts';
-import { createDeletion, type Deletion, type PersonalData } from './deletion.ts';
-import { createEmailChange, type EmailChange, emailChangeLimit } from './email-change.ts';
-import { isErased } from './erasure-mark.ts';
-import { createErasures, type Erasures } from './erasures.ts';
-import { createLinks } from './links.ts';
-import { pageLinks } from './links-to-pages.ts';
-import { createMailer, type Mailer, type MailTransport } from './mail/mailer.ts';
-import { noFarewell, openOutbox } from './mail/outbox.ts';
+import { createMailer, type Mail, type Mailer, type MailTransport } from './mail/mailer.ts';
+import { createNotices, type Notices } from './mail/notices.ts';
+import { noFarewell, type Outbox, openOutbox } from './mail/outbox.ts';
 import { createMailShares } from './mail/shares.ts';
 import { smtpTransport } from './mail/smtp.ts';
-import { type MessageSender, outboxMessages, webhookMessages } from './messages.ts';
-import { createNewPasswords } from './new-password.ts';
-import { createPasskeyCeremonies } from './passkey-ceremonies.ts';
-import { createPasskeys, type Passkeys } from './passkeys.ts';
-import { openPasswordStrength, type PasswordStrength } from './password-strength.ts';
-import { type Argon2Parameters, createPasswords } from './passwords.ts';
+import { type AccountChanges, createAccountChanges } from './people/account-changes.ts';
+import { type AccountCompanion, noCompanion } from './people/companion.ts';
+import { createDeletion, type Deletion, type PersonalData } from './people/deletion/deletion.ts';
+import { isErased } from './people/deletion/erasure-mark.ts';
+import { createErasures, type Erasures } from './people/deletion/erasures.ts';
+import { ownPersonalData } from './people/deletion/personal-data.ts';
+import { createEmailChange, type EmailChange, emailChangeLimit } from './people/email-change.ts';
+import { createLinks } from './people/links/links.ts';
+import { pageLinks } from './people/links/links-to-pages.ts';
+import { type MessageSender, outboxMessages, webhookMessages } from './people/messages.ts';
+import { createPacing, noPacing, type Pacing, pacedNetworksMax } from './people/pacing.ts';
+import { createPendingTally, restorePending } from './people/pending.ts';
+import { createRecovery, type Recovery } from './people/recovery.ts';
+import { createRegistration, type Registration } from './people/registration.ts';
+import { hasReviewable } from './people/review.ts';
+import type { TallyStats } from './people/row-tally.ts';
 import { openPeople, type People } from './people.ts';
-import { ownPersonalData } from './personal-data.ts';
-import { createPhoneCodes, type PhoneCodes, phoneLimits } from './phone.ts';
-import { createRecovery, type Recovery } from './recovery.ts';
-import { createRegistration, type Registration } from './registration.ts';
-import { createSecondFactors, type SecondFactors } from './second-factors.ts';
-import { createSecurityLog, type SecurityLog } from './security-log.ts';
-import { createSessions, type Sessions } from './sessions.ts';
-import { createSignIn, type SignIn } from './sign-in.ts';
+import { createAttempts } from './proofs/attempts.ts';
+import { createPhoneCodes, type PhoneBounds, type PhoneCodes } from './proofs/factors/phone.ts';
+import { createSecondFactors, type SecondFactors } from './proofs/factors/second-factors.ts';
+import { createPasskeyCeremonies } from './proofs/passkey-ceremonies.ts';
+import { createPasskeys, type Passkeys } from './proofs/passkeys.ts';
+import { createBreachedPasswords } from './proofs/password/breached-passwords.ts';
+import { createNewPasswords } from './proofs/password/new-password.ts';
+import {
+  openPasswordStrength,
+  type PasswordStrength,
+} from './proofs/password/password-strength.ts';
+import { type Argon2Parameters, createPasswords } from './proofs/password/passwords.ts';
+import { createSecurityLog, type SecurityLog } from './sessions/security-log.ts';
+import { createSessions, type Sessions } from './sessions/sessions.ts';
+import { createSignIn, type SignIn } from './sessions/sign-in/sign-in.ts';
+import type { SignInLog } from './sessions/sign-in-log.ts';
 
 export interface SignonOptions {
   readonly store: Store;
@@ -50,9 +62,19 @@ export interface SignonOptions {
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
   readonly smsWebhookUrl: string | undefined;
+  /** PWNED_RANGE_URL */
+  readonly pwnedRangeUrl?: string | undefined;
+  /** Listens to what accounts are told, for operators. */
+  readonly signInLog?: Pick<SignInLog, 'listenTo'>;
+  /** To which countries text messages go, and how many in a day. */
+  readonly texts?: PhoneBounds;
+  /** Registration asks more of a network that registers much: off with CLIENT_LIMITS=off. */
+  readonly isPaced?: boolean;
   readonly companion?: AccountCompanion;
   /** What others keep of a person: profile, consents. */
   readonly personalData?: readonly PersonalData[];
+  /** Told of each mail that is written to the outbox; the demo's. */
+  readonly onMail?: ((mail: Mail) => void) | undefined;
   /** In place of SMTP_URL and the outbox, for tests. */
   readonly mailTransport?: MailTransport;
   /** In place of SMS_WEBHOOK_URL and the outbox. */
@@ -65,6 +87,7 @@ export interface SignonOptions {
 export interface Signon {
   readonly people: People;
   readonly registration: Registration;
+  readonly pacing: Pick<Pacing, 'stats'>;
   readonly signIn: SignIn;
   readonly recovery: Recovery;
   readonly sessions: Sessions;
@@ -76,11 +99,21 @@ export interface Signon {
   /** Run its `resume` at the start. */
   readonly erasures: Erasures;
   readonly securityLog: SecurityLog;
+  readonly changes: AccountChanges;
+  /** Run its `resume` at the start. */
+  readonly notices: Notices;
   readonly mailer: Mailer;
+  /** What is remembered in memory, and of how much. */
+  readonly tables: readonly BoundedTable[];
+  /** What was written to files for want of a mail server. */
+  readonly outbox: Pick<Outbox, 'newest'>;
+  /** How many rows strangers caused, and of how many. */
+  rowsOfStrangers(): readonly TallyStats[];
+  /** Counts those that were there before; for the process that serves. */
+  restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-const phoneSubjectsMax = 16_384;
 const accountSubjectsMax = 16_384;
 
 export function openSignon(options: SignonOptions): Signon {
@@ -90,7 +123,10 @@ export function openSignon(options: SignonOptions): Signon {
   const people = openPeople(store);
   const links = createLinks(options);
   const attempts = createAttempts({ clock });
-  const securityLog = createSecurityLog(options);
+  const pendingAccounts = createPendingTally({ clock });
+  const pacing = options.isPaced === true ? createPacing(clock) : noPacing;
+  const ownLog = createSecurityLog(options);
+  const securityLog = options.signInLog?.listenTo(ownLog) ?? ownLog;
   const outbox = openOutbox({
     folder: `${options.dataDir}/outbox`,
     from: options.mailFrom,
@@ -98,7 +134,9 @@ export function openSignon(options: SignonOptions): Signon {
     random,
     log,
     isErased: (accountId) => isErased(store, accountId),
+    onMail: options.onMail,
   });
+  const mailShares = createMailShares();
   const mailer = createMailer({
     transport:
       options.mailTransport ??
@@ -108,7 +146,7 @@ export function openSignon(options: SignonOptions): Signon {
     service,
     clock,
     log,
-    limit: createMailShares(),
+    limit: mailShares,
   });
   const isKeptHere = options.mailTransport === undefined && options.smtpUrl === undefined;
   const passwords = createPasswords({
@@ -116,15 +154,21 @@ export function openSignon(options: SignonOptions): Signon {
     ...(options.argon2 === undefined ? {} : { parameters: options.argon2 }),
   });
   const strength = options.strength ?? openPasswordStrength();
-  const newPasswords = createNewPasswords({ passwords, strength, service });
+  const { pwnedRangeUrl: rangeUrl } = options;
+  const breached = rangeUrl === undefined ? undefined : createBreachedPasswords({ rangeUrl, log });
+  const newPasswords = createNewPasswords({ passwords, strength, service, breached });
   const sessions = createSessions({ store, clock, random, people });
+  const notices = createNotices({ store, clock, random, log, mailer, pages });
+  const changes = createAccountChanges({
+    ...{ store, clock, random, people, sessions, securityLog, notices },
+  });
   const secondFactors = createSecondFactors({
     store,
     clock,
     random,
     masterKey,
     service,
-    securityLog,
+    changes,
   });
   const companion = options.companion ?? noCompanion;
   const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
@@ -147,38 +191,64 @@ export function openSignon(options: SignonOptions): Signon {
     untold: noFarewell(log),
   });
   const erasures = createErasures({ deletion, log });
+  const phoneCodes = createPhoneCodes({
+    ...parts,
+    sender,
+    bounds: options.texts ?? { countries: ['*'], perDay: 200 },
+    service,
+  });
+  const emailChanges = createClientLimits({ emailChange: emailChangeLimit }, accountSubjectsMax);
+  const networks = () => pacing.stats().networks;
+  const tables = [
+    ...attempts.tables,
+    ...passwords.tables,
+    ...(isKeptHere ? [outbox.table] : []),
+    ...[signIn.table, phoneCodes.table, changes.table, mailShares.table],
+    emailChanges.table('email_change_limits'),
+    { name: 'registration_networks', used: networks, limit: pacedNetworksMax },
+  ];
   return {
     people,
     sessions,
     secondFactors,
     securityLog,
+    changes,
+    notices,
     mailer,
+    outbox,
+    pacing,
     registration: createRegistration({
       ...parts,
+      pacing,
       newPasswords,
       passwords,
       attempts,
       sessions,
       ceremonies,
+      pendingAccounts,
     }),
     signIn,
-    passkeys: createPasskeys({ ...parts, sessions, signIn, ceremonies }),
-    phoneCodes: createPhoneCodes({
-      ...parts,
-      sender,
-      limits: createClientLimits(phoneLimits, phoneSubjectsMax),
-      service,
-    }),
-    emailChange: createEmailChange({
-      ...parts,
-      sessions,
-      limits: createClientLimits({ emailChange: emailChangeLimit }, accountSubjectsMax),
-    }),
+    passkeys: createPasskeys({ ...parts, changes, sessions, signIn, ceremonies }),
+    phoneCodes,
+    emailChange: createEmailChange({ ...parts, changes, limits: emailChanges }),
+    tables,
     deletion,
     erasures,
-    recovery: createRecovery({ ...parts, newPasswords, sessions }),
+    recovery: createRecovery({
+      ...parts,
+      newPasswords,
+      attempts,
+      changes,
+      notices,
+      hasReviewable: (person) => hasReviewable(store, person),
+    }),
+    rowsOfStrangers: () => [...links.stats(), pendingAccounts.stats()],
+    async restore() {
+      await links.restore();
+      await restorePending(store, pendingAccounts);
+    },
     async close() {
-      await Promise.all([erasures.close(), mailer.close(), strength.close()]);
+      await Promise.all([erasures.close(), mailer.close(), notices.close(), strength.close()]);
     },
   };
 }

@@ -3,12 +3,15 @@
  * all of sign-on, with the versions that a change must check.
  */
 
-import { normaliseEmail } from '../access/accounts.ts';
-import { type AccountRecord, decodeAccount } from '../access/records.ts';
+import { findAccountId } from '../access/account-names.ts';
+import { type AccountRecord, decodeAccount } from '../access/accounts/records.ts';
+import { readKnownAddress } from '../core/names/mail-address.ts';
+import type { Random } from '../core/random.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { accountByEmailKey, accountKey, credentialsKey } from '../store/keys.ts';
 import type { Check, SetRow, Store } from '../store/store.ts';
-import type { Language } from './visitor.ts';
+import { newToken } from './tokens.ts';
+import { browserHash, type Language } from './visitor.ts';
 
 export interface Credentials {
   /** PHC string; empty: no password was set yet. */
@@ -20,6 +23,18 @@ export interface Credentials {
   readonly language: Language;
   /** Browsers that signed in (`browserHash`), newest last. */
   readonly browsers: readonly Uint8Array[];
+  /** Grows with each change of a factor: a proof of identity from before is stale. */
+  readonly factors: number;
+  /** Since when the review after a reset is due, milliseconds since 1970; 0: none is. */
+  readonly reviewSince: number;
+  /** Addresses that the account had lately: they are told of changes too. Oldest first. */
+  readonly formerEmails: readonly FormerEmail[];
+}
+
+export interface FormerEmail {
+  readonly email: string;
+  /** Milliseconds since 1970. */
+  readonly until: number;
 }
 
 export interface Person {
@@ -32,20 +47,28 @@ export interface Person {
 }
 
 export interface People {
+  /** Who holds the address: nobody, while those who claim it have to confirm it anew. */
   byEmail(email: string): Promise<Person | undefined>;
+  /** By what a person types to sign in: address, former spelling, or id (`findAccountId`). */
+  byName(typed: string): Promise<Person | undefined>;
   byId(id: string): Promise<Person | undefined>;
 }
 
 export const browsersMax = 20;
-const layout = 1;
+const layout = 2;
+/** Of before there were `factors` and what follows them. */
+const layoutWithoutFactors = 1;
 const languages: readonly Language[] = ['en', 'fr'];
 
-const noCredentials: Credentials = {
+export const noCredentials: Credentials = {
   passwordHash: '',
   passwordChangedAt: 0,
   epoch: 0,
   language: 'en',
   browsers: [],
+  factors: 0,
+  reviewSince: 0,
+  formerEmails: [],
 };
 
 export function openPeople(store: Store): People {
@@ -71,15 +94,35 @@ export function openPeople(store: Store): People {
   return {
     byId,
     async byEmail(email) {
-      const normal = normaliseEmail(email);
+      const normal = readKnownAddress(email);
       const row = normal === undefined ? undefined : await store.get(accountByEmailKey(normal));
       return row && (await byId(Buffer.from(row.value).toString('utf8')));
+    },
+    async byName(typed) {
+      const id = await findAccountId(store, typed);
+      return id === undefined ? undefined : byId(id);
     },
   };
 }
 
 export function isVerified(person: Person): boolean {
   return person.account.pendingUntil === 0;
+}
+
+/** Verified, and not one of those whose address must be confirmed anew: sites may learn of it. */
+export function isConfirmed(person: Person): boolean {
+  return isVerified(person) && person.account.formerEmail === '';
+}
+
+/** Whether mail to the account's address reaches who showed to hold the mailbox. */
+export function isReachable({ account }: Person): boolean {
+  const { email, formerEmail } = account;
+  return formerEmail === '' || readKnownAddress(formerEmail) === email;
+}
+
+/** Whom attempts at the password are counted for, whatever was typed to name the account. */
+export function nameOf({ account }: Person): string {
+  return account.formerEmail === '' ? account.email : account.formerEmail;
 }
 
 /** Mail address verified and not disabled. */
@@ -104,6 +147,24 @@ export function credentialsRow(
   return account.pendingUntil === 0 ? row : { ...row, expiresAt: account.pendingUntil };
 }
 
+/**
+ * With no known browser but this one, if it was known: under a new cookie, for a copy of the old
+ * one must not pass for it.
+ * @returns the value of that cookie, undefined if the browser was not known
+ */
+export function withBrowserAlone(
+  person: Person,
+  browser: string | undefined,
+  random: Random,
+): { credentials: Credentials; browser: string | undefined } {
+  const { credentials, id } = person;
+  if (browser === undefined || !knowsBrowser(person, browserHash(id, browser))) {
+    return { credentials: { ...credentials, browsers: [] }, browser: undefined };
+  }
+  const next = newToken(random).text;
+  return { credentials: { ...credentials, browsers: [browserHash(id, next)] }, browser: next };
+}
+
 /** With this browser as the newest known one. */
 export function withBrowser(credentials: Credentials, browser: Uint8Array): Credentials {
   const others = credentials.browsers.filter((b) => Buffer.compare(b, browser) !== 0);
@@ -119,12 +180,15 @@ export function encodeCredentials(record: Credentials): Uint8Array {
   out.u8(layout).text(record.passwordHash).f64(record.passwordChangedAt).varint(record.epoch);
   out.u8(languages.indexOf(record.language)).varint(record.browsers.length);
   for (const browser of record.browsers) out.bytes(browser);
+  out.varint(record.factors).f64(record.reviewSince).varint(record.formerEmails.length);
+  for (const { email, until } of record.formerEmails) out.text(email).f64(until);
   return out.finish();
 }
 
 export function decodeCredentials(bytes: Uint8Array): Credentials | undefined {
   return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
+    const found = input.u8();
+    if (found !== layout && found !== layoutWithoutFactors) input.reject();
     const passwordHash = input.text();
     const passwordChangedAt = input.f64();
     const epoch = input.varint();
@@ -132,6 +196,16 @@ export function decodeCredentials(bytes: Uint8Array): Credentials | undefined {
     if (language === undefined) input.reject();
     const count = Math.min(input.varint(), input.remaining());
     const browsers = Array.from({ length: count }, () => Uint8Array.from(input.bytes()));
-    return { passwordHash, passwordChangedAt, epoch, language: language ?? 'en', browsers };
+    const first = {
+      ...noCredentials,
+      ...{ passwordHash, passwordChangedAt, epoch, language: language ?? 'en', browsers },
+    };
+    if (found === layoutWithoutFactors) return first;
+    const [factors, reviewSince] = [input.varint(), input.f64()];
+    const formerCount = Math.min(input.varint(), input.remaining());
+    const formerEmails = Array.from({ length: formerCount }, () => {
+      return { email: input.text(), until: input.f64() };
+    });
+    return { ...first, factors, reviewSince, formerEmails };
   });
 }

@@ -3,7 +3,7 @@
  * SHA-256 alone, so that what lies on disk opens nothing.
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { sha256 } from '../core/digest.ts';
 import { type Random, randomToken } from '../core/random.ts';
 
 const tokenBytes = 32;
@@ -22,13 +22,4 @@ export function newToken(random: Random): Token {
 /** Undefined for what can't be such a token, whatever its length. */
 export function hashOfToken(text: string): Uint8Array | undefined {
   return tokenPattern.test(text) ? sha256(text) : undefined;
-}
-
-export function sha256(text: string): Uint8Array {
-  return createHash('sha256').update(text).digest();
-}
-
-/** In a time that tells nothing of where they differ. Lengths are no secret. */
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && timingSafeEqual(a, b);
 }

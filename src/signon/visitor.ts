@@ -3,13 +3,15 @@
  * owner to recognise a session, nothing that identifies a device.
  */
 
-import { sha256 } from './tokens.ts';
+import { sha256 } from '../core/digest.ts';
 
 export type Language = 'en' | 'fr';
 
 export interface Visitor {
-  /** The client's network, see `clientOf` in access/client-limits.ts: IPv4 or an IPv6 /64. */
+  /** The client's network, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */
   readonly network: string;
+  /** IPv4 /24 or IPv6 /48 of the client, see there. */
+  readonly neighbourhood?: string | undefined;
   /** Of the client's address, `ZZ` when unknown. */
   readonly country: string;
   /** The header as it came; only `agentName` of it is kept. */

@@ -11,9 +11,10 @@
  * processes are found in LMDB's table of readers.
  */
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import { OperatorError } from '../core/errors.ts';
-import { openTables, type Table, type Tables } from './lmdb-tables.ts';
+import { syncPath } from './files.ts';
+import { openTables, otherReader, type Table, type Tables } from './lmdb-tables.ts';
 
 export interface Compaction {
   readonly bytesBefore: number;
@@ -86,20 +87,8 @@ async function copyTable(from: Table, to: Table): Promise<number> {
   }
 }
 
-/** The table of readers has a line for each thread that has read: its process id comes first. */
-function refuseCompany({ root }: Tables, path: string): void {
-  root.readerCheck();
-  const pids = [...root.readerList().matchAll(/^\s*(\d+)\s/gm)].map((match) => Number(match[1]));
-  const other = pids.find((pid) => pid !== process.pid);
+function refuseCompany(tables: Tables, path: string): void {
+  const other = otherReader(tables);
   if (other === undefined) return;
   throw new OperatorError(`the store in ${path} is in use by process ${other}; stop it first`);
-}
-
-function syncPath(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -7,7 +7,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import { type Store, type StoreEvent, storeLimits } from './store.ts';
 
 export interface FollowerOptions {
@@ -35,6 +35,8 @@ export interface Follower {
   /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
   catchUpTo(seq: bigint): Promise<void>;
   appliedSeq(): bigint;
+  /** From the start until it is stopped or has failed: memory follows the journal. */
+  isFollowing(): boolean;
 }
 
 const pageEvents = 500;
@@ -168,5 +170,6 @@ export function createFollower({
       return caughtUp;
     },
     appliedSeq: () => applied,
+    isFollowing,
   };
 }

@@ -19,11 +19,18 @@ export const namespaces = {
   serverLock: 0x01,
   checkpoint: 0x02,
   projectionPage: 0x03,
+  ledger: 0x04,
   account: 0x10,
   accountByEmail: 0x11,
   apiKey: 0x12,
   apiKeyByAccount: 0x13,
+  accountBySpelling: 0x14,
+  addressClaim: 0x0e,
+  accountSlot: 0x15,
+  accountStanding: 0x16,
+  budgetsTold: 0x17,
   allow: 0x20,
+  list: 0x21,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -37,6 +44,7 @@ export const namespaces = {
   authorizationCode: 0x64,
   avatar: 0x65,
   avatarOwner: 0x66,
+  usedSeal: 0x67,
   siteKey: 0x40,
   siteKeyByAccount: 0x41,
   usedReceipt: 0x42,
@@ -51,11 +59,13 @@ export const namespaces = {
   securityLog: 0x70,
   phoneCode: 0x71,
   erasure: 0x72,
+  notice: 0x73,
+  signInLog: 0x78,
+  audit: 0x79,
   scratch: 0xf0,
 } as const;
 
 export type Namespace = (typeof namespaces)[keyof typeof namespaces];
-
 /** A part of a key: its bytes, sorting as the value does. */
 type Part = Uint8Array;
 
@@ -143,6 +153,8 @@ export const checkpointKey = (projection: string): Key =>
 /** 03 page:u32 seq:u64 part:u8: versions of a page lie side by side, oldest checkpoint first. */
 export const projectionPageKey = (page: number, seq: bigint, part: number): Key =>
   encodeKey(namespaces.projectionPage, u32(page), u64(seq), u8(part));
+export const projectionPageVersions = (page: number): Key =>
+  encodeKey(namespaces.projectionPage, u32(page));
 export const projectionPagePrefix = (): Key => encodeKey(namespaces.projectionPage);
 export function readProjectionPageKey(key: Uint8Array): {
   page: number;
@@ -153,9 +165,11 @@ export function readProjectionPageKey(key: Uint8Array): {
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
+/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts). */
+export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
+
 /** 10 account-id. */
-export const accountKey = (accountId: string): Key =>
-  encodeKey(namespaces.account, text(accountId));
+export const accountKey = (id: string): Key => encodeKey(namespaces.account, text(id));
 export const accountPrefix = (): Key => encodeKey(namespaces.account);
 
 /** 11 normalised-e-mail. Its `check: null` is what makes an e-mail unique. */
@@ -169,12 +183,37 @@ export const apiKeyPrefix = (): Key => encodeKey(namespaces.apiKey);
 /** 13 account-id 00 key-id 00. */
 export const apiKeyByAccountKey = (accountId: string, keyId: string): Key =>
   encodeKey(namespaces.apiKeyByAccount, text(accountId), text(keyId));
-export const apiKeyByAccountPrefix = (accountId: string): Key =>
-  encodeKey(namespaces.apiKeyByAccount, text(accountId));
+export const apiKeyByAccountPrefix = (id: string): Key =>
+  encodeKey(namespaces.apiKeyByAccount, text(id));
+
+/** 14 former-spelling: of an account whose address must be confirmed anew. */
+export const accountBySpellingKey = (formerEmail: string): Key =>
+  encodeKey(namespaces.accountBySpelling, text(formerEmail));
+export const accountBySpellingPrefix = (): Key => encodeKey(namespaces.accountBySpelling);
+
+/** 0e e-mail 00 account-id 00: who claims an address, only while the update to format 2 runs. */
+export const addressClaimKey = (email: string, accountId: string): Key =>
+  encodeKey(namespaces.addressClaim, text(email), text(accountId));
+export const addressClaimPrefix = (email?: string): Key =>
+  email === undefined
+    ? encodeKey(namespaces.addressClaim)
+    : encodeKey(namespaces.addressClaim, text(email));
+/** 15 account-id: whether the account holds a slot of the shared tables (access/slots.ts). */
+export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountSlot, text(id));
+
+/** 16 account-id: the operator's word for it (access/vouching.ts). */
+export const accountStandingKey = (id: string) => encodeKey(namespaces.accountStanding, text(id));
+/** 17: one row, who was told that a budget of voices runs out (server/voice-budgets.ts). */
+export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
 
 /** 20 CIDR: a rule of the allowlist, in canonical text. */
 export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));
 export const allowPrefix = (): Key => encodeKey(namespaces.allow);
+
+/** 21 kind 00 name 00: a third-party list that is known (reputation/lists/list-rows.ts). */
+export const listRowKey = (list: string, source: string): Key =>
+  encodeKey(namespaces.list, text(list), text(source));
+export const listPrefix = (): Key => encodeKey(namespaces.list);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>
@@ -190,7 +229,7 @@ export const reportByIdPrefix = (): Key => encodeKey(namespaces.reportById);
 export const reportGuardKey = (accountId: string, address: Uint8Array): Key =>
   encodeKey(namespaces.reportGuard, text(accountId), raw(address));
 
-/** 50: when each feed last changed, and which versions are known (feeds/stored.ts). */
+/** 50: when each feed last changed, and which versions are known (reputation/blocklists/stored.ts). */
 export const feedHeadKey = (): Key => encodeKey(namespaces.feedHead);
 
 /** 51 version:u64: what a version of the list added and removed, oldest first. */
@@ -215,8 +254,7 @@ function viewOf(key: Uint8Array): DataView {
 }
 
 /** 60 account-id. */
-export const profileKey = (accountId: string): Key =>
-  encodeKey(namespaces.profile, text(accountId));
+export const profileKey = (id: string): Key => encodeKey(namespaces.profile, text(id));
 
 /** 61 account-id 00 client-id 00 redirect-origin 00. */
 export const consentKey = (accountId: string, clientId: string, origin: string): Key =>
@@ -232,9 +270,18 @@ export const consentPrefix = (accountId: string, clientId?: string): Key =>
 export const consentUseKey = (accountId: string, clientId: string, origin: string): Key =>
   encodeKey(namespaces.consentUse, text(accountId), text(clientId), text(origin));
 
-/** 63 hash:32 — a consent form that waits for its answer, by the SHA-256 of its id. */
-export const consentTransactionKey = (idHash: Uint8Array): Key =>
-  encodeKey(namespaces.consentTransaction, raw(idHash));
+/** 63 holder-hash:16 place:u8 — a site's request that waits; a holder has a few places for them. */
+export const consentTransactionKey = (holderHash: Uint8Array, place: number): Key =>
+  encodeKey(namespaces.consentTransaction, raw(holderHash), u8(place));
+export const consentTransactionPrefix = (holderHash?: Uint8Array): Key =>
+  encodeKey(namespaces.consentTransaction, ...(holderHash === undefined ? [] : [raw(holderHash)]));
+/** Undefined for a row of format 1, which had another key. */
+export function readConsentTransactionKey(
+  key: Uint8Array,
+): { holderHash: Uint8Array; place: number } | undefined {
+  if (key.length !== 18) return undefined;
+  return { holderHash: key.slice(1, 17), place: key[17]! };
+}
 
 /** 64 hash:32 — by the SHA-256 of the code. */
 export const authorizationCodeKey = (codeHash: Uint8Array): Key =>
@@ -243,11 +290,13 @@ export const authorizationCodeKey = (codeHash: Uint8Array): Key =>
 /** 65 account-id 00 name 00: the picture of an account. */
 export const avatarKey = (accountId: string, name: string): Key =>
   encodeKey(namespaces.avatar, text(accountId), text(name));
-export const avatarPrefix = (accountId: string): Key =>
-  encodeKey(namespaces.avatar, text(accountId));
+export const avatarPrefix = (id: string): Key => encodeKey(namespaces.avatar, text(id));
 
 /** 66 name: whose picture has this name. */
 export const avatarOwnerKey = (name: string): Key => encodeKey(namespaces.avatarOwner, text(name));
+
+/** 67 id:16 — a sealed request that somebody signed in with. Its `check: null` makes it single-use. */
+export const usedSealKey = (id: Uint8Array): Key => encodeKey(namespaces.usedSeal, raw(id));
 
 /** 40 site-key-id. */
 export const siteKeyKey = (siteKeyId: string): Key =>
@@ -257,20 +306,18 @@ export const siteKeyPrefix = (): Key => encodeKey(namespaces.siteKey);
 /** 41 account-id 00 site-key-id 00. */
 export const siteKeyByAccountKey = (accountId: string, siteKeyId: string): Key =>
   encodeKey(namespaces.siteKeyByAccount, text(accountId), text(siteKeyId));
-export const siteKeyByAccountPrefix = (accountId: string): Key =>
-  encodeKey(namespaces.siteKeyByAccount, text(accountId));
+export const siteKeyByAccountPrefix = (id: string): Key =>
+  encodeKey(namespaces.siteKeyByAccount, text(id));
 
 /** 42 id:16 — a CAPTCHA receipt that was redeemed. Its `check: null` makes it single-use. */
 export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.usedReceipt, raw(id));
 
 /** 68 account-id: password hash, known browsers and the like. */
-export const credentialsKey = (accountId: string): Key =>
-  encodeKey(namespaces.credentials, text(accountId));
+export const credentialsKey = (id: string): Key => encodeKey(namespaces.credentials, text(id));
 
 /** 69 hash:32 — a link or ticket that works once, by the SHA-256 of its token. */
 export const signonLinkKey = (tokenHash: Uint8Array): Key =>
   encodeKey(namespaces.signonLink, raw(tokenHash));
-
 export const signonLinkPrefix = (): Key => encodeKey(namespaces.signonLink);
 
 /** 6a id:16. */
@@ -279,12 +326,11 @@ export const sessionKey = (id: Uint8Array): Key => encodeKey(namespaces.session,
 /** 6b account-id 00 session-id:16. */
 export const sessionByAccountKey = (accountId: string, id: Uint8Array): Key =>
   encodeKey(namespaces.sessionByAccount, text(accountId), raw(id));
-export const sessionByAccountPrefix = (accountId: string): Key =>
-  encodeKey(namespaces.sessionByAccount, text(accountId));
+export const sessionByAccountPrefix = (id: string): Key =>
+  encodeKey(namespaces.sessionByAccount, text(id));
 
 /** 6c account-id. */
-export const secondFactorKey = (accountId: string): Key =>
-  encodeKey(namespaces.secondFactor, text(accountId));
+export const secondFactorKey = (id: string): Key => encodeKey(namespaces.secondFactor, text(id));
 
 /** 6d credential-id: unique over all accounts by `check: null`. */
 export const passkeyKey = (credentialId: Uint8Array): Key =>
@@ -293,65 +339,55 @@ export const passkeyKey = (credentialId: Uint8Array): Key =>
 /** 6e account-id 00 credential-id. */
 export const passkeyByAccountKey = (accountId: string, credentialId: Uint8Array): Key =>
   encodeKey(namespaces.passkeyByAccount, text(accountId), raw(credentialId));
-export const passkeyByAccountPrefix = (accountId: string): Key =>
-  encodeKey(namespaces.passkeyByAccount, text(accountId));
+export const passkeyByAccountPrefix = (id: string): Key =>
+  encodeKey(namespaces.passkeyByAccount, text(id));
 
-/** 6f hash:32 — an open passkey ceremony, by the SHA-256 of its challenge. */
-export const passkeyChallengeKey = (challengeHash: Uint8Array): Key =>
-  encodeKey(namespaces.passkeyChallenge, raw(challengeHash));
-
-export const passkeyChallengePrefix = (): Key => encodeKey(namespaces.passkeyChallenge);
+/** 6f id:16 — a passkey ceremony whose right answer came. Its `check: null` makes it single-use. */
+export const passkeyChallengeKey = (id: Uint8Array): Key =>
+  encodeKey(namespaces.passkeyChallenge, raw(id));
 
 /** 70 account-id 00 at-descending:u48 random:4 — newest first. */
 export const securityLogKey = (accountId: string, at: number, random: Uint8Array): Key =>
   encodeKey(namespaces.securityLog, text(accountId), descendingTime(at), raw(random));
-export const securityLogPrefix = (accountId: string): Key =>
-  encodeKey(namespaces.securityLog, text(accountId));
+export const securityLogPrefix = (id: string): Key => encodeKey(namespaces.securityLog, text(id));
 
 /** 71 account-id: the code that was sent to a phone. */
-export const phoneCodeKey = (accountId: string): Key =>
-  encodeKey(namespaces.phoneCode, text(accountId));
+export const phoneCodeKey = (id: string): Key => encodeKey(namespaces.phoneCode, text(id));
 
-/** 72 account-id: how far the deletion of the account is; see signon/erasure-mark.ts. */
-export const erasureKey = (accountId: string): Key =>
-  encodeKey(namespaces.erasure, text(accountId));
+/** 72 account-id: how far the deletion of the account is; see signon/people/deletion/erasure-mark.ts. */
+export const erasureKey = (id: string): Key => encodeKey(namespaces.erasure, text(id));
 export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
 
-/** 48 bits, later times first. */
-function descendingTime(ms: number): Part {
+/** 73 account-id 00 random:8 — a mail about a change that was not sent yet (signon/mail/notices.ts). */
+export const noticeKey = (accountId: string, id: Uint8Array): Key =>
+  encodeKey(namespaces.notice, text(accountId), raw(id));
+export const noticePrefix = (accountId?: string): Key =>
+  encodeKey(namespaces.notice, ...(accountId === undefined ? [] : [text(accountId)]));
+
+/** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
+export const signInLogKey = (at: number, random: Uint8Array): Key =>
+  encodeKey(namespaces.signInLog, time(at), raw(random));
+export const signInLogPrefix = (): Key => encodeKey(namespaces.signInLog);
+
+/** 79 at:u48 random:4: a command in the audit log, oldest first. */
+export const auditKey = (at: number, random: Uint8Array): Key =>
+  encodeKey(namespaces.audit, time(at), raw(random));
+export const auditPrefix = (): Key => encodeKey(namespaces.audit);
+
+/** 48 bits, earlier times first. */
+function time(ms: number): Part {
   const part = Buffer.allocUnsafe(6);
-  part.writeUIntBE(0xffff_ffff_ffff - ms, 0, 6);
+  part.writeUIntBE(ms, 0, 6);
   return part;
 }
+
+/** 48 bits, later times first. */
+const descendingTime = (ms: number): Part => time(0xffff_ffff_ffff - ms);
 
 /** f0 parts: for tests and tools; nothing in production. */
 export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);
 
-// Keys of the LMDB tables beside `entries` (lmdb-tables.ts). Each table has one kind of key, so
-// they need no namespace byte. Times and versions are 48-bit: enough until the year 10889.
-
-/** `journal`: seq:u64. */
-export function journalRowKey(seq: number): Uint8Array {
-  const key = Buffer.allocUnsafe(8);
-  key.writeUInt32BE(Math.floor(seq / 0x1_0000_0000), 0);
-  key.writeUInt32BE(seq >>> 0, 4);
-  return key;
-}
-
-/** `event_ids`: the id as UTF-8. */
-export const eventIdRowKey = (id: string): Uint8Array => Buffer.from(id, 'utf8');
-
-/** `expiry`: expires-at:u48 version:u48. The version tells entries of one moment apart. */
-export function expiryRowKey(expiresAt: number, version: number): Uint8Array {
-  const key = Buffer.allocUnsafe(12);
-  key.writeUIntBE(expiresAt, 0, 6);
-  key.writeUIntBE(version, 6, 6);
-  return key;
-}
-
-/** `meta`: a name. */
-export const metaRowKey = (name: 'format' | 'counters' | 'probe'): Uint8Array =>
-  Buffer.from(name, 'utf8');
+export { eventIdRowKey, expiryRowKey, journalRowKey, metaRowKey } from './lmdb-keys.ts';
 
 function checkedInteger(value: number, max: number): number {
   if (!Number.isInteger(value) || value < 0 || value > max) {

@@ -6,19 +6,21 @@
 import { eventIdRowKey, expiryRowKey, journalRowKey, type Key } from './keys.ts';
 import {
   type Counters,
-  type EntryHeader,
-  encodeEntry,
-  encodeEvent,
   encodeEventIdRow,
   encodeExpiryTarget,
   expiryKinds,
-  isExpired,
-  readEntryHeader,
   readEventIdSeq,
-  setEntryVersion,
-  setEventTime,
   type Tables,
 } from './lmdb-tables.ts';
+import {
+  type EntryHeader,
+  encodeEntry,
+  encodeEvent,
+  isExpired,
+  readEntryHeader,
+  sealEntry,
+  sealEvent,
+} from './rows.ts';
 import type { Check, Commit, CommitResult } from './store.ts';
 
 /** Alive during one transaction callback only. */
@@ -120,7 +122,7 @@ function writeEntry(
   context.writes += 1;
   context.counters.lastVersion += 1;
   const version = context.counters.lastVersion;
-  setEntryVersion(row, version);
+  sealEntry(row, key, version);
   context.tables.entries.put(key, row);
   dropExpiry(context, replaced);
   if (expiresAt !== 0) {
@@ -146,7 +148,7 @@ function appendEvent(context: WriteContext, event: { id: Uint8Array; row: Buffer
   context.writes += 1;
   context.counters.lastSeq += 1;
   const seq = context.counters.lastSeq;
-  setEventTime(event.row, context.nowMs);
+  sealEvent(event.row, seq, context.nowMs);
   context.tables.journal.put(journalRowKey(seq), event.row);
   context.tables.eventIds.put(event.id, encodeEventIdRow(seq, context.nowMs));
 }

@@ -5,14 +5,9 @@
 
 import { eventIdRowKey, expiryRowKey, journalRowKey } from './keys.ts';
 import type { WriteContext } from './lmdb-commit.ts';
-import {
-  decodeEvent,
-  encodeExpiryTarget,
-  expiryKinds,
-  readEntryHeader,
-  type Table,
-} from './lmdb-tables.ts';
-import { storeLimits } from './store.ts';
+import { encodeExpiryTarget, expiryKinds, type Table } from './lmdb-tables.ts';
+import { decodeEvent, readEntryHeader } from './rows.ts';
+import { type StoreEvent, storeLimits } from './store.ts';
 
 /** Removes at most `limit` rows whose time has come. Returns the number. */
 export function sweepExpired(context: WriteContext, limit: number): number {
@@ -51,8 +46,8 @@ export function pruneJournal(context: WriteContext, throughSeq: number, limit: n
     throw new Error(`the journal has ${rows.length} events from ${first} to ${last}`);
   }
   context.writes += rows.length;
-  for (const { key, value } of rows) {
-    forgetEventId(context, value);
+  for (const [place, { key, value }] of rows.entries()) {
+    forgetEventId(context, decodeEvent(BigInt(first + place), value));
     context.tables.journal.remove(key);
   }
   counters.prunedThrough = last;
@@ -60,8 +55,7 @@ export function pruneJournal(context: WriteContext, throughSeq: number, limit: n
 }
 
 /** At once, or when the id is old enough to be of no more use to a retry. */
-function forgetEventId({ tables, counters, nowMs }: WriteContext, row: Buffer): void {
-  const event = decodeEvent(0n, row);
+function forgetEventId({ tables, counters, nowMs }: WriteContext, event: StoreEvent): void {
   const id = eventIdRowKey(event.id);
   const forgetAt = event.at + storeLimits.eventIdKeepMs;
   if (forgetAt <= nowMs) {

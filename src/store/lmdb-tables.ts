@@ -7,11 +7,12 @@
  * no process meets a file that another one grew beyond its map.
  */
 
-import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { OperatorError } from '../core/errors.ts';
+import { checkFormat, type FormatOptions, migrationSteps } from './format.ts';
 import { metaRowKey } from './keys.ts';
-import type { NewEvent, StoreEvent } from './store.ts';
+import { stateOfFile } from './lmdb-file.ts';
 
 export type Table = Database<Buffer, Uint8Array>;
 
@@ -25,29 +26,30 @@ export interface Tables {
   readonly eventIds: Table;
   /** expires-at version → kind:u8 key. A row may be stale: it counts only if its target agrees. */
   readonly expiry: Table;
-  /** `format` → u32; `counters` → Counters; `probe` → nothing that matters */
+  /** `format`, `migration`: see format.ts; `identity`, `master_key`: see presence.ts; `counters` → Counters; `probe` → nothing that matters */
   readonly meta: Table;
 }
 
-const formatVersion = 1;
 /** Address space, not memory and not disk: the file grows as it is written. */
 const mapBytes = 64 * 2 ** 30;
 const tableOptions = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
-/** Throws an OperatorError when the directory can't be used or holds something else. */
-export function openTables(path: string): Tables {
+const presentFormat: FormatOptions = { steps: migrationSteps, refuseOlder: true };
+
+/** Throws an OperatorError when the directory can't be used, or holds something else or newer. */
+export function openTables(path: string, format: FormatOptions = presentFormat): Tables {
   try {
-    return openEnvironment(path);
+    return openEnvironment(path, format);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw new OperatorError(`the store in ${path} can't be opened: ${(error as Error).message}`);
   }
 }
 
-function openEnvironment(path: string): Tables {
+function openEnvironment(path: string, format: FormatOptions): Tables {
   // lmdb makes its files readable to the group: the directory keeps others out.
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  refuseStrangeFile(`${path}/data.mdb`);
+  refuseDamagedFile(`${path}/data.mdb`);
   const root = open<Buffer, Uint8Array>({
     path,
     ...tableOptions,
@@ -66,49 +68,29 @@ function openEnvironment(path: string): Tables {
     expiry: table('expiry'),
     meta: table('meta'),
   };
-  claimFormat(tables.meta);
+  checkFormat(tables, format);
   return tables;
 }
 
-/** LMDB's mark in the first page: magic number and format, little-endian. */
-const fileMark = Buffer.from('dec0efbe02000000', 'hex');
-const fileMarkAt = 24;
-
-/** The library ends the whole process when it meets a file that LMDB didn't write. */
-function refuseStrangeFile(file: string): void {
-  if (!existsSync(file)) return;
-  const descriptor = openSync(file, 'r');
-  try {
-    const start = Buffer.alloc(fileMarkAt + fileMark.length);
-    const length = readSync(descriptor, start, 0, start.length, 0);
-    // Another process may be making it at this moment.
-    if (length === 0) return;
-    if (length < start.length || !start.subarray(fileMarkAt).equals(fileMark)) {
-      throw new OperatorError(`${file} is damaged, or no store`);
-    }
-  } finally {
-    closeSync(descriptor);
+/** The library ends the whole process when it meets a file that LMDB didn't write, or a part of one. */
+function refuseDamagedFile(file: string): void {
+  const state = stateOfFile(file);
+  if (state.kind === 'strange') {
+    throw new OperatorError(`${file} is damaged, or no store: restore a backup`);
   }
-}
-
-/** Synchronous, for the start only: the first process writes the format, all others compare. */
-function claimFormat(meta: Table): void {
-  const key = metaRowKey('format');
-  const found = meta.get(key) ?? meta.transactionSync(() => writeFormat(meta, key));
-  if (found.length !== 4 || found.readUInt32BE(0) !== formatVersion) {
+  if (state.kind === 'cut') {
     throw new OperatorError(
-      `the data directory has store format ${found.toString('hex')}, this program knows ${formatVersion}`,
+      `${file} is cut short: it has ${state.pages} pages of ${state.expected}. Restore a backup`,
     );
   }
 }
 
-function writeFormat(meta: Table, key: Uint8Array): Buffer {
-  const there = meta.get(key);
-  if (there !== undefined) return there;
-  const row = Buffer.alloc(4);
-  row.writeUInt32BE(formatVersion);
-  meta.putSync(key, row);
-  return row;
+/** Another process that has the store open; the table of readers names each thread that has read. */
+export function otherReader({ root }: Tables): number | undefined {
+  root.readerCheck();
+  // A line for each thread: its process id comes first.
+  const pids = [...root.readerList().matchAll(/^\s*(\d+)\s/gm)].map((match) => Number(match[1]));
+  return pids.find((pid) => pid !== process.pid);
 }
 
 export interface Counters {
@@ -135,69 +117,6 @@ export function writeCounters(meta: Table, counters: Counters): void {
   row.writeUIntBE(counters.lastVersion, 6, 6);
   row.writeUIntBE(counters.prunedThrough, 12, 6);
   meta.put(metaRowKey('counters'), row);
-}
-
-export const entryHeaderBytes = 12;
-
-/** Version 0 is written here: it is given inside the transaction (`setEntryVersion`). */
-export function encodeEntry(value: Uint8Array, expiresAt: number): Buffer {
-  const row = Buffer.allocUnsafe(entryHeaderBytes + value.length);
-  row.writeUIntBE(0, 0, 6);
-  row.writeUIntBE(expiresAt, 6, 6);
-  row.set(value, entryHeaderBytes);
-  return row;
-}
-
-export function setEntryVersion(row: Buffer, version: number): void {
-  row.writeUIntBE(version, 0, 6);
-}
-
-export interface EntryHeader {
-  readonly version: number;
-  readonly expiresAt: number;
-}
-
-export function readEntryHeader(row: Buffer): EntryHeader {
-  return { version: row.readUIntBE(0, 6), expiresAt: row.readUIntBE(6, 6) };
-}
-
-/** Absent from the very millisecond named by `expiresAt`. */
-export function isExpired(header: EntryHeader, nowMs: number): boolean {
-  return header.expiresAt !== 0 && header.expiresAt <= nowMs;
-}
-
-const eventHeaderBytes = 10;
-
-/** The time is given inside the transaction (`setEventTime`). */
-export function encodeEvent(event: NewEvent): Buffer {
-  const id = Buffer.from(event.id, 'utf8');
-  const kind = Buffer.from(event.kind, 'utf8');
-  const row = Buffer.allocUnsafe(eventHeaderBytes + id.length + kind.length + event.body.length);
-  row.writeUIntBE(0, 0, 6);
-  row.writeUInt16BE(event.version, 6);
-  row.writeUInt8(id.length, 8);
-  row.writeUInt8(kind.length, 9);
-  row.set(id, eventHeaderBytes);
-  row.set(kind, eventHeaderBytes + id.length);
-  row.set(event.body, eventHeaderBytes + id.length + kind.length);
-  return row;
-}
-
-export function setEventTime(row: Buffer, atMs: number): void {
-  row.writeUIntBE(atMs, 0, 6);
-}
-
-export function decodeEvent(seq: bigint, row: Buffer): StoreEvent {
-  const idEnd = eventHeaderBytes + row.readUInt8(8);
-  const kindEnd = idEnd + row.readUInt8(9);
-  return {
-    seq,
-    at: row.readUIntBE(0, 6),
-    version: row.readUInt16BE(6),
-    id: row.toString('utf8', eventHeaderBytes, idEnd),
-    kind: row.toString('utf8', idEnd, kindEnd),
-    body: row.subarray(kindEnd),
-  };
 }
 
 export function encodeEventIdRow(seq: number, atMs: number): Buffer {

@@ -7,23 +7,15 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import { assertCommit, assertKey, assertLimit } from './bounds.ts';
-import { createCounts } from './counts.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
 import { journalRowKey, type Key, prefixEnd, storedKey } from './keys.ts';
 import { applyCommit, prepareCommit, type WriteContext } from './lmdb-commit.ts';
 import { pruneJournal, sweepExpired } from './lmdb-maintenance.ts';
-import {
-  decodeEvent,
-  entryHeaderBytes,
-  isExpired,
-  openTables,
-  readCounters,
-  readEntryHeader,
-  type Tables,
-} from './lmdb-tables.ts';
+import { openTables, readCounters, type Tables } from './lmdb-tables.ts';
 import { createTransactor } from './lmdb-transactor.ts';
+import { DamagedRowError, decodeEvent, isExpired, readEntry, type StoredEntry } from './rows.ts';
 import {
   type CommitResult,
   type Entry,
@@ -44,23 +36,37 @@ export interface LmdbStoreOptions {
   readonly stallMs?: number;
 }
 
+/** Damaged rows named in the log. */
+const reportedMax = 1_000;
+
 /** Events removed in one transaction: about 5 ms of the event loop. */
 const pruneSlice = 500;
 
-/** Throws an OperatorError on an unknown format, an Error when the directory can't be opened. */
-export function openLmdbStore({
-  path,
-  clock,
-  log,
-  probeMs = 1_000,
-  stallMs = 30_000,
-}: LmdbStoreOptions): Store {
-  const tables = openTables(path);
+/**
+ * A store that has the present data format already, or is empty; `migrate.ts` opens any other.
+ * @throws OperatorError on another format, or when the directory can't be opened
+ */
+export function openLmdbStore(options: LmdbStoreOptions): Store {
+  return createLmdbStore(openTables(options.path), options);
+}
+
+/** @param tables closed with the store */
+export function createLmdbStore(
+  tables: Tables,
+  { clock, log, probeMs = 1_000, stallMs = 30_000 }: LmdbStoreOptions,
+): Store {
   const transactor = createTransactor(tables, clock, log);
   const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });
-  const counts = createCounts(storeLimits.countersMax);
   const hints = new Set<() => void>();
+  const reported = new Set<string>();
   let closed = false;
+
+  /** Once for each row: whoever reads a list often would fill the log with it. */
+  function onDamage({ message }: DamagedRowError): void {
+    if (reported.has(message) || reported.size >= reportedMax) return;
+    reported.add(message);
+    log.error({ detail: message }, 'store: a damaged row is left out; restore a backup');
+  }
 
   /** Reads see every commit made before them, also those of other processes. */
   function freshRead(): void {
@@ -86,9 +92,8 @@ export function openLmdbStore({
       freshRead();
       const row = tables.entries.get(key);
       if (row === undefined) return undefined;
-      const header = readEntryHeader(row);
-      if (isExpired(header, clock.now())) return undefined;
-      return { value: row.subarray(entryHeaderBytes), version: header.version };
+      const entry = readEntry(key, row);
+      return isExpired(entry, clock.now()) ? undefined : entry;
     },
     async scan(prefix, { after, limit }) {
       assertLimit(limit, storeLimits.scanLimitMax);
@@ -97,7 +102,7 @@ export function openLmdbStore({
       let position = after;
       for (;;) {
         freshRead();
-        const page = scanPage(tables, prefix, position, limit, clock.now());
+        const page = scanPage(tables, prefix, position, limit, clock.now(), onDamage);
         if (page.entries.length > 0 || page.last === undefined) return page.entries;
         // A page of nothing but expired rows: go on behind it, after letting others run.
         position = page.last;
@@ -119,7 +124,6 @@ export function openLmdbStore({
     },
     onWriteState: (callback) => queue.onWriteState(callback),
     writeState: () => queue.writeState(),
-    addCounts: async (deltas) => counts.add(deltas, clock.now()),
     async pruneEvents(throughSeq) {
       let removed = 0;
       for (;;) {
@@ -202,6 +206,7 @@ function scanPage(
   after: Key | undefined,
   limit: number,
   nowMs: number,
+  onDamage: (error: DamagedRowError) => void,
 ): { entries: Entry[]; last: Key | undefined } {
   const end = prefixEnd(prefix);
   const range = table.getRange({
@@ -215,13 +220,28 @@ function scanPage(
   let bytes = 0;
   for (const { key, value } of range) {
     last = storedKey(key);
-    const header = readEntryHeader(value);
-    if (isExpired(header, nowMs)) continue;
-    entries.push({ key: last, value: value.subarray(entryHeaderBytes), version: header.version });
+    const entry = readable(last, value, onDamage);
+    if (entry === undefined || isExpired(entry, nowMs)) continue;
+    entries.push({ key: last, value: entry.value, version: entry.version });
     bytes += value.length;
     if (bytes > storeLimits.pageBytesMax) break;
   }
   return { entries, last };
+}
+
+/** A list goes on without a row that is damaged. */
+function readable(
+  key: Key,
+  row: Buffer,
+  onDamage: (error: DamagedRowError) => void,
+): StoredEntry | undefined {
+  try {
+    return readEntry(key, row);
+  } catch (error) {
+    if (!(error instanceof DamagedRowError)) throw error;
+    onDamage(error);
+    return undefined;
+  }
 }
 
 function readPage({ journal, meta }: Tables, afterSeq: bigint, limit: number): StoreEvent[] {

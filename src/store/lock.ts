@@ -9,7 +9,7 @@
  */
 
 import { open, unlink } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 import { type Random, randomToken } from '../core/random.ts';
@@ -26,9 +26,17 @@ export interface ServerLockOptions {
 }
 
 export interface ServerLock {
+  /**
+   * From now on commands are told when memory holds what they wrote; until then they wait.
+   * @param caughtUp resolves when the journal up to a number is in memory; rejects for one that
+   *   isn't in the journal
+   */
+  follow(caughtUp: CaughtUp): void;
   /** The next server need not wait for this process to end. */
   release(): Promise<void>;
 }
+
+export type CaughtUp = (seq: bigint) => Promise<void>;
 
 interface Holder {
   readonly socketName: string;
@@ -45,20 +53,24 @@ export async function acquireServerLock(options: ServerLockOptions): Promise<Ser
   const directory = await open(dataDir, 'r');
   // The name of a unix socket is limited to 107 bytes; the way over the descriptor is short.
   const socketPath = (name: string): string => `/proc/self/fd/${directory.fd}/${name}`;
-  const server = await listen(socketPath(own.socketName), dataDir);
+  const askers = createAskers();
+  const server = await listen(socketPath(own.socketName), dataDir, askers.answer);
   try {
     const version = await claim(store, own, socketPath, dataDir);
     return {
+      follow: askers.follow,
       async release() {
         await store.commit({
           check: [{ key: serverLockKey(), version }],
           del: [serverLockKey()],
         });
+        askers.close();
         await closeServer(server);
         await directory.close();
       },
     };
   } catch (error) {
+    askers.close();
     await closeServer(server);
     await directory.close();
     throw error;
@@ -96,6 +108,95 @@ async function claim(
   throw new OperatorError(`other Portcullis servers keep starting on ${dataDir}`);
 }
 
+/** More are turned away, and ask again. */
+const askersMax = 64;
+const askMsMax = 10_000;
+const askAgainMs = 100;
+
+/** Commands that want to know when the server honours what they wrote: `seq 123`, then `applied`. */
+function createAskers() {
+  const sockets = new Set<Socket>();
+  let follow: (caughtUp: CaughtUp) => void = () => {};
+  const ready = new Promise<CaughtUp>((resolve) => {
+    follow = resolve;
+  });
+  function answer(socket: Socket): void {
+    sockets.add(socket);
+    let said = '';
+    socket.setEncoding('latin1').setTimeout(askMsMax, () => socket.destroy());
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk: string) => {
+      said += chunk;
+      const seq = /^seq (\d{1,19})\n$/.exec(said)?.[1];
+      if (seq === undefined) {
+        if (said.length > 24) socket.destroy();
+        return;
+      }
+      socket.removeAllListeners('data');
+      ready
+        .then((caughtUp) => caughtUp(BigInt(seq)))
+        .then(
+          () => socket.end('applied\n'),
+          () => socket.destroy(),
+        );
+    });
+  }
+  return {
+    follow: (caughtUp: CaughtUp) => follow(caughtUp),
+    answer,
+    close() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/**
+ * For a command that wrote: waits until the running server holds it in memory, if there is one. A
+ * server that starts meanwhile reads all of it before it listens.
+ * @returns false: there is a server, and it did not say so within ten seconds
+ */
+export async function awaitServer(options: {
+  store: Pick<Store, 'get'>;
+  dataDir: string;
+  seq: bigint;
+}): Promise<boolean> {
+  const { store, dataDir, seq } = options;
+  const directory = await open(dataDir, 'r');
+  try {
+    const startMs = performance.now();
+    while (performance.now() - startMs < askMsMax) {
+      const found = await store.get(serverLockKey());
+      const holder = found && decodeHolder(found.value);
+      if (!holder) return true;
+      const path = `/proc/self/fd/${directory.fd}/${holder.socketName}`;
+      const told = await ask(path, seq, askMsMax - (performance.now() - startMs));
+      if (told !== 'again') return true;
+      await new Promise((resolve) => setTimeout(resolve, askAgainMs));
+    }
+    return false;
+  } finally {
+    await directory.close();
+  }
+}
+
+/** `nobody`: the socket of a server that is gone. `again`: it ended, or did not answer in time. */
+function ask(path: string, seq: bigint, waitMs: number): Promise<'applied' | 'nobody' | 'again'> {
+  return new Promise((resolve) => {
+    let said = '';
+    const socket = connect(path);
+    socket.setEncoding('latin1').setTimeout(Math.max(1, waitMs), () => socket.destroy());
+    socket.once('connect', () => socket.write(`seq ${seq}\n`));
+    socket.on('data', (chunk: string) => {
+      said += chunk.slice(0, 16);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve('nobody');
+    });
+    socket.once('close', () => resolve(said === 'applied\n' ? 'applied' : 'again'));
+  });
+}
+
 function encodeHolder({ socketName, pid }: Holder): Uint8Array {
   return createWriter().text(socketName).u32(pid).finish();
 }
@@ -118,9 +219,10 @@ function isListening(path: string): Promise<boolean> {
   });
 }
 
-function listen(path: string, dataDir: string): Promise<Server> {
+function listen(path: string, dataDir: string, answer: (socket: Socket) => void): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
+    const server = createServer(answer);
+    server.maxConnections = askersMax;
     server.unref();
     server.once('error', (error) => {
       reject(new OperatorError(`can't make a unix socket in ${dataDir}: ${error.message}`));

@@ -21,6 +21,7 @@ import {
   type Key,
   projectionPageKey,
   projectionPagePrefix,
+  projectionPageVersions,
   readProjectionPageKey,
 } from './keys.ts';
 import type { Commit, Store } from './store.ts';
@@ -38,7 +39,10 @@ export interface PageSection {
 /** State too small for pages, kept in the checkpoint record itself. */
 export interface ProjectionHeader {
   encode(out: Writer): void;
+  /** Before the pages: what they add up to may depend on it. */
   load(input: Reader): boolean;
+  /** After the pages. */
+  loaded?(): void;
 }
 
 export interface Projection {
@@ -220,6 +224,9 @@ export function createProjection(options: {
   async function load(): Promise<bigint> {
     const record = await readRecord(store);
     const seq = record?.seq ?? 0n;
+    if (record !== undefined && !header.load(createReader(record.header))) {
+      throw new Error(recordDamaged);
+    }
     let held = -1;
     let parts: Uint8Array[] = [];
     let after = firstPage === 0 ? undefined : lastKeyOf(firstPage - 1);
@@ -250,9 +257,7 @@ export function createProjection(options: {
       after = found.at(-1)!.key;
     }
     loadPage(held, parts);
-    if (record !== undefined && !header.load(createReader(record.header))) {
-      throw new Error(recordDamaged);
-    }
+    if (record !== undefined) header.loaded?.();
     checkpointSeq = seq;
     await removeOutdated();
     return seq;
@@ -327,6 +332,17 @@ async function readRecord(store: Store): Promise<CheckpointRecord | undefined> {
 /** Sequence number of the last checkpoint, 0n for none. */
 export async function readCheckpointSeq(store: Store): Promise<bigint> {
   return (await readRecord(store))?.seq ?? 0n;
+}
+
+/** Bytes of a page as of the last checkpoint; empty when it holds nothing. For other processes. */
+export async function readProjectionPage(store: Store, page: number): Promise<Uint8Array> {
+  const seq = await readCheckpointSeq(store);
+  const rows = await store.scan(projectionPageVersions(page), { limit: 2 * partsMax });
+  const versions = rows.map(({ key, value }) => ({ value, seq: readProjectionPageKey(key).seq }));
+  const newest = versions.filter((row) => row.seq <= seq).at(-1)?.seq;
+  const parts = versions.filter((row) => row.seq === newest).map(({ value }) => value);
+  // A checkpoint under way may be removing what it replaces: then the page counts as empty.
+  return (parts.length > 0 && unsealed(Buffer.concat(parts))) || new Uint8Array();
 }
 
 /** With a CRC-32 behind it. LMDB has no checksums of its own. */

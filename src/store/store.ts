@@ -23,7 +23,6 @@ export const storeLimits = {
   /** A page of `scan` or `read` ends early past this many bytes, but holds at least one row. */
   pageBytesMax: 4 * 1024 * 1024,
   sweepLimitMax: 10_000,
-  countersMax: 100_000,
   /** An event id is remembered at least this long, and while its event is in the journal. */
   eventIdKeepMs: 24 * 60 * 60 * 1_000,
 } as const;
@@ -103,13 +102,6 @@ export interface WriteState {
   readonly detail: string;
 }
 
-export interface CountDelta {
-  readonly name: string;
-  readonly add: number;
-  /** The counter starts again from 0 after this; set when the counter is made. Milliseconds since 1970. */
-  readonly expiresAt: number;
-}
-
 export interface Store {
   commit(commit: Commit): Promise<CommitResult>;
   get(key: Key): Promise<{ value: Uint8Array; version: number } | undefined>;
@@ -129,8 +121,6 @@ export interface Store {
   /** Told at each change, never twice the same. Returns its undo. */
   onWriteState(callback: (state: WriteState) => void): () => void;
   writeState(): WriteState;
-  /** Totals after adding, in the order of the deltas. Approximate: lost at a restart. */
-  addCounts(deltas: readonly CountDelta[]): Promise<number[]>;
   /** Removes events with seq ≤ `throughSeq` from the journal, in short transactions. Number removed. */
   pruneEvents(throughSeq: bigint): Promise<number>;
   /** Removes at most `limit` expired rows. Number removed; less than `limit` means done. */

@@ -3,7 +3,7 @@
  * counts as absent before it is swept. A failed sweep is tried again at the next turn.
  */
 
-import type { Log } from '../core/log.ts';
+import type { Log } from '../core/log/log.ts';
 import type { Store } from './store.ts';
 
 export interface SweeperOptions {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../bench/rbldnsd.bench.ts';
-import { isInstalled } from '../support/tools.ts';
+import { isInstalled } from '../support/house/tools.ts';
 
 test('the bench measures both kinds of check, beside rbldnsd where it is installed', async () => {
   const rows = await run('tiny');

@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { makeTempDir } from '../support/temp-dir.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const child = fileURLToPath(new URL('./log-writer-child.js', import.meta.url));
 const endMsMax = 20_000;

@@ -8,8 +8,8 @@ import { readCsvRanges } from '../../src/geo/csv.ts';
 import { createProviderNames } from '../../src/geo/names.ts';
 import { createPartitionBuilder } from '../../src/geo/partition.ts';
 import { loadSource } from '../../src/geo/sources.ts';
-import { below, seeded } from '../support/addresses.ts';
-import { temporaryFolder } from '../support/geo.ts';
+import { below, seeded } from '../support/reputation/addresses.ts';
+import { temporaryFolder } from '../support/reputation/geo.ts';
 
 function read(text: string | Buffer, family: 4 | 6 = 4) {
   const names = createProviderNames();

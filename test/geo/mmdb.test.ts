@@ -9,15 +9,15 @@ import { compileGeo } from '../../src/geo/compile.ts';
 import { openMmdb } from '../../src/geo/mmdb.ts';
 import { emptyTable, type GeoSource, loadSource } from '../../src/geo/sources.ts';
 import { parsePrefix } from '../../src/ip/prefix.ts';
-import { below, pick, seeded, wordsToBigInt } from '../support/addresses.ts';
-import { lookupByText, probe, temporaryFolder } from '../support/geo.ts';
+import { below, pick, seeded, wordsToBigInt } from '../support/reputation/addresses.ts';
+import { lookupByText, probe, temporaryFolder } from '../support/reputation/geo.ts';
 import {
   assembleMmdb,
   buildMmdb,
   encodePointer,
   encodeValue,
   type FixtureValue,
-} from '../support/mmdb.ts';
+} from '../support/reputation/mmdb.ts';
 
 function code(iso: string): FixtureValue {
   return {

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { OperatorError } from '../../src/core/errors.ts';
 import { openGeo, snapshotName } from '../../src/geo/open.ts';
 import type { GeoKind, GeoSource } from '../../src/geo/sources.ts';
-import { below, seeded } from '../support/addresses.ts';
-import { lookupByText, temporaryFolder } from '../support/geo.ts';
-import { buildMmdb } from '../support/mmdb.ts';
+import { below, seeded } from '../support/reputation/addresses.ts';
+import { lookupByText, temporaryFolder } from '../support/reputation/geo.ts';
+import { buildMmdb } from '../support/reputation/mmdb.ts';
 
 function writeMmdb(path: string, iso: string, isp: string): string {
   const value = { country: { iso_code: iso }, isp };
@@ -66,27 +67,29 @@ test('configured files come first, each for its own table', (t) => {
   );
 });
 
-test('a broken or missing file falls back to the default, then to an empty table', (t) => {
-  const { folder, options, lines, defaultPath } = setup(t);
-  const countryMmdbPath = join(folder, 'broken.mmdb');
-  writeFileSync(countryMmdbPath, 'not a database');
-  const asnMmdbPath = join(folder, 'missing.mmdb');
-  const opened = openGeo({ ...options, countryMmdbPath, asnMmdbPath });
-  assert.equal(answer(opened.shared), 'FR Default Net');
-  assert.equal(opened.warnings.length, 2);
-  assert.match(opened.warnings[0]!, /country.*broken\.mmdb/);
-  assert.match(opened.warnings[1]!, /provider.*missing\.mmdb/);
-  assert.deepEqual(lines, opened.warnings);
-  const again = openGeo({ ...options, countryMmdbPath, asnMmdbPath });
-  assert.equal(again.fromSnapshot, true);
-  assert.deepEqual(again.warnings, opened.warnings);
+test('a file that a setting names and that is no such database stops the start', (t) => {
+  const { folder, options, defaultPath } = setup(t);
+  const broken = join(folder, 'broken.mmdb');
+  writeFileSync(broken, 'not a database');
+  const missing = join(folder, 'missing.mmdb');
+  for (const [setting, paths] of [
+    ['GEO_COUNTRY_MMDB', { countryMmdbPath: broken }],
+    ['GEO_ASN_MMDB', { asnMmdbPath: broken }],
+    ['GEO_COUNTRY_MMDB', { countryMmdbPath: missing }],
+    ['GEO_ASN_MMDB', { asnMmdbPath: missing }],
+    ['GEO_ASN_MMDB', { asnMmdbPath: folder }],
+  ] as const) {
+    for (let i = 0; i < 2; i++) {
+      assert.throws(
+        () => openGeo({ ...options, ...paths }),
+        (error: Error) => error instanceof OperatorError && error.message.startsWith(setting),
+      );
+    }
+  }
   rmSync(defaultPath);
-  const empty = openGeo({ ...options, countryMmdbPath, asnMmdbPath });
+  const empty = openGeo(options);
   assert.equal(answer(empty.shared), 'ZZ Unknown');
-  assert.deepEqual(
-    empty.sources.map((each) => each.origin),
-    ['none', 'none'],
-  );
+  assert.equal(empty.warnings.length, 4);
   assert.equal(answer(openGeo({ ...options, defaults: () => undefined }).shared), 'ZZ Unknown');
 });
 

@@ -8,8 +8,8 @@ import { compileGeo } from '../../src/geo/compile.ts';
 import { defaultSource, loadSource } from '../../src/geo/sources.ts';
 import type { IpFamily } from '../../src/ip/address.ts';
 import { parseIp } from '../../src/ip/address.ts';
-import { seeded, wordsToBigInt } from '../support/addresses.ts';
-import { lookupByText, probe } from '../support/geo.ts';
+import { seeded, wordsToBigInt } from '../support/reputation/addresses.ts';
+import { lookupByText, probe } from '../support/reputation/geo.ts';
 
 /** Rows of the decimal edition of the CSV, which the code under test never reads. */
 interface Row {

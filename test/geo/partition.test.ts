@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { compileGeo, type GeoTable } from '../../src/geo/compile.ts';
 import { createPartitionBuilder } from '../../src/geo/partition.ts';
 import { openGeoReader } from '../../src/geo/reader.ts';
-import { below, type Seeded, seeded } from '../support/addresses.ts';
+import { below, type Seeded, seeded } from '../support/reputation/addresses.ts';
 
 const positions = 4_000;
 

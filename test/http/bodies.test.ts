@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBodyBudget } from '../../src/http/body-budget.ts';
 import type { PlainRoute, StreamRoute } from '../../src/http/router.ts';
+import { networksOf } from '../../src/ip/networks.ts';
 import {
   answersIn,
   ask,
@@ -38,7 +39,7 @@ test('a body of exactly the limit passes, one byte more is a 413', async () => {
 });
 
 test('a chunked body over the limit is a 413 while it still arrives', async () => {
-  await using running = await startServer([upload]);
+  await using running = await startServer([upload], { takesChunked: true });
   const connection = openConnection(running.port);
   connection.send(chunked('/upload'));
   for (let i = 0; i < 3; i++) connection.send(`2000\r\n${'x'.repeat(0x2000)}\r\n`);
@@ -150,18 +151,21 @@ test('a handler that does not read makes the client wait', async () => {
 
 test('a streamed body over its limit, or a reader who gives up, is answered early', async () => {
   let failure: unknown;
-  await using running = await startServer([
-    stream(async (request, body) => {
-      if (request.query === 'deny') return { status: 401, headers: [], body: 'no' };
-      try {
-        for await (const _ of body);
-      } catch (error) {
-        failure = error;
-        throw error;
-      }
-      return { status: 200, headers: [], body: '' };
-    }, 100_000),
-  ]);
+  await using running = await startServer(
+    [
+      stream(async (request, body) => {
+        if (request.query === 'deny') return { status: 401, headers: [], body: 'no' };
+        try {
+          for await (const _ of body);
+        } catch (error) {
+          failure = error;
+          throw error;
+        }
+        return { status: 200, headers: [], body: '' };
+      }, 100_000),
+    ],
+    { takesChunked: true },
+  );
   const connection = openConnection(running.port);
   connection.send(`${chunked('/stream')}`);
   connection.send(`20000\r\n${'x'.repeat(0x20000)}\r\n0\r\n\r\n`);
@@ -240,10 +244,14 @@ test('a few clients that hold all they can leave room for the bodies of others',
     bodyBytesInAllMax: 96_000,
   });
   for (let client = 0; client < 4; client++) {
-    while (budget.open(`greedy ${client}`).hold(1_000) === undefined);
+    while (budget.open(networksOf(`10.0.${client}.1`)).hold(1_000) === undefined);
   }
   assert.ok(budget.held() <= 92_000, `${budget.held()} of 96,000 are held`);
-  const share = budget.open('honest');
+  assert.ok(
+    budget.held() > 60_000,
+    'they hold much, and other addresses of the same /24 nothing beyond',
+  );
+  const share = budget.open(networksOf('10.1.0.1'));
   assert.equal(share.hold(3_000), undefined);
-  assert.equal(budget.open('honest').hold(3_000)?.status, 503);
+  assert.equal(budget.open(networksOf('10.1.0.1')).hold(3_000)?.status, 503);
 });

@@ -32,6 +32,24 @@ test('the walk starts at the right and stops at the first untrusted hop', () => 
   );
 });
 
+test('a hop may bring its port, in the ways proxies write it, and nothing else', () => {
+  const from = (hop: string) => resolveClientIp('10.0.0.1', [hop], rules);
+  for (const hop of ['203.0.113.5:51234', ' 203.0.113.5:1 ', '203.0.113.5:0']) {
+    assert.equal(from(hop), '203.0.113.5', hop);
+  }
+  for (const hop of ['[2001:db8::1]:51234', '[2001:db8::1]', '2001:db8::1']) {
+    assert.equal(from(hop), '2001:db8::1', hop);
+  }
+  assert.equal(from('6.6.6.6:1, 203.0.113.5:2, 10.0.0.2:3'), '203.0.113.5');
+  for (const hop of [
+    ...['unknown', '_x', '203.0.113.5:', '203.0.113.5:123456', '203.0.113.5:a', ':80', '[]:80'],
+    ...['[203.0.113.5', '203.0.113.5]', '[[::1]]', '[::1]80', '[::1]:', '::1:99999x', '"1.1.1.1"'],
+    ...['203.0.113.5:80:80', '203.0.113.5 :80', '1.1.1.1;2', 'for=1.1.1.1', '[x]:1'],
+  ]) {
+    assert.equal(from(hop), '10.0.0.1', hop);
+  }
+});
+
 test('peer bytes become text, a mapped address the IPv4 one', () => {
   const mapped = [...new Array<number>(10).fill(0), 255, 255, 192, 0, 2, 1];
   assert.equal(peerText(Uint8Array.from(mapped), rules), '192.0.2.1');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail } from '../../src/core/result.ts';
-import { createTurns } from '../../src/core/turns.ts';
+import { createTurns } from '../../src/core/work/turns.ts';
 import { readFormStream } from '../../src/http/form-stream.ts';
 
 const type = 'multipart/form-data; boundary=b';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import { createLog } from '../../src/core/log.ts';
+import { createLog } from '../../src/core/log/log.ts';
 import { createForwarder, serveForwarded } from '../../src/http/forward.ts';
 import type { Reply, Request } from '../../src/http/message.ts';
 import type { Caller } from '../../src/http/router.ts';

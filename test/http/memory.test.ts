@@ -5,7 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
-import { answersIn, ask, eventually, get, openConnection, sleep } from './raw.ts';
+import { answersIn, ask, eventually, get, isUndispatched, openConnection, sleep } from './raw.ts';
 
 let child: ChildProcess;
 let port = 0;
@@ -76,7 +76,7 @@ test('a header block of 1 MB is refused and closed', async () => {
   for (const size of [200_000, 1_000_000]) {
     const connection = openConnection(port);
     connection.send(get('/hot', `A: ${'b'.repeat(size)}`));
-    assert.equal(await connection.closed(), '');
+    assert.ok(isUndispatched(await connection.closed()));
   }
   await isAlive();
 });

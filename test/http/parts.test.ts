@@ -1,13 +1,10 @@
-/** Small parts of the transport that need no socket: heads, the header scan, start checks. */
+/** Small parts of the transport that need no socket: heads, the header scan, limits. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { HeaderScan } from '../../src/http/framing.ts';
 import { numberField, renderHead, statusOf } from '../../src/http/head.ts';
-import { createMemoryGauge, openFilesWarning } from '../../src/http/limits.ts';
-import { inspectNative } from '../../src/http/native.ts';
-import '../../src/http/server.ts';
+import { openFilesWarning } from '../../src/http/limits.ts';
 
 test('a head is made of checked names and values only', () => {
   const head = renderHead(404, [
@@ -81,22 +78,6 @@ test('the scan remembers nothing of the request before', () => {
   assert.deepEqual(scan.lines, {});
 });
 
-test('the loaded binary is found and known; the imitation is a start error', () => {
-  const native = inspectNative();
-  assert.match(native.path, /uws_.*\.node$/);
-  assert.match(native.sha256, /^[0-9a-f]{64}$/);
-  if (
-    process.platform === 'linux' &&
-    process.arch === 'x64' &&
-    process.versions.modules === '115'
-  ) {
-    assert.equal(native.isKnown, true);
-  }
-  assert.throws(() => inspectNative(['/x/uWebSockets.js/dist/index.js']), {
-    name: 'OperatorError',
-  });
-});
-
 test('a low limit of open files is reported, a high one is not', () => {
   const limits = (soft: string) =>
     `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}   1048576    files\n`;
@@ -104,10 +85,4 @@ test('a low limit of open files is reported, a high one is not', () => {
   assert.equal(openFilesWarning(limits('65536')), undefined);
   assert.equal(openFilesWarning(limits('unlimited')), undefined);
   assert.equal(openFilesWarning('nonsense'), undefined);
-});
-
-test('the memory gauge compares resident bytes and measures only now and then', () => {
-  const clock = manualClock(0);
-  assert.equal(createMemoryGauge(clock, { rssBytesMax: 1, everyMs: 10 })(), true);
-  assert.equal(createMemoryGauge(clock, { rssBytesMax: 1e15, everyMs: 10 })(), false);
 });

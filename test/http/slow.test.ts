@@ -10,6 +10,8 @@ import { httpVectors } from '../vectors/http.ts';
 import {
   ask,
   get,
+  isNewerBuild,
+  isUndispatched,
   openConnection,
   type RawConnection,
   startServer,
@@ -83,36 +85,49 @@ test('slow and silent clients are closed while others are served', {
       assert.ok(statuses.length === 0 || statuses[0] === 408);
       assert.equal(calls, 0);
     }),
-    t.test('more than 48 header lines are never dispatched', parallel, async () => {
+    t.test('more header lines than the library takes are never dispatched', parallel, async () => {
       const lines = (count: number) => Array.from({ length: count }, (_, i) => `H${i}: v`);
-      assert.equal((await ask(running.port, get('/hot', ...lines(47))))[0]!.status, 200);
-      assert.equal(await idle(get('/hot', ...lines(48))), '');
+      const linesMax = isNewerBuild ? 98 : 48;
+      // One more is the Host.
+      assert.equal((await ask(running.port, get('/hot', ...lines(linesMax - 1))))[0]!.status, 200);
+      assert.ok(isUndispatched(await idle(get('/hot', ...lines(linesMax)))));
     }),
-    t.test('headers over 4 KB in pieces of 1,448 bytes are closed', parallel, async () => {
-      const connection: RawConnection = openConnection(running.port);
-      const bytes = Buffer.from(get('/hot', `A: ${'b'.repeat(4_500)}`));
-      for (let at = 0; at < bytes.length && !connection.isClosed(); at += 1_448) {
-        connection.send(bytes.subarray(at, at + 1_448));
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      assert.equal(await connection.closed(), '');
-    }),
+    t.test(
+      'heads of more than 4 or 16 KB in pieces of 1,448 bytes are closed',
+      parallel,
+      async () => {
+        const connection: RawConnection = openConnection(running.port);
+        const bytes = Buffer.from(get('/hot', `A: ${'b'.repeat(isNewerBuild ? 17_000 : 4_500)}`));
+        for (let at = 0; at < bytes.length && !connection.isClosed(); at += 1_448) {
+          connection.send(bytes.subarray(at, at + 1_448));
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+        assert.ok(isUndispatched(await connection.closed()));
+      },
+    ),
     ...httpVectors
       .filter((vector) => vector.expect === 'refused')
       .map((vector) =>
         t.test(`closed in time: ${vector.name}`, parallel, async () => {
-          assert.equal(await idle(vector.bytes.replaceAll('@', '/hot')), '');
+          assert.ok(isUndispatched(await idle(vector.bytes.replaceAll('@', '/hot'))));
         }),
       ),
-    t.test('a client that asks now and then is kept', parallel, async () => {
-      const connection = openConnection(running.port);
-      for (let i = 1; i <= 7; i++) {
-        connection.send(get('/hot'));
-        await connection.until((text) => statusesIn(text).length === i);
-        assert.equal(connection.isClosed(), false);
-        await new Promise((resolve) => setTimeout(resolve, 2_000));
-      }
-      connection.socket.destroy();
-    }),
+    t.test(
+      'a client that asks now and then is kept, longer than one that asks once',
+      parallel,
+      async () => {
+        const connection = openConnection(running.port);
+        const silent = openConnection(running.port);
+        silent.send(get('/hot'));
+        for (let i = 1; i <= 7; i++) {
+          connection.send(get('/hot'));
+          await connection.until((text) => statusesIn(text).length === i);
+          assert.equal(connection.isClosed(), false);
+          await new Promise((resolve) => setTimeout(resolve, 2_000));
+        }
+        assert.equal(silent.isClosed(), true);
+        connection.socket.destroy();
+      },
+    ),
   ]);
 });

@@ -4,7 +4,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { renderHead } from '../../src/http/head.ts';
 import { type HttpVector, httpVectors } from '../vectors/http.ts';
-import { openConnection, sleep, startServer, statusesIn, type TestServer } from './raw.ts';
+import {
+  isNewerBuild,
+  isUndispatched,
+  openConnection,
+  type RawConnection,
+  sleep,
+  startServer,
+  statusesIn,
+  type TestServer,
+} from './raw.ts';
 
 const head = renderHead(200, [['Content-Type', 'text/plain']]);
 /** Handler calls by path. */
@@ -73,10 +82,21 @@ async function check(vector: HttpVector, cut: (bytes: Buffer) => Buffer[]): Prom
   } else {
     if (vector.expect === 'closed') await connection.closed();
     else await sleep(150);
-    assert.equal(connection.text(), '', `${vector.name}: must stay unanswered`);
+    assertUndispatched(vector, connection);
     assert.equal(callsOf(path), 0, `${vector.name}: handler ran`);
   }
   connection.socket.destroy();
+}
+
+function assertUndispatched({ name, expect }: HttpVector, connection: RawConnection): void {
+  const text = connection.text();
+  if (expect === 'unhandled' && text !== '') assert.deepEqual(statusesIn(text), [405], name);
+  else assert.ok(isUndispatched(text), `${name}: ${JSON.stringify(text)}`);
+  if (libraryAnswered(text)) assert.ok(connection.isClosed(), `${name}: answered and not closed`);
+}
+
+function libraryAnswered(text: string): boolean {
+  return text !== '' && isUndispatched(text);
 }
 
 function splitAt(position: number): (bytes: Buffer) => Buffer[] {
@@ -141,15 +161,28 @@ test('good requests of up to 4 KB in pieces of 1,448 bytes are answered', async 
   await each(long, (vector) => check(vector, pieces(1_448)));
 });
 
+test('heads of up to 16 KB in pieces of 1,448 bytes are answered by the newer build', async () => {
+  // Where the older build runs, 4 KB is what can come in several packets.
+  const lines = Array.from({ length: 30 }, (_, i) => `H${i}: ${'v'.repeat(490)}`).join('\r\n');
+  await check(
+    {
+      name: 'a long head',
+      expect: isNewerBuild ? [200] : 'refused',
+      bytes: `GET @ HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n`,
+    },
+    pieces(1_448),
+  );
+});
+
 test('a hot route refuses the same bytes as a plain one', async () => {
-  const gets = httpVectors.filter((v) => v.bytes.startsWith('GET @') && !Array.isArray(v.expect));
+  const gets = httpVectors.filter((v) => /^(GET|get) @/.test(v.bytes) && !Array.isArray(v.expect));
   assert.ok(gets.length > 15);
   await each(gets, async (vector) => {
     const connection = openConnection(running.port);
     connection.send(vector.bytes.replaceAll('@', '/hot'));
     if (vector.expect === 'closed') await connection.closed();
     else await sleep(150);
-    assert.equal(connection.text(), '', vector.name);
+    assertUndispatched(vector, connection);
     connection.socket.destroy();
   });
   assert.equal(callsOf('/hot'), 0);

@@ -15,7 +15,7 @@ import {
   randomWord,
   seeded,
   spellGroups,
-} from '../support/addresses.ts';
+} from '../support/reputation/addresses.ts';
 
 function canonical(text: string): string {
   const words = new Uint32Array(4);

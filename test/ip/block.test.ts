@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { formatIp } from '../../src/ip/address.ts';
 import { describeBlock } from '../../src/ip/block.ts';
 import { maskWords, parsePrefix, widthOf } from '../../src/ip/prefix.ts';
-import { bigIntToWords, seeded, wordsToBigInt } from '../support/addresses.ts';
+import { bigIntToWords, seeded, wordsToBigInt } from '../support/reputation/addresses.ts';
 
 const rows: [string, string, string, string, string, string, bigint][] = [
   // The published example of this answer: with host bits, usable hosts only.

@@ -23,7 +23,7 @@ import {
   type Seeded,
   seeded,
   wordsToBigInt,
-} from '../support/addresses.ts';
+} from '../support/reputation/addresses.ts';
 
 function value<T>(result: Result<T>): T {
   assert.ok(result.ok);

@@ -5,7 +5,13 @@ import { test } from 'node:test';
 import ipaddr from 'ipaddr.js';
 import { parseIp } from '../../src/ip/address.ts';
 import { isPublic, specialUse } from '../../src/ip/special.ts';
-import { groupsToWords, quadText, randomGroups, randomWord, seeded } from '../support/addresses.ts';
+import {
+  groupsToWords,
+  quadText,
+  randomGroups,
+  randomWord,
+  seeded,
+} from '../support/reputation/addresses.ts';
 
 function classify(text: string): string {
   const words = new Uint32Array(4);

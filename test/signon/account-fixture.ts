@@ -4,19 +4,20 @@
  */
 
 import assert from 'node:assert/strict';
-import { masterKeyFromBytes } from '../../src/access/master-key.ts';
+import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { manualClock } from '../../src/core/clock.ts';
-import type { Log } from '../../src/core/log.ts';
+import type { Log } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok, type Result } from '../../src/core/result.ts';
+import { reportPersonalData } from '../../src/server/report-personal-data.ts';
 import type { Mail } from '../../src/signon/mail/mailer.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open.ts';
-import type { SignedIn } from '../../src/signon/sign-in.ts';
+import type { SignedIn } from '../../src/signon/sessions/sign-in/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Store } from '../../src/store/store.ts';
-import { memoryLog } from '../support/memory-log.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 export const password = 'violet-harbour-72';
 export const cheapArgon2 = { memoryKiB: 64, passes: 1, lanes: 1 };
@@ -71,6 +72,7 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
       smtpUrl: undefined,
       mailFrom: 'portcullis@example.org',
       smsWebhookUrl: undefined,
+      personalData: [reportPersonalData(store)],
       messageSender: {
         async send(_account, to, text) {
           messages.push({ to, text });

@@ -1,20 +1,39 @@
 /** A sign-on of sites on a store of its own, with a clock that moves by hand and a person signed in. */
 
+import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { createAuthorization, type SignedIn } from '../../src/signon/authorization.ts';
-import type { AuthorizationRequest } from '../../src/signon/authorize.ts';
-import type { Profile } from '../../src/signon/profile.ts';
-import { createProfiles } from '../../src/signon/profile-store.ts';
+import { parseRequestQuery } from '../../src/server/signon-parts.ts';
+import type { Profile } from '../../src/signon/people/profile/profile.ts';
+import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
+import { createAuthorization, type SignedIn } from '../../src/signon/sites/authorization.ts';
+import type { AuthorizationRequest } from '../../src/signon/sites/authorize.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
-import { memoryLog } from '../support/memory-log.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+function queryFor({ client, redirect, scopes, state, codeChallenge }: AuthorizationRequest) {
+  const pkce = { code_challenge: codeChallenge, code_challenge_method: 'S256' };
+  return queryOf({
+    ...{ client_id: client.id, redirect_uri: redirect.text, response_type: 'code' },
+    ...{ scope: scopes.join(' '), state },
+    ...(codeChallenge === undefined ? {} : pkce),
+  });
+}
 
 /** 2026-11-21T12:00:00Z. */
 export const startMs = Date.UTC(2026, 10, 21, 12);
 
 export function parametersOf(values: Readonly<Record<string, string | undefined>>) {
   return { get: (name: string) => values[name] };
+}
+
+/** As a site writes it. */
+export function queryOf(values: Readonly<Record<string, string | undefined>>): string {
+  return Object.entries(values)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value!)}`)
+    .join('&');
 }
 
 export const goodParameters = {
@@ -53,6 +72,8 @@ export async function openSignon(options: { path?: string } = {}) {
       accountEnabled: async (id) => !disabledAccounts.has(id),
     },
     demo: false,
+    masterKey: masterKeyFromBytes(new Uint8Array(32)),
+    parseQuery: parseRequestQuery,
     avatarUrl: (avatar) => `https://sso.example/avatars/${avatar}`,
   });
   const session: SignedIn = {
@@ -73,15 +94,23 @@ export async function openSignon(options: { path?: string } = {}) {
     return reading.request;
   }
 
+  /** As the form sends it: with what it shows now. */
+  async function allow(id: string, who: SignedIn, granted: readonly string[]) {
+    const found = await authorization.transactions.find(id, who.sessionId);
+    const asked = found && (await authorization.asked(found.request, who, id));
+    return authorization.allow(id, who, granted, asked?.shown ?? '');
+  }
+
   /** Asks, allows, and takes the code out of the address. */
   async function codeFor(
     request: AuthorizationRequest = requestOf(),
     granted: readonly string[] = request.scopes,
     who: SignedIn = session,
   ): Promise<string> {
-    const id = await authorization.transactions.begin(request, who.sessionId);
+    const asked = { query: queryFor(request), askedAt: clock.now() };
+    const id = await authorization.transactions.begin(asked, who.sessionId);
     if (!id.ok) throw new Error(id.error);
-    const address = await authorization.allow(id.value, who, granted);
+    const address = await allow(id.value, who, granted);
     if (!address.ok) throw new Error(address.error);
     return new URL(address.value).searchParams.get('code')!;
   }
@@ -105,6 +134,7 @@ export async function openSignon(options: { path?: string } = {}) {
     lines,
     profiles,
     authorization,
+    allow,
     session,
     endedSessions,
     disabledAccounts,

@@ -5,9 +5,9 @@
  */
 
 import { once } from 'node:events';
-import { masterKeyFromBytes } from '../../src/access/master-key.ts';
+import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log.ts';
+import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
 import { openSignon } from '../../src/signon/open.ts';
@@ -59,7 +59,10 @@ for (const [cookie, token] of plan.changes ?? []) {
   if ((await signon.emailChange.confirm(session, token, visitor)).ok) changed.push(token);
 }
 const registered = await Promise.all(
-  (plan.emails ?? []).map((email) => signon.registration.register({ email, password, visitor })),
+  (plan.emails ?? []).map((email) =>
+    // Each from a network of its own: one may have few hashes wait.
+    signon.registration.register({ email, password, visitor: { ...visitor, network: email } }),
+  ),
 );
 await signon.mailer.idle();
 const failed = registered.filter((result) => !result.ok).length;

@@ -4,11 +4,13 @@
  */
 
 import { once } from 'node:events';
+import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log.ts';
+import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { createAuthorization } from '../../src/signon/authorization.ts';
-import { createProfiles } from '../../src/signon/profile-store.ts';
+import { parseRequestQuery } from '../../src/server/signon-parts.ts';
+import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
+import { createAuthorization } from '../../src/signon/sites/authorization.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 
 const [path = ''] = process.argv.slice(2);
@@ -20,6 +22,8 @@ const authorization = createAuthorization({
   profiles: createProfiles({ store, ...tools }),
   standing: { sessionAlive: () => true, accountEnabled: () => true },
   demo: false,
+  masterKey: masterKeyFromBytes(new Uint8Array(32)),
+  parseQuery: parseRequestQuery,
   avatarUrl: (avatar) => avatar,
 });
 process.stdout.write('ready\n');

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { within } from '../support/server.ts';
+import { within } from '../support/server/server.ts';
 import { errorOf, openBench, password, value, visitor } from './account-fixture.ts';
 
 it('no password, token, code, cookie or address is logged, whatever goes wrong', async () => {
   const bench = openBench('secrecy', {
+    texts: { countries: ['FR'], perDay: 200 },
     mailTransport: {
       async send(mail) {
         sent.push(mail);
@@ -31,8 +32,8 @@ it('no password, token, code, cookie or address is logged, whatever goes wrong',
   const session = (await signon.sessions.find(signedIn.token))!;
   const { secret } = value(await signon.secondFactors.begin(session));
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() });
-  const codes = value(await signon.secondFactors.enable(session, code, visitor));
-  value(await signon.phoneCodes.send(accountId, '+33612345678', visitor));
+  const { codes } = value(await signon.secondFactors.enable(session, code, visitor));
+  value(await signon.phoneCodes.send(accountId, '+33612345601', visitor));
   const phoneCode = /^\d{6}/.exec(bench.messages[0]!.text)![0];
   value(await signon.recovery.request({ email, visitor }));
   const isReset = ({ link }: { link?: string }) => link?.includes('/reset') ?? false;

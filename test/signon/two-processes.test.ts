@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log.ts';
+import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { createAuthorization } from '../../src/signon/authorization.ts';
-import { createProfiles } from '../../src/signon/profile-store.ts';
+import { parseRequestQuery } from '../../src/server/signon-parts.ts';
+import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
+import { createAuthorization } from '../../src/signon/sites/authorization.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
-import { startChild } from '../support/child.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
-import { ada, goodParameters, parametersOf } from './fixture.ts';
+import { startChild } from '../support/server/child.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+import { ada, goodParameters, parametersOf, queryOf } from './fixture.ts';
 
 const codesInAll = 300;
 
@@ -25,6 +27,8 @@ test(`${codesInAll} codes, six callers each in two processes: ${codesInAll} prof
     profiles,
     standing: { sessionAlive: () => true, accountEnabled: () => true },
     demo: false,
+    masterKey: masterKeyFromBytes(new Uint8Array(32)),
+    parseQuery: parseRequestQuery,
     avatarUrl: (avatar) => avatar,
   });
   const module = new URL('./redeemer.js', import.meta.url);
@@ -35,9 +39,13 @@ test(`${codesInAll} codes, six callers each in two processes: ${codesInAll} prof
     const session = { sessionId: 's', accountId: 'a', signedInAt: 0, verified: true };
     const reading = authorization.read(parametersOf(goodParameters));
     assert.ok(reading.kind === 'request');
-    const form = await authorization.transactions.begin(reading.request, 's');
+    const form = await authorization.transactions.begin(
+      { query: queryOf(goodParameters), askedAt: 0 },
+      's',
+    );
     assert.ok(form.ok);
-    await authorization.allow(form.value, session, ['profile']);
+    const { shown } = await authorization.asked(reading.request, session, form.value);
+    await authorization.allow(form.value, session, ['profile'], shown);
     const codes = await Promise.all(
       Array.from({ length: codesInAll }, async () => {
         const address = await authorization.issue(reading.request, session);

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log.ts';
+import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { compactStore } from '../../src/store/compact.ts';
 import { scratchKey, text, u32 } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
-import { startChild } from '../support/child.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
+import { startChild } from '../support/server/child.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
 const open = (path: string) => openLmdbStore({ path, clock, log: createLog('silent') });

@@ -172,16 +172,6 @@ export function journalContract(name: string, withStore: WithStore): void {
       });
     });
 
-    it('counters add up per name and start again after their expiry', async () => {
-      await withStore(async (store, clock) => {
-        const expiresAt = clock.now() + 1_000;
-        const one = { name: 'a', add: 2, expiresAt };
-        assert.deepEqual(await store.addCounts([one, { ...one, name: 'b' }, one]), [2, 2, 4]);
-        clock.advance(1_000);
-        assert.deepEqual(await store.addCounts([{ ...one, expiresAt: expiresAt + 1_000 }]), [2]);
-      });
-    });
-
     it('refuses every call after closing', async () => {
       await withStore(async (store) => {
         await store.close();

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.ts';
 import { accountByEmailKey, scratchKey, text, u32 } from '../../src/store/keys.ts';
-import { startChild } from '../support/child.ts';
+import { startChild } from '../support/server/child.ts';
 import type { StoreFactory } from './fixture.ts';
 
 const racer = new URL('./racer.js', import.meta.url);

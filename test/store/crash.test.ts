@@ -6,7 +6,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { decode } from '../../src/store/codec.ts';
 import { type Key, scratchKey } from '../../src/store/keys.ts';
 import type { Store } from '../../src/store/store.ts';
-import { type CrashRound, runCrashRounds } from '../support/crash.ts';
+import { type CrashRound, runCrashRounds } from '../support/server/crash.ts';
 import { open } from './lmdb-opener.ts';
 
 const minAcks = 1_000;

@@ -5,8 +5,8 @@ import { it } from 'node:test';
 import { manualClock, systemClock } from '../../src/core/clock.ts';
 import { createFollower, type FollowerOptions } from '../../src/store/follower.ts';
 import type { StoreEvent } from '../../src/store/store.ts';
-import { memoryLog } from '../support/memory-log.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
 
 function event(seq: number): StoreEvent {
@@ -138,8 +138,11 @@ it('an apply that throws stops it for good: nothing is skipped, waiters are told
     },
     onFailure: (error) => failures.push(error),
   });
+  assert.equal(follower.isFollowing(), false);
   follower.start();
+  assert.equal(follower.isFollowing(), true);
   await assert.rejects(follower.catchUpTo(10n), /failed after event 4/);
+  assert.equal(follower.isFollowing(), false, 'the service is not ready any more');
   store.hint();
   await assert.rejects(follower.catchUpTo(6n), /failed/);
   assert.deepEqual(applied, [1, 2, 3, 4]);

@@ -4,7 +4,7 @@
  */
 
 import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log.ts';
+import { createLog } from '../../src/core/log/log.ts';
 import { scratchKey, u32 } from '../../src/store/keys.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 

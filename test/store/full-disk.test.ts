@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startCommand } from '../support/child.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
+import { startCommand } from '../support/server/child.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const module = fileURLToPath(new URL('./full-disk-child.js', import.meta.url));
 

@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { createGroupCommit, type Job } from '../../src/store/group-commit.ts';
 import type { WriteState } from '../../src/store/store.ts';
-import { memoryLog } from '../support/memory-log.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
 
 interface Context {
   writes: number;

@@ -1,6 +1,6 @@
 /** The Store contract, kept by LMDB. */
 
-import { makeTempDir } from '../support/temp-dir.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 import { storeContract } from './contract.ts';
 import { open } from './lmdb-opener.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { scratchKey } from '../../src/store/keys.ts';
-import { type LineChild, startChild } from '../support/child.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
+import { type LineChild, startChild } from '../support/server/child.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
 
 const lockChild = new URL('./lock-child.js', import.meta.url);

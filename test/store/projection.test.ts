@@ -9,7 +9,7 @@ import {
   readCheckpointSeq,
 } from '../../src/store/projection.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createMemoryStore, type MemoryStore } from '../support/memory-store.ts';
+import { createMemoryStore, type MemoryStore } from '../support/server/memory-store.ts';
 
 const pageCount = 40;
 const firstPage = 5;

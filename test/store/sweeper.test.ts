@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startSweeper } from '../../src/store/sweeper.ts';
-import { memoryLog } from '../support/memory-log.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
 
 it('sweeps slice after slice until nothing is due, also after a failure, then stops', async () => {
   const { log, lines } = memoryLog();

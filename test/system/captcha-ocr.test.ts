@@ -8,11 +8,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { profiles } from '../../src/captcha/profile.ts';
-import { motionReaders, stillAttacks } from '../support/captcha-attacks.ts';
-import { seeds, soundChallenge, variantChallenge } from '../support/captcha-frames.ts';
-import { countByTesseract } from '../support/captcha-ocr.ts';
-import { hasTool } from '../support/tools.ts';
+import { profiles } from '../../src/captcha/challenge/profile.ts';
+import { motionReaders, stillAttacks } from '../support/captcha/attacks.ts';
+import { seeds, soundChallenge, variantChallenge } from '../support/captcha/frames.ts';
+import { countByTesseract } from '../support/captcha/ocr.ts';
+import { hasTool } from '../support/house/tools.ts';
 
 const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')!;
 const challengeSeeds = seeds(50_001, 50);

@@ -8,14 +8,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { issue, openBeside } from '../support/captcha-beside.ts';
-import { startCommand } from '../support/child.ts';
-import { openSamples, publishedAt, runCode } from '../support/doc-samples.ts';
-import { demoEmail, startTestServer, type TestServer, within } from '../support/server.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
-import { hasTool } from '../support/tools.ts';
-import { allow, createAgent, openPeople, type People } from '../support/visitor.ts';
-import { freePort } from '../support/wordpress.ts';
+import { issue, openBeside } from '../support/captcha/beside.ts';
+import { openSamples, publishedAt, runCode } from '../support/docs/doc-samples.ts';
+import { freePort } from '../support/docs/wordpress.ts';
+import { hasTool } from '../support/house/tools.ts';
+import { startCommand } from '../support/server/child.ts';
+import { demoEmail, startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+import { allow, createAgent, openPeople, type People } from '../support/signon/visitor.ts';
 
 const shell = openSamples(['sh']);
 const php = openSamples(['php']);
@@ -185,6 +185,8 @@ describe('shell', () => {
   // These are what .ci/run does.
   shell.take('README.md, Try it', 'sh', 'npm start');
   shell.take('README.md, Try it', 'sh', 'npm test');
+  // Would install anew over the folder that is being tested.
+  shell.take('README.md, Try it', 'sh', '--omit=dev');
 
   sample('docs/SIGNON.md, GET or POST /api.php', '', async (code) => {
     const query = new URLSearchParams({

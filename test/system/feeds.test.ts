@@ -14,11 +14,11 @@ import { after, before, it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
 import { formatIp } from '../../src/ip/address.ts';
 import { parsePrefix } from '../../src/ip/prefix.ts';
-import { rangeOf, united } from '../support/address-ranges.ts';
-import { type Machine, openMachine } from '../support/paste.ts';
-import { startTestServer, type TestServer, within } from '../support/server.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
-import { hasNetworkNamespace, hasTool } from '../support/tools.ts';
+import { type Machine, openMachine } from '../support/docs/paste.ts';
+import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
+import { rangeOf, united } from '../support/reputation/address-ranges.ts';
+import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const directory = makeTempDir('feeds-system');
 const unlisted = '198.51.100.250';
@@ -279,21 +279,27 @@ it('nginx takes the list in place while it runs, and denies who is on it', async
     const request = `GET / HTTP/1.0\r\nX-Real-IP: ${ip}\r\n\r\n`;
     return (await says(port, request).catch(() => '')).slice(9, 12);
   };
-  const first = four[0]!.split('/')[0]!;
+  const bad = [four[0]!, '45.11.255.255', six[0]!].map((text) => text.split('/')[0]!);
+  /** The last process with the old configuration answers for a moment more. */
+  async function proveRefused(code: string): Promise<void> {
+    for (const ip of bad)
+      await within(async () => (await status(ip)) === code, `${code} for ${ip}`);
+    assert.equal(await status(unlisted), '200');
+  }
   const child = spawn('/usr/sbin/nginx', ['-c', config], { stdio: 'ignore' });
   try {
-    await within(async () => (await status(first)) === '200', 'the start');
+    await within(async () => (await status(bad[0]!)) === '200', 'the start');
     machine.paste('nginx-run');
-    // The last process with the old configuration answers for a moment more.
-    for (const ip of [first, '45.11.255.255', six[0]!.split('/')[0]!]) {
-      await within(async () => (await status(ip)) === '403', `the denial of ${ip}`);
-    }
-    assert.equal(await status(unlisted), '200');
+    await proveRefused('403');
     const written = readFileSync(machine.at('/var/lib/portcullis/blocklist.nginx'), 'utf8');
-    assert.deepEqual(
-      [...written.matchAll(/^deny (\S+);$/gm)].map((match) => match[1]),
-      listed,
-    );
+    const denied = [...written.matchAll(/^deny (\S+);$/gm)].map((match) => match[1]);
+    assert.deepEqual(denied, listed);
+    // The geo block sets a variable, which is looked at before any deny.
+    const rule = 'if ($portcullis) { return 418; }\n    root ';
+    writeFileSync(config, readFileSync(config, 'utf8').replace('root /', `${rule}/`));
+    machine.paste('nginx-geo');
+    machine.paste('nginx-geo-run');
+    await proveRefused('418');
   } finally {
     await stop(child);
   }
@@ -336,20 +342,24 @@ it('rbldnsd answers for who is on the list', async (context) => {
     assert.equal(await ask(reversed('45.11.255.255')), '127.0.0.2', 'inside a network');
     assert.equal(await ask(reversed(six.find((line) => !line.includes('/'))!)), '127.0.0.2');
     assert.equal(await ask(reversed(unlisted)), 'ENOTFOUND');
+    assert.equal(await ask('2.0.0.127'), '127.0.0.2', 'the test point of RFC 5782');
+    assert.equal(await ask('1.0.0.127'), 'ENOTFOUND');
+    const mapped = [...'7f000002'].reverse().join('.');
+    assert.equal(await ask(`${mapped}.f.f.f.f${'.0'.repeat(20)}`), '127.0.0.2');
     const text = await resolver.resolveTxt(`${reversed(host)}.bl.example.net`);
     assert.match(text[0]!.join(''), new RegExp(`/ip/${host.replaceAll('.', '\\.')}$`));
     const held = [...said.matchAll(/ip[46]trie:blocklist\.(zone6?): .*\bents=(\d+)/g)];
     assert.deepEqual(
       held.map(([, zone, count]) => `${zone} ${count}`),
-      [`zone ${four.length}`, `zone6 ${six.length}`],
+      [`zone ${four.length + 1}`, `zone6 ${six.length + 1}`],
     );
   } finally {
     await stop(child);
   }
   const zone = await lines('blocklist.zone');
   const zone6 = await lines('blocklist.zone6');
-  assert.deepEqual(zone.slice(2), four);
-  assert.deepEqual(zone6.slice(2), six);
+  assert.deepEqual(zone.slice(2), ['127.0.0.2', ...four]);
+  assert.deepEqual(zone6.slice(2), ['::ffff:7f00:2', ...six]);
 });
 
 function reversed(address: string): string {

@@ -4,8 +4,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { it } from 'node:test';
-import { answersByThread, startTestServer, threadCounts, within } from '../support/server.ts';
-import { hasTool } from '../support/tools.ts';
+import { hasTool } from '../support/house/tools.ts';
+import {
+  answersByThread,
+  startTestServer,
+  threadCounts,
+  within,
+} from '../support/server/server.ts';
 
 const idleConnections = 9_000;
 const loadSeconds = 4;

@@ -8,12 +8,12 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { issue, openBeside } from '../support/captcha-beside.ts';
-import { startFakeProvider } from '../support/fake-provider.ts';
-import { startTestServer, type TestServer, within } from '../support/server.ts';
-import { hasTool, isInstalled } from '../support/tools.ts';
-import { unpackKit } from '../support/unpacked-kit.ts';
-import { allow, createAgent, openPeople, type People } from '../support/visitor.ts';
+import { issue, openBeside } from '../support/captcha/beside.ts';
+import { unpackKit } from '../support/docs/unpacked-kit.ts';
+import { hasTool, isInstalled } from '../support/house/tools.ts';
+import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { startFakeProvider } from '../support/signon/fake-provider.ts';
+import { allow, createAgent, openPeople, type People } from '../support/signon/visitor.ts';
 
 const email = 'ada@mail.example';
 
@@ -211,7 +211,11 @@ for (const transport of ['CurlTransport', 'StreamTransport'])
 
     withPhp('check and report', async () => {
       const check = await sdk(`return ${api()}->check('198.51.100.7');`);
-      assert.deepEqual(check, await server.check('198.51.100.7'));
+      const wide = await server.check('198.51.100.7');
+      for (const name of Object.keys(check) as (keyof typeof wide)[]) {
+        assert.deepEqual(check[name], wide[name], name);
+      }
+      assert.equal(Object.keys(check).length, 12);
       const quota = await sdk(`$api = ${api()}; $api->check('8.8.8.8'); return $api->quota();`);
       assert.ok(quota.remaining < quota.limit && quota.resetAt > 1_700_000_000);
       const address = transport === 'CurlTransport' ? '203.0.113.71' : '203.0.113.72';
@@ -221,6 +225,23 @@ for (const transport of ['CurlTransport', 'StreamTransport'])
       assert.ok(reported.abuseConfidenceScore > 0);
       assert.equal((await server.check(address)).totalReports, 1);
       assert.equal((await sdk(report)).thrown, 'DuplicateReport');
+    });
+
+    withPhp('blacklist, reports, check-block and bulk', async () => {
+      const list = await sdk(`return ${api()}->blacklist(onlyCountries: ['ZZ'], ipVersion: 4);`);
+      assert.equal(list.confidenceMinimum, 75);
+      assert.equal(list.entries[0].ipAddress, '192.0.2.100');
+      const own = transport === 'CurlTransport' ? '203.0.113.81' : '203.0.113.82';
+      const csv = `implode(PHP_EOL, ['${own},"18,22",,é', 'nonsense,18,,'])`;
+      const done = await sdk(`return ${api()}->bulkReport(${csv});`);
+      assert.equal(done.savedReports, 1, JSON.stringify(done));
+      assert.equal(done.invalidReports[0].rowNumber, 2);
+      const page = await sdk(`return ${api()}->reports('${own}', 30);`);
+      assert.deepEqual([page.total, page.results[0].categories], [1, [18, 22]]);
+      const block = await sdk(`return ${api()}->checkBlock('${own}/32');`);
+      assert.equal(block.reportedAddresses[0].ipAddress, own);
+      const [bad, none] = await sdk(`return ${api()}->checkBulk(['198.51.100.7', 'x']);`);
+      assert.deepEqual([bad.malicious, none.isAddress], [true, false]);
     });
 
     withPhp('refusals have their exceptions', async () => {

@@ -4,12 +4,17 @@
  */
 
 import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type FakeProvider, profileAnswer, startFakeProvider } from '../support/fake-provider.ts';
-import type { Answer } from '../support/server.ts';
-import { hasTool, isInstalled } from '../support/tools.ts';
-import { type Agent, createAgent } from '../support/visitor.ts';
-import { startWordPress, type WordPress } from '../support/wordpress.ts';
+import { startWordPress, type WordPress } from '../support/docs/wordpress.ts';
+import { hasTool, isInstalled } from '../support/house/tools.ts';
+import type { Answer } from '../support/server/server.ts';
+import {
+  type FakeProvider,
+  profileAnswer,
+  startFakeProvider,
+} from '../support/signon/fake-provider.ts';
+import { type Agent, createAgent } from '../support/signon/visitor.ts';
 
 const start = '/wp-admin/admin-post.php?action=portcullis_sign_in_start';
 const callback = '/wp-admin/admin-post.php?action=portcullis_sign_in_callback';
@@ -41,7 +46,8 @@ describe('WordPress: whom the plugin lets in', () => {
       foreach (get_users(array('exclude' => array(1))) as $user) wp_delete_user($user->ID);
       delete_metadata('user', 0, 'portcullis_sign_in_id', '', true);
       update_option('users_can_register', 1);
-      update_option('default_role', 'subscriber');`);
+      update_option('default_role', 'subscriber');
+      update_option('portcullis_sign_in_settings', array('base_url' => '${provider.origin}'));`);
     provider.answer = profileAnswer('localhost', ada);
   });
 
@@ -213,7 +219,51 @@ describe('WordPress: whom the plugin lets in', () => {
     assert.equal(userCount(), 1);
   });
 
+  const linkByEmail =
+    "update_option('portcullis_sign_in_settings', array_merge(get_option('portcullis_sign_in_settings'), array('link_by_email' => true)));";
+
+  withPhp('without the owner of the site turning it on, no address opens an account', async () => {
+    site.php(
+      "wp_insert_user(array('user_login' => 'old', 'user_pass' => 'p', 'user_email' => 'ada@mail.example', 'role' => 'subscriber'));",
+    );
+    assertRefused(await signIn(), 403, /has your e-mail address already/);
+    site.php(linkByEmail);
+    assert.equal((await signIn()).status, 302);
+  });
+
+  withPhp('a table that takes letters with accents for plain ones opens nobody else', async () => {
+    site.php(
+      `${linkByEmail} wp_insert_user(array('user_login' => 'old', 'user_pass' => 'p', 'user_email' => 'Ada@Mail.example', 'role' => 'subscriber'));`,
+    );
+    // WordPress looks into its cache before its table: this finds what such a collation finds.
+    const folder = `${site.folder}/wp-content/mu-plugins`;
+    const plugin = `${folder}/loose-collation.php`;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      plugin,
+      `<?php add_action('init', function () {
+        $user = get_user_by('login', 'old');
+        if ($user) foreach (array('adá@mail.example', 'ada@mäil.example', 'ada@xn--mil-pla.example') as $text) wp_cache_set($text, $user->ID, 'useremail');
+      });`,
+    );
+    try {
+      for (const email of [
+        'ad\u00e1@mail.example',
+        'ada@m\u00e4il.example',
+        'ada@xn--mil-pla.example',
+      ]) {
+        provider.answer = profileAnswer('localhost', { ...ada, service_id: 'eve-1', email });
+        assertRefused(await signIn(), 403, /has your e-mail address already/);
+      }
+      provider.answer = profileAnswer('localhost', ada);
+      assert.equal((await signIn()).status, 302, 'capitals are the same mailbox');
+    } finally {
+      rmSync(plugin);
+    }
+  });
+
   withPhp('an e-mail address counts only when it is verified', async () => {
+    site.php(linkByEmail);
     site.php(
       "wp_insert_user(array('user_login' => 'old', 'user_pass' => 'p', 'user_email' => 'ada@mail.example', 'role' => 'subscriber'));",
     );

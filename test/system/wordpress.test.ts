@@ -8,12 +8,19 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { moOf } from '../../src/kit/mo.ts';
-import { openContext, withBrowser } from '../support/browser.ts';
-import { issue, openBeside } from '../support/captcha-beside.ts';
-import { pluginTexts } from '../support/plugin-texts.ts';
-import { demoEmail, startTestServer, type TestServer } from '../support/server.ts';
-import { hasTool, isInstalled } from '../support/tools.ts';
+import { moOf } from '../../src/published/kit/mo.ts';
+import { openContext, withBrowser } from '../support/browser/browser.ts';
+import { issue, openBeside } from '../support/captcha/beside.ts';
+import { pluginTexts } from '../support/docs/plugin-texts.ts';
+import {
+  addressHeader,
+  adminPassword,
+  freePort,
+  startWordPress,
+  type WordPress,
+} from '../support/docs/wordpress.ts';
+import { hasTool, isInstalled } from '../support/house/tools.ts';
+import { demoEmail, startTestServer, type TestServer } from '../support/server/server.ts';
 import {
   allow,
   authorizePath,
@@ -21,14 +28,7 @@ import {
   openPeople,
   type People,
   password,
-} from '../support/visitor.ts';
-import {
-  addressHeader,
-  adminPassword,
-  freePort,
-  startWordPress,
-  type WordPress,
-} from '../support/wordpress.ts';
+} from '../support/signon/visitor.ts';
 
 const email = 'ada@mail.example';
 const pictures = 'test-output/screenshots';
@@ -103,7 +103,7 @@ describe('WordPress: the plugin with a whole server', () => {
       await page.goto(`${site.origin}/wp-login.php`);
       await page.screenshot({ path: `${pictures}/wordpress-login.png`, fullPage: true });
       await page.getByRole('link', { name: 'Sign in with Portcullis' }).click();
-      await page.waitForURL(/\/signin\?continue=/);
+      await page.waitForURL(/\/signin\?.*client_id=/);
       await page.locator('[name=email]').fill(email);
       await page.locator('[name=password]').fill(password);
       await page.locator('main form button[type=submit]').first().click();

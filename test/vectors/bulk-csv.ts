@@ -90,9 +90,9 @@ export const bulkCsvVectors: readonly BulkCsvVector[] = [
   },
   {
     name: 'bytes that are not UTF-8',
-    csv: `8.8.8.8,18,${date},\xff\xfe\n8.8.4.4,18,${date},\xc3\n8.8.4.5,18\n`,
+    csv: `8.8.8.8,18,${date},\xff\xfe\n8.8.4.4,18\xc3,${date},x\n8.8.4.5,18\n`,
     expect: [
-      { row: 1, bad: 'The row is not valid UTF-8' },
+      [1, '8.8.8.8', '18', date, '\ufffd\ufffd'],
       { row: 2, bad: 'The row is not valid UTF-8' },
       [3, '8.8.4.5', '18'],
     ],
@@ -102,7 +102,7 @@ export const bulkCsvVectors: readonly BulkCsvVector[] = [
     csv: `8.8.8.8\0,18\n8.8.4.4,18,${date},a\0b\n8.8.4.5,18\n`,
     expect: [
       { row: 1, bad: 'The row holds a NUL' },
-      { row: 2, bad: 'The row holds a NUL' },
+      [2, '8.8.4.4', '18', date, 'a\0b'],
       [3, '8.8.4.5', '18'],
     ],
   },

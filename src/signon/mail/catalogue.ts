@@ -1,5 +1,6 @@
 /** The mails that sign-on sends: plain text, one catalogue per language, the same entries in each. */
 
+import type { ChangeEvent } from '../sessions/security-log.ts';
 import type { Language } from '../visitor.ts';
 import { en } from './en.ts';
 import { fr } from './fr.ts';
@@ -9,15 +10,35 @@ export interface MailText {
   readonly text: string;
 }
 
+export interface ChangedValues {
+  readonly service: string;
+  readonly what: ChangeEvent;
+  /** To an address that the account had before: it gets no link for a new password any more. */
+  readonly former: boolean;
+  /** Where recovery is asked for. */
+  readonly link: string;
+  readonly agent: string;
+  readonly country: string;
+}
+
 /** Values are put into plain text as they are: nothing in a mail is HTML. */
 export interface MailCatalogue {
-  verify(values: { link: string; service: string }): MailText;
+  verify(values: {
+    link: string;
+    service: string;
+    /** From when the link works, if not at once. */
+    worksFrom?: string | undefined;
+    /** A password is chosen with the link. */
+    choose?: boolean;
+  }): MailText;
   alreadyRegistered(values: { link: string; service: string }): MailText;
   reset(values: { link: string; service: string }): MailText;
-  passwordChanged(values: { link: string; service: string }): MailText;
+  signInLink(values: { link: string; service: string }): MailText;
   newSignIn(values: { link: string; service: string; agent: string; country: string }): MailText;
   confirmEmail(values: { link: string; service: string }): MailText;
-  emailChanged(values: { service: string }): MailText;
+  changed(values: ChangedValues): MailText;
+  /** `limit`: open voices that the account may have. */
+  budgetNear(values: { service: string; limit: number }): MailText;
   accountDeleted(values: { service: string }): MailText;
 }
 

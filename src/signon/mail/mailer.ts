@@ -1,18 +1,21 @@
 /**
  * The queue between sign-on and the mail server. `post` never waits and answers nothing about the
  * address, so a route takes the same time whether a mail goes out or not. Bounded; tried four
- * times over six minutes. Not kept over a restart: a mail that was lost can be asked for again.
+ * times over six minutes. Not kept over a restart: a mail that was lost can be asked for again, and
+ * one that can't has a row until it is out (notices.ts, deletion.ts).
+ * Mails about completed changes and deletions go first, and have room of their own when the queue
+ * is full: strangers who ask for others can't keep them out.
  *
  * Nothing of a mail is logged here: neither address nor text.
  */
 
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
+import type { Log } from '../../core/log/log.ts';
 import type { Language } from '../visitor.ts';
 import { type MailCatalogue, type MailName, mailCatalogues } from './catalogue.ts';
 
 export interface Mail {
-  /** A single address, `normaliseEmail`'s. */
+  /** A single address, of an account's record. */
   readonly to: string;
   readonly subject: string;
   readonly text: string;
@@ -33,20 +36,29 @@ export type MailValues<Name extends MailName> = Omit<Parameters<MailCatalogue[Na
 /**
  * Whose share of an address's mails it takes. `recovery` and `verification` (all that somebody who
  * names an address can cause in order to have it confirmed) are asked for by typing the address, so
- * neither may use up the other's. `notice`: tells an owner what was done in the account; what
- * strangers ask for must not use up its share. `farewell`: of a deletion, which whoever took an
+ * neither may use up the other's. `signInLink`: asked for as well, by whoever answers a challenge at
+ * a sign-in that is limited; it has a share of its own. `notice`: tells an owner what was done in the account; what
+ * strangers ask for must not use up its share. `change`: of a completed change, which nothing may
+ * hold back; account-changes.ts bounds the changes. `farewell`: of a deletion, which whoever took an
  * account over must not be able to hush up by causing notices first.
  */
-export type MailKind = 'verification' | 'recovery' | 'notice' | 'farewell';
+export type MailKind =
+  | 'verification'
+  | 'recovery'
+  | 'signInLink'
+  | 'notice'
+  | 'change'
+  | 'farewell';
 
 const kindOf: Readonly<Record<MailName, MailKind>> = {
   verify: 'verification',
   alreadyRegistered: 'verification',
   confirmEmail: 'verification',
   reset: 'recovery',
+  signInLink: 'signInLink',
   newSignIn: 'notice',
-  passwordChanged: 'notice',
-  emailChanged: 'notice',
+  budgetNear: 'notice',
+  changed: 'change',
   accountDeleted: 'farewell',
 };
 
@@ -71,6 +83,7 @@ export interface Mailer {
     language: Language,
     name: Name,
     values: MailValues<Name>,
+    account?: string,
   ): Promise<Delivery>;
   /** Resolves when nothing waits or is under way. For tests and a graceful stop. */
   idle(): Promise<void>;
@@ -82,10 +95,14 @@ export interface Mailer {
 interface Job {
   readonly mail: Mail;
   readonly tries: number;
+  /** Nobody can ask for it again. */
+  readonly isKept: boolean;
   readonly ended?: ((how: Delivery) => void) | undefined;
 }
 
-const waitingMax = 1_000;
+export const mailsWaitingMax = 1_000;
+/** More for mails that nobody can ask for again. */
+const reservedMax = 1_000;
 const runningMax = 2;
 const retryDelaysMs = [5_000, 60_000, 300_000];
 
@@ -136,7 +153,9 @@ export function createMailer(options: {
         log.warn({ reason, retryInMs: delayMs }, 'mail: not sent, tried again later');
         const timer = setTimeout(() => {
           timers.delete(timer);
-          queue.push({ ...job, tries: job.tries + 1 });
+          const again = { ...job, tries: job.tries + 1 };
+          if (job.isKept) queue.unshift(again);
+          else queue.push(again);
           pump();
         }, delayMs);
         // Somebody may wait for the end of this one, with nothing else that keeps the process.
@@ -156,7 +175,8 @@ export function createMailer(options: {
     values: MailValues<Name>,
     more: { ended?: Job['ended']; account?: string | undefined },
   ): Delivery | undefined {
-    if (closed || held() >= waitingMax) {
+    const isKept = kindOf[name] === 'change' || kindOf[name] === 'farewell';
+    if (closed || held() >= mailsWaitingMax + (isKept ? reservedMax : 0)) {
       log.error({ mail: name }, 'mail: dropped, the queue is full');
       return 'not_now';
     }
@@ -170,7 +190,10 @@ export function createMailer(options: {
       ...(link === undefined ? {} : { link }),
       ...(account === undefined ? {} : { account }),
     };
-    queue.push({ mail, tries: 0, ended });
+    const job = { mail, tries: 0, ended, isKept };
+    // Behind those of its own kind, before all that can be asked for again.
+    if (isKept) queue.splice(queue.filter((waiting) => waiting.isKept).length, 0, job);
+    else queue.push(job);
     // In a later turn, so that the caller's time does not depend on it.
     setImmediate(pump);
     return undefined;
@@ -182,9 +205,9 @@ export function createMailer(options: {
     },
     post: (to, language, name, values, account) =>
       enqueue(to, language, name, values, { account }) === undefined,
-    deliver: (to, language, name, values) =>
+    deliver: (to, language, name, values, account) =>
       new Promise((resolve) => {
-        const refused = enqueue(to, language, name, values, { ended: resolve });
+        const refused = enqueue(to, language, name, values, { ended: resolve, account });
         if (refused !== undefined) resolve(refused);
       }),
     idle: () =>

@@ -11,19 +11,25 @@
 import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Log } from '../../core/log.ts';
+import { sha256 } from '../../core/digest.ts';
+import type { Log } from '../../core/log/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { sha256 } from '../tokens.ts';
 import { envelopeOf } from './envelope.ts';
-import type { MailTransport } from './mailer.ts';
+import type { Mail, MailTransport } from './mailer.ts';
+import { type OutboxMessage, readOutbox } from './outbox-files.ts';
 
 export interface Outbox {
   readonly mail: MailTransport;
   /** A text message as a `.txt` file, kept in the name of an account. */
   writeMessage(accountId: string, to: string, text: string): Promise<void>;
+  /** The newest ones. */
+  newest(): Promise<readonly OutboxMessage[]>;
   /** Removes all that was written to a mail address, or for an account. @returns how many files */
   forget(owner: string): Promise<number>;
+  /** Files, as far as this process has looked. */
+  readonly table: BoundedTable;
 }
 
 const filesMax = 1_000;
@@ -37,8 +43,11 @@ export function openOutbox(options: {
   log: Log;
   /** Whether a deletion of the account has begun, also in another process. */
   isErased: (accountId: string) => Promise<boolean>;
+  /** Told of each mail that was written; of a demo, whose operator is its user. */
+  onMail?: ((mail: Mail) => void) | undefined;
 }): Outbox {
   const { folder, from, clock, random, log, isErased } = options;
+  let files = 0;
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
 
   /** @returns its name; undefined when its account is being deleted, and nothing is left of it */
@@ -67,6 +76,7 @@ export function openOutbox(options: {
 
   async function removeOldest(): Promise<void> {
     const names = await readdir(folder);
+    files = Math.min(names.length, filesMax);
     if (names.length <= filesMax) return;
     const timeOf = (name: string) => name.slice(name.indexOf('-') + 1);
     names.sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1));
@@ -81,11 +91,14 @@ export function openOutbox(options: {
   }
 
   return {
+    table: { name: 'outbox_files', used: () => files, limit: filesMax },
     mail: {
       async send(mail) {
         const { message } = await composer.sendMail(envelopeOf(mail, from));
         const file = await write(mail.to, 'eml', message as Buffer, mail.account);
-        if (file !== undefined) log.info({ link: mail.link }, `mail written to outbox/${file}`);
+        if (file === undefined) return;
+        log.info({ link: mail.link }, `mail written to outbox/${file}`);
+        options.onMail?.(mail);
       },
       async close() {},
     },
@@ -93,6 +106,7 @@ export function openOutbox(options: {
       const file = await write(accountId, 'txt', `To: ${to}\n\n${text}\n`, accountId);
       if (file !== undefined) log.info(`text message written to outbox/${file}`);
     },
+    newest: () => readOutbox(folder),
     async forget(owner) {
       const names = await readdir(folder).catch((error) => {
         if (error.code === 'ENOENT') return [];

@@ -1,11 +1,14 @@
 /**
  * How many mails an address gets in an hour. What anybody can have sent by naming the address is
  * five in all, and of these at most three of one kind: so whoever asks for confirmations again and
- * again leaves the owner two links for a new password, and the other way round. Notices and the
- * farewell are not asked for and have a share each of their own.
+ * again leaves the owner two links for a new password, and the other way round. Links to sign in
+ * (three, sign-in-links.ts), notices and the farewell have a share each of their own.
+ * A mail about a completed change is never refused: the changes are bounded instead
+ * (account-changes.ts).
  */
 
-import { createClientLimits } from '../../access/client-limits.ts';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { MailKind } from './mailer.ts';
 
 const hourMs = 3_600_000;
@@ -18,7 +21,11 @@ const unaskedMailsMax = 5;
 const subjectsMax = 32_768;
 
 /** Whole seconds until the address may get one of this kind; 0: now, and it is counted. */
-export type MailShares = (to: string, nowMs: number, kind: MailKind) => number;
+export interface MailShares {
+  (to: string, nowMs: number, kind: MailKind): number;
+  /** Addresses that are counted. */
+  readonly table: BoundedTable;
+}
 
 export function createMailShares(): MailShares {
   const ofKind = { max: askedMailsOfKindMax, windowMs: hourMs };
@@ -28,16 +35,19 @@ export function createMailShares(): MailShares {
       asked: { max: askedMailsMax, windowMs: hourMs },
       verification: ofKind,
       recovery: ofKind,
+      signInLink: ofKind,
       notice: unasked,
       farewell: unasked,
     },
     subjectsMax,
   );
 
-  return (to, nowMs, kind) => {
+  const take = (to: string, nowMs: number, kind: MailKind) => {
+    if (kind === 'change') return 0;
     // First: what a kind's own share refuses must not count against the other's.
     const waitSeconds = limits.take(kind, to, nowMs);
-    if (waitSeconds > 0 || kind === 'notice' || kind === 'farewell') return waitSeconds;
-    return limits.take('asked', to, nowMs);
+    const isAsked = kind === 'verification' || kind === 'recovery';
+    return waitSeconds > 0 || !isAsked ? waitSeconds : limits.take('asked', to, nowMs);
   };
+  return Object.assign(take, { table: limits.table('mail_limits') });
 }

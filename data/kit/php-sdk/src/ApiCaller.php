@@ -70,19 +70,40 @@ final class ApiCaller
      */
     public function call(string $path, array $query = [], ?array $form = null): array
     {
+        if ($form === null) {
+            return $this->request($path, $query, null, null);
+        }
+        $given = array_filter($form, static fn (?string $value): bool => $value !== null);
+        $body = http_build_query($given, '', '&', PHP_QUERY_RFC3986);
+        return $this->request($path, $query, 'application/x-www-form-urlencoded', $body);
+    }
+
+    /**
+     * Posts a body as it is.
+     *
+     * @return array<string, mixed>
+     */
+    public function post(string $path, string $contentType, string $body): array
+    {
+        return $this->request($path, [], $contentType, $body);
+    }
+
+    /**
+     * @param array<string, string|null> $query
+     * @return array<string, mixed>
+     */
+    private function request(string $path, array $query, ?string $contentType, ?string $body): array
+    {
         $headers = [
             'Accept' => 'application/json',
             'Key' => $this->apiKey,
             'User-Agent' => 'portcullis-php/' . Version::TEXT,
         ];
-        $body = null;
-        if ($form !== null) {
-            $headers['Content-Type'] = 'application/x-www-form-urlencoded';
-            $given = array_filter($form, static fn (?string $value): bool => $value !== null);
-            $body = http_build_query($given, '', '&', PHP_QUERY_RFC3986);
+        if ($contentType !== null) {
+            $headers['Content-Type'] = $contentType;
         }
         $url = $this->baseUrl->with($path, $query);
-        $method = $form === null ? 'GET' : 'POST';
+        $method = $body === null ? 'GET' : 'POST';
         $leftSeconds = $this->waitSecondsMax;
         for ($try = 1; ; $try++) {
             $response = $this->transport->send($method, $url, $headers, $body);

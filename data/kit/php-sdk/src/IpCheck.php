@@ -6,8 +6,6 @@ declare(strict_types=1);
 
 namespace Portcullis;
 
-use Portcullis\Exception\UnexpectedResponse;
-
 final class IpCheck
 {
     private function __construct(
@@ -19,28 +17,46 @@ final class IpCheck
         public readonly string $isp,
         /** An exit of an anonymising network. */
         public readonly bool $isAnon,
+        /** Reports, and what lists add to them. */
         public readonly int $totalReports,
         /** Block it. */
         public readonly bool $malicious,
+        /** False in special-use ranges. */
+        public readonly bool $isPublic,
+        /** 4 or 6. */
+        public readonly int $ipVersion,
+        /** Allowed by the operator, or known to be good. */
+        public readonly bool $isWhitelisted,
+        /** Accounts behind the reports, and what lists add to them. */
+        public readonly int $numDistinctUsers,
+        /** ISO 8601; null when nothing is known. */
+        public readonly ?string $lastReportedAt,
     ) {
     }
 
     /** @param array<string, mixed> $answer */
     public static function fromAnswer(array $answer): self
     {
-        $data = $answer['data'] ?? null;
-        if (
-            !is_array($data)
-            || !is_string($data['ipAddress'] ?? null)
-            || !is_int($data['abuseConfidenceScore'] ?? null)
-            || !is_string($data['countryCode'] ?? null)
-            || !is_string($data['isp'] ?? null)
-            || !is_bool($data['isAnon'] ?? null)
-            || !is_int($data['totalReports'] ?? null)
-            || !is_bool($data['malicious'] ?? null)
-        ) {
-            throw new UnexpectedResponse('The answer is not that of a check.', 200);
-        }
+        return self::fromData(Shape::part($answer, 'data'));
+    }
+
+    /** @param array<string, mixed> $data */
+    public static function fromData(array $data): self
+    {
+        Shape::members($data, [
+            'ipAddress' => 'string',
+            'abuseConfidenceScore' => 'int',
+            'countryCode' => 'string',
+            'isp' => 'string',
+            'isAnon' => 'bool',
+            'totalReports' => 'int',
+            'malicious' => 'bool',
+            'isPublic' => 'bool',
+            'ipVersion' => 'int',
+            'isWhitelisted' => 'bool',
+            'numDistinctUsers' => 'int',
+            'lastReportedAt' => 'string|null',
+        ]);
         return new self(
             $data['ipAddress'],
             $data['abuseConfidenceScore'],
@@ -49,6 +65,11 @@ final class IpCheck
             $data['isAnon'],
             $data['totalReports'],
             $data['malicious'],
+            $data['isPublic'],
+            $data['ipVersion'],
+            $data['isWhitelisted'],
+            $data['numDistinctUsers'],
+            $data['lastReportedAt'] ?? null,
         );
     }
 }

@@ -18,7 +18,9 @@ use Portcullis\Tests\FakeTransport;
 return static function (): void {
     $data = [
         'ipAddress' => '198.51.100.7', 'abuseConfidenceScore' => 99, 'countryCode' => 'ZZ', 'isp' => 'Unknown',
-        'isAnon' => false, 'totalReports' => 3, 'malicious' => true,
+        'isAnon' => false, 'totalReports' => 3, 'malicious' => true, 'isPublic' => false, 'ipVersion' => 4,
+        'isWhitelisted' => false, 'usageType' => '', 'domain' => null, 'hostnames' => [], 'isTor' => false,
+        'numDistinctUsers' => 2, 'lastReportedAt' => '2026-11-21T09:30:00+00:00',
     ];
     $good = FakeTransport::answer(200, ['data' => $data], [
         'X-RateLimit-Limit' => '1000', 'X-RateLimit-Remaining' => '998', 'X-RateLimit-Reset' => '1800000060',
@@ -44,6 +46,7 @@ return static function (): void {
         Check::same(null, $api->quota());
         $check = $api->check('2001:db8::1', 30);
         Check::same(['198.51.100.7', 99, 'ZZ', 'Unknown', false, 3, true], [$check->ipAddress, $check->abuseConfidenceScore, $check->countryCode, $check->isp, $check->isAnon, $check->totalReports, $check->malicious]);
+        Check::same([false, 4, false, 2, '2026-11-21T09:30:00+00:00'], [$check->isPublic, $check->ipVersion, $check->isWhitelisted, $check->numDistinctUsers, $check->lastReportedAt]);
         Check::same('https://ip.example/api/v2/check?ipAddress=2001%3Adb8%3A%3A1&maxAgeInDays=30', $transport->asked[0]['url']);
         Check::same(['GET', 'pcl_key'], [$transport->asked[0]['method'], $transport->asked[0]['headers']['Key']]);
         Check::same([1000, 998, 1_800_000_060], [$api->quota()?->limit, $api->quota()?->remaining, $api->quota()?->resetAt]);
@@ -87,6 +90,52 @@ return static function (): void {
         Check::same(['203.0.113.9', 12], [$report->ipAddress, $report->abuseConfidenceScore]);
         Check::same(['POST', 'https://ip.example/api/v2/report'], [$transport->asked[0]['method'], $transport->asked[0]['url']]);
         Check::same(['ip' => '203.0.113.9', 'categories' => '18,22', 'comment' => 'ssh & more', 'timestamp' => '2026-11-21T09:30:00+00:00'], $transport->asked[0]['form']);
+    });
+
+    Check::that('a blacklist asks with what was given, and tells what was used', static function () use ($open): void {
+        $row = ['ipAddress' => '203.0.113.128/25', 'countryCode' => 'ZZ', 'abuseConfidenceScore' => 80, 'lastReportedAt' => '2026-11-21T09:30:00+00:00'];
+        $answer = FakeTransport::answer(200, ['meta' => ['generatedAt' => 'x', 'confidenceMinimum' => 75], 'data' => [$row]]);
+        [$api, $transport] = $open([$answer, $answer, FakeTransport::answer(200, ['meta' => ['generatedAt' => 'x', 'confidenceMinimum' => 75], 'data' => [[]]])]);
+        $list = $api->blacklist();
+        Check::same([75, [$row]], [$list->confidenceMinimum, $list->entries]);
+        Check::same('https://ip.example/api/v2/blacklist?limit=10000', $transport->asked[0]['url']);
+        $api->blacklist(90, 5, ['US', 'FR'], ipVersion: 6);
+        Check::same('https://ip.example/api/v2/blacklist?confidenceMinimum=90&limit=5&onlyCountries=US%2CFR&ipVersion=6', $transport->asked[1]['url']);
+        Check::throws(UnexpectedResponse::class, static fn () => $api->blacklist());
+        Check::throws(ConfigurationError::class, static fn () => $api->blacklist(null, 50_001));
+    });
+
+    Check::that('reports come in pages, and a block with its addresses', static function () use ($open): void {
+        $report = ['reportedAt' => 'x', 'comment' => '', 'categories' => [18], 'reporterId' => 7, 'reporterCountryCode' => 'ZZ', 'reporterCountryName' => null];
+        $page = ['total' => 26, 'page' => 2, 'count' => 1, 'perPage' => 25, 'lastPage' => 2, 'nextPageUrl' => null, 'previousPageUrl' => 'x', 'results' => [$report]];
+        $host = ['ipAddress' => '203.0.113.7', 'numReports' => 3, 'mostRecentReport' => 'x', 'abuseConfidenceScore' => 45, 'countryCode' => 'ZZ'];
+        $block = ['networkAddress' => '203.0.113.0', 'netmask' => '255.255.255.0', 'minAddress' => 'a', 'maxAddress' => 'b', 'numPossibleHosts' => 254, 'addressSpaceDesc' => 'c', 'reportedAddress' => [$host]];
+        [$api, $transport] = $open([FakeTransport::answer(200, ['data' => $page]), FakeTransport::answer(200, ['data' => $block]), FakeTransport::answer(200, ['data' => ['results' => []] + $page])]);
+        $reports = $api->reports('203.0.113.7', 30, 2);
+        Check::same([26, 2, 2, [$report]], [$reports->total, $reports->page, $reports->lastPage, $reports->results]);
+        Check::same('https://ip.example/api/v2/reports?ipAddress=203.0.113.7&maxAgeInDays=30&page=2&perPage=25', $transport->asked[0]['url']);
+        $found = $api->checkBlock('203.0.113.0/24');
+        Check::same(['203.0.113.0', '255.255.255.0', 'a', 'b', 'c', [$host]], [$found->networkAddress, $found->netmask, $found->minAddress, $found->maxAddress, $found->addressSpaceDesc, $found->reportedAddresses]);
+        Check::same('https://ip.example/api/v2/check-block?network=203.0.113.0%2F24', $transport->asked[1]['url']);
+        Check::same([], $api->reports('203.0.113.7')->results);
+    });
+
+    Check::that('many addresses are asked about, and many reports are sent, at once', static function () use ($open): void {
+        $row = ['ipAddress' => '203.0.113.7', 'abuseConfidenceScore' => 80, 'countryCode' => 'ZZ', 'isp' => 'x', 'isAnon' => false, 'totalReports' => 1, 'malicious' => true];
+        $bad = ['error' => 'Duplicate IP: …', 'input' => '203.0.113.7', 'rowNumber' => 2];
+        [$api, $transport] = $open([
+            FakeTransport::answer(200, ['data' => [$row, ['ipAddress' => 'nonsense', 'error' => 'No.']]]),
+            FakeTransport::answer(200, ['data' => ['savedReports' => 1, 'invalidReports' => [$bad]]]),
+            FakeTransport::answer(200, ['data' => [['ipAddress' => '203.0.113.7']]]),
+        ]);
+        [$first, $second] = $api->checkBulk(['203.0.113.7', 'nonsense']);
+        Check::same([true, true, 80], [$first->isAddress, $first->malicious, $first->abuseConfidenceScore]);
+        Check::same([false, false, null, 'nonsense'], [$second->isAddress, $second->malicious, $second->abuseConfidenceScore, $second->ipAddress]);
+        Check::same(['POST', 'application/json'], [$transport->asked[0]['method'], $transport->asked[0]['headers']['Content-Type']]);
+        $done = $api->bulkReport("203.0.113.7,18,,x\n");
+        Check::same([1, [$bad]], [$done->savedReports, $done->invalidReports]);
+        Check::same(1, preg_match('~^multipart/form-data; boundary=portcullis-[0-9a-f]{32}$~', $transport->asked[1]['headers']['Content-Type']));
+        Check::throws(UnexpectedResponse::class, static fn () => $api->checkBulk(['203.0.113.7']));
     });
 
     Check::that('a duplicate is told from a spent quota, and not tried again', static function () use ($open, $fault): void {

@@ -1,7 +1,7 @@
 <?php
 /**
  * Plugin Name:       Portcullis Sign In
- * Description:       Visitors sign in with Portcullis. Optionally: a CAPTCHA on sign-in and comments, a check of the visitor's address, and reports of failed sign-ins.
+ * Description:       Visitors sign in with Portcullis. Optionally: a CAPTCHA on sign-in, registration, lost passwords and comments, a check of the visitor's address, and reports of failed sign-ins.
  * Version:           1.0.0
  * Requires at least: 6.2
  * Requires PHP:      8.1
@@ -23,6 +23,8 @@ const PLUGIN_FILE = __FILE__;
 
 require __DIR__ . '/includes/class-settings.php';
 require __DIR__ . '/includes/class-settings-page.php';
+require __DIR__ . '/includes/class-connection.php';
+require __DIR__ . '/includes/class-proxies.php';
 require __DIR__ . '/includes/class-attempts.php';
 require __DIR__ . '/includes/class-refusal.php';
 require __DIR__ . '/includes/class-members.php';
@@ -75,6 +77,7 @@ Settings_Page::register();
 Sign_In::register();
 Login_Button::register();
 Profile_Section::register();
+Connection::register();
 Captcha_Gate::register();
 Address_Gate::register();
 Failure_Reports::register();

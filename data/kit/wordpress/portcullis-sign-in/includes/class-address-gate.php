@@ -30,11 +30,11 @@ final class Address_Gate {
 	public static function client_address(): string {
 		$remote = isset( $_SERVER['REMOTE_ADDR'] ) && is_string( $_SERVER['REMOTE_ADDR'] ) ? sanitize_text_field( wp_unslash( $_SERVER['REMOTE_ADDR'] ) ) : '';
 		/**
-		 * For sites behind a reverse proxy, which know which header of it to believe.
+		 * For sites whose proxies the settings can't describe.
 		 *
-		 * @param string $address The address of the connection.
+		 * @param string $address Of the connection, or what the proxies of the settings say of it.
 		 */
-		$address = apply_filters( 'portcullis_sign_in_client_address', $remote );
+		$address = apply_filters( 'portcullis_sign_in_client_address', Proxies::address( $remote ) );
 		$packed  = is_string( $address ) && filter_var( $address, FILTER_VALIDATE_IP ) ? inet_pton( $address ) : false;
 		return false === $packed ? '' : (string) inet_ntop( $packed );
 	}
@@ -76,6 +76,10 @@ final class Address_Gate {
 		if ( ! $is_attempt || ! self::is_blocked() ) {
 			return $user;
 		}
-		return new WP_Error( 'portcullis_sign_in_address', esc_html__( 'Signing in from your network address is not allowed: it is known for abuse.', 'portcullis-sign-in' ) );
+		return new WP_Error(
+			'portcullis_sign_in_address',
+			esc_html__( 'Signing in from your network address is not allowed: it is known for abuse.', 'portcullis-sign-in' ),
+			array( Failure_Reports::GUESS => Failure_Reports::is_guess( $user ) )
+		);
 	}
 }

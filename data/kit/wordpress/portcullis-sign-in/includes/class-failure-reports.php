@@ -23,11 +23,26 @@ final class Failure_Reports {
 	private const TIMEOUT_SECONDS     = 2.0;
 	private const BRUTE_FORCE         = 18;
 	private const WEB_APP_ATTACK      = 21;
+	/** In the data of an error of ours: the password behind it was wrong. */
+	const GUESS = 'portcullis_sign_in_guess';
 	/** Only these speak of guessing; a missing CAPTCHA, say, does not. */
 	private const GUESSES = array( 'incorrect_password', 'invalid_username', 'invalid_email' );
 
 	public static function register(): void {
 		add_action( 'wp_login_failed', array( self::class, 'count' ), 10, 2 );
+	}
+
+	/**
+	 * Whether a wrong name or password is behind what came of a sign-in.
+	 *
+	 * @param mixed $outcome Of `authenticate`.
+	 */
+	public static function is_guess( $outcome ): bool {
+		if ( ! $outcome instanceof WP_Error ) {
+			return false;
+		}
+		$data = $outcome->get_error_data();
+		return in_array( $outcome->get_error_code(), self::GUESSES, true ) || ( is_array( $data ) && true === ( $data[ self::GUESS ] ?? false ) );
 	}
 
 	/**
@@ -39,7 +54,7 @@ final class Failure_Reports {
 		if ( ! Settings::flag( 'report_failures' ) || ! Settings::has_api() || ! Address_Gate::is_public( $address ) ) {
 			return;
 		}
-		if ( ! $error instanceof WP_Error || ! in_array( $error->get_error_code(), self::GUESSES, true ) ) {
+		if ( ! self::is_guess( $error ) ) {
 			return;
 		}
 		$name     = 'portcullis_sign_in_fails_' . substr( hash( 'sha256', $address ), 0, 32 );

@@ -125,7 +125,8 @@ final class Members {
 		if ( false === $user ) {
 			return null;
 		}
-		if ( ! Settings::flag( 'link_by_email' ) || self::is_trusted( $user ) || self::is_linked( $user->ID ) ) {
+		$is_same = self::is_same_address( $user->user_email, $profile->email );
+		if ( ! $is_same || ! Settings::flag( 'link_by_email' ) || self::is_trusted( $user ) || self::is_linked( $user->ID ) ) {
 			return new WP_Error( 'email_taken' );
 		}
 		$identity = self::identity( $profile );
@@ -137,6 +138,15 @@ final class Members {
 		// Whoever made the account may not be whom the address belongs to: they are signed out.
 		\WP_Session_Tokens::get_instance( $user->ID )->destroy_all();
 		return $user;
+	}
+
+	/**
+	 * The database may take letters with accents for plain ones: it finds the owner of one mailbox by
+	 * the address of another. Bytes decide, but for capitals of ASCII.
+	 */
+	private static function is_same_address( string $ours, string $theirs ): bool {
+		$lower = static fn ( string $text ): string => strtr( $text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz' );
+		return $lower( $ours ) === $lower( $theirs );
 	}
 
 	private static function is_trusted( WP_User $user ): bool {

@@ -75,7 +75,66 @@ final class Settings_Page {
 		foreach ( Settings::FLAGS as $name ) {
 			$clean[ $name ] = ! empty( $input[ $name ] );
 		}
+		$header                = $input['proxy_header'] ?? '';
+		$clean['proxy_header'] = is_string( $header ) && isset( Proxies::HEADERS[ $header ] ) ? $header : 'X-Forwarded-For';
+		$clean['proxies']      = self::sanitize_proxies( $input['proxies'] ?? '', (string) $clean['proxies'] );
+		Captcha_Gate::look_again();
+		return self::checked( $clean, Settings::all() );
+	}
+
+	/**
+	 * Turns on only what will work: the service is asked first. What was on before stays as it was
+	 * when the service is away, and a new address or key that does not work is not taken.
+	 *
+	 * @param array<string, string|bool> $clean  As they would be saved.
+	 * @param array<string, string|bool> $before As they are.
+	 * @return array<string, string|bool>
+	 */
+	private static function checked( array $clean, array $before ): array {
+		$flags = array( ...Settings::CAPTCHA_FLAGS, ...Settings::ADDRESS_FLAGS );
+		$on    = static fn( array $settings, array $names ): array => array_filter( $names, static fn( string $name ): bool => true === $settings[ $name ] );
+		if ( array() === $on( $clean, $flags ) ) {
+			return $clean;
+		}
+		if ( 1 !== preg_match( '/^pcs_[\x21-\x7e]+$/D', (string) $clean['site_key'] ) && array() !== $on( $clean, Settings::CAPTCHA_FLAGS ) ) {
+			self::tell( 'site_key', __( 'The CAPTCHA needs a site key, which begins with pcs_. It was not turned on.', 'portcullis-sign-in' ) );
+			$clean = array_merge( $clean, array_fill_keys( Settings::CAPTCHA_FLAGS, false ) );
+		}
+		$secure_url = '' === $clean['secure_url'] ? $clean['base_url'] : $clean['secure_url'];
+		$fault      = Connection::fault( (string) $secure_url, (string) $clean['api_key'] );
+		if ( null === $fault ) {
+			Connection::forget();
+			return $clean;
+		}
+		self::tell( 'connection', Connection::words( $fault ) . ' ' . __( 'Nothing was turned on.', 'portcullis-sign-in' ) );
+		if ( Connection::MISSING === $fault ) {
+			return array_merge( $clean, array_fill_keys( $flags, false ) );
+		}
+		if ( array() !== $on( $before, $flags ) ) {
+			foreach ( array( 'base_url', 'secure_url', 'api_key', 'site_key' ) as $name ) {
+				$clean[ $name ] = $before[ $name ];
+			}
+		}
+		foreach ( $flags as $name ) {
+			$clean[ $name ] = $clean[ $name ] && $before[ $name ];
+		}
 		return $clean;
+	}
+
+	private static function tell( string $code, string $words ): void {
+		add_settings_error( Settings::OPTION, $code, $words );
+	}
+
+	/** What is no list of addresses and networks leaves the former one in its place. */
+	private static function sanitize_proxies( mixed $value, string $former ): string {
+		$text  = is_string( $value ) ? trim( sanitize_textarea_field( $value ) ) : '';
+		$parts = preg_split( '/[\s,]+/', $text, -1, PREG_SPLIT_NO_EMPTY );
+		$parts = is_array( $parts ) ? $parts : array();
+		if ( count( $parts ) > Proxies::LISTED_MAX || count( Proxies::listed( $text ) ) !== count( $parts ) ) {
+			self::tell( 'proxies', __( 'The proxies must be addresses or networks such as 192.0.2.0/24, at most 200.', 'portcullis-sign-in' ) );
+			return $former;
+		}
+		return implode( "\n", $parts );
 	}
 
 	/** Keys are printable ASCII without spaces; an empty text for anything else. */
@@ -126,11 +185,17 @@ final class Settings_Page {
 					self::text_row( 'secure_url', __( 'Address of the reputation service', 'portcullis-sign-in' ), 'url', __( 'the same', 'portcullis-sign-in' ) );
 					self::api_key_row();
 					self::text_row( 'site_key', __( 'Site key of the CAPTCHA', 'portcullis-sign-in' ), 'text', 'pcs_…' );
-					self::flag_row( 'captcha_login', __( 'CAPTCHA', 'portcullis-sign-in' ), __( 'On the form that asks for a password', 'portcullis-sign-in' ) );
+					self::flag_row( 'captcha_login', __( 'CAPTCHA', 'portcullis-sign-in' ), __( 'On the forms that ask for a password. While the service is away, they take passwords without it.', 'portcullis-sign-in' ) );
+					self::flag_row( 'captcha_register', '', __( 'On the forms to register', 'portcullis-sign-in' ) );
+					self::flag_row( 'captcha_lost_password', '', __( 'On the forms for a lost password', 'portcullis-sign-in' ) );
 					self::flag_row( 'captcha_comments', '', __( 'On comments of visitors who are not signed in', 'portcullis-sign-in' ) );
 					self::flag_row( 'check_address', __( 'Addresses', 'portcullis-sign-in' ), __( 'Refuse to sign in from addresses with a malicious score. If the service does not answer, everybody may.', 'portcullis-sign-in' ) );
 					self::flag_row( 'report_failures', '', __( 'Report addresses from which signing in fails again and again. Sends the address and a count, no names.', 'portcullis-sign-in' ) );
 					?>
+				</table>
+				<h2><?php esc_html_e( 'Proxies (optional)', 'portcullis-sign-in' ); ?></h2>
+				<table class="form-table" role="presentation">
+					<?php self::proxy_rows(); ?>
 				</table>
 				<?php submit_button(); ?>
 			</form>
@@ -171,6 +236,25 @@ final class Settings_Page {
 			);
 		}
 		echo '</td></tr>';
+	}
+
+	private static function proxy_rows(): void {
+		printf(
+			'<tr><th scope="row"><label for="portcullis-sign-in-proxies">%1$s</label></th><td><textarea class="regular-text code" rows="3" id="portcullis-sign-in-proxies" name="%2$s">%3$s</textarea><p class="description">%4$s</p></td></tr>',
+			esc_html__( 'Addresses of your proxy or CDN', 'portcullis-sign-in' ),
+			esc_attr( self::field_name( 'proxies' ) ),
+			esc_textarea( Settings::text( 'proxies' ) ),
+			esc_html__( 'Addresses and networks, one a line. From them alone the header below is believed; without them everybody has the address of the connection.', 'portcullis-sign-in' )
+		);
+		printf(
+			'<tr><th scope="row"><label for="portcullis-sign-in-proxy_header">%1$s</label></th><td><select id="portcullis-sign-in-proxy_header" name="%2$s">',
+			esc_html__( 'Header with the visitor’s address', 'portcullis-sign-in' ),
+			esc_attr( self::field_name( 'proxy_header' ) )
+		);
+		foreach ( array_keys( Proxies::HEADERS ) as $header ) {
+			printf( '<option %1$s>%2$s</option>', selected( Settings::text( 'proxy_header' ), $header, false ), esc_html( $header ) );
+		}
+		echo '</select></td></tr>';
 	}
 
 	private static function flag_row( string $name, string $heading, string $label ): void {

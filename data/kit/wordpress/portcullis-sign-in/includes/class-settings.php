@@ -15,19 +15,28 @@ final class Settings {
 	const OPTION = 'portcullis_sign_in_settings';
 
 	private const DEFAULTS = array(
-		'base_url'         => '',
-		'secure_url'       => '',
-		'api_key'          => '',
-		'site_key'         => '',
-		'link_by_email'    => true,
-		'captcha_login'    => false,
-		'captcha_comments' => false,
-		'check_address'    => false,
-		'report_failures'  => false,
+		'base_url'              => '',
+		'secure_url'            => '',
+		'api_key'               => '',
+		'site_key'              => '',
+		'link_by_email'         => false,
+		'captcha_login'         => false,
+		'captcha_comments'      => false,
+		'captcha_register'      => false,
+		'captcha_lost_password' => false,
+		'check_address'         => false,
+		'report_failures'       => false,
+		'proxies'               => '',
+		'proxy_header'          => 'X-Forwarded-For',
 	);
 
 	/** Names of those that are on or off. */
-	const FLAGS = array( 'link_by_email', 'captcha_login', 'captcha_comments', 'check_address', 'report_failures' );
+	const FLAGS = array( 'link_by_email', ...self::CAPTCHA_FLAGS, ...self::ADDRESS_FLAGS );
+
+	/** These need the service, its API key and a site key. */
+	const CAPTCHA_FLAGS = array( 'captcha_login', 'captcha_register', 'captcha_lost_password', 'captcha_comments' );
+	/** These need the service and its API key. */
+	const ADDRESS_FLAGS = array( 'check_address', 'report_failures' );
 
 	/** @return array<string, string|bool> */
 	public static function all(): array {

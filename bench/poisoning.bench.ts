@@ -1,0 +1,224 @@
+/**
+ * What it costs to put an innocent address on the blocklist, and what the rules cost honest
+ * sensors: attacks and sensors played through the fold of the server, with a clock that is turned
+ * by hand. Beside it stands the rule of before: the same evidence without a ceiling. The rates are
+ * assumed (see each attack): compare rows, don't quote them as forecasts. docs/SCORING.md.
+ */
+
+import { seededRandom } from '../src/core/random.ts';
+import { maliciousScore } from '../src/reputation/check/score.ts';
+import type { Policy } from '../src/reputation/voices/quorum.ts';
+import { dayMs, hourMs, openPoisoningWorld, type PoisoningWorld } from './poisoning-world.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { days: 24, triesPerDay: 40, findsPerDay: 10, hijackTries: 400, attackers: 40 },
+  full: { days: 60, triesPerDay: 1_000, findsPerDay: 100, hijackTries: 20_000, attackers: 2_000 },
+} as const;
+type Size = (typeof sizes)[keyof typeof sizes];
+
+const victim = 0x0900_0001;
+const anchored: Policy = { isPrivate: false, isAnchored: true };
+/** Shown in place of a day that never came. */
+const never = 999;
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const s = sizes[size];
+  const [three, seven, twenty] = [crowd(s, 3), crowd(s, 7), crowd(s, 20)];
+  const most = (name: string, peer: number, ours: number, goal: number): BenchRow => ({
+    name,
+    unit: 'score',
+    ours,
+    peer: 'the same reports by the former rule',
+    peerValue: peer,
+    goal: `<= ${goal}`,
+    ok: ours <= goal,
+  });
+  const finders = await farm(s, undefined);
+  const anchoredFinders = await farm(s, anchored);
+  const listed = await onList();
+  const many = await manyVictims(s);
+  const hijacked = await hijack(s);
+  return [
+    most('one victim, 3 newcomers, junk', three.former, three.ours, 49),
+    most('one victim, 7 newcomers', seven.former, seven.ours, 49),
+    most('one victim, 20 newcomers', twenty.former, twenty.ours, 49),
+    most('a list rates it 50, 3 newcomers', listed.former, listed.ours, 74),
+    day('3 accounts with 3 true finds a day: first day it is malicious', finders, 21),
+    day('the same, anchored', anchoredFinders, s.days),
+    count('poisoned in 14 days: 3 accounts with true finds', many.poisoned, many.bound),
+    count('poisoned in 21 days: a hijacked member, 2 helpers', hijacked.poisoned, hijacked.bound),
+    ...ownSensors(s),
+  ];
+}
+
+function day(name: string, ours: number, least: number): BenchRow {
+  return {
+    name,
+    unit: 'day',
+    ours,
+    goal: `>= ${least}`,
+    ok: ours >= least,
+    ...(ours === never ? { note: 'never' } : {}),
+  };
+}
+
+function count(name: string, ours: number, most: number): BenchRow {
+  return { name, unit: 'addresses', ours, goal: `<= ${most}`, ok: ours <= most };
+}
+
+/** Accounts made in one evening report a victim daily, and 20 addresses of no meaning each. */
+function crowd({ days }: Size, accounts: number): { ours: number; former: number } {
+  const world = openPoisoningWorld();
+  const ids = Array.from({ length: accounts }, (_, i) => `n${i}`);
+  for (const id of ids) world.account(id);
+  let ours = 0;
+  let former = 0;
+  for (let today = 0; today < days; today++) {
+    for (const [i, id] of ids.entries()) {
+      world.report(id, victim, i + 1);
+      for (let junk = 0; junk < 20; junk++)
+        world.report(id, 0x0a00_0000 + today * 20 + junk, i + 1);
+    }
+    ours = Math.max(ours, world.score(victim));
+    former = Math.max(former, world.formerScore(victim));
+    world.at.now += dayMs;
+  }
+  return { ours, former };
+}
+
+async function onList(): Promise<{ ours: number; former: number }> {
+  const world = openPoisoningWorld();
+  await world.list(new Map([[victim, 50]]));
+  for (const id of ['a', 'b', 'c']) {
+    world.account(id);
+    for (let again = 0; again < 20; again++) world.report(id, victim, 1);
+  }
+  return { ours: world.score(victim), former: world.formerScore(victim) };
+}
+
+/** All three report true finds, each first in its turn, before a list names them the next day. */
+async function findTogether(
+  world: PoisoningWorld,
+  ids: readonly string[],
+  finds: number,
+  from: number,
+): Promise<void> {
+  const found = new Map<number, number>();
+  for (let i = 0; i < finds; i++) {
+    const address = from + i;
+    found.set(address, 75);
+    for (let k = 0; k < ids.length; k++) {
+      const who = (i + k) % ids.length;
+      world.report(ids[who]!, address, who + 1);
+    }
+  }
+  world.at.now += dayMs;
+  await world.list(found);
+}
+
+/** @returns the day on which the victim is malicious */
+async function farm({ days }: Size, policy: Policy | undefined): Promise<number> {
+  const world = openPoisoningWorld(policy);
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) world.account(id);
+  for (let today = 0; today < days; today++) {
+    for (const [i, id] of ids.entries()) world.report(id, victim, i + 1);
+    if (world.score(victim) >= maliciousScore) return today;
+    await findTogether(world, ids, 3, 0x1000_0000 + today * 3);
+  }
+  return never;
+}
+
+/**
+ * After 21 days of finds, for 14 days: as many victims as they can name, and finds that give them
+ * budget. A find that three report allows 3·(1 + ½ + ¼) voices, and a victim takes three.
+ */
+async function manyVictims(s: Size): Promise<{ poisoned: number; bound: number }> {
+  const world = openPoisoningWorld();
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) world.account(id);
+  for (let today = 0; today < 22; today++) {
+    await findTogether(world, ids, 3, 0x1000_0000 + today * 3);
+  }
+  let poisoned = 0;
+  for (let today = 0; today < 14; today++) {
+    for (let i = 0; i < s.triesPerDay; i++) {
+      const address = 0x2000_0000 + today * s.triesPerDay + i;
+      for (const [who, id] of ids.entries()) world.report(id, address, who + 1);
+      if (world.score(address) >= maliciousScore) poisoned++;
+    }
+    await findTogether(world, ids, s.findsPerDay, 0x3000_0000 + today * s.findsPerDay);
+  }
+  const finds = 14 * s.findsPerDay + 66;
+  return { poisoned, bound: Math.ceil(51 + 1.75 * finds) };
+}
+
+/** Of staff's and members' keys one is stolen; two accounts with a record report along. */
+async function hijack(s: Size): Promise<{ poisoned: number; bound: number }> {
+  const world = openPoisoningWorld();
+  world.account('member', 'member');
+  const helpers = ['h1', 'h2'];
+  for (const id of helpers) world.account(id);
+  for (let today = 0; today < 22; today++) {
+    await findTogether(world, helpers, 3, 0x1000_0000 + today * 3);
+  }
+  let poisoned = 0;
+  const perDay = Math.ceil(s.hijackTries / 21);
+  for (let today = 0; today < 21; today++) {
+    for (let i = 0; i < perDay; i++) {
+      const address = 0x2000_0000 + today * perDay + i;
+      // What the member says confirms the helpers, who get their voices back.
+      for (const [who, id] of [...helpers, 'member', ...helpers].entries()) {
+        world.report(id, address, 1 + (who % 3));
+      }
+      if (world.score(address) >= maliciousScore) poisoned++;
+    }
+    world.at.now += dayMs;
+  }
+  return { poisoned, bound: Math.ceil(300 * (1 + (21 * Math.LN2) / 14)) };
+}
+
+/**
+ * A private server with sensors of its own, no lists. An attacker comes on average every three
+ * days for 30 days, to one of ten hosts, of which each sensor watches one and blocks them all.
+ * @returns the share of repeat visits that met a block, in per cent
+ */
+function ownSensors(s: Size): BenchRow[] {
+  return ([1, 3] as const).map((sensors) => {
+    const random = seededRandom(sensors);
+    const world = openPoisoningWorld({ isPrivate: true, isAnchored: false });
+    for (let i = 0; i < sensors; i++) world.account(`sensor${i}`, 'staff');
+    const visits: { at: number; address: number; host: number }[] = [];
+    for (let attacker = 0; attacker < s.attackers; attacker++) {
+      let at = random.next() * 30 * dayMs;
+      for (let end = at + 30 * dayMs; at < end; at += -Math.log(1 - random.next()) * 3 * dayMs) {
+        const host = Math.floor(random.next() * sensors);
+        visits.push({ at, address: 0x2000_0000 + attacker, host });
+      }
+    }
+    visits.sort((a, b) => a.at - b.at);
+    const start = world.at.now;
+    const seen = new Set<number>();
+    let repeats = 0;
+    let blocked = 0;
+    for (const { at, address, host } of visits) {
+      world.at.now = start + at + hourMs;
+      const isBlocked = world.score(address) >= maliciousScore;
+      if (seen.has(address)) {
+        repeats++;
+        if (isBlocked) blocked++;
+      }
+      seen.add(address);
+      if (!isBlocked) world.report(`sensor${host}`, address, 1);
+    }
+    const share = Math.round((100 * blocked) / repeats);
+    return {
+      name: `private server, ${sensors} own sensor${sensors === 1 ? '' : 's'}: repeat visits blocked`,
+      unit: '%',
+      ours: share,
+      goal: '>= 80',
+      ok: share >= 80,
+    };
+  });
+}

@@ -1,0 +1,71 @@
+/**
+ * How an account is named: by its address, by its id, or, while its address must be confirmed
+ * anew, by the spelling that it had before data format 2. Such an account has no row by its
+ * address: two of them may claim the same one, and neither gets it unasked.
+ */
+
+import { formerSpelling, readKnownAddress } from '../core/names/mail-address.ts';
+import {
+  accountByEmailKey,
+  accountBySpellingKey,
+  accountBySpellingPrefix,
+  accountKey,
+} from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { type AccountRecord, decodeAccount } from './accounts/records.ts';
+
+export interface AccountInfo extends AccountRecord {
+  readonly id: string;
+}
+
+/** 12 random bytes. */
+const idShape = /^[A-Za-z0-9_-]{16}$/;
+const scanRows = 500;
+/** Longer than any spelling of before: 254 characters of up to three bytes. */
+const spellingBytesMax = 1_016;
+
+export function isAccountId(text: string): boolean {
+  return idShape.test(text);
+}
+
+/**
+ * What a person or an operator types to name an account: its address, the former spelling of one
+ * that must be confirmed anew, or its id. All three are looked up whatever the text is.
+ */
+export async function findAccountId(
+  store: Pick<Store, 'get'>,
+  text: string,
+): Promise<string | undefined> {
+  const address = readKnownAddress(text);
+  const typed = text.trim();
+  const spelling = formerSpelling(text);
+  // A key has its bound, and what is typed has none.
+  const isSpelling = Buffer.byteLength(spelling) <= spellingBytesMax;
+  const [byEmail, bySpelling, byId] = await Promise.all([
+    store.get(accountByEmailKey(address ?? '')),
+    store.get(accountBySpellingKey(isSpelling ? spelling : '')),
+    store.get(accountKey(isAccountId(typed) ? typed : '')),
+  ]);
+  const row = byEmail ?? bySpelling;
+  if (row !== undefined) return Buffer.from(row.value).toString('utf8');
+  return byId === undefined ? undefined : typed;
+}
+
+/** For the operator: all accounts whose address must be confirmed anew. */
+export async function unconfirmedAccounts(
+  store: Pick<Store, 'get' | 'scan'>,
+): Promise<AccountInfo[]> {
+  const prefix = accountBySpellingPrefix();
+  const list: AccountInfo[] = [];
+  let page = await store.scan(prefix, { limit: scanRows });
+  while (page.length > 0) {
+    for (const { value } of page) {
+      const id = Buffer.from(value).toString('utf8');
+      const entry = await store.get(accountKey(id));
+      const record = entry && decodeAccount(entry.value);
+      if (record !== undefined) list.push({ id, ...record });
+    }
+    page = await store.scan(prefix, { after: page.at(-1)!.key, limit: scanRows });
+  }
+  return list;
+}

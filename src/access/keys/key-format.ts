@@ -1,0 +1,82 @@
+/**
+ * The text of an API key: `pcl_<id>_<secret><checksum>`, 46 characters, always.
+ *
+ *   pcl_  9f3KzQ1x  _  27 characters, 160 bits  6 characters, CRC-32 of all before it
+ *         public       secret
+ *
+ * The checksum lets a typing mistake be told from a revoked key, and lets secret scanners
+ * find leaked keys without asking anybody. It protects against nothing else: anyone can
+ * compute it. What guards an account is the 160 random bits, stored as SHA-256 only.
+ */
+
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const prefix = 'pcl_';
+export const keyIdLength = 8;
+/** 27 characters of 62 are 160.7 bits. */
+const secretLength = 27;
+/** Six characters of 62 hold any 32-bit number. */
+export const keyChecksumLength = 6;
+export const keyTextLength = prefix.length + keyIdLength + 1 + secretLength + keyChecksumLength;
+const pattern = /^pcl_[0-9A-Za-z]{8}_[0-9A-Za-z]{33}$/;
+
+/** A key whose form and checksum are right; says nothing about whether it exists. */
+export interface KeyText {
+  /** Public: shown in lists and logs, names the key to the operator. */
+  readonly id: string;
+  /** The whole key. Secret. */
+  readonly text: string;
+}
+
+export function makeKey(random: Random): KeyText {
+  const id = randomText(random, keyIdLength);
+  const body = `${prefix}${id}_${randomText(random, secretLength)}`;
+  return { id, text: body + checksum(body) };
+}
+
+/** One refusal for every fault: a caller must not learn how close a guess came. */
+export function parseKey(text: string): Result<KeyText> {
+  if (text.length !== keyTextLength || !pattern.test(text)) return fail('unauthenticated');
+  const bodyLength = keyTextLength - keyChecksumLength;
+  // The checksum is no secret, so an ordinary comparison gives nothing away.
+  if (checksum(text.slice(0, bodyLength)) !== text.slice(bodyLength)) {
+    return fail('unauthenticated');
+  }
+  return ok({ id: text.slice(prefix.length, prefix.length + keyIdLength), text });
+}
+
+/**
+ * SHA-256 of the whole key, 32 bytes. A plain hash is enough: 160 random bits leave nothing to
+ * guess, so stretching would cost every miss and gain nothing. Look-ups by it need no
+ * constant-time compare either: how far a wrong hash matches can't be steered.
+ */
+export function hashKey(text: string): Uint8Array {
+  return createHash('sha256').update(text, 'latin1').digest();
+}
+
+function checksum(body: string): string {
+  let rest = crc32(body);
+  let out = '';
+  for (let i = 0; i < keyChecksumLength; i++) {
+    out = alphabet.charAt(rest % 62) + out;
+    rest = Math.floor(rest / 62);
+  }
+  return out;
+}
+
+/** Uniform: bytes from 248 (4 · 62) up are thrown away, as their remainder would favour `0`–`7`. */
+function randomText(random: Random, length: number): string {
+  let out = '';
+  // Each round keeps 97% of its bytes; a source that runs 100 rounds dry is broken.
+  for (let round = 0; round < 100 && out.length < length; round++) {
+    for (const byte of random.bytes(length - out.length)) {
+      if (byte < 248) out += alphabet.charAt(byte % 62);
+    }
+  }
+  if (out.length < length) throw new Error('the random source gives no usable bytes');
+  return out;
+}

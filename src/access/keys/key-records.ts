@@ -1,0 +1,117 @@
+/**
+ * API keys as durable records: look-up, walk and revocation. What needs the master key, making
+ * and showing a key, is in accounts.ts.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createEventId } from '../../store/event-id.ts';
+import { apiKeyKey, apiKeyPrefix, type Key } from '../../store/keys.ts';
+import type { SetRow, Store } from '../../store/store.ts';
+import { encodeAccessEvent } from '../accounts/events.ts';
+import { decodeKey, encodeKeyRecord, type KeyRecord } from '../accounts/records.ts';
+
+export interface StoredKey {
+  readonly id: string;
+  readonly key: Key;
+  readonly version: number;
+  readonly record: KeyRecord;
+}
+
+export interface KeyRecords {
+  find(id: string): Promise<StoredKey | undefined>;
+  /** In order of their ids; others get their turn between the pages. */
+  all(): AsyncGenerator<StoredKey>;
+  /**
+   * Revoking a revoked key is no error. `unknown_key` when there is none.
+   * @param also written in the commit that revokes it
+   */
+  revoke(id: string, also?: readonly SetRow[]): Promise<Result<KeyRecord>>;
+  /** Replaced, its time over, and not revoked yet. */
+  isOver(record: KeyRecord): boolean;
+  /** Revokes replaced keys whose time is over. @returns how many */
+  retire(): Promise<number>;
+}
+
+const pageRows = 500;
+const attemptsMax = 5;
+/** Far longer than any id; what a person typed must not make a key too long for the store. */
+const idLengthMax = 256;
+
+export function createKeyRecords(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}): KeyRecords {
+  const { store, clock, random } = options;
+
+  async function find(id: string): Promise<StoredKey | undefined> {
+    if (id.length > idLengthMax) return undefined;
+    const key = apiKeyKey(id);
+    const entry = await store.get(key);
+    const record = entry && decodeKey(entry.value);
+    return entry && record ? { id, key, version: entry.version, record } : undefined;
+  }
+
+  async function* all(): AsyncGenerator<StoredKey> {
+    let after: Key | undefined;
+    for (;;) {
+      const page = await store.scan(
+        apiKeyPrefix(),
+        after === undefined ? { limit: pageRows } : { after, limit: pageRows },
+      );
+      for (const { key, value, version } of page) {
+        const record = decodeKey(value);
+        // The key id is text, ended by a zero byte (see keys.ts).
+        const id = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        if (record !== undefined) yield { id, key, version, record };
+      }
+      if (page.length === 0) return;
+      after = page.at(-1)!.key;
+      await nextTurn();
+    }
+  }
+
+  async function revoke(id: string, also: readonly SetRow[] = []): Promise<Result<KeyRecord>> {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const found = await find(id);
+      if (found === undefined) return fail('unknown_key', `there is no key ${shownId(id)}`);
+      if (found.record.revokedAt !== 0) return ok(found.record);
+      const record = { ...found.record, revokedAt: clock.now() };
+      const done = await store.commit({
+        check: [{ key: found.key, version: found.version }],
+        set: [{ key: found.key, value: encodeKeyRecord(record) }, ...also],
+        events: [
+          encodeAccessEvent(createEventId(clock, random), {
+            kind: 'key.revoked',
+            account: record.account,
+            key: id,
+          }),
+        ],
+      });
+      if (done.ok) return ok(record);
+      if (done.error === 'store_unavailable') return fail(done.error, done.detail);
+    }
+    return fail('store_unavailable', 'the key is being changed by others all the time');
+  }
+
+  function isOver(record: KeyRecord): boolean {
+    return record.revokedAt === 0 && record.endsAt !== 0 && record.endsAt <= clock.now();
+  }
+
+  async function retire(): Promise<number> {
+    let retired = 0;
+    for await (const { id, record } of all()) {
+      if (isOver(record) && (await revoke(id)).ok) retired++;
+    }
+    return retired;
+  }
+
+  return { find, all, revoke, isOver, retire };
+}
+
+function shownId(id: string): string {
+  return id.slice(0, 40).replace(/\p{C}/gu, '?');
+}

@@ -1,0 +1,239 @@
+/**
+ * The table of live API keys in shared memory: SHA-256 of a key → account slot. One writer (the
+ * main thread), any number of readers, no locks.
+ *
+ *   header        word 0: rebuilds so far; its lowest bit names the cells in use
+ *   cells A, B    open addressing, linear probing: 0 never used, −1 removed, else key slot + 1
+ *   key slots     16 words each: hash (8) · account slot · generation · unused
+ *
+ * A slot's generation is odd while its key lives and only ever grows, so (slot, generation) names
+ * one key for good: whoever remembers the pair notices in one load that the key is gone, even
+ * when the slot serves another key by now. The writer bumps the generation before it touches
+ * anything else of a slot; a reader loads it before and after the hash and believes only two
+ * equal odd values. Removed cells slow probing, so the writer copies the living into the other
+ * half once removals and keys fill half the cells, and flips. A key that isn't found is believed
+ * missing only if no flip came in between.
+ *
+ * Probes start at the hash's first word. A stranger can choose what he sends but not where our
+ * random keys stand, and at least half the cells are unused, so runs stay short.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+
+const headerWords = 16;
+const slotWords = 16;
+const hashWords = 8;
+const accountWord = 8;
+const generationWord = 9;
+const removed = -1;
+/** A slot is retired before its generation could wrap: 2^30 reuses. */
+const generationMax = 0x7fff_fffe;
+/** More flips than this within one look-up can't happen: a flip takes as many revocations as there are slots. */
+const findAttemptsMax = 16;
+export const keyCapacityMax = 2 ** 24;
+
+/** Can be posted to another thread. */
+export interface KeyTableHandle {
+  readonly buffer: SharedArrayBuffer;
+  /** Keys alive at once. */
+  readonly capacity: number;
+}
+
+/** `find` leaves what it found in the fields, so that a look-up allocates nothing. */
+export interface KeyTableReader {
+  /** True if a living key has this SHA-256. */
+  find(hash: Uint8Array): boolean;
+  /** Where `words[generationAt]` changes when the key found is revoked. */
+  generationAt: number;
+  generation: number;
+  accountSlot: number;
+  readonly words: Int32Array;
+}
+
+export interface KeyTable {
+  readonly handle: KeyTableHandle;
+  readonly size: number;
+  /** `capacity_exceeded` when the table is full. Adding a key twice for one account is no error. */
+  add(hash: Uint8Array, accountSlot: number): Result<void>;
+  /** False if no such key lives. When it returns, no thread accepts the key in a new request. */
+  revoke(hash: Uint8Array): boolean;
+}
+
+interface Layout {
+  readonly words: Int32Array;
+  readonly cellCount: number;
+  readonly slotsAt: number;
+}
+
+export function createKeyTable(capacity: number): KeyTable {
+  if (!Number.isInteger(capacity) || capacity < 1 || capacity > keyCapacityMax) {
+    throw new RangeError(`key capacity must be 1 to ${keyCapacityMax}`);
+  }
+  const words = headerWords + 2 * cellCountFor(capacity) + capacity * slotWords;
+  const handle = { buffer: new SharedArrayBuffer(words * 4), capacity };
+  return createWriter(handle, layoutOf(handle));
+}
+
+export function openKeyTableReader(handle: KeyTableHandle): KeyTableReader {
+  const { words, cellCount, slotsAt } = layoutOf(handle);
+  const hash = hashBuffer();
+  const mask = cellCount - 1;
+
+  /** Looks in one half. Loads are atomic: a miss has cost 2 µs of hashing already. */
+  function probe(cellsAt: number): boolean {
+    const wanted = hash.words;
+    for (let i = 0, cell = wanted[0]! & mask; i < cellCount; i++, cell = (cell + 1) & mask) {
+      const content = Atomics.load(words, cellsAt + cell);
+      if (content === 0) return false;
+      if (content === removed) continue;
+      const at = slotsAt + (content - 1) * slotWords;
+      const generation = Atomics.load(words, at + generationWord);
+      if ((generation & 1) === 0 || !sameHash(words, at, wanted)) continue;
+      const accountSlot = Atomics.load(words, at + accountWord);
+      if (Atomics.load(words, at + generationWord) !== generation) continue;
+      reader.generationAt = at + generationWord;
+      reader.generation = generation;
+      reader.accountSlot = accountSlot;
+      return true;
+    }
+    return false;
+  }
+
+  const reader: KeyTableReader = {
+    words,
+    generationAt: 0,
+    generation: 0,
+    accountSlot: -1,
+    find(bytes) {
+      hash.set(bytes);
+      for (let attempt = 0; attempt < findAttemptsMax; attempt++) {
+        const flips = Atomics.load(words, 0);
+        if (probe(headerWords + (flips & 1) * cellCount)) return true;
+        if (Atomics.load(words, 0) === flips) return false;
+      }
+      return false;
+    },
+  };
+  return reader;
+}
+
+function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
+  const { words, cellCount, slotsAt } = layout;
+  const { capacity } = handle;
+  const mask = cellCount - 1;
+  const hash = hashBuffer();
+  /** Slots given back, at most `capacity` of them. */
+  const freeSlots: number[] = [];
+  let freshSlot = 0;
+  let size = 0;
+  let cellsUsed = 0;
+
+  const cellsAt = () => headerWords + (words[0]! & 1) * cellCount;
+
+  /** The cell that holds the key in `hash`, or −1. */
+  function findCell(): number {
+    const start = cellsAt();
+    for (let i = 0, cell = hash.words[0]! & mask; i < cellCount; i++, cell = (cell + 1) & mask) {
+      const content = words[start + cell]!;
+      if (content === 0) return -1;
+      if (content === removed) continue;
+      if (sameHash(words, slotsAt + (content - 1) * slotWords, hash.words)) return start + cell;
+    }
+    return -1;
+  }
+
+  /** Puts a slot into the first cell of its run that holds no living key. */
+  function place(start: number, firstWord: number, slot: number): void {
+    let cell = firstWord & mask;
+    while (words[start + cell]! > 0) cell = (cell + 1) & mask;
+    if (words[start + cell] === 0) cellsUsed++;
+    Atomics.store(words, start + cell, slot + 1);
+  }
+
+  /** Copies the living into the idle half and flips; readers of the old half notice the flip. */
+  function rebuild(): void {
+    const from = cellsAt();
+    const to = headerWords + ((words[0]! + 1) & 1) * cellCount;
+    words.fill(0, to, to + cellCount);
+    cellsUsed = 0;
+    for (let i = 0; i < cellCount; i++) {
+      const content = words[from + i]!;
+      if (content > 0) place(to, words[slotsAt + (content - 1) * slotWords]!, content - 1);
+    }
+    Atomics.store(words, 0, (words[0]! + 1) | 0);
+  }
+
+  return {
+    handle,
+    get size() {
+      return size;
+    },
+    add(bytes, accountSlot) {
+      hash.set(bytes);
+      const existing = findCell();
+      if (existing >= 0) {
+        const at = slotsAt + (words[existing]! - 1) * slotWords;
+        if (words[at + accountWord] === accountSlot) return ok(undefined);
+        throw new Error('one key can not belong to two accounts');
+      }
+      const slot = freeSlots.pop() ?? (freshSlot < capacity ? freshSlot++ : undefined);
+      if (slot === undefined) {
+        return fail('capacity_exceeded', `the key table is full: ${capacity} keys`);
+      }
+      const at = slotsAt + slot * slotWords;
+      for (let i = 0; i < hashWords; i++) Atomics.store(words, at + i, hash.words[i]!);
+      Atomics.store(words, at + accountWord, accountSlot);
+      Atomics.store(words, at + generationWord, words[at + generationWord]! + 1);
+      place(cellsAt(), hash.words[0]!, slot);
+      size++;
+      if (cellsUsed > cellCount >> 1) rebuild();
+      return ok(undefined);
+    },
+    revoke(bytes) {
+      hash.set(bytes);
+      const cell = findCell();
+      if (cell < 0) return false;
+      const slot = words[cell]! - 1;
+      const generationAt = slotsAt + slot * slotWords + generationWord;
+      const generation = words[generationAt]! + 1;
+      Atomics.store(words, generationAt, generation);
+      Atomics.store(words, cell, removed);
+      if (generation < generationMax) freeSlots.push(slot);
+      size--;
+      return true;
+    },
+  };
+}
+
+/** Four cells a key, so that living keys fill a quarter at most and removals have another. */
+function cellCountFor(capacity: number): number {
+  return 2 ** Math.ceil(Math.log2(capacity * 4));
+}
+
+function layoutOf(handle: KeyTableHandle): Layout {
+  const cellCount = cellCountFor(handle.capacity);
+  return {
+    words: new Int32Array(handle.buffer),
+    cellCount,
+    slotsAt: headerWords + 2 * cellCount,
+  };
+}
+
+function sameHash(words: Int32Array, at: number, wanted: Int32Array): boolean {
+  for (let i = 0; i < hashWords; i++) {
+    if (Atomics.load(words, at + i) !== wanted[i]) return false;
+  }
+  return true;
+}
+
+function hashBuffer() {
+  const bytes = new Uint8Array(hashWords * 4);
+  const words = new Int32Array(bytes.buffer);
+  return {
+    words,
+    set(hash: Uint8Array) {
+      if (hash.length !== bytes.length) throw new RangeError('a key hash has 32 bytes');
+      bytes.set(hash);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * The master key that seals API keys: 32 bytes from MASTER_KEY_FILE, or made once in DATA_DIR.
+ * A file is never overwritten: a lost master key makes every sealed key unreadable, for good.
+ */
+
+import { createHash, hkdfSync } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../core/errors.ts';
+import type { Random } from '../../core/random.ts';
+import { makeFileOnce } from '../../store/files.ts';
+
+export interface MasterKey {
+  /** First 4 bytes of SHA-256 over a label and the key: names the key, tells nothing about it. */
+  readonly id: Uint8Array;
+  /** 32 bytes. Secret. */
+  readonly secret: Uint8Array;
+}
+
+export interface MasterKeySource {
+  /** MASTER_KEY_FILE. When absent, `master.key` in `dataDir`, made on first use. */
+  readonly path?: string;
+  /** Must exist. */
+  readonly dataDir: string;
+  /** Refuse a file that its group or others may read. */
+  readonly strict: boolean;
+  /** There is a store, so there was a key: one that is missing is not made anew. */
+  readonly hasStore?: boolean;
+  readonly random: Random;
+}
+
+const masterKeyLength = 32;
+const fileName = 'master.key';
+const fileSizeMax = 1_024;
+
+export function loadMasterKey(source: MasterKeySource): MasterKey {
+  const path = source.path ?? join(source.dataDir, fileName);
+  const setting = source.path === undefined ? 'DATA_DIR' : 'MASTER_KEY_FILE';
+  const found = readKeyFile(path, setting, source.strict);
+  if (found !== undefined) return found;
+  if (source.path !== undefined) {
+    throw new OperatorError(`MASTER_KEY_FILE: ${path} does not exist`);
+  }
+  if (source.hasStore === true) {
+    throw new OperatorError(
+      `the master key is missing: ${path} is gone, and the store beside it is sealed with it. Put ` +
+        'the file back, or name its copy in MASTER_KEY_FILE. If it is lost for good, `portcullis ' +
+        'master-key replace` goes on without all that it sealed',
+    );
+  }
+  makeKeyFile(path, source.random);
+  const made = readKeyFile(path, setting, source.strict);
+  if (made === undefined) throw new OperatorError(`DATA_DIR: ${path} vanished while starting`);
+  return made;
+}
+
+export function masterKeyFromBytes(secret: Uint8Array): MasterKey {
+  if (secret.length !== masterKeyLength) throw new RangeError('a master key has 32 bytes');
+  const digest = createHash('sha256').update('portcullis master key id').update(secret).digest();
+  return { id: digest.subarray(0, 4), secret };
+}
+
+/**
+ * 32 bytes for one purpose (HKDF-SHA-256): what leaks of one derived key says nothing about the
+ * master key or another purpose's. Change `purpose` and all that was made with the old one ends.
+ */
+export function deriveKey(masterKey: MasterKey, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', masterKey.secret, '', `portcullis ${purpose}`, 32));
+}
+
+/** Undefined when there is no such file. */
+function readKeyFile(path: string, setting: string, strict: boolean): MasterKey | undefined {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new OperatorError(`${setting}: can't read ${path} (${codeOf(error)})`);
+  }
+  try {
+    // Asked of the open file, so that the one checked is the one read.
+    const stat = fstatSync(file);
+    if (!stat.isFile()) throw new OperatorError(`${setting}: ${path} is not a file`);
+    const { mode, size } = stat;
+    if (strict && (mode & 0o077) !== 0) {
+      throw new OperatorError(
+        `${setting}: ${path} can be read by other users; run chmod 600 on it`,
+      );
+    }
+    const secret = size > fileSizeMax ? undefined : decode(readFileSync(file));
+    if (secret === undefined) {
+      throw new OperatorError(
+        `${setting}: ${path} must hold 32 random bytes: raw, or as 64 hex digits, or as base64`,
+      );
+    }
+    return masterKeyFromBytes(secret);
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`${setting}: can't read ${path} (${codeOf(error)})`);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Undefined when the length is wrong. 32 bytes of hex digits are 16 bytes in disguise. */
+function decode(content: Buffer): Uint8Array | undefined {
+  const text = content.toString('latin1').trim();
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, 'hex');
+  if (/^[0-9A-Za-z+/_-]{43}=?$/.test(text)) return Buffer.from(text, 'base64');
+  if (content.length !== masterKeyLength || /^[0-9a-fA-F]+$/.test(text)) return undefined;
+  return content;
+}
+
+function makeKeyFile(path: string, random: Random): void {
+  const content = `${Buffer.from(random.bytes(masterKeyLength)).toString('base64url')}\n`;
+  try {
+    makeFileOnce(path, content, random);
+  } catch (error) {
+    throw new OperatorError(`DATA_DIR: can't make ${path} (${codeOf(error)})`);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return String((error as NodeJS.ErrnoException).code ?? error);
+}

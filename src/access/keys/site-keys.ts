@@ -1,0 +1,218 @@
+/**
+ * Site keys: public names that a web site's pages carry, each belonging to an account. A site
+ * key is no secret; it says whose API key may redeem a CAPTCHA receipt, and from which host
+ * names receipts are given. Read from the store at each use, so a change counts at once in
+ * every process. A revoked one is deleted: its id is never made again.
+ */
+
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import type { Clock } from '../../core/clock.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import {
+  accountKey,
+  type Key,
+  siteKeyByAccountKey,
+  siteKeyByAccountPrefix,
+  siteKeyKey,
+  siteKeyPrefix,
+} from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+import { decodeAccount } from '../accounts/records.ts';
+
+export interface SiteKey {
+  /** `pcs_` and 22 characters, 128 random bits. Public. */
+  readonly id: string;
+  /** Account id. */
+  readonly account: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** Each stands for itself and its sub-domains, lower case, IDN as `xn--`. None: any host. */
+  readonly hosts: readonly string[];
+}
+
+export interface SiteKeyInfo extends SiteKey {
+  /** Of its account; empty when that is gone. */
+  readonly email: string;
+}
+
+export interface SiteKeys {
+  /** `unknown_account`; `conflict` when it is disabled or has 100; `invalid_parameter` for a host. */
+  create(accountId: string, hosts: readonly string[]): Promise<Result<SiteKey>>;
+  /** Undefined for one that is unknown, revoked or malformed. */
+  find(id: string): Promise<SiteKey | undefined>;
+  /** Of one account, in order of their ids. */
+  ofAccount(accountId: string): Promise<SiteKey[]>;
+  /** All, oldest first. */
+  list(): Promise<SiteKeyInfo[]>;
+  /** What was revoked. `unknown_key` when there is none. */
+  revoke(id: string): Promise<Result<SiteKey>>;
+}
+
+const idPattern = /^pcs_[0-9A-Za-z_-]{22}$/;
+const idBytes = 16;
+export const siteKeysPerAccountMax = 100;
+export const hostsMax = 20;
+/** RFC 1035, 2.3.4, as text. */
+const hostCharactersMax = 253;
+const attemptsMax = 5;
+const pageRows = 500;
+const layout = 1;
+
+/**
+ * A host name as a browser writes it, or undefined: no scheme, port, path or wildcard.
+ * IPv6 stands in brackets.
+ */
+export function normaliseHost(text: string): string | undefined {
+  if (text.length > hostCharactersMax) return undefined;
+  const name = text.trim().toLowerCase().replace(/\.$/, '');
+  if (/^\[[0-9a-f:.]+\]$/.test(name)) {
+    return isIP(name.slice(1, -1)) === 6 ? new URL(`http://${name}`).hostname : undefined;
+  }
+  // The conversion reads a host out of more than a host.
+  if (/[^\p{L}\p{M}\p{N}._-]/u.test(name)) return undefined;
+  const ascii = domainToASCII(name);
+  const isName = /^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+  // A number such as 127.1 means an address to a browser: only its plain form is meant as one.
+  return isName.test(ascii) && isIP(ascii) === isIP(name) ? ascii : undefined;
+}
+
+/** Whether receipts are given to pages of this host. */
+export function allowsHost(siteKey: Pick<SiteKey, 'hosts'>, hostname: string): boolean {
+  const { hosts } = siteKey;
+  return hosts.length === 0 || hosts.some((h) => hostname === h || hostname.endsWith(`.${h}`));
+}
+
+export function createSiteKeys(options: { store: Store; clock: Clock; random: Random }): SiteKeys {
+  const { store, clock, random } = options;
+
+  async function find(id: string): Promise<SiteKey | undefined> {
+    if (!idPattern.test(id)) return undefined;
+    const entry = await store.get(siteKeyKey(id));
+    return entry && decodeRow(id, entry.value);
+  }
+
+  /** Ids of an account: the bound on their number keeps this to one page. */
+  async function idsOf(accountId: string): Promise<string[]> {
+    const prefix = siteKeyByAccountPrefix(accountId);
+    const rows = await store.scan(prefix, { limit: pageRows });
+    return rows.map(({ key }) => textOf(key, prefix.length));
+  }
+
+  async function create(accountId: string, hosts: readonly string[]): Promise<Result<SiteKey>> {
+    const names = normaliseHosts(hosts);
+    if (!names.ok) return names;
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const key = accountKey(accountId);
+      const entry = await store.get(key);
+      const account = entry && decodeAccount(entry.value);
+      if (!entry || !account) return fail('unknown_account', 'there is no such account');
+      if (account.disabled) return fail('conflict', `${account.email} is disabled`);
+      if ((await idsOf(accountId)).length >= siteKeysPerAccountMax) {
+        return fail(
+          'conflict',
+          `${account.email} has ${siteKeysPerAccountMax} site keys; revoke one first`,
+        );
+      }
+      const id = `pcs_${randomToken(random, idBytes)}`;
+      const made = { id, account: accountId, createdAt: clock.now(), hosts: names.value };
+      const done = await store.commit({
+        check: [
+          { key, version: entry.version },
+          { key: siteKeyKey(id), version: null },
+        ],
+        set: [
+          { key: siteKeyKey(id), value: encodeRow(made) },
+          { key: siteKeyByAccountKey(accountId, id), value: new Uint8Array() },
+        ],
+      });
+      if (done.ok) return ok(made);
+      if (done.error === 'store_unavailable') return fail(done.error, done.detail);
+    }
+    return fail('store_unavailable', 'the account is being changed by others all the time');
+  }
+
+  async function ofAccount(accountId: string): Promise<SiteKey[]> {
+    const found = await Promise.all((await idsOf(accountId)).map(find));
+    return found.filter((siteKey) => siteKey !== undefined);
+  }
+
+  async function list(): Promise<SiteKeyInfo[]> {
+    const all: SiteKeyInfo[] = [];
+    let after: Key | undefined;
+    for (;;) {
+      const limit = pageRows;
+      const page = await store.scan(
+        siteKeyPrefix(),
+        after === undefined ? { limit } : { after, limit },
+      );
+      for (const { key, value } of page) {
+        const siteKey = decodeRow(textOf(key, 1), value);
+        if (siteKey) all.push({ ...siteKey, email: await emailOf(siteKey.account) });
+      }
+      if (page.length === 0) return all.sort((a, b) => a.createdAt - b.createdAt);
+      after = page.at(-1)!.key;
+    }
+  }
+
+  async function emailOf(accountId: string): Promise<string> {
+    const entry = await store.get(accountKey(accountId));
+    return (entry && decodeAccount(entry.value)?.email) ?? '';
+  }
+
+  async function revoke(id: string): Promise<Result<SiteKey>> {
+    const siteKey = await find(id);
+    if (siteKey === undefined) {
+      const shown = id.slice(0, 40).replace(/\p{C}/gu, '?');
+      return fail('unknown_key', `there is no site key ${shown}`);
+    }
+    const done = await store.commit({
+      del: [siteKeyKey(id), siteKeyByAccountKey(siteKey.account, id)],
+    });
+    if (done.ok) return ok(siteKey);
+    return fail('store_unavailable', done.error === 'store_unavailable' ? done.detail : undefined);
+  }
+
+  return { create, find, ofAccount, list, revoke };
+}
+
+function normaliseHosts(hosts: readonly string[]): Result<readonly string[]> {
+  if (hosts.length > hostsMax) {
+    return fail('invalid_parameter', `a site key has at most ${hostsMax} host names`);
+  }
+  const names = new Set<string>();
+  for (const host of hosts) {
+    const name = normaliseHost(host);
+    if (name === undefined) {
+      const shown = host.slice(0, 80).replace(/\p{C}/gu, '?');
+      return fail('invalid_parameter', `'${shown}' is not a host name, such as shop.example`);
+    }
+    names.add(name);
+  }
+  return ok([...names]);
+}
+
+/** The text part of a key that begins after `start` bytes and ends the key. */
+function textOf(key: Uint8Array, start: number): string {
+  return Buffer.from(key.subarray(start, -1)).toString('utf8');
+}
+
+function encodeRow(siteKey: SiteKey): Uint8Array {
+  const out = createWriter();
+  out.u8(layout).text(siteKey.account).f64(siteKey.createdAt).varint(siteKey.hosts.length);
+  for (const host of siteKey.hosts) out.text(host);
+  return out.finish();
+}
+
+function decodeRow(id: string, value: Uint8Array): SiteKey | undefined {
+  return decode(value, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const account = input.text();
+    const createdAt = input.f64();
+    const count = Math.min(input.varint(), input.remaining());
+    const hosts = Array.from({ length: count }, () => input.text());
+    return { id, account, createdAt, hosts };
+  });
+}

@@ -1,0 +1,130 @@
+/**
+ * Limits per client (address, mailbox, phone number) for routes that need no key. Main thread
+ * only. A window is cut into 12 slices and the last 13 count, so in no `windowMs` are more than
+ * `max` requests admitted, and each is forgotten a twelfth of the window late at most. Refused
+ * requests don't count: a client that keeps knocking gets in as soon as one that waits.
+ *
+ * Memory is fixed: `capacity` clients over all limits. At the bound the client that has been
+ * quiet longest is forgotten. Whoever commands that many addresses isn't held by a limit per
+ * address anyway; IPv6 therefore counts per /64, the smallest network a subscriber gets.
+ */
+
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+
+const sliceCount = 12;
+/** Slices a record holds, a power of two above 13. */
+const ringLength = 16;
+const keyLengthMax = 320;
+
+export interface ClientLimit {
+  /** Requests in any window, 1 to 65,535. */
+  readonly max: number;
+  readonly windowMs: number;
+}
+
+export interface ClientLimits<Name extends string> {
+  /**
+   * Counts one request of `client` (see `clientOf` in ip/networks.ts, or any text up to 320 characters) against a
+   * limit. `nowMs` is monotonic. 0 when admitted, else whole seconds to wait: `Retry-After`.
+   */
+  take(name: Name, client: string, nowMs: number): number;
+  /**
+   * Counts `cost` requests more, also past the limit: for one that was admitted and then turned
+   * out to be a dear one, such as a wrong answer.
+   */
+  charge(name: Name, client: string, nowMs: number, cost: number): void;
+  /** Clients remembered at the moment, of so many. */
+  table(name: string): BoundedTable;
+  readonly size: number;
+}
+
+/** `narrow`: an IPv4 address or an IPv6 /64; `wide`: its IPv4 /24 or IPv6 /48. */
+export interface Network {
+  readonly narrow: string;
+  readonly wide: string;
+}
+
+export function createClientLimits<Name extends string>(
+  limits: Readonly<Record<Name, ClientLimit>>,
+  capacity = 65_536,
+): ClientLimits<Name> {
+  for (const name of Object.keys(limits) as Name[]) checkLimit(name, limits[name]);
+  if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError('capacity must be ≥ 1');
+  const counts = new Uint16Array(capacity * ringLength);
+  const newestSlices = new Float64Array(capacity);
+  /** Client and limit → record; in the order of last use, oldest first. */
+  const records = new Map<string, number>();
+
+  function recordOf(key: string, slice: number): number {
+    let record = records.get(key);
+    if (record !== undefined) {
+      records.delete(key);
+    } else {
+      record = records.size < capacity ? records.size : forgetOldest();
+      counts.fill(0, record * ringLength, (record + 1) * ringLength);
+      newestSlices[record] = slice;
+    }
+    records.set(key, record);
+    return record;
+  }
+
+  function forgetOldest(): number {
+    const [key, record] = records.entries().next().value!;
+    records.delete(key);
+    return record;
+  }
+
+  /** Empties the slices that begin a new turn of the ring. */
+  function advance(record: number, slice: number): void {
+    const newest = newestSlices[record]!;
+    for (let j = Math.max(newest, slice - ringLength) + 1; j <= slice; j++) {
+      counts[record * ringLength + (j % ringLength)] = 0;
+    }
+    newestSlices[record] = slice;
+  }
+
+  /** Where the client's counts stand, the ring turned to `slice`. */
+  function ringOf(name: Name, client: string, slice: number): number {
+    if (client.length > keyLengthMax) throw new RangeError('client name too long');
+    const record = recordOf(`${name} ${client}`, slice);
+    advance(record, slice);
+    return record * ringLength;
+  }
+
+  return {
+    get size() {
+      return records.size;
+    },
+    table: (name) => ({ name, used: () => records.size, limit: capacity }),
+    take(name, client, nowMs) {
+      const { max, windowMs } = limits[name];
+      const sliceMs = windowMs / sliceCount;
+      const slice = Math.floor(nowMs / sliceMs);
+      const at = ringOf(name, client, slice);
+      const first = Math.max(0, slice - sliceCount);
+      let used = 0;
+      for (let j = first; j <= slice; j++) used += counts[at + (j % ringLength)]!;
+      if (used < max) {
+        counts[at + (slice % ringLength)]!++;
+        return 0;
+      }
+      // The slice with whose end there is room again: charges can hold more than one full.
+      let last = first;
+      for (; last < slice; last++) {
+        used -= counts[at + (last % ringLength)]!;
+        if (used < max) break;
+      }
+      return Math.max(1, Math.ceil(((last + sliceCount + 1) * sliceMs - nowMs) / 1_000));
+    },
+    charge(name, client, nowMs, cost) {
+      const slice = Math.floor(nowMs / (limits[name].windowMs / sliceCount));
+      const at = ringOf(name, client, slice) + (slice % ringLength);
+      counts[at] = Math.min(65_535, counts[at]! + cost);
+    },
+  };
+}
+
+function checkLimit(name: string, { max, windowMs }: ClientLimit): void {
+  if (Number.isInteger(max) && max >= 1 && max <= 65_535 && windowMs >= sliceCount) return;
+  throw new RangeError(`client limit ${name}: max must be 1 to 65535, windowMs at least 12`);
+}

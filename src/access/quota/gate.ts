@@ -1,0 +1,38 @@
+/**
+ * The gate in front of every route that needs a key: which account is asking, and may it spend?
+ * Works on shared memory alone, the same in every front-end thread.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { AccountsTable } from '../accounts/accounts-table.ts';
+import type { KeyCache } from '../keys/key-cache.ts';
+import { type QuotaKind, type Quotas, quotaKind } from './quota.ts';
+
+export { quotaKind };
+
+export interface Gate {
+  /** Account slot of a key that lives, or -1: missing, malformed, unknown, revoked, disabled. */
+  authenticate(keyText: string | undefined): number;
+  /** Takes `cost` from the account's quota, or nothing. Leaves its findings in `quotas`. */
+  spend(slot: number, kind: QuotaKind, cost: number): boolean;
+  /** Limit, remaining, reset and retry-after of the last `spend`. */
+  readonly quotas: Quotas;
+}
+
+export function createGate(options: {
+  keys: KeyCache;
+  accounts: AccountsTable;
+  quotas: Quotas;
+  clock: Clock;
+}): Gate {
+  const { keys, accounts, quotas, clock } = options;
+  return {
+    authenticate(keyText) {
+      if (keyText === undefined) return -1;
+      const slot = keys.authenticate(keyText);
+      return slot >= 0 && accounts.isDisabled(slot) ? -1 : slot;
+    },
+    spend: (slot, kind, cost) => quotas.take(slot, kind, cost, clock.monotonicMs()),
+    quotas,
+  };
+}

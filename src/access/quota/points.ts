@@ -1,0 +1,241 @@
+/**
+ * How an account earns trust and standing. Points for accepted reports, under caps by UTC day and
+ * in all; credit for reports that a list or somebody vouched confirms. Confirmation alone makes
+ * standing, so accounts that praise each other gain nothing. Pure; the time is passed in.
+ *
+ * A voice on an address that no list rates as malicious is charged to the account's budget and
+ * given back when it is confirmed: who is often right may say much, a thief of a key little.
+ */
+
+const dayMs = 86_400_000;
+const withdrawnMs = 365 * dayMs;
+
+export const pointRules = {
+  accepted: { points: 1, perDayMax: 20, totalMax: 60 },
+  /** The first who reported a confirmed address gets half of it, the second a quarter, … */
+  confirmed: { points: 10, perDayMax: 10 },
+  /** Taken for a report that the operator found false. */
+  retracted: 20,
+  /** Standing by record. */
+  earned: { ageMs: 21 * dayMs, credit: 60, days: 10 },
+  /** Each confirmed report allows so many more open voices. */
+  voicesPerConfirmation: 3,
+  /** Open voices and confirmations halve in this time. */
+  budgetHalfLifeMs: 14 * dayMs,
+  /** Withdrawn confirmations that are remembered; with so many, none earns anything more. */
+  withdrawnMax: 64,
+} as const;
+
+/** A report that was confirmed and then taken back: its address earns nothing again for a year. */
+export interface Withdrawn {
+  /** Which address, a number made of it; below 2^48. */
+  readonly mark: number;
+  /** Seconds since 1970. */
+  readonly at: number;
+}
+
+/** What the operator said of an account. */
+export type Vouched = 'none' | 'member' | 'staff';
+
+export interface Standing {
+  vouched: Vouched;
+  /** Never below 0. */
+  points: number;
+  /** Points ever earned by accepted reports, towards their cap. */
+  acceptedTotal: number;
+  /** UTC day that the two counters below belong to, days since 1970. */
+  day: number;
+  acceptedToday: number;
+  /** Points by confirmation on that day; as all of them a multiple of 1/64. */
+  confirmedToday: number;
+  /** Addresses that the account's reports brought into the index on that day. */
+  newAddressesToday: number;
+  /** Points by confirmation, ever; and the UTC days on which there were some, the last of them. */
+  credit: number;
+  creditDays: number;
+  lastCreditDay: number;
+  /** Voices that wait for confirmation, and confirmed reports, at `budgetAt` (ms); both halve. */
+  open: number;
+  confirmations: number;
+  budgetAt: number;
+  /** In the order in which they were withdrawn. */
+  withdrawn: readonly Withdrawn[];
+}
+
+export function newStanding(): Standing {
+  return {
+    vouched: 'none',
+    points: 0,
+    acceptedTotal: 0,
+    day: 0,
+    acceptedToday: 0,
+    confirmedToday: 0,
+    newAddressesToday: 0,
+    credit: 0,
+    creditDays: 0,
+    lastCreditDay: 0,
+    open: 0,
+    confirmations: 0,
+    budgetAt: 0,
+    withdrawn: [],
+  };
+}
+
+/** Whether the account has earned standing by its record. */
+export function hasEarned(standing: Standing, ageMs: number): boolean {
+  const { ageMs: least, credit, days } = pointRules.earned;
+  return ageMs >= least && standing.credit >= credit && standing.creditDays >= days;
+}
+
+/** An event of an earlier day, by a clock that stepped back, counts for the later day. */
+function openDay(standing: Standing, at: number): void {
+  const day = Math.floor(at / dayMs);
+  if (day <= standing.day) return;
+  standing.day = day;
+  standing.acceptedToday = 0;
+  standing.confirmedToday = 0;
+  standing.newAddressesToday = 0;
+}
+
+export function countNewAddress(standing: Standing, at: number): boolean {
+  openDay(standing, at);
+  standing.newAddressesToday++;
+  return true;
+}
+
+/** So far on the UTC day of `at`; on a day that a clock has stepped back to, that of the later one. */
+export function newAddressesOn(standing: Standing, at: number): number {
+  return Math.floor(at / dayMs) <= standing.day ? standing.newAddressesToday : 0;
+}
+
+/** Until the counters of a day begin anew. */
+export function secondsLeftOfDay(at: number): number {
+  return Math.ceil((dayMs - (at % dayMs)) / 1_000);
+}
+
+export function earnAccepted(standing: Standing, at: number): boolean {
+  openDay(standing, at);
+  const { points, perDayMax, totalMax } = pointRules.accepted;
+  if (standing.acceptedToday + points > perDayMax) return false;
+  if (standing.acceptedTotal + points > totalMax) return false;
+  standing.acceptedToday += points;
+  standing.acceptedTotal += points;
+  standing.points += points;
+  return true;
+}
+
+/** Share of `confirmed.points` by the order in which accounts reported the address, from 1 on. */
+function creditOf(rank: number): number {
+  return pointRules.confirmed.points / 2 ** rank;
+}
+
+function confirmationOf(rank: number): number {
+  return Math.max(1 / 4, 2 / 2 ** rank);
+}
+
+/**
+ * A report was confirmed, the first time. It counts for the budget; where the day's cap leaves no
+ * room for all of its points it earns none, so that what is taken back later is what was given.
+ * @param rank 1 for who reported the address first, 7 at most
+ * @returns whether it earned its points; undefined: it does not count at all
+ */
+export function confirm(standing: Standing, rank: number, at: number): boolean | undefined {
+  openDay(standing, at);
+  if (remembered(standing, at).length >= pointRules.withdrawnMax) return undefined;
+  settleBudget(standing, at);
+  standing.confirmations += confirmationOf(rank);
+  const earned = creditOf(rank);
+  if (standing.confirmedToday + earned > pointRules.confirmed.perDayMax) return false;
+  standing.confirmedToday += earned;
+  standing.points += earned;
+  standing.credit += earned;
+  if (standing.lastCreditDay !== standing.day) {
+    standing.lastCreditDay = standing.day;
+    standing.creditDays++;
+  }
+  return true;
+}
+
+/** What `confirm` gave for one report. */
+export interface Confirmed {
+  readonly rank: number;
+  readonly isPaid: boolean;
+  /** Newest report, ms: the share of the budget that has come free since is not taken again. */
+  readonly reportedAt: number;
+}
+
+/** Takes a confirmation back whose source was found false. The days stay counted. */
+export function unconfirm(standing: Standing, confirmed: Confirmed, at: number): boolean {
+  const { rank, isPaid, reportedAt } = confirmed;
+  settleBudget(standing, at);
+  const left = 2 ** -(Math.max(0, at - reportedAt) / pointRules.budgetHalfLifeMs);
+  const given = confirmationOf(rank) * left;
+  standing.confirmations = Math.max(0, standing.confirmations - given);
+  if (!isPaid) return true;
+  standing.points = Math.max(0, standing.points - creditOf(rank));
+  standing.credit = Math.max(0, standing.credit - creditOf(rank));
+  return true;
+}
+
+/** Brings both up to `at`. A clock that stepped back changes nothing. */
+function settleBudget(standing: Standing, at: number): void {
+  const elapsed = at - standing.budgetAt;
+  if (elapsed <= 0) return;
+  const left = 2 ** -(elapsed / pointRules.budgetHalfLifeMs);
+  standing.open *= left;
+  standing.confirmations *= left;
+  standing.budgetAt = at;
+}
+
+/** What is open, and how much may be. @param base by the account's rank */
+export function budgetAt(
+  standing: Standing,
+  base: number,
+  at: number,
+): { open: number; limit: number } {
+  const elapsed = Math.max(0, at - standing.budgetAt);
+  const left = 2 ** -(elapsed / pointRules.budgetHalfLifeMs);
+  const confirmed = pointRules.voicesPerConfirmation * standing.confirmations;
+  return { open: standing.open * left, limit: base + confirmed * left };
+}
+
+/** Charges a voice, in part when it was charged before. False: the budget does not allow it. */
+export function charge(standing: Standing, cost: number, base: number, at: number): boolean {
+  const { open, limit } = budgetAt(standing, base, at);
+  if (open + cost > limit) return false;
+  settleBudget(standing, at);
+  standing.open += cost;
+  return true;
+}
+
+export function giveBack(standing: Standing, cost: number, at: number): boolean {
+  settleBudget(standing, at);
+  standing.open = Math.max(0, standing.open - cost);
+  return true;
+}
+
+function remembered(standing: Standing, at: number): readonly Withdrawn[] {
+  return standing.withdrawn.filter((one) => at - one.at * 1_000 < withdrawnMs);
+}
+
+/**
+ * Who forgot the oldest one at the bound could earn for it again. But at the bound nothing is
+ * earned, and that lasts until younger ones are a year old: it is as if none were forgotten.
+ */
+export function rememberWithdrawn(standing: Standing, mark: number, at: number): boolean {
+  const kept = remembered(standing, at).filter((one) => one.mark !== mark);
+  const all = [...kept, { mark, at: Math.floor(at / 1_000) }];
+  standing.withdrawn = all.slice(-pointRules.withdrawnMax);
+  return true;
+}
+
+/** Whether a report of this address has earned before. The memory stays: it ends by age alone. */
+export function hasWithdrawn(standing: Standing, mark: number, at: number): boolean {
+  return remembered(standing, at).some((one) => one.mark === mark);
+}
+
+export function penalise(standing: Standing): boolean {
+  standing.points = Math.max(0, standing.points - pointRules.retracted);
+  standing.credit = Math.max(0, standing.credit - pointRules.retracted);
+  return true;
+}

@@ -1,0 +1,243 @@
+/**
+ * Quotas in shared memory: two (read, write) for each account slot, spent by all threads.
+ *
+ * Promise. Each admitted call has a moment, `countedAtMs`, that lies between the clock reading
+ * passed in and the call's return. Among those moments no window of 60 buckets (60 s) holds
+ * more cost than the limit at its last admission; and what has left the last 61 buckets never
+ * stands in the way. A refused call takes nothing.
+ *
+ * One quota is 80 words:
+ *
+ *   word 0   total    cost admitted ever, mod 2^32; only grows, only by compare-and-exchange
+ *   word 1   rolled   newest bucket anybody has opened; only grows, only by compare-and-exchange
+ *   word 2   oldest   hint: the oldest bucket that still counts, for the reset header
+ *   16..79   ring     for bucket j, at j mod 64: what `total` was before the first call of j
+ *                     ┌────────────────────┬──────────────────┐
+ *                     │ j / 64 mod 64 (6)  │ total mod 2^26   │
+ *                     └────────────────────┴──────────────────┘
+ *
+ * A call in bucket s is admitted if total + cost − ring[s − 60] ≤ limit, by exchanging total for
+ * total + cost. Before, it must see to it that rolled ≥ s. Whoever opens buckets (rolled, s]
+ * loads total, then rolled, writes that total into their ring words, then exchanges rolled for s.
+ *
+ * Proof that the bound holds. Let i be admitted in bucket s, k before it (in the order of
+ * exchanges of total) in a bucket ≥ j = s − 60. The word that i read for j was written by some w
+ * who loaded total while rolled < j; k's exchange came when rolled ≥ j; so w's total doesn't
+ * include k, and i counted k. Take any 60 s of moments and their last admission by that order:
+ * all the others are in buckets ≥ its own − 60, so all were counted against the limit. ∎
+ *
+ * A thread may sleep anywhere. (a) Between its clock reading and here: it is moved up to
+ * `rolled`, a bucket that has begun, so the moment is still inside the call. (b) Before the
+ * exchange of total: if anyone was admitted meanwhile the exchange fails. If nobody was, the ring
+ * word it read was right for its bucket, and its moment is in that bucket. (c) Before reading the
+ * ring word, until that word serves bucket j + 64·n: the upper bits tell, and whoever wrote it
+ * had read a clock ≥ that bucket, so the sleeper moves up to it. (d) While writing ring words: an
+ * older total only makes others stricter. If it slept more than a whole ring the upper bits say
+ * "older" and that word's one bucket is refused. The upper bits repeat after 68 minutes.
+ * That nothing stands in the way for longer than 61 buckets: the writer of j's word loaded total
+ * after reading a clock ≥ j, so everything exchanged before j began is outside.
+ *
+ * Cost: one atomic operation for an admitted call (35 ns in all), none for a refused one (20 ns);
+ * the first call of an account in a bucket does two more. The others are plain loads: a stale
+ * `total` fails its exchange, a stale `rolled` leads to `roll`, which loads in order.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { type AccountsTable, perMinuteMax } from '../accounts/accounts-table.ts';
+
+export const quotaKind = { read: 0, write: 1 } as const;
+export type QuotaKind = (typeof quotaKind)[keyof typeof quotaKind];
+
+const windowBuckets = 60;
+const ringLength = 64;
+const ringMask = ringLength - 1;
+const ringAt = 16;
+const wordsPerQuota = ringAt + ringLength;
+const rolledAt = 1;
+const oldestAt = 2;
+const totalBits = 26;
+const totalMask = 2 ** totalBits - 1;
+/** Bucket numbers start above the ring's length, so that "60 before" is never negative. */
+const bucketShift = 2 * ringLength;
+/** Each failed round means that another thread's call went through; at the bound: refuse. */
+const roundsMax = 1_000;
+
+/** Can be posted to another thread. */
+export interface QuotaHandle {
+  readonly buffer: SharedArrayBuffer;
+}
+
+/** `take` leaves its findings in the fields, so that it allocates nothing. */
+export interface Quotas {
+  /**
+   * Admits `cost` (a whole number ≥ 0, refused whole when less is left) or takes nothing.
+   * `nowMs` is `Clock.monotonicMs()`, read just before. A cost of 0 only fills the fields.
+   */
+  take(accountSlot: number, kind: QuotaKind, cost: number, nowMs: number): boolean;
+  /** Cost per minute. */
+  limit: number;
+  remaining: number;
+  /** Epoch second by which the oldest counted cost has left the window. */
+  resetSecond: number;
+  /** 0 when admitted; else whole seconds until this cost would fit if nobody spends meanwhile. */
+  retryAfterSeconds: number;
+  /** The moment on the monotonic clock for which the call was judged. */
+  countedAtMs: number;
+}
+
+export interface QuotaOptions {
+  readonly handle: QuotaHandle;
+  readonly accounts: Pick<AccountsTable, 'readPerMinute' | 'writePerMinute'>;
+  readonly clock: Clock;
+  /** 1,000; other values scale the minute, for tests. */
+  readonly bucketMs?: number;
+}
+
+/** 640 bytes for each account slot once used; an untouched one costs address space only. */
+export function createQuotaMemory(accountCapacity: number): QuotaHandle {
+  return { buffer: new SharedArrayBuffer(accountCapacity * 2 * wordsPerQuota * 4) };
+}
+
+/**
+ * What an account was ever admitted, mod 2^32: a reader that looks again sees the difference. One
+ * plain load, for whoever keeps statistics; it may be a moment old.
+ */
+export function admittedTotal(words: Int32Array, accountSlot: number, kind: QuotaKind): number {
+  return words[(accountSlot * 2 + kind) * wordsPerQuota]! >>> 0;
+}
+
+export function openQuotas(options: QuotaOptions): Quotas {
+  const { accounts, clock, bucketMs = 1_000 } = options;
+  const words = new Int32Array(options.handle.buffer);
+  let wallOffsetMs = clock.now() - clock.monotonicMs();
+  let wallOffsetBucket = 0;
+
+  /** Opens the buckets up to `bucket`, unless somebody else has. The order of loads matters. */
+  function roll(quotaAt: number, bucket: number): void {
+    const total = Atomics.load(words, quotaAt) & totalMask;
+    const rolled = words[quotaAt + rolledAt]!;
+    if (rolled >= bucket) return;
+    for (let j = Math.max(rolled, bucket - ringLength) + 1; j <= bucket; j++) {
+      words[ringWordAt(quotaAt, j)] = (lapOf(j) << totalBits) | total;
+    }
+    Atomics.compareExchange(words, quotaAt + rolledAt, rolled, bucket);
+  }
+
+  /** Whether `j` is the last bucket before whose calls `total` was still `base`. */
+  function isFirstCounted(quotaAt: number, base: number, bucket: number, j: number): boolean {
+    return j === bucket || ((words[ringWordAt(quotaAt, j + 1)]! - base) & totalMask) !== 0;
+  }
+
+  /** The oldest bucket whose cost still counts; `base` is the total before the window. */
+  function oldestCounted(quotaAt: number, base: number, bucket: number): number {
+    const first = bucket - windowBuckets;
+    const hint = words[quotaAt + oldestAt]!;
+    if (
+      hint >= first &&
+      hint <= bucket &&
+      ((words[ringWordAt(quotaAt, hint)]! - base) & totalMask) === 0 &&
+      isFirstCounted(quotaAt, base, bucket, hint)
+    ) {
+      return hint;
+    }
+    let j = first;
+    while (!isFirstCounted(quotaAt, base, bucket, j)) j++;
+    words[quotaAt + oldestAt] = j;
+    return j;
+  }
+
+  /** Milliseconds of the monotonic clock at which nothing of `bucket` counts any more. */
+  function leavesAtMs(bucket: number): number {
+    return (bucket - bucketShift + windowBuckets + 1) * bucketMs;
+  }
+
+  /** `excess` > 0: how much must leave before the refused cost fits. */
+  function retryAfter(quotaAt: number, base: number, bucket: number, excess: number): number {
+    let j = bucket - windowBuckets;
+    while (j < bucket && ((words[ringWordAt(quotaAt, j + 1)]! - base) & totalMask) < excess) j++;
+    return Math.max(1, Math.ceil((leavesAtMs(j) - quotas.countedAtMs) / 1_000));
+  }
+
+  function report(quotaAt: number, base: number, bucket: number, used: number, nowMs: number) {
+    const bucketStartMs = (bucket - bucketShift) * bucketMs;
+    quotas.countedAtMs = Math.max(nowMs, bucketStartMs);
+    quotas.remaining = used < quotas.limit ? quotas.limit - used : 0;
+    if (bucket !== wallOffsetBucket) {
+      wallOffsetMs = clock.now() - clock.monotonicMs();
+      wallOffsetBucket = bucket;
+    }
+    const resetMs =
+      used === 0 ? quotas.countedAtMs : leavesAtMs(oldestCounted(quotaAt, base, bucket));
+    quotas.resetSecond = Math.ceil((wallOffsetMs + resetMs) / 1_000);
+  }
+
+  const quotas: Quotas = {
+    limit: 0,
+    remaining: 0,
+    resetSecond: 0,
+    retryAfterSeconds: 0,
+    countedAtMs: 0,
+    take(accountSlot, kind, cost, nowMs) {
+      const limit =
+        kind === quotaKind.read
+          ? accounts.readPerMinute[accountSlot]!
+          : accounts.writePerMinute[accountSlot]!;
+      const quotaAt = (accountSlot * 2 + kind) * wordsPerQuota;
+      let bucket = Math.floor(nowMs / bucketMs) + bucketShift;
+      quotas.limit = limit;
+      for (let round = 0; round < roundsMax; round++) {
+        const total = words[quotaAt]!;
+        const rolled = words[quotaAt + rolledAt]!;
+        if (rolled < bucket) {
+          roll(quotaAt, bucket);
+          continue;
+        }
+        bucket = rolled;
+        const first = bucket - windowBuckets;
+        const base = words[ringWordAt(quotaAt, first)]!;
+        const lapsAhead = ((base >>> totalBits) - lapOf(first)) & 63;
+        if (lapsAhead !== 0) {
+          // (c) in the header moves up; (d), or a load out of order, tries again and then refuses.
+          if (lapsAhead < 32) bucket = first + lapsAhead * ringLength;
+          continue;
+        }
+        const used = (total - base) & totalMask;
+        if (used + cost > limit) {
+          report(quotaAt, base, bucket, used, nowMs);
+          quotas.retryAfterSeconds =
+            cost > limit
+              ? Math.ceil(((windowBuckets + 1) * bucketMs) / 1_000)
+              : retryAfter(quotaAt, base, bucket, used + cost - limit);
+          return false;
+        }
+        if (
+          cost !== 0 &&
+          Atomics.compareExchange(words, quotaAt, total, (total + cost) | 0) !== total
+        ) {
+          continue;
+        }
+        report(quotaAt, base, bucket, used + cost, nowMs);
+        quotas.retryAfterSeconds = 0;
+        return true;
+      }
+      quotas.countedAtMs = nowMs;
+      quotas.remaining = 0;
+      quotas.resetSecond = Math.ceil((wallOffsetMs + nowMs) / 1_000) + 1;
+      quotas.retryAfterSeconds = 1;
+      return false;
+    },
+  };
+  return quotas;
+}
+
+/** Which turn of the ring a bucket belongs to, mod 64. */
+function lapOf(bucket: number): number {
+  return (bucket >>> 6) & 63;
+}
+
+function ringWordAt(quotaAt: number, bucket: number): number {
+  return quotaAt + ringAt + (bucket & ringMask);
+}
+
+/** The counts of a window must stay apart in 26 bits, with room for a limit that was just lowered. */
+if (perMinuteMax * 2 > totalMask) throw new Error('perMinuteMax outgrew the ring words');

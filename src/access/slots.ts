@@ -1,0 +1,221 @@
+/**
+ * Who holds a slot of the shared tables, as durable rows: what a key needs before it is made, and
+ * how a slot comes back.
+ *
+ * A first key takes a place in the ledger in its own commit, so there is never a key for which
+ * there was none. A slot comes back in two steps: the server sees that nothing of the account is
+ * left in it, for as long as requests and quotas may still look at it, and commits the release
+ * under checks that a new key would break.
+ *
+ *   row of an account   state u8 (1 holds a slot, 2 holds none) facts:bytes
+ *
+ * No row: it never had a key, or has left nothing worth keeping.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { createWriter, decode } from '../store/codec.ts';
+import { createEventId } from '../store/event-id.ts';
+import { accountKey, accountSlotKey } from '../store/keys.ts';
+import { notCounted, readLedger } from '../store/ledger.ts';
+import type { Check, SetRow, Store } from '../store/store.ts';
+import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
+import { encodeAccessEvent } from './accounts/events.ts';
+import type { AccessFold } from './accounts/fold.ts';
+
+/** Longer than any request is under way and any quota remembers: a minute, and bodies that trickle. */
+export const slotRestMs = 10 * 60_000;
+const states = { held: 1, none: 2 } as const;
+const rowsPerCommit = 500;
+
+/** What goes into the commit that makes a key. */
+export interface SlotClaim {
+  readonly check: readonly Check[];
+  readonly set: readonly SetRow[];
+  /** For the event of the key; empty when the account holds a slot already. */
+  readonly facts: Uint8Array;
+}
+
+interface SlotRow {
+  readonly isHeld: boolean;
+  /** Undefined: nothing but what a new account has. */
+  readonly facts: Account | undefined;
+  readonly check: Check;
+}
+
+async function readRow(store: Store, accountId: string): Promise<SlotRow> {
+  const key = accountSlotKey(accountId);
+  const row = await store.get(key);
+  const found =
+    row &&
+    decode(row.value, (input) => ({ isHeld: input.u8() === states.held, facts: input.bytes() }));
+  return {
+    isHeld: found?.isHeld === true,
+    facts: found && readFacts(found.facts),
+    check: { key, version: row?.version ?? null },
+  };
+}
+
+function rowOf(accountId: string, isHeld: boolean, facts: Uint8Array): SetRow {
+  const state = isHeld ? states.held : states.none;
+  return {
+    key: accountSlotKey(accountId),
+    value: createWriter().u8(state).bytes(facts).finish(),
+  };
+}
+
+const nothing = new Uint8Array();
+
+/**
+ * A slot for an account that is about to get a key: one it holds, or a free one.
+ * `capacity_exceeded` when `slotsMax` accounts have keys or something that outlives them.
+ */
+export async function claimSlot(
+  store: Store,
+  account: { readonly id: string; readonly createdAt: number; readonly hadKeys: boolean },
+  slotsMax: number,
+): Promise<Result<SlotClaim>> {
+  const row = await readRow(store, account.id);
+  if (row.isHeld) return ok({ check: [row.check], set: [], facts: nothing });
+  const ledger = await readLedger(store, 'account_slots');
+  // Of an older version's store it is known who has a key, not who has a slot.
+  if (!ledger.known && !account.hadKeys) return fail('capacity_exceeded', notCounted);
+  if (ledger.known && ledger.used >= slotsMax) {
+    return fail(
+      'capacity_exceeded',
+      `no room for another account with API keys: all ${slotsMax} places are taken`,
+    );
+  }
+  const facts = row.facts ?? newAccount('', account.createdAt, true);
+  return ok({
+    check: [row.check, ...(ledger.known ? [ledger.check] : [])],
+    set: [rowOf(account.id, true, nothing), ...(ledger.known ? [ledger.set(ledger.used + 1)] : [])],
+    facts: writeFacts(facts),
+  });
+}
+
+/**
+ * Changes what an account without a slot will bring into one. Undefined: it holds a slot, so the
+ * journal must say it.
+ */
+export async function changeFacts(
+  store: Store,
+  account: { readonly id: string; readonly createdAt: number },
+  change: (facts: Account) => void,
+): Promise<{ check: Check[]; set: SetRow[] } | undefined> {
+  const row = await readRow(store, account.id);
+  if (row.isHeld) return undefined;
+  const facts = row.facts ?? newAccount('', account.createdAt, true);
+  change(facts);
+  return { check: [row.check], set: [rowOf(account.id, false, writeFacts(facts))] };
+}
+
+export interface SlotKeeper {
+  /** Compares the ledger with the slots in use and mends it. For the start, and now and then. */
+  reconcile(): Promise<void>;
+  /** Gives back slots of which nothing was left for long enough. @returns how many */
+  release(): Promise<number>;
+}
+
+/** The server's part; one for each store. */
+export function createSlotKeeper(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  access: Pick<AccessFold, 'count' | 'used' | 'idOf' | 'account' | 'isIdle' | 'keyChanges'>;
+  /** Resolves when the event is in `access`. */
+  catchUpTo: (seq: bigint) => Promise<void>;
+  restMs?: number;
+}): SlotKeeper {
+  const { store, clock, random, log, access, catchUpTo, restMs = slotRestMs } = options;
+  /** Idle slots, and since when they are seen so, on the monotonic clock. */
+  const idle = new Map<number, { changes: number; sinceMs: number }>();
+
+  /** Of accounts that took their slots before there were rows. */
+  async function writeMissingRows(): Promise<void> {
+    let set: SetRow[] = [];
+    let check: Check[] = [];
+    async function flush(): Promise<void> {
+      // What changed meanwhile has a row by now, or is looked at by the next start.
+      if (set.length > 0) await store.commit({ check, set });
+      set = [];
+      check = [];
+    }
+    for (let slot = 0; slot < access.count(); slot++) {
+      const id = access.idOf(slot);
+      if (id === undefined) continue;
+      const row = await readRow(store, id);
+      if (row.check.version !== null) continue;
+      check.push(row.check);
+      set.push(rowOf(id, true, nothing));
+      if (set.length >= rowsPerCommit) await flush();
+    }
+    await flush();
+  }
+
+  async function reconcile(): Promise<void> {
+    const ledger = await readLedger(store, 'account_slots');
+    await catchUpTo(await store.lastSeq());
+    const used = access.used();
+    if (ledger.check.version !== null && ledger.used === used) return;
+    if (ledger.check.version === null) await writeMissingRows();
+    else log.warn({ counted: ledger.used, used }, 'slots: the count was wrong and is mended');
+    // Somebody who took or gave one back meanwhile is counted the next time.
+    await store.commit({ check: [ledger.check], set: [ledger.set(used)] });
+  }
+
+  /** Slots that have been idle for `restMs`. */
+  function rested(): number[] {
+    const nowMs = clock.monotonicMs();
+    const ripe: number[] = [];
+    for (let slot = 0; slot < access.count(); slot++) {
+      if (!access.isIdle(slot)) {
+        idle.delete(slot);
+        continue;
+      }
+      const changes = access.keyChanges(slot);
+      const seen = idle.get(slot);
+      if (seen?.changes !== changes) idle.set(slot, { changes, sinceMs: nowMs });
+      else if (nowMs - seen.sinceMs >= restMs) ripe.push(slot);
+    }
+    return ripe;
+  }
+
+  async function releaseOne(slot: number): Promise<boolean> {
+    const id = access.idOf(slot);
+    if (id === undefined) return false;
+    const key = accountKey(id);
+    const owner = await store.get(key);
+    const row = await readRow(store, id);
+    const ledger = await readLedger(store, 'account_slots');
+    // Whatever was committed before these reads is in memory now; what comes after breaks a check.
+    await catchUpTo(await store.lastSeq());
+    const account = access.account(id);
+    if (account === undefined || account.slot !== slot || !access.isIdle(slot)) return false;
+    const kept = owner !== undefined && !isBlank(account);
+    const done = await store.commit({
+      check: [{ key, version: owner?.version ?? null }, row.check, ledger.check],
+      set: [ledger.set(ledger.used - 1), ...(kept ? [rowOf(id, false, writeFacts(account))] : [])],
+      del: kept ? [] : [accountSlotKey(id)],
+      events: [
+        encodeAccessEvent(createEventId(clock, random), { kind: 'account.released', account: id }),
+      ],
+    });
+    if (!done.ok) return false;
+    await catchUpTo(done.seq);
+    idle.delete(slot);
+    return true;
+  }
+
+  return {
+    reconcile,
+    async release() {
+      let released = 0;
+      for (const slot of rested()) if (await releaseOne(slot)) released++;
+      return released;
+    },
+  };
+}

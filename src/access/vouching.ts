@@ -1,0 +1,25 @@
+/**
+ * The operator's word for an account, at rest. It is told to the journal when it is given, and
+ * again with each key: an account without a key holds no slot, and the fold knows nothing of it.
+ */
+
+import { decode } from '../store/codec.ts';
+import { accountStandingKey, type Key } from '../store/keys.ts';
+import type { SetRow, Store } from '../store/store.ts';
+import type { Vouched } from './quota/points.ts';
+import { readVouched, vouchedNumber } from './standing-row.ts';
+
+export function vouchedRow(account: string, vouched: Vouched): SetRow {
+  return { key: accountStandingKey(account), value: Uint8Array.of(vouchedNumber(vouched)) };
+}
+
+/** `version` for a check that it stays so. */
+export async function findVouched(
+  store: Store,
+  account: string,
+): Promise<{ vouched: Vouched; key: Key; version: number | null }> {
+  const key = accountStandingKey(account);
+  const row = await store.get(key);
+  const vouched = row === undefined ? 'none' : (decode(row.value, readVouched) ?? 'none');
+  return { vouched, key, version: row?.version ?? null };
+}

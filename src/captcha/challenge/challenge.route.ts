@@ -1,0 +1,194 @@
+/**
+ * The challenge as programs use it: new, picture, sound, verify. Main thread only, so a token is
+ * taken by one request whatever the others do. Every refusal has the one body `{"ok":false}`.
+ */
+
+import type { CaptchaLimitName } from '../../config.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
+import { parseRange } from '../../http/ranges.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
+import { readFields } from '../../web/guard/intake/fields.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import type { CaptchaVisitors, Payment } from '../page/captcha-visitors.route.ts';
+import type { Receipts } from '../receipt/receipts.ts';
+import {
+  challengePicture,
+  challengeSound,
+  newChallenge,
+  verifyChallenge,
+} from './challenge.endpoints.ts';
+import type { Challenges, Visitor } from './challenge.ts';
+import { ticketPattern } from './ticket.ts';
+
+export interface CaptchaOptions {
+  readonly challenges: Challenges;
+  readonly callers: Pick<Callers, 'networkOf' | 'isMalicious' | 'abuseScoreOf'>;
+  readonly visitors: CaptchaVisitors;
+  readonly receipts: Pick<Receipts, 'issue'>;
+  /** Of a challenge from its issue on. */
+  readonly lifetimeMs: number;
+}
+
+export interface IssuedChallenge {
+  readonly token: string;
+  readonly longWord: boolean;
+}
+
+const tokenShape = new RegExp(`^${ticketPattern}$`);
+/** What any browser sends as `Origin`; it goes into a header. */
+const originShape = /^[\x21-\x7e]{1,300}$/;
+/** What a wrong answer counts for, in right ones. */
+const wrongAnswerCost = 3;
+
+/** Sites embed picture and sound, also those that isolate themselves (COEP). */
+const mediaHeaders: readonly Header[] = [
+  noStore,
+  ['Cross-Origin-Resource-Policy', 'cross-origin'],
+  ['X-Content-Type-Options', 'nosniff'],
+];
+
+export const imagePath = (token: string) => `/captcha/img/${token}.gif`;
+export const audioPath = (token: string) => `/captcha/audio/${token}.wav`;
+
+/** A client address with a bad name gets a longer word. Fails with `client_limit_exceeded`. */
+export function issueChallenge(options: CaptchaOptions, request: Request): Result<IssuedChallenge> {
+  const { challenges, callers, visitors } = options;
+  const waitSeconds =
+    visitors.take('captchaNew', request).waitSeconds ||
+    challenges.waitSeconds(callers.networkOf(request));
+  if (waitSeconds > 0) return overLimit(waitSeconds);
+  const longWord = callers.isMalicious(request);
+  return ok({ token: challenges.issue({ longWord }), longWord });
+}
+
+function overLimit(retryAfterSeconds: number): Failure {
+  return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
+}
+
+export interface Attempt {
+  readonly right: boolean;
+  /** As the page sent it; empty when it sent none. */
+  readonly siteKey: string;
+  /** What the page says that it is for; empty when it says nothing. */
+  readonly action: string;
+}
+
+/** Takes the challenge, whatever the answer; a wrong one counts for more. */
+export function judge(
+  { challenges, callers }: Pick<CaptchaOptions, 'challenges' | 'callers'>,
+  request: Request,
+  payment: Payment,
+  { token, answer }: { readonly token: string; readonly answer: string },
+): boolean {
+  const right = challenges.verify(token, answer, callers.networkOf(request));
+  if (!right) payment.charge(wrongAnswerCost - 1);
+  return right;
+}
+
+/** One attempt by a form or JSON. What can't be read is a wrong answer to no challenge. */
+export async function attempt(
+  options: CaptchaOptions,
+  request: Request,
+  payment: Payment,
+): Promise<Attempt> {
+  // The query takes no part: addresses end up in logs and histories.
+  const fields = await readFields({ ...request, query: '' });
+  const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
+  const right = judge(options, request, payment, { token: text('token'), answer: text('answer') });
+  return { right, siteKey: text('sitekey'), action: text('action') };
+}
+
+/**
+ * Any site's page may read the answer, with the one cookie that is sent along: that of the
+ * browser's share. A request without `Origin` gets the transport's `*`.
+ */
+export function readableBy(request: Request, reply: Reply): Reply {
+  const origin = firstHeader(request, 'origin');
+  if (origin === undefined || !originShape.test(origin)) return reply;
+  const headers: Header[] = [
+    ['Access-Control-Allow-Origin', origin],
+    ['Access-Control-Allow-Credentials', 'true'],
+    ['Vary', 'Origin'],
+  ];
+  return { ...reply, headers: [...reply.headers, ...headers] };
+}
+
+export function captchaRoutes(options: CaptchaOptions & { readonly guard: Guard }): PlainRoute[] {
+  const { challenges, callers, guard, visitors, lifetimeMs } = options;
+
+  function create(request: Request): Reply {
+    const issued = issueChallenge(options, request);
+    if (!issued.ok) return readableBy(request, guard.tell(newChallenge, issued));
+    const { token } = issued.value;
+    const expires_in = Math.floor(lifetimeMs / 1_000);
+    const reply = json({ token, img: imagePath(token), expires_in }, visitors.greeting(request));
+    return readableBy(request, reply);
+  }
+
+  async function verify(request: Request): Promise<Reply> {
+    const payment = visitors.take('captchaVerify', request);
+    if (payment.waitSeconds > 0) {
+      return readableBy(request, guard.tell(verifyChallenge, overLimit(payment.waitSeconds)));
+    }
+    const { right, siteKey, action } = await attempt(options, request, payment);
+    if (!right) return readableBy(request, json({ ok: false }));
+    // Left out of the JSON when there is none.
+    const origin = firstHeader(request, 'origin');
+    const abuseScore = callers.abuseScoreOf(request);
+    const receipt = await options.receipts.issue({ siteKey, origin, abuseScore, action });
+    return readableBy(request, json({ ok: true, receipt }));
+  }
+
+  const media =
+    (
+      limit: CaptchaLimitName,
+      type: string,
+      suffix: string,
+      fetch: (token: string, visitor: Visitor) => Promise<Result<Uint8Array>>,
+    ) =>
+    async (request: Request): Promise<Answer> => {
+      const { waitSeconds } = visitors.take(limit, request);
+      if (waitSeconds > 0) return overLimit(waitSeconds);
+      const token = tokenIn(request.param, suffix);
+      if (token === undefined) return fail('not_found');
+      const network = callers.networkOf(request);
+      const found = await fetch(token, { network, longWord: callers.isMalicious(request) });
+      return found.ok ? part(request, type, found.value) : found;
+    };
+
+  // The limits here count browsers and networks: they are taken in the handlers.
+  return [
+    guard.open(newChallenge, create),
+    guard.open(challengePicture, media('captchaImage', 'image/gif', '.gif', challenges.image)),
+    guard.open(challengeSound, media('captchaAudio', 'audio/wav', '.wav', challenges.clip)),
+    guard.open(verifyChallenge, verify),
+  ];
+}
+
+function json(value: object, headers: readonly Header[] = []): Reply {
+  return { status: 200, headers: [jsonType, noStore, ...headers], body: JSON.stringify(value) };
+}
+
+function tokenIn(file: string, suffix: string): string | undefined {
+  if (!file.endsWith(suffix)) return undefined;
+  const token = file.slice(0, -suffix.length);
+  return tokenShape.test(token) ? token : undefined;
+}
+
+/** The whole, or the range that was asked for: Safari plays no sound from a server without. */
+function part(request: Request, type: string, bytes: Uint8Array): Reply {
+  const headers: Header[] = [['Content-Type', type], ['Accept-Ranges', 'bytes'], ...mediaHeaders];
+  const lines = request.method === 'GET' ? (request.headers.range ?? []) : [];
+  const range = parseRange(lines, bytes.length);
+  if (range === undefined) return { status: 200, headers, body: bytes };
+  if (range === 'unsatisfiable') {
+    headers.push(['Content-Range', `bytes */${bytes.length}`]);
+    return { status: 416, headers, body: '' };
+  }
+  const { first, last } = range;
+  headers.push(['Content-Range', `bytes ${first}-${last}/${bytes.length}`]);
+  return { status: 206, headers, body: bytes.subarray(first, last + 1) };
+}

@@ -1,0 +1,81 @@
+/**
+ * The CAPTCHA as the server runs it: threads, stock and open challenges behind one handle. Start
+ * is not kept waiting: a challenge asked for before the threads are warm waits for them. The
+ * first challenge has the voices made, in the background.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { createRenderPool, type RenderPoolStats } from '../rendering/render-pool.ts';
+import { openRenderThreads } from '../rendering/render-threads.ts';
+import { type ChallengeStats, type Challenges, createChallenges } from './challenge.ts';
+import { createTickets, type Tickets } from './ticket.ts';
+
+export interface CaptchaOptions {
+  readonly threads: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** See `captchaBounds` in config.ts. */
+  readonly bounds: {
+    readonly lifetimeMs: number;
+    readonly stockMax: number;
+    readonly stockBytesMax: number;
+    readonly waitingMax: number;
+    readonly economyFrom: number;
+    readonly placesMax: number;
+    readonly openMax: number;
+    readonly openPerNarrowMax: number;
+    readonly openPerWideMax: number;
+    readonly heldBytesMax: number;
+  };
+  /** False when CLIENT_LIMITS=off. */
+  readonly sharesOn: boolean;
+}
+
+export interface Captcha {
+  readonly challenges: Challenges;
+  readonly tickets: Tickets;
+  stats(): ChallengeStats & RenderPoolStats;
+  /** Those who still wait for an image or a clip are refused. Calling it again waits for the same. */
+  close(): Promise<void>;
+}
+
+export function openCaptcha(options: CaptchaOptions): Captcha {
+  const { threads, clock, random, log, bounds, sharesOn } = options;
+  // Waiting requests and a batch for the stock on each thread, and one more as it is replaced.
+  const queueMax = bounds.waitingMax + 2 * threads;
+  const renderer = openRenderThreads({ threads, queueMax });
+  const pool = createRenderPool({ renderer, random, log, ...bounds });
+  const tickets = createTickets({ clock, random });
+  const challenges = createChallenges({ pool, tickets, random, sharesOn, ...bounds });
+  let closing: Promise<void> | undefined;
+  let isWarm = false;
+
+  /** Voices take a second of work: made for the first who may listen, not for who never does. */
+  function warmUp(): void {
+    if (isWarm) return;
+    isWarm = true;
+    renderer.warmUp().catch((error: unknown) => {
+      if (!closing)
+        log.warn({ err: error }, 'captcha: no voices yet, tried again with the next clip');
+    });
+  }
+
+  return {
+    tickets,
+    challenges: {
+      ...challenges,
+      issue(request) {
+        warmUp();
+        return challenges.issue(request);
+      },
+    },
+    stats: () => ({ ...challenges.stats(), ...pool.stats() }),
+    close() {
+      closing ??= pool.close();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Limits of the CAPTCHA for people behind one address. A browser with our cookie has a small
+ * share of its own; what has no cookie, or has used its share up, counts against the network,
+ * which has a higher bound. So an office isn't one visitor, and one greedy browser isn't the
+ * office.
+ *
+ * The cookie names nobody: a random ticket (captcha/challenge/ticket.ts), new each hour and with each
+ * start, kept nowhere but as a count for a minute, and never joined to an account or an address. It
+ * is `SameSite=None; Partitioned` over https, since the widget stands in other sites' pages: each
+ * site's visitors have another one. A browser that refuses it counts with its network.
+ */
+
+import { type ClientLimits, createClientLimits } from '../../access/quota/client-limits.ts';
+import { type CaptchaLimitName, captchaBrowserLimits } from '../../config.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Header, Request } from '../../http/message.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import type { Cookies } from '../../web/guard/cookies.ts';
+import type { Tickets } from '../challenge/ticket.ts';
+
+export interface Payment {
+  /** 0 when admitted, else whole seconds to wait: `Retry-After`. */
+  readonly waitSeconds: number;
+  /** Counts `cost` more against whoever paid for the request. */
+  charge(cost: number): void;
+}
+
+export interface CaptchaVisitors {
+  take(limit: CaptchaLimitName, request: Request): Payment;
+  /** `Set-Cookie` for a browser that came without; goes with the answer. */
+  greeting(request: Request): readonly Header[];
+  /** Browsers that are counted. */
+  readonly table: BoundedTable;
+}
+
+const cookieLifeSeconds = 3_600;
+/** Browsers counted at a time; beyond it the one that was quiet longest is forgotten. */
+const browsersMax = 32_768;
+
+export function createCaptchaVisitors(options: {
+  readonly callers: Callers;
+  readonly cookies: Cookies;
+  readonly tickets: Tickets;
+  readonly clock: Clock;
+  /** False when CLIENT_LIMITS=off. */
+  readonly limitsOn: boolean;
+}): CaptchaVisitors {
+  const { callers, cookies, tickets, clock, limitsOn } = options;
+  const browsers: ClientLimits<CaptchaLimitName> = createClientLimits(
+    captchaBrowserLimits,
+    browsersMax,
+  );
+
+  function browserOf(request: Request): string | undefined {
+    const value = cookies.read(request, 'captcha');
+    const ticket = value === undefined ? undefined : tickets.open(value);
+    if (ticket?.kind !== 'browser') return undefined;
+    const endsAtMs = ticket.madeAtMs + cookieLifeSeconds * 1_000;
+    return endsAtMs > tickets.nowMs() ? value : undefined;
+  }
+
+  /** Cookies cost nothing to ask for, so what all of them get in a network is bounded too. */
+  function isFree(limit: CaptchaLimitName, request: Request, browser: string): boolean {
+    if (browsers.take(limit, browser, clock.monotonicMs()) > 0) return false;
+    return callers.take('captchaFree', request) === 0;
+  }
+
+  return {
+    table: browsers.table('captcha_browsers'),
+    take(limit, request) {
+      const browser = limitsOn ? browserOf(request) : undefined;
+      if (browser !== undefined && isFree(limit, request, browser)) {
+        return {
+          waitSeconds: 0,
+          charge: (cost) => browsers.charge(limit, browser, clock.monotonicMs(), cost),
+        };
+      }
+      return {
+        waitSeconds: callers.take(limit, request),
+        charge: (cost) => callers.charge(limit, request, cost),
+      };
+    },
+    greeting(request) {
+      if (!limitsOn || browserOf(request) !== undefined) return [];
+      return [cookies.set('captcha', tickets.make('browser'), cookieLifeSeconds)];
+    },
+  };
+}

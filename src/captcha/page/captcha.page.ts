@@ -1,0 +1,123 @@
+/**
+ * The page on which people try the motion CAPTCHA. A form with a challenge in it, so it works
+ * without a script; who asks for less motion gets the choice between picture and sound first, and
+ * the picture isn't loaded before it is asked for: a GIF can't be paused.
+ */
+
+import { button, linkButton } from '../../web/components/button.ts';
+import { card } from '../../web/components/card.ts';
+import {
+  answerLengthMax,
+  type ChallengeView,
+  challengeSound,
+  challengeStage,
+} from '../../web/components/challenge.ts';
+import { field } from '../../web/components/field.ts';
+import { icon } from '../../web/components/icon.ts';
+import { notice } from '../../web/components/notice.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+import { captchaForSites } from './for-sites.page.ts';
+
+export interface CaptchaPageData {
+  /** Base URL of the API, without a slash at the end. */
+  readonly secureUrl: string;
+  /** Public; undefined where there is none to show the widget with. */
+  readonly siteKey?: string | undefined;
+  /** Undefined for a client that has asked for too many. */
+  readonly challenge?: (ChallengeView & { readonly lifetimeSeconds: number }) | undefined;
+  /** Of the attempt that this page answers. */
+  readonly outcome?: 'right' | 'wrong' | undefined;
+}
+
+/** What the script says, so that every sentence stays in the catalogue. */
+function sayings({ captcha: text, challenge }: Catalogue) {
+  return {
+    'data-right': text.right,
+    'data-wrong': text.wrong,
+    'data-fresh': text.fresh,
+    'data-expired': text.expired,
+    'data-busy': challenge.busy,
+    'data-freeze': text.freeze,
+    'data-play': text.play,
+  };
+}
+
+function outcomeText(outcome: CaptchaPageData['outcome'], { captcha: text }: Catalogue): string {
+  if (outcome === undefined) return '';
+  return outcome === 'right' ? text.right : text.wrong;
+}
+
+function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue): Html {
+  const { challenge, outcome } = data;
+  const said = outcomeText(outcome, text);
+  const status = html`<p class="captcha-outcome" role="status" data-tone=${outcome}>${said}</p>`;
+  const title = html`<h2 class="card-title">${text.captcha.tryTitle}</h2>`;
+  if (challenge === undefined) {
+    return html`<section class="card captcha">${title}${status}
+      ${notice({ tone: 'warning', body: text.challenge.busy })}
+    </section>`;
+  }
+  return html`<form class="card captcha" action="/captcha/" method="post"
+    data-lifetime=${challenge.lifetimeSeconds} ...${sayings(text)}>
+    ${title}
+    <input type="hidden" name="token" value=${challenge.token} />
+    ${challengeStage(frame, challenge)}
+    <p class="captcha-tools">
+      ${linkButton({ label: text.captcha.another, href: '/captcha/', kind: 'quiet', icon: 'refresh', className: 'captcha-another' })}
+      <button class="button button-quiet captcha-freeze" type="button" hidden>${icon('pause')}<span>${text.captcha.freeze}</span></button>
+    </p>
+    ${challengeSound(frame, challenge)}
+    ${field({
+      id: 'captcha-answer',
+      name: 'answer',
+      label: text.challenge.answer,
+      hint: text.challenge.answerHint,
+      required: true,
+      maxLength: answerLengthMax,
+      autocomplete: 'off',
+      mono: true,
+    })}
+    <div>${button({ label: text.captcha.submit })}</div>
+    ${status}
+  </form>`;
+}
+
+function howItWorks({ captcha: text }: Catalogue): Html {
+  return card({
+    title: text.howTitle,
+    icon: 'mask',
+    body: html`<ul class="ticks">${text.how.map(
+      (point) => html`<li>${icon('check')}<span>${point}</span></li>`,
+    )}</ul>
+    <p class="card-note">${text.honest}</p>`,
+  });
+}
+
+export function captchaPage(frame: PageFrame, data: CaptchaPageData): string {
+  const text = frameText(frame);
+  return renderDocument(
+    { ...frame, current: 'captchaDemo' },
+    {
+      title: text.captcha.title,
+      description: text.captcha.description,
+      className: 'page-captcha',
+      script: 'captcha.js',
+      headerLookup: true,
+      body: html`
+        <div class="wrap stack">
+          <div class="section-intro captcha-intro">
+            <h1>${text.captcha.title}</h1>
+            <p class="lede">${text.captcha.lede}</p>
+          </div>
+          <div class="columns">
+            ${challengeForm(frame, data, text)}
+            ${howItWorks(text)}
+          </div>
+        </div>
+        ${captchaForSites(data, text)}`,
+    },
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * What a site's server asks about a visitor's receipt: POST /captcha/receipt, and POST or GET
+ * /captcha/siteverify for libraries written for reCAPTCHA, hCaptcha or Turnstile. Both want an
+ * API key of the account that the site key belongs to and cost one read. No CORS: a browser has
+ * no business here.
+ */
+
+import { type Gate, quotaKind } from '../../access/quota/gate.ts';
+import { fail } from '../../core/result.ts';
+import type { Header, Reply, Request } from '../../http/message.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import { type Fields, readFields } from '../../web/guard/intake/fields.ts';
+import { quotaHeaders } from '../../web/guard/quota-headers.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import {
+  receiptDocs,
+  siteverifyByQueryDocs,
+  siteverifyDocs,
+  type siteverifyErrors,
+} from '../challenge/captcha.openapi.ts';
+import type { Receipts } from './receipts.ts';
+
+export interface CaptchaReceiptOptions {
+  readonly gate: Gate;
+  readonly guard: Guard;
+  readonly receipts: Pick<Receipts, 'redeem'>;
+  readonly callers: Pick<Callers, 'abuseScoreOf'>;
+  /** Account id by slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+}
+
+const bodyBytesMax = 16 * 1024;
+/** Seconds; with an answer that the library reads as a failure of ours. */
+const retryAfter: Header = ['Retry-After', '5'];
+
+const body = { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax } as const;
+
+export const receiptEndpoint = endpoint({
+  method: 'POST',
+  path: '/captcha/receipt',
+  who: 'api-key',
+  shape: 'captcha',
+  thread: 'main',
+  cost: { quota: 'read' },
+  body,
+  errors: ['unsupported_media_type', 'store_unavailable'],
+  docs: receiptDocs,
+});
+
+/** Its key is the `secret`, and it tells every refusal of its own with status 200. */
+export const siteverifyEndpoint = endpoint({
+  method: 'POST',
+  path: '/captcha/siteverify',
+  who: 'anyone',
+  shape: 'siteverify',
+  thread: 'main',
+  headers: ['key', 'content-type'],
+  body,
+  errors: [],
+  docs: siteverifyDocs,
+});
+
+/** Some libraries ask so. Not by HEAD: the answer uses the receipt up. */
+export const siteverifyByQueryEndpoint = endpoint({
+  method: 'GET',
+  path: '/captcha/siteverify',
+  who: 'anyone',
+  shape: 'siteverify',
+  thread: 'main',
+  noHead: true,
+  robots: 'disallow',
+  errors: [],
+  docs: siteverifyByQueryDocs,
+});
+
+export function captchaReceiptRoutes(options: CaptchaReceiptOptions): PlainRoute[] {
+  const { guard } = options;
+  const siteverify = siteverifyHandler(options);
+  return [
+    receiptRoute(options),
+    guard.open(siteverifyEndpoint, siteverify),
+    guard.open(siteverifyByQueryEndpoint, siteverify),
+  ];
+}
+
+/** The status tells why; a receipt that is no good gets 200, whatever is wrong with it. */
+function receiptRoute({ guard, receipts, accountOf }: CaptchaReceiptOptions): PlainRoute {
+  return guard.keyedFields(
+    receiptEndpoint,
+    async (fields, { slot, headers }) => {
+      const account = accountOf(slot);
+      if (account === undefined) return fail('unauthenticated');
+      const receipt = textOf(fields, 'receipt');
+      if (receipt === undefined) return fail('invalid_parameter');
+      const redeemed = await receipts.redeem(receipt, account);
+      if (!redeemed.ok) return redeemed;
+      if (typeof redeemed.value === 'string') return json({ ok: false }, headers);
+      const { hostname, origin, siteKey, solvedAt } = redeemed.value;
+      const challenge_ts = timeText(solvedAt, '+00:00');
+      return json({ ok: true, hostname, origin, sitekey: siteKey, challenge_ts }, headers);
+    },
+    { keyField: 'secret' },
+  );
+}
+
+type SiteverifyError = (typeof siteverifyErrors)[number];
+
+/**
+ * The status is always 200, as with those services: their libraries take any other one for a
+ * broken connection and never look at the body.
+ */
+function siteverifyHandler({ gate, receipts, callers, accountOf }: CaptchaReceiptOptions) {
+  return async (request: Request): Promise<Reply> => {
+    const fields = await readFields(request);
+    if (!fields.ok) return refusal(['bad-request']);
+    const secret = textOf(fields.value, 'secret');
+    const response = textOf(fields.value, 'response');
+    if (secret === undefined) {
+      const also: SiteverifyError[] = response === undefined ? ['missing-input-response'] : [];
+      return refusal(['missing-input-secret', ...also]);
+    }
+    const slot = gate.authenticate(secret);
+    const account = slot < 0 ? undefined : accountOf(slot);
+    if (account === undefined) return refusal(['invalid-input-secret']);
+    const admitted = gate.spend(slot, quotaKind.read, 1);
+    const headers = quotaHeaders(gate.quotas);
+    if (!admitted) return refusal(['internal-error'], headers);
+    if (response === undefined) return refusal(['missing-input-response'], headers);
+    const redeemed = await receipts.redeem(response, account, textOf(fields.value, 'sitekey'));
+    if (!redeemed.ok) return refusal(['internal-error'], [...headers, retryAfter]);
+    switch (redeemed.value) {
+      case 'invalid':
+        return refusal(['invalid-input-response'], headers);
+      case 'wrong_site':
+        return refusal(['sitekey-secret-mismatch'], headers);
+      case 'spent':
+        return refusal(['timeout-or-duplicate'], headers);
+      default: {
+        const { hostname, solvedAt, abuseScore, action } = redeemed.value;
+        const challenge_ts = timeText(solvedAt, 'Z');
+        // The worse of the two: a proxy may have sent the form, or solved for somebody.
+        const clientIp = textOf(fields.value, 'remoteip') ?? '';
+        const worst = Math.max(abuseScore, callers.abuseScoreOf({ clientIp }));
+        const about = { challenge_ts, hostname, score: (100 - worst) / 100 };
+        const asked = action === '' ? {} : { action };
+        return json({ success: true, ...about, ...asked, 'error-codes': [] }, headers);
+      }
+    }
+  };
+}
+
+/** Undefined for an empty field: libraries send empty ones for settings that were left out. */
+function textOf(fields: Fields, name: string): string | undefined {
+  const text = fields.text(name);
+  return text === '' ? undefined : text;
+}
+
+function refusal(errors: readonly SiteverifyError[], headers: readonly Header[] = []): Reply {
+  return json({ success: false, 'error-codes': errors }, headers);
+}
+
+function json(value: object, headers: readonly Header[]): Reply {
+  return { status: 200, headers: [jsonType, noStore, ...headers], body: JSON.stringify(value) };
+}
+
+/** ISO 8601 without milliseconds. The API writes `+00:00`; those services write `Z`. */
+function timeText(ms: number, zone: 'Z' | '+00:00'): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, zone);
+}

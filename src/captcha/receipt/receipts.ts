@@ -1,0 +1,187 @@
+/**
+ * Receipts: what a visitor's browser carries from a solved challenge to the site, and the site's
+ * server redeems, so that nobody has to trust the browser.
+ *
+ *   pcr2.<body>.<mac>    body and mac in base64url; mac = HMAC-SHA-256 over `pcr2.<body>`
+ *
+ *   body: id 16 · site key id · page's origin · solved at f64 · ends at f64 · abuse score u8 · action   (codec.ts)
+ *
+ * The signature says that we gave it; the store says that nobody has used it yet: redeeming
+ * commits a row under the receipt's id that must not be there. A receipt given is not stored.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import { usedReceiptKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+
+/** What a site key says, as far as receipts care. */
+export interface Site {
+  readonly id: string;
+  /** Account id. */
+  readonly account: string;
+}
+
+export interface SolvedBy {
+  /** Site key that the page carries. */
+  readonly siteKey: string | undefined;
+  /** The request's `Origin` header. */
+  readonly origin: string | undefined;
+  /** What the index says of the visitor's address, 0 to 100; 0 when left out. */
+  readonly abuseScore?: number;
+  /** What the page says that the challenge is for; what has another shape counts as none. */
+  readonly action?: string;
+}
+
+export interface Redeemed {
+  /** Site key id. */
+  readonly siteKey: string;
+  /** Of the page, as its browser said: `https://shop.example`. */
+  readonly origin: string;
+  readonly hostname: string;
+  /** Milliseconds since 1970. */
+  readonly solvedAt: number;
+  /** Of the address that solved it, when it did: 0 to 100. */
+  readonly abuseScore: number;
+  /** As the page sent it; empty when it sent none. */
+  readonly action: string;
+}
+
+/** `invalid`: forged, altered, unknown, of a revoked site key or of another account's. */
+export type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
+
+export interface Receipts {
+  /**
+   * For a challenge that was just solved. Undefined when the request names no site key that is
+   * alive, or comes from no web page, or from a host that the site key doesn't allow.
+   */
+  issue(by: SolvedBy): Promise<string | undefined>;
+  /**
+   * Uses the receipt up; durable when it resolves. `spent`: expired or used before. A fault other
+   * than that uses nothing up. `expectedSite`: a site key id that it must have been given for.
+   * The result fails only with `store_unavailable`: then the receipt may be used up or not.
+   */
+  redeem(
+    receipt: string,
+    account: string,
+    expectedSite?: string,
+  ): Promise<Result<Redeemed | ReceiptFault>>;
+}
+
+export const receiptLifeMs = 5 * 60_000;
+/**
+ * How long a used receipt is remembered after its end. Far longer than a request takes or a
+ * clock is set back: else one that ends between two looks could be redeemed twice.
+ */
+const rememberMs = 60 * 60_000;
+/** Whoever composes the service derives the signing key for this purpose. */
+export const receiptKeyPurpose = 'captcha receipt 1';
+const version = 'pcr2';
+const idBytes = 16;
+/** Longer than any receipt of ours; an origin has at most `originCharactersMax`. */
+export const receiptCharactersMax = 1_024;
+const originCharactersMax = 300;
+const siteKeyCharactersMax = 64;
+/** As those of reCAPTCHA and Turnstile: letters, digits, `_`, `-` and `/`. */
+const actionPattern = /^[\w/-]{1,100}$/;
+
+interface Body {
+  readonly id: Uint8Array;
+  readonly siteKey: string;
+  readonly origin: string;
+  readonly solvedAt: number;
+  readonly endsAt: number;
+  readonly abuseScore: number;
+  readonly action: string;
+}
+
+/** Host of a web page's origin in its one canonical form; undefined for anything else. */
+function hostOf(origin: string): string | undefined {
+  if (origin.length > originCharactersMax || !URL.canParse(origin)) return undefined;
+  const url = new URL(origin);
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  return isWeb && url.origin === origin ? url.hostname : undefined;
+}
+
+export function createReceipts<S extends Site>(options: {
+  store: Pick<Store, 'commit'>;
+  clock: Clock;
+  random: Random;
+  /** 32 secret bytes, for receipts alone. */
+  signingKey: Uint8Array;
+  /** A site key that is alive. */
+  site: (id: string) => Promise<S | undefined>;
+  /** Whether a page on this host may get receipts for the site key. */
+  allows: (site: S, hostname: string) => boolean;
+}): Receipts {
+  const { store, clock, random, signingKey } = options;
+
+  function mac(signed: string): Buffer {
+    return createHmac('sha256', signingKey).update(signed, 'latin1').digest();
+  }
+
+  function sign(body: Body): string {
+    const bytes = createWriter(160).raw(body.id).text(body.siteKey).text(body.origin);
+    bytes.f64(body.solvedAt).f64(body.endsAt).u8(body.abuseScore).text(body.action);
+    const signed = `${version}.${Buffer.from(bytes.finish()).toString('base64url')}`;
+    return `${signed}.${mac(signed).toString('base64url')}`;
+  }
+
+  /** Nothing of the body is looked at before the signature is found right. */
+  function open(receipt: string): Body | undefined {
+    if (receipt.length > receiptCharactersMax) return undefined;
+    const parts = /^(pcr2\.([\w-]+))\.([\w-]{43})$/.exec(receipt);
+    if (parts === null) return undefined;
+    const [, signed = '', body = '', given = ''] = parts;
+    // The last of 43 characters has two bits to spare: one spelling alone is right.
+    const right = Buffer.from(mac(signed).toString('base64url'), 'latin1');
+    if (!timingSafeEqual(right, Buffer.from(given, 'latin1'))) return undefined;
+    return decode(Buffer.from(body, 'base64url'), (input) => ({
+      id: input.raw(idBytes),
+      siteKey: input.text(),
+      origin: input.text(),
+      solvedAt: input.f64(),
+      endsAt: input.f64(),
+      abuseScore: input.u8(),
+      action: input.text(),
+    }));
+  }
+
+  return {
+    async issue({ siteKey, origin, abuseScore = 0, action = '' }) {
+      if (siteKey === undefined || origin === undefined) return undefined;
+      if (siteKey.length > siteKeyCharactersMax) return undefined;
+      const hostname = hostOf(origin);
+      const site = hostname === undefined ? undefined : await options.site(siteKey);
+      if (site === undefined || !options.allows(site, hostname!)) return undefined;
+      const solvedAt = clock.now();
+      const id = random.bytes(idBytes);
+      return sign({
+        ...{ id, siteKey: site.id, origin, solvedAt, endsAt: solvedAt + receiptLifeMs },
+        ...{ abuseScore, action: actionPattern.test(action) ? action : '' },
+      });
+    },
+
+    async redeem(receipt, account, expectedSite) {
+      const body = open(receipt);
+      const site = body && (await options.site(body.siteKey));
+      const hostname = body && hostOf(body.origin);
+      if (!body || !hostname || site?.account !== account) return ok('invalid');
+      if (expectedSite !== undefined && expectedSite !== site.id) return ok('wrong_site');
+      if (body.endsAt <= clock.now()) return ok('spent');
+      const used = usedReceiptKey(body.id);
+      const done = await store.commit({
+        check: [{ key: used, version: null }],
+        set: [{ key: used, value: new Uint8Array(), expiresAt: body.endsAt + rememberMs }],
+      });
+      if (done.ok) {
+        const { siteKey, origin, solvedAt, abuseScore, action } = body;
+        return ok({ siteKey, origin, hostname, solvedAt, abuseScore, action });
+      }
+      return done.error === 'check_failed' ? ok('spent') : fail(done.error, done.detail);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Challenges rendered ahead. Requests are served from the stock, the oldest first; when it is dry
+ * they wait for a thread, at most so many at once, and the rest are refused. The stock is refilled
+ * only while nobody waits, in small batches. Count and bytes of the stock have hard caps.
+ */
+
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import type { ProfileName } from '../challenge/profile.ts';
+import { seedBytes } from '../picture/keystream.ts';
+import type { MotionImage } from '../picture/render.ts';
+import type { Renderer } from './render-threads.ts';
+
+export interface RenderPoolOptions {
+  readonly renderer: Renderer;
+  readonly random: Random;
+  readonly log: Log;
+  /** Images kept ready; rendered by fours, so under 4 there are none. */
+  readonly stockMax: number;
+  readonly stockBytesMax: number;
+  /** Images and clips being waited for; the next one is refused with `overloaded`. */
+  readonly waitingMax: number;
+  /** From so many waiting on, images of the economy profile. */
+  readonly economyFrom: number;
+}
+
+export interface Rendered {
+  readonly answer: string;
+  readonly bytes: Uint8Array;
+  /** The same bytes once more, for a challenge whose bytes were dropped. */
+  again(): Promise<Result<Uint8Array>>;
+}
+
+export interface RenderPool {
+  /** A word of its own each time. A long one is never from the stock. */
+  image(word: 'normal' | 'long'): Promise<Result<Rendered>>;
+  clip(): Promise<Result<Rendered>>;
+  stats(): RenderPoolStats;
+  /** Ends the threads; those who wait are refused with `overloaded`. */
+  close(): Promise<void>;
+}
+
+export interface RenderPoolStats {
+  readonly stock: number;
+  readonly stockBytes: number;
+  readonly waiting: number;
+  readonly served: number;
+  readonly refused: number;
+}
+
+/** A waiting request is behind one batch at most: 4 images, some 5 ms. */
+const batch = 4;
+
+export function createRenderPool(options: RenderPoolOptions): RenderPool {
+  const { renderer, random, log } = options;
+  const stock: { readonly image: MotionImage; readonly seed: Uint8Array }[] = [];
+  let stockBytes = 0;
+  let refilling = 0;
+  let imageBytesMax = 1;
+  let waiting = 0;
+  let served = 0;
+  let refused = 0;
+  let closed = false;
+  const newSeed = () => random.bytes(seedBytes);
+
+  function refill(): void {
+    while (!closed && waiting === 0 && refilling < renderer.threads) {
+      const ahead = (refilling + 1) * batch;
+      if (stock.length + ahead > options.stockMax) return;
+      if (stockBytes + ahead * imageBytesMax > options.stockBytesMax) return;
+      refilling++;
+      const seeds = Array.from({ length: batch }, newSeed);
+      renderer.images('default', seeds).then(
+        (images) => {
+          refilling--;
+          for (const [i, image] of images.entries()) keep(image, seeds[i]!);
+          refill();
+        },
+        (error: unknown) => {
+          // Tried again with the next request, never in a loop of its own.
+          refilling--;
+          if (!closed) log.error({ err: error }, 'rendering ahead failed');
+        },
+      );
+    }
+  }
+
+  function keep(image: MotionImage, seed: Uint8Array): void {
+    imageBytesMax = Math.max(imageBytesMax, image.gif.length);
+    if (stock.length >= options.stockMax) return;
+    if (stockBytes + image.gif.length > options.stockBytesMax) return;
+    stock.push({ image, seed });
+    stockBytes += image.gif.length;
+  }
+
+  async function wait<T>(job: () => Promise<T>): Promise<Result<T>> {
+    if (closed || waiting >= options.waitingMax) {
+      refused++;
+      return fail('overloaded');
+    }
+    waiting++;
+    try {
+      const value = await job();
+      served++;
+      return ok(value);
+    } catch (error) {
+      refused++;
+      if (!closed) log.error({ err: error }, 'rendering failed');
+      return fail('overloaded');
+    } finally {
+      waiting--;
+      refill();
+    }
+  }
+
+  async function one(profile: ProfileName, seed: Uint8Array): Promise<MotionImage> {
+    return (await renderer.images(profile, [seed]))[0]!;
+  }
+
+  function rendered(
+    { answer, gif }: MotionImage,
+    profile: ProfileName,
+    seed: Uint8Array,
+  ): Rendered {
+    return { answer, bytes: gif, again: () => wait(async () => (await one(profile, seed)).gif) };
+  }
+
+  refill();
+  return {
+    async image(word) {
+      const ready = word === 'normal' ? stock.shift() : undefined;
+      if (ready) {
+        stockBytes -= ready.image.gif.length;
+        served++;
+        refill();
+        return ok(rendered(ready.image, 'default', ready.seed));
+      }
+      const calm: ProfileName = word === 'long' ? 'long' : 'default';
+      const profile = word === 'normal' && waiting >= options.economyFrom ? 'economy' : calm;
+      const seed = newSeed();
+      return await wait(async () => rendered(await one(profile, seed), profile, seed));
+    },
+    async clip() {
+      const seed = newSeed();
+      const again = () => wait(async () => (await renderer.clip(seed)).wav);
+      return await wait(async () => {
+        const { answer, wav } = await renderer.clip(seed);
+        return { answer, bytes: wav, again };
+      });
+    },
+    stats: () => ({ stock: stock.length, stockBytes, waiting, served, refused }),
+    async close() {
+      closed = true;
+      stock.length = 0;
+      stockBytes = 0;
+      await renderer.close();
+    },
+  };
+}

@@ -1,0 +1,8 @@
+/** Synthesises the voices and ends, so that the program's memory is given back. */
+
+import { parentPort } from 'node:worker_threads';
+import { yieldToRequests } from '../rendering/niceness.ts';
+import { synthesiseVoices } from './speech.ts';
+
+yieldToRequests();
+parentPort!.postMessage(synthesiseVoices());

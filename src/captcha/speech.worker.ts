@@ -1,8 +1,0 @@
-/** Synthesises the voices and ends, so that the program's memory is given back. */
-
-import { parentPort } from 'node:worker_threads';
-import { yieldToRequests } from './niceness.ts';
-import { synthesiseVoices } from './speech.ts';
-
-yieldToRequests();
-parentPort!.postMessage(synthesiseVoices());

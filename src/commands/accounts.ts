@@ -1,0 +1,319 @@
+/** `portcullis account …` and `portcullis key …`: who may ask, and how much. */
+
+import { Argument, Command, Option } from 'commander';
+import type { AccountInfo } from '../access/account-names.ts';
+import type { KeyInfo } from '../access/accounts/accounts.ts';
+import { OperatorError } from '../core/errors.ts';
+import { createOperator } from '../signon/people/operator.ts';
+import { type Plan, plans } from '../signon/people/profile/profile.ts';
+import { createFactorReset } from '../signon/proofs/factors/factor-reset.ts';
+import { sinceOf, takeBack } from './shell/abuse.ts';
+import { columns, createOutput, dateText } from './shell/output.ts';
+import { expect, standingOf, withWorkspace } from './shell/workspace.ts';
+
+/** Most requests a minute that an operator may set. */
+const perMinuteMax = 33_000_000;
+
+type NumberParser = (min: number, max: number) => (text: string) => number;
+
+interface KeyFlags {
+  readonly readPerMinute?: number;
+  readonly writePerMinute?: number;
+  readonly json?: boolean;
+}
+
+export function accountCommands(wholeNumber: NumberParser): Command[] {
+  return [account(), key(wholeNumber)];
+}
+
+function account(): Command {
+  const command = new Command('account').description('sign-on accounts');
+  command
+    .command('create')
+    .description('make an account; its mail address counts as verified')
+    .argument('<email>')
+    .option('--password-stdin', 'read a password for the sign-in from the first line of input')
+    .addOption(
+      new Option(
+        '--standing <standing>',
+        'whose word its reports are (default: member; staff on a private server)',
+      ).choices(['newcomer', 'member', 'staff']),
+    )
+    .option('--json', 'print the account as JSON')
+    .action(createAccount);
+  command
+    .command('show')
+    .description('state, age and keys of an account')
+    .argument('<email>', 'or its id, or the former spelling of one to be confirmed anew')
+    .option('--json', 'print the account as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const found = await withWorkspace(async (w) => {
+        const account = expect(await w.accounts.find(email));
+        return { ...account, standing: await w.accounts.vouchedOf(account.id) };
+      });
+      print(
+        found,
+        flags.json,
+        `${found.email}  ${stateOf(found)}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}  standing ${found.standing}`,
+      );
+    });
+  command
+    .command('unconfirmed')
+    .description('accounts whose address must be confirmed anew, with the names they sign in by')
+    .option('--json', 'print the accounts as JSON')
+    .action(listUnconfirmed);
+  command
+    .command('disable')
+    .description('refuse sign-in, sessions and keys of an account from the next request on')
+    .argument('<email>')
+    .option('--abuse', 'take back what it reported, its voices and what it alone confirmed')
+    .option('--since <date>', 'as --abuse, for reports with this date or a later one')
+    .option('--json', 'print the account as JSON')
+    .action(disableAccount);
+  command
+    .command('enable')
+    .description('let a disabled account work again; what was taken back stays away')
+    .argument('<email>')
+    .option('--json', 'print the account as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const changed = await withWorkspace(async (w) =>
+        expect(await w.accounts.setDisabled(email, false)),
+      );
+      print(changed, flags.json, `account ${changed.email} is enabled`);
+    });
+  command
+    .command('vouch')
+    .description('say whose word an account has: how far its reports may move a score')
+    .argument('<email>')
+    .option('--staff', 'one report may block an address')
+    .option('--member', 'two members may, or one with lists or others')
+    .option('--none', 'what it earns by its record')
+    .option('--json', 'print the account as JSON')
+    .action(vouchAccount);
+  command
+    .command('set-plan')
+    .description('the plan that sites see in the scope subscription')
+    .argument('<email>')
+    .addArgument(new Argument('<plan>').choices(plans))
+    .option('--json', 'print the result as JSON')
+    .action(async (email: string, plan: Plan, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const set = await withWorkspace(async (w) =>
+        expect(await createOperator(w).setPlan(email, plan)),
+      );
+      output.line(`account ${set.email} has the plan ${set.plan}`);
+      output.result({ email: set.email, plan: set.plan });
+    });
+  command
+    .command('verify-identity')
+    .description('say that a proof of the birth date was seen: sites see age_verified')
+    .argument('<email>')
+    .option('--json', 'print the result as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const { email: normal, birthdate } = await withWorkspace(async (w) =>
+        expect(await createOperator(w).verifyIdentity(email)),
+      );
+      output.line(`account ${normal}: birth date ${birthdate} is verified`);
+      output.result({ email: normal, birthdate, ageVerified: true });
+    });
+  command
+    .command('reset-factor')
+    .description(
+      'switch off the second factor of somebody who lost it, or who has one that a thief set up',
+    )
+    .argument('<email>')
+    .option('--json', 'print the result as JSON')
+    .action(resetFactor);
+  command
+    .command('delete')
+    .description('remove an account and all that is kept of the person; reports stay, nameless')
+    .argument('<email>')
+    .option('--json', 'print the account as JSON')
+    .action(async (email: string, flags: { json?: boolean }) => {
+      const gone = await withWorkspace(async (w) => {
+        const found = expect(await w.accounts.find(email));
+        // Loaded here, because the other commands start twice as fast without it.
+        const { withDeletion } = await import('./deletion.ts');
+        await withDeletion(w, async (deletion) => expect(await deletion.delete(found.id)));
+        return found;
+      });
+      print(
+        gone,
+        flags.json,
+        `account ${gone.email} is deleted; run compact to clear the file too`,
+      );
+    });
+  command
+    .command('export')
+    .description('all that is kept of a person, as JSON, without secrets')
+    .argument('<email>')
+    .action(async (email: string) => {
+      const data = await withWorkspace(async (w) => {
+        const found = expect(await w.accounts.find(email));
+        const { withDeletion } = await import('./deletion.ts');
+        return withDeletion(w, async (deletion) => expect(await deletion.exportOf(found.id)));
+      });
+      process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
+    });
+  return command;
+}
+
+function stateOf({ disabled, pendingUntil, formerEmail }: AccountInfo): string {
+  if (disabled) return 'disabled';
+  if (pendingUntil !== 0) return 'unverified';
+  return formerEmail === '' ? 'active' : `to be confirmed anew (was ${formerEmail})`;
+}
+
+async function listUnconfirmed(flags: { json?: boolean }): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const list = await withWorkspace(({ accounts }) => accounts.unconfirmed());
+  const rows = list.map((a) => [a.id, a.email, a.formerEmail, dateText(a.createdAt)]);
+  for (const line of columns([['id', 'address', 'former spelling', 'since'], ...rows])) {
+    if (rows.length > 0) output.line(line);
+  }
+  if (rows.length === 0) output.line('every address is confirmed');
+  output.result(list.map((info) => ({ ...info, createdAt: dateText(info.createdAt) })));
+}
+
+async function resetFactor(email: string, flags: { json?: boolean }): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const { withNotices } = await import('./shell/mailing.ts');
+  const done = await withWorkspace((w) =>
+    withNotices(w, async (notices) =>
+      expect(await createFactorReset({ ...w, notices }).resetFactor(email)),
+    ),
+  );
+  const { value, told } = done;
+  const end = told ? 'a mail tells the owner' : 'the mail to the owner could not be sent';
+  output.line(`account ${value.email}: the second factor is off, all sessions ended; ${end}`);
+  output.result({ ...value, told });
+}
+
+async function createAccount(
+  email: string,
+  flags: { passwordStdin?: boolean; json?: boolean; standing?: 'newcomer' | 'member' | 'staff' },
+): Promise<void> {
+  const made = await withWorkspace(async (w) => {
+    const vouched =
+      flags.standing === 'newcomer' ? 'none' : (flags.standing ?? standingOf(w.config));
+    if (flags.passwordStdin !== true) return expect(await w.accounts.create(email, vouched));
+    // Loaded here, because the other commands start faster without it.
+    const { readPassword, withNewPasswords } = await import('./people.ts');
+    const password = await readPassword(process.stdin);
+    if (password === undefined) throw new OperatorError('the password is too long');
+    return withNewPasswords(w, async (newPasswords) => {
+      // Judged before there is an account: a weak one makes none.
+      expect(await newPasswords.accept(password, email));
+      const info = expect(await w.accounts.create(email, vouched));
+      expect(await createOperator(w).setFirstPassword(info.id, password, newPasswords));
+      return info;
+    });
+  });
+  print(made, flags.json, `account ${made.email} made (id ${made.id})`);
+}
+
+async function disableAccount(
+  email: string,
+  flags: { abuse?: boolean; since?: string; json?: boolean },
+): Promise<void> {
+  const since = sinceOf(flags.since);
+  const isAbuse = flags.abuse === true || flags.since !== undefined;
+  const { changed, gone } = await withWorkspace(async (w) => {
+    const changed = expect(await w.accounts.setDisabled(email, true));
+    // A report under way carries nothing any more, and is found by another round.
+    const gone = isAbuse ? await takeBack(w, changed.id, since, false) : undefined;
+    return { changed, gone };
+  });
+  const said =
+    gone === undefined
+      ? 'its reports stay (--abuse takes them back)'
+      : `${gone.reports} reports of ${gone.addresses} addresses are taken back`;
+  print(changed, flags.json, `account ${changed.email} is disabled; ${said}`);
+}
+
+async function vouchAccount(
+  email: string,
+  flags: { staff?: boolean; member?: boolean; none?: boolean; json?: boolean },
+): Promise<void> {
+  const [vouched, ...more] = (['staff', 'member', 'none'] as const).filter((name) => flags[name]);
+  if (vouched === undefined || more.length > 0) {
+    throw new OperatorError('say one of --staff, --member and --none');
+  }
+  const info = await withWorkspace(async (w) => expect(await w.accounts.vouch(email, vouched)));
+  const standing = vouched === 'none' ? 'what it earns by its record' : vouched;
+  print(info, flags.json, `standing of account ${info.email}: ${standing}`);
+}
+
+function print(info: AccountInfo, json: boolean | undefined, line: string): void {
+  const output = createOutput(json === true);
+  output.line(line);
+  output.result({ ...info, createdAt: dateText(info.createdAt) });
+}
+
+function key(wholeNumber: NumberParser): Command {
+  const command = new Command('key').description('API keys');
+  const perMinute = (flag: string, what: string) =>
+    new Option(`${flag} <n>`, `${what} a minute, set by hand; 0 gives it back to trust`).argParser(
+      wholeNumber(0, perMinuteMax),
+    );
+  command
+    .command('create')
+    .argument('<email>')
+    .description('make a key; the former one, if any, works for 24 more hours')
+    .addOption(perMinute('--read-per-minute', 'checks'))
+    .addOption(perMinute('--write-per-minute', 'reports'))
+    .option('--json', 'print the key as JSON')
+    .action(createKey);
+  command
+    .command('list')
+    .description('all keys with their accounts; never the secret part')
+    .option('--json', 'print the keys as JSON')
+    .action(listKeys);
+  command
+    .command('revoke')
+    .description('refuse a key from the next request on, for good')
+    .argument('<id>', 'the part between the underscores: pcl_<id>_…')
+    .option('--json', 'print the key as JSON')
+    .action(async (id: string, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const info = await withWorkspace(async (w) => expect(await w.accounts.revokeKey(id)));
+      output.line(`key ${info.id} of ${info.email} is revoked`);
+      output.result(shown(info));
+    });
+  return command;
+}
+
+async function createKey(email: string, flags: KeyFlags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  await withWorkspace(async ({ accounts }) => {
+    const made = expect(await accounts.createKey(email));
+    if (flags.readPerMinute !== undefined || flags.writePerMinute !== undefined) {
+      expect(await accounts.setQuotas(email, flags));
+    }
+    output.line(made.text);
+    if (made.replaces !== undefined) {
+      output.line(`(key ${made.replaces} works for 24 more hours)`);
+    }
+    output.result(made);
+  });
+}
+
+async function listKeys(flags: { json?: boolean }): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const keys = await withWorkspace(({ accounts }) => accounts.listKeys());
+  const rows = keys.map((k) => [k.id, k.email, k.state, dateText(k.createdAt)]);
+  for (const line of columns(rows)) output.line(line);
+  if (keys.length === 0) output.line('no key was made yet');
+  output.result(keys.map(shown));
+}
+
+function shown(info: KeyInfo) {
+  const time = (ms: number) => (ms === 0 ? null : dateText(ms));
+  return {
+    ...info,
+    createdAt: time(info.createdAt),
+    endsAt: time(info.endsAt),
+    revokedAt: time(info.revokedAt),
+  };
+}

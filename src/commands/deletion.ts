@@ -1,0 +1,78 @@
+/** Deletion and export as the commands do them: with the store alone, no server needed. */
+
+import { createSiteKeys } from '../access/keys/site-keys.ts';
+import { reportPersonalData } from '../server/report-personal-data.ts';
+import { createMailer } from '../signon/mail/mailer.ts';
+import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';
+import { smtpTransport } from '../signon/mail/smtp.ts';
+import {
+  createDeletion,
+  type Deletion,
+  type Farewell,
+} from '../signon/people/deletion/deletion.ts';
+import { isErased } from '../signon/people/deletion/erasure-mark.ts';
+import { ownPersonalData } from '../signon/people/deletion/personal-data.ts';
+import { profilePersonalData } from '../signon/people/profile/profile-data.ts';
+import { openPeople } from '../signon/people.ts';
+import { factorStateOf } from '../signon/proofs/factors/second-factor-rows.ts';
+import { createSecurityLog } from '../signon/sessions/security-log.ts';
+import { createSessions } from '../signon/sessions/sessions.ts';
+import { signInLogData } from '../signon/sessions/sign-in-log.ts';
+import { createConsents } from '../signon/sites/consents.ts';
+import { retryDelaysMs } from './shell/mailing.ts';
+import type { Workspace } from './shell/workspace.ts';
+
+/** Runs with the deletion and the mailer behind it. */
+export async function withDeletion<T>(
+  workspace: Workspace,
+  run: (deletion: Deletion) => Promise<T>,
+): Promise<T> {
+  const { config, clock, log } = workspace;
+  const { smtpUrl } = config;
+  if (smtpUrl === undefined) return run(openDeletion(workspace, undefined));
+  const mailer = createMailer({
+    transport: smtpTransport(smtpUrl, config.mailFrom),
+    service: new URL(config.baseUrl).hostname,
+    clock,
+    log,
+    limit: () => 0,
+    retryDelaysMs,
+  });
+  try {
+    return await run(
+      openDeletion(workspace, (email, language) =>
+        mailer.deliver(email, language, 'accountDeleted', {}),
+      ),
+    );
+  } finally {
+    await mailer.close();
+  }
+}
+
+function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Deletion {
+  const { config, store, clock, random, log } = workspace;
+  const securityLog = createSecurityLog({ store, clock, random });
+  const people = openPeople(store);
+  const beside = profilePersonalData({
+    profiles: workspace.profiles,
+    consents: createConsents({ store, clock, random }),
+    siteKeys: createSiteKeys({ store, clock, random }),
+    store,
+  });
+  const own = ownPersonalData({
+    store,
+    securityLog,
+    sessions: createSessions({ store, clock, random, people }),
+    secondFactors: { state: (accountId) => factorStateOf(store, accountId) },
+    outbox: openOutbox({
+      folder: `${config.dataDir}/outbox`,
+      from: config.mailFrom,
+      clock,
+      random,
+      log,
+      isErased: (accountId) => isErased(store, accountId),
+    }),
+  });
+  const data = [...beside, ...own, reportPersonalData(store), signInLogData(store)];
+  return createDeletion({ store, clock, random, data, farewell, untold: noFarewell(log) });
+}

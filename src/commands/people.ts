@@ -1,0 +1,48 @@
+/** Passwords, plan and identity of an account, as the commands and the demo set them. */
+
+import type { Config } from '../config.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Random } from '../core/random.ts';
+import { createBreachedPasswords } from '../signon/proofs/password/breached-passwords.ts';
+import { createNewPasswords, type NewPasswords } from '../signon/proofs/password/new-password.ts';
+import { openPasswordStrength } from '../signon/proofs/password/password-strength.ts';
+import { createPasswords } from '../signon/proofs/password/passwords.ts';
+
+/** Runs with what judges and hashes a new password; its thread ends afterwards. */
+export async function withNewPasswords<T>(
+  options: {
+    config: Config;
+    random: Random;
+    /** Without one no range source is asked: for a password that was drawn, not chosen. */
+    log?: Log;
+  },
+  run: (newPasswords: NewPasswords) => Promise<T>,
+): Promise<T> {
+  const strength = openPasswordStrength();
+  try {
+    const service = new URL(options.config.baseUrl).hostname;
+    const { log, config } = options;
+    const { pwnedRangeUrl: rangeUrl } = config;
+    const breached = rangeUrl && log ? createBreachedPasswords({ rangeUrl, log }) : undefined;
+    return await run(
+      createNewPasswords({ passwords: createPasswords(options), strength, service, breached }),
+    );
+  } finally {
+    await strength.close();
+  }
+}
+
+/** More than any password, with room for a line end. */
+const inputBytesMax = 4_096;
+
+/** First line of standard input. Undefined when it is longer than any password. */
+export async function readPassword(input: AsyncIterable<Uint8Array>): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    length += chunk.length;
+    if (length > inputBytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8').split(/\r?\n/, 1)[0] ?? '';
+}

@@ -1,0 +1,94 @@
+/**
+ * `portcullis serve`: the server until it is told to stop. With `--demo` it first loads the demo
+ * lists and sees to a demo account, and at the end of the start prints commands to paste.
+ */
+
+import type { Config } from '../config.ts';
+import { systemClock } from '../core/clock.ts';
+import { OperatorError } from '../core/errors.ts';
+import { createLog } from '../core/log/log.ts';
+import { systemRandom } from '../core/random.ts';
+import { loadNative } from '../http/native.ts';
+import { startServer } from '../main.ts';
+import type { Mail } from '../signon/mail/mailer.ts';
+import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
+import { loadKnownGood } from './known-good.ts';
+import { checkExposure } from './shell/exposure.ts';
+import { checkMasterKey, makeDataDir, settings } from './shell/workspace.ts';
+
+/** From the signal to the exit, whatever hangs. */
+const stopMsMax = 9_500;
+
+export async function serve(options: { demo: boolean; insecure: boolean }): Promise<void> {
+  // Libraries write there by themselves. Where a full disk takes nothing more, or nobody reads any
+  // more, that is no reason to stop.
+  process.stderr.on('error', () => {});
+  const config = settings();
+  loadNative(); // Where it does not load, the start ends before anything is written.
+  const faults = checkExposure(config, options.insecure);
+  makeDataDir(config);
+  const clock = systemClock();
+  const random = systemRandom();
+  const log = createLog(options.demo ? quieter(config) : config.logLevel);
+  for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
+  const masterKey = checkMasterKey(config, random);
+  let demoKeys: DemoKeys | undefined;
+  let failure: unknown;
+  let wake = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  // From now on, so that a signal during the start ends it in order as soon as it is done.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'stopping');
+      wake();
+    });
+  }
+  const server = await startServer({
+    config,
+    clock,
+    random,
+    masterKey,
+    log,
+    onFatal(error) {
+      failure ??= error;
+      wake();
+    },
+    demo: options.demo,
+    ...(options.demo ? { onMail: (mail: Mail) => void process.stdout.write(mailLine(mail)) } : {}),
+    exampleAddresses: options.demo ? demoAddresses : [],
+    exampleSiteKey: () => demoKeys?.siteKey,
+    async prepare(store) {
+      if (options.demo) demoKeys = await loadDemo({ store, clock, random, masterKey, config });
+    },
+  });
+  // Now that the server knows how full its tables are. Without room it serves all the same.
+  const { store, state } = server;
+  const loaded = state.sources.list().filter(({ list }) => list === 'good');
+  const names = loaded.map(({ source }) => source);
+  await loadKnownGood({ store, clock, random, config, loaded: names }).catch((error: unknown) =>
+    log.warn({ err: error }, 'known-good list: not loaded'),
+  );
+  if (demoKeys !== undefined) {
+    process.stdout.write(welcome({ config, port: server.port, keys: demoKeys }));
+  }
+  await stopped;
+  // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
+  const timer = setTimeout(() => {
+    log.error('stop: took too long, leaving');
+    process.kill(process.pid, 'SIGKILL');
+  }, stopMsMax);
+  await server.close();
+  clearTimeout(timer);
+  log.info('stopped');
+  if (failure !== undefined) {
+    const reason = failure instanceof Error ? failure.message : String(failure);
+    throw new OperatorError(`stopped: ${reason}`);
+  }
+}
+
+/** A person reads the demo's terminal: what is usual stays out of it. */
+function quieter(config: Config): Config['logLevel'] {
+  return config.logLevel === 'info' ? 'warn' : config.logLevel;
+}

@@ -1,0 +1,46 @@
+/** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
+
+import type { Log } from '../../core/log/log.ts';
+import { createMailer, type Delivery } from '../../signon/mail/mailer.ts';
+import { createNotices, type Notices } from '../../signon/mail/notices.ts';
+import { openOutbox } from '../../signon/mail/outbox.ts';
+import { smtpTransport } from '../../signon/mail/smtp.ts';
+import { isErased } from '../../signon/people/deletion/erasure-mark.ts';
+import { pageLinks } from '../../signon/people/links/links-to-pages.ts';
+import type { Workspace } from './workspace.ts';
+
+/** How long a command waits before it tries a mail once more. */
+export const retryDelaysMs = [2_000];
+
+/** Runs with what tells an owner of a change. @returns also whether all mails were sent */
+export async function withNotices<T>(
+  workspace: Workspace,
+  run: (notices: Notices) => Promise<T>,
+): Promise<{ value: T; told: boolean }> {
+  const { config, clock } = workspace;
+  const ends: Delivery[] = [];
+  const mailer = createMailer({
+    transport: transportOf(workspace, workspace.log),
+    service: new URL(config.baseUrl).hostname,
+    clock,
+    log: workspace.log,
+    limit: () => 0,
+    retryDelaysMs,
+  });
+  const pages = pageLinks(config.baseUrl);
+  const notices = createNotices({ ...workspace, mailer, pages, onEnd: (how) => ends.push(how) });
+  try {
+    const value = await run(notices);
+    await notices.idle();
+    return { value, told: ends.length > 0 && ends.every((end) => end === 'sent') };
+  } finally {
+    await Promise.all([mailer.close(), notices.close()]);
+  }
+}
+
+function transportOf({ config, store, clock, random }: Workspace, log: Log) {
+  if (config.smtpUrl !== undefined) return smtpTransport(config.smtpUrl, config.mailFrom);
+  const folder = `${config.dataDir}/outbox`;
+  const options = { folder, from: config.mailFrom, clock, random, log };
+  return openOutbox({ ...options, isErased: (id) => isErased(store, id) }).mail;
+}

@@ -1,0 +1,120 @@
+/**
+ * What a command works on: the data directory's store, beside a running server or without one.
+ * A command reads the same settings as the server, so both mean the same directory.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts';
+import { loadMasterKey, type MasterKey } from '../../access/keys/master-key.ts';
+import type { Vouched } from '../../access/quota/points.ts';
+import { type Config, processEnvironment, readConfig } from '../../config.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { createLog, type Log } from '../../core/log/log.ts';
+import { type Random, systemRandom } from '../../core/random.ts';
+import type { Result } from '../../core/result.ts';
+import { readPrefix } from '../../ip/written.ts';
+import { profileBeside } from '../../signon/people/profile/profile-companion.ts';
+import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
+import { suffixFault } from '../../signon/sites/clients/client-suffixes.ts';
+import { awaitServer } from '../../store/lock.ts';
+import { openStore } from '../../store/migrate.ts';
+import { hadStore } from '../../store/presence.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface Workspace {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly store: Store;
+  readonly accounts: Accounts;
+  readonly profiles: Profiles;
+}
+
+export function settings(): Config {
+  return readConfig(processEnvironment(), {
+    isPrefix: (text) => readPrefix(text).ok,
+    suffixFault,
+  });
+}
+
+/** Makes the data directory if it is missing, readable by its owner alone. */
+export function makeDataDir(config: Config): void {
+  try {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new OperatorError(
+      `DATA_DIR ${config.dataDir} can't be made: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** What opens a command's store: its settings, a directory that exists, and what is passed in. */
+export function openingOf() {
+  const config = settings();
+  makeDataDir(config);
+  const { dataDir, logLevel } = config;
+  const clock = systemClock();
+  const random = systemRandom();
+  // A command's own words go to its user; the log is for what nobody expected.
+  const log = createLog(logLevel === 'info' ? 'error' : logLevel);
+  const { pid } = process;
+  return { config, opening: { path: storePath(config), dataDir, clock, random, log, pid } };
+}
+
+/**
+ * Opens the workspace, runs the command, closes the store whatever happens. Returns when a running
+ * server has in memory what the command wrote.
+ */
+export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>): Promise<T> {
+  const { config, opening } = openingOf();
+  const { clock, random, log, dataDir } = opening;
+  const masterKey = checkMasterKey(config, random);
+  const store = await openStore({ ...opening, masterKey });
+  try {
+    const profiles = createProfiles({ store, clock, random });
+    const beside = profileBeside(profiles);
+    const accounts = createAccounts({ store, clock, random, masterKey, beside });
+    const before = await store.lastSeq();
+    const done = await run({ config, clock, random, log, store, accounts, profiles });
+    const seq = await store.lastSeq();
+    if (seq > before && !(await awaitServer({ store, dataDir, seq }))) {
+      process.stderr.write('portcullis: done, but the running server has not taken it up yet\n');
+    }
+    return done;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The master key; a file that others may read is refused. Call it before the store is opened. */
+export function checkMasterKey(config: Config, random: Random): MasterKey {
+  return readMasterKey(config, random, hadStore(config.dataDir, storePath(config)));
+}
+
+/** @param hasStore a key that is missing is not made anew */
+export function readMasterKey(config: Config, random: Random, hasStore: boolean): MasterKey {
+  return loadMasterKey({
+    ...(config.masterKeyFile === undefined ? {} : { path: config.masterKeyFile }),
+    dataDir: config.dataDir,
+    strict: true,
+    hasStore,
+    random,
+  });
+}
+
+/** What the operator's word is worth unless it is told: all machines are their own, or some. */
+export function standingOf({ reputation }: Config): Vouched {
+  return reputation === 'private' ? 'staff' : 'member';
+}
+
+export function storePath(config: Config): string {
+  return `${config.dataDir}/store`;
+}
+
+/** The value of a result; a failure ends the command with its one line. */
+export function expect<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new OperatorError(result.detail ?? result.error.replaceAll('_', ' '));
+}

@@ -1,0 +1,72 @@
+/** `portcullis sitekey …`: the public keys that web sites put beside the CAPTCHA in their pages. */
+
+import { Command } from 'commander';
+import { createSiteKeys, type SiteKey } from '../access/keys/site-keys.ts';
+import { columns, createOutput, dateText } from './shell/output.ts';
+import { expect, withWorkspace } from './shell/workspace.ts';
+
+interface CreateFlags {
+  readonly host: readonly string[];
+  readonly json?: boolean;
+}
+
+export function siteKeyCommands(): Command {
+  const command = new Command('sitekey').description('site keys: CAPTCHA on web sites');
+  command
+    .command('create')
+    .description('make a site key; its receipts are redeemed with an API key of the account')
+    .argument('<email>')
+    .option(
+      '--host <name>',
+      'a host name that may use it, sub-domains included; may be given again (default: any)',
+      (name: string, names: readonly string[]) => [...names, name],
+      [] as readonly string[],
+    )
+    .option('--json', 'print the site key as JSON')
+    .action(create);
+  command
+    .command('list')
+    .description('all site keys with their accounts and host names')
+    .option('--json', 'print the site keys as JSON')
+    .action(list);
+  command
+    .command('revoke')
+    .description('refuse a site key and its receipts from the next request on, for good')
+    .argument('<id>', 'pcs_…')
+    .option('--json', 'print the site key as JSON')
+    .action(async (id: string, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const siteKey = await withWorkspace(async (w) => expect(await createSiteKeys(w).revoke(id)));
+      output.line(`site key ${siteKey.id} is revoked`);
+      output.result(shown(siteKey));
+    });
+  return command;
+}
+
+async function create(email: string, flags: CreateFlags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const siteKey = await withWorkspace(async (workspace) => {
+    const account = expect(await workspace.accounts.find(email));
+    return expect(await createSiteKeys(workspace).create(account.id, flags.host));
+  });
+  output.line(siteKey.id);
+  output.result(shown(siteKey));
+}
+
+async function list(flags: { json?: boolean }): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const siteKeys = await withWorkspace((workspace) => createSiteKeys(workspace).list());
+  const rows = siteKeys.map((s) => [
+    s.id,
+    s.email,
+    dateText(s.createdAt),
+    s.hosts.length === 0 ? 'any host' : s.hosts.join(' '),
+  ]);
+  for (const line of columns(rows)) output.line(line);
+  if (siteKeys.length === 0) output.line('no site key was made yet');
+  output.result(siteKeys.map(shown));
+}
+
+function shown<T extends SiteKey>(siteKey: T) {
+  return { ...siteKey, createdAt: dateText(siteKey.createdAt) };
+}

@@ -1,0 +1,66 @@
+/**
+ * Every table, queue and memory that has a bound, in one place: how much of it is used, at /metrics,
+ * and one line in the log when four fifths are passed. The line comes again only after the table
+ * has been below three quarters, so that a table at its edge does not fill the log.
+ */
+
+import type { Log } from './log/log.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface BoundedTable {
+  /** Label in metrics and in the log: lower case, `_` between words. */
+  readonly name: string;
+  readonly used: () => number;
+  /** From here on something is refused, or the oldest makes room. */
+  readonly limit: number;
+}
+
+export interface BoundedTables {
+  add(...tables: readonly BoundedTable[]): void;
+  /** Writes the lines that are due. */
+  look(): void;
+  register(metrics: Metrics): void;
+  /** Looks now and then, until the result is called. */
+  watch(): () => void;
+}
+
+const warnAt = 0.8;
+const calmBelow = 0.75;
+const lookMs = 10_000;
+
+export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
+  const tables: BoundedTable[] = [];
+  const warned = new Set<string>();
+
+  function look(): void {
+    for (const { name, used, limit } of tables) {
+      const now = used();
+      if (now < limit * calmBelow) warned.delete(name);
+      if (now < limit * warnAt || warned.has(name)) continue;
+      warned.add(name);
+      log.warn({ table: name, used: now, limit }, 'bounds: a table is four fifths full');
+    }
+  }
+
+  return {
+    add: (...more) => void tables.push(...more),
+    look,
+    register(metrics) {
+      metrics.gaugeBy('portcullis_table_used', 'Places taken, by bounded table.', 'table', () =>
+        tables.map(({ name, used }) => [name, used()]),
+      );
+      metrics.gaugeBy(
+        'portcullis_table_limit',
+        'Places there are, by bounded table.',
+        'table',
+        () => tables.map(({ name, limit }) => [name, limit]),
+      );
+    },
+    watch() {
+      look();
+      const timer = setInterval(look, lookMs);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
+  };
+}

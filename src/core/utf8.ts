@@ -1,0 +1,22 @@
+/**
+ * Bytes to text, strictly: what is not UTF-8 is refused. Free text alone may be repaired, where a
+ * refusal would lose what it stands beside.
+ */
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+
+/** Undefined if the bytes are not UTF-8. A byte order mark is dropped. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const repairing = new TextDecoder('utf-8');
+
+/** With U+FFFD in place of what is not UTF-8, such as the half of a character at a cut. */
+export function repairUtf8(bytes: Uint8Array): string {
+  return repairing.decode(bytes);
+}

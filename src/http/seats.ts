@@ -1,0 +1,85 @@
+/**
+ * Where each request stands: its body arrives, a handler works on it, or its answer waits to be
+ * read. It holds one place at a time, of the kind of what it waits for, so slow clients take
+ * nothing from those for whom the service works.
+ */
+
+import { type Networks, networksOf } from '../ip/networks.ts';
+import type { HttpLimits } from './limits.ts';
+import type { Problem } from './message.ts';
+import { Places } from './places.ts';
+import { YieldingPlaces } from './yielding-places.ts';
+
+export class Seats {
+  readonly working: Places;
+  readonly probes: Places;
+  readonly arriving: YieldingPlaces;
+  readonly unread: YieldingPlaces;
+
+  constructor(limits: HttpLimits) {
+    const waiting = {
+      max: limits.waitingMax,
+      perClientMax: limits.waitingPerClientMax,
+      perNetworkMax: limits.waitingPerNetworkMax,
+    };
+    this.working = new Places(limits.inFlightMax);
+    this.probes = new Places(limits.probesMax);
+    this.arriving = new YieldingPlaces(waiting);
+    this.unread = new YieldingPlaces(waiting);
+  }
+
+  open(clientIp: string): Seat {
+    return new Seat(this, clientIp);
+  }
+}
+
+/** Of one request. */
+export class Seat {
+  readonly #seats: Seats;
+  readonly #clientIp: string;
+  #networks: Networks | undefined;
+  #leave: (() => void) | undefined;
+
+  constructor(seats: Seats, clientIp: string) {
+    this.#seats = seats;
+    this.#clientIp = clientIp;
+  }
+
+  /** Found out when it is first needed: most requests never wait. */
+  readonly networks = (): Networks => {
+    this.#networks ??= networksOf(this.#clientIp);
+    return this.#networks;
+  };
+
+  /** Why no handler may begin, or undefined. */
+  refusalOf(isProbe: boolean): Problem | undefined {
+    return this.#workplaces(isProbe).refusalOf(this.networks);
+  }
+
+  /** For a handler that goes on after this turn. */
+  work(isProbe: boolean): void {
+    this.#move(this.#workplaces(isProbe).take(this.networks()));
+  }
+
+  /** @param giveWay ends the exchange: another needs the place */
+  arrive(giveWay: () => void): void {
+    this.#move(this.#seats.arriving.take(this.networks(), giveWay));
+  }
+
+  awaitReader(giveWay: () => void): void {
+    this.#move(this.#seats.unread.take(this.networks(), giveWay));
+  }
+
+  leave(): void {
+    this.#move(undefined);
+  }
+
+  #workplaces(isProbe: boolean): Places {
+    return isProbe ? this.#seats.probes : this.#seats.working;
+  }
+
+  #move(leaveNext: (() => void) | undefined): void {
+    this.#leave?.();
+    this.#leave = leaveNext;
+  }
+}

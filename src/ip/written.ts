@@ -1,0 +1,51 @@
+/**
+ * Addresses and networks that an operator writes: settings, command line, trusted proxies. They are
+ * read twice, by our strict parser, which decides, and by `ipaddr.js`: a text that the two take for
+ * different networks is refused. So the library can never let anything in. Not for hot paths.
+ */
+
+import ipaddr from 'ipaddr.js';
+import { fail, type Result } from '../core/result.ts';
+import { formatIp, parseIp } from './address.ts';
+import { type Prefix, parsePrefix } from './prefix.ts';
+
+/** `parsePrefix`, read twice; also `invalid_prefix` for a text with two meanings. */
+export function readPrefix(text: string): Result<Prefix> {
+  const prefix = parsePrefix(text);
+  if (prefix.ok && !meansTheSame(text, prefix.value)) {
+    return fail('invalid_prefix', 'The address has two meanings: write it in its usual form.');
+  }
+  return prefix;
+}
+
+/** The name that `ipaddr.js` has for the address's range, such as `loopback`; undefined: no address. */
+export function rangeName(text: string): string | undefined {
+  const words = new Uint32Array(4);
+  const family = parseIp(text, words);
+  // Its canonical form, which has one meaning.
+  return family === 0 ? undefined : ipaddr.parse(formatIp(family, words)).range();
+}
+
+function meansTheSame(text: string, { family, words, length }: Prefix): boolean {
+  const [address, addressLength] = readByLibrary(text);
+  if (address === undefined) return false;
+  const bytes = address.toByteArray();
+  // A mapped address or network is the IPv4 one.
+  const surplus = bytes.length - (family === 4 ? 4 : 16);
+  if (surplus < 0 || addressLength - 8 * surplus !== length) return false;
+  return bytes.slice(surplus).every((byte, i) => byte === byteAt(words, i));
+}
+
+function byteAt(words: Uint32Array, i: number): number {
+  return (words[i >> 2]! >>> (24 - 8 * (i & 3))) & 255;
+}
+
+function readByLibrary(text: string): [ipaddr.IPv4 | ipaddr.IPv6 | undefined, number] {
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text);
+    const address = ipaddr.parse(text);
+    return [address, 8 * address.toByteArray().length];
+  } catch {
+    return [undefined, 0];
+  }
+}

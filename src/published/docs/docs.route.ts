@@ -1,0 +1,88 @@
+/** /docs: the documentation as pages, their Markdown twins, and the index of the search. */
+
+import { once } from '../../core/work/preparation.ts';
+import type { Reply, Request } from '../../http/message.ts';
+import { negotiate, type Representation } from '../../http/negotiate.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { type Endpoint, openPage } from '../../web/guard/endpoint.ts';
+import { type Guard, movedTo } from '../../web/guard/guard.ts';
+import { type Language, languages } from '../../web/language.ts';
+import {
+  errorReply,
+  languageOf,
+  type PageTools,
+  pageRequestHeaders,
+} from '../../web/page-tools.ts';
+import { searchDocs } from '../manifest/published.openapi.ts';
+import {
+  readyEndpoint,
+  readyRequestHeaders,
+  readyRoute,
+  readyText,
+} from '../manifest/ready-text.route.ts';
+import { docsPage, searchIndex } from './docs.page.ts';
+import { type DocPage, docSlugs, docsPath, markdownPath } from './library.ts';
+
+export const searchPath = `${docsPath}/search.json`;
+export const markdownType = 'text/markdown; charset=utf-8';
+
+const requestHeaders = [...readyRequestHeaders, ...pageRequestHeaders];
+
+const docsEndpoint = openPage(docsPath, { headers: requestHeaders });
+const docsSlashEndpoint = openPage(`${docsPath}/`);
+const docEndpoint = openPage(`${docsPath}/:page`, { headers: requestHeaders });
+const markdownEndpointOf = new Map(
+  docSlugs.map((slug) => [slug, readyEndpoint(markdownPath(slug), 'text')]),
+);
+const searchEndpoint = readyEndpoint(searchPath, searchDocs);
+
+export const docsEndpoints: readonly Endpoint[] = [
+  docsEndpoint,
+  docsSlashEndpoint,
+  docEndpoint,
+  ...markdownEndpointOf.values(),
+  searchEndpoint,
+];
+
+export function docsRoutes(options: {
+  guard: Guard;
+  tools: PageTools;
+  pages: readonly DocPage[];
+}): PlainRoute[] {
+  const { guard, tools, pages } = options;
+
+  function rendered(page: DocPage, language: Language): Representation {
+    const headers = tools
+      .headers(language, { connect: true })
+      .filter(([name]) => name !== 'content-type');
+    const html = docsPage(tools.frame(language), { pages, page, searchPath });
+    return readyText('text/html; charset=utf-8', html, headers);
+  }
+
+  const bySlug = new Map(
+    pages.map((page) => {
+      const ready = languages.map(
+        (language) => [language, once(() => rendered(page, language))] as const,
+      );
+      return [page.slug as string, new Map(ready)];
+    }),
+  );
+
+  /** The first page has one address, /docs. */
+  function show(request: Request): Reply {
+    const language = languageOf(request);
+    const slug = request.param === '' ? 'index' : request.param;
+    const ready = request.param === 'index' ? undefined : bySlug.get(slug)?.get(language);
+    return ready === undefined ? errorReply(tools, language, 404) : negotiate(request, ready());
+  }
+
+  return [
+    guard.open(docsEndpoint, show),
+    guard.open(docsSlashEndpoint, () => movedTo(docsPath)),
+    guard.open(docEndpoint, show),
+    ...pages.map(({ slug, markdown }) =>
+      readyRoute(guard, markdownEndpointOf.get(slug)!, markdownType, () => markdown),
+    ),
+    readyRoute(guard, searchEndpoint, 'application/json', () => searchIndex(pages)),
+  ];
+}

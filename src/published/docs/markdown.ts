@@ -1,0 +1,263 @@
+/**
+ * Markdown of our own to the page's tree. Nothing raw gets through: every text is escaped when the
+ * tree is rendered, and what would be markup in the source (raw HTML, pictures) stops the start
+ * instead of being dropped or shown. Code gets the frame with the copy button, wide tables a frame
+ * that scrolls by itself.
+ */
+
+import { lexer, type Token, type Tokens } from 'marked';
+import { codeBlock } from '../../web/components/code-block.ts';
+import { table } from '../../web/components/table.ts';
+import { type Html, html, safeHref } from '../../web/html.ts';
+import type { Catalogue } from '../words.ts';
+
+export interface Heading {
+  readonly depth: number;
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A heading and all that stands under it up to the next one, as plain text. */
+export interface Section extends Heading {
+  readonly body: string;
+}
+
+export interface Article {
+  /** Text of the first heading, which must be the only one of its depth. */
+  readonly title: string;
+  /** Of depth 2 and 3, in order. */
+  readonly headings: readonly Heading[];
+  readonly sections: readonly Section[];
+  /** The first paragraph, as plain text. */
+  readonly summary: string;
+  /** Everything; the labels of buttons are in the language of `text`. */
+  render(text: Catalogue): Html;
+}
+
+/** Where a link of the source leads in the page; undefined: nowhere, which stops the start. */
+export type ResolveLink = (href: string) => string | undefined;
+
+/** How a language is called over its code. */
+const languageTitles: Readonly<Record<string, string>> = {
+  '': 'Text',
+  csv: 'CSV',
+  html: 'HTML',
+  http: 'Header',
+  js: 'JavaScript',
+  json: 'JSON',
+  php: 'PHP',
+  python: 'Python',
+  sh: 'Shell',
+};
+
+/** Throws on what the rules above don't allow; `name` is of the file, for the message. */
+export function parseArticle(name: string, source: string, resolve: ResolveLink): Article {
+  const tokens = lexer(source);
+  checkTokens(name, tokens, resolve);
+  const sections = sectionsOf(tokens);
+  const [first, ...rest] = sections;
+  if (first === undefined || first.depth !== 1 || rest.some(({ depth }) => depth === 1)) {
+    throw new Error(`${name}: must have one heading of the first depth, at its beginning`);
+  }
+  const intro = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined;
+  return {
+    title: first.text,
+    headings: rest.filter(({ depth }) => depth <= 3),
+    sections,
+    summary: intro === undefined ? '' : plainText(intro.tokens).replace(/\s+/g, ' '),
+    render: (text) =>
+      blocks(tokens, {
+        text,
+        resolve,
+        ids: sections.map(({ id }) => id),
+        codes: 0,
+        under: first.text,
+        labels: new Set(),
+      }),
+  };
+}
+
+/** `GET /api.php` becomes `get-api-php`. */
+export function anchorOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '');
+}
+
+function checkTokens(name: string, tokens: readonly Token[], resolve: ResolveLink): void {
+  for (const token of tokens) {
+    const shown = token.raw.slice(0, 60);
+    if (token.type === 'html' || token.type === 'image' || token.type === 'def') {
+      throw new Error(`${name}: no raw HTML, pictures or references here: ${shown}`);
+    }
+    if (token.type === 'text' && /&#?\w+;/.test(token.raw)) {
+      throw new Error(`${name}: write the character itself, not ${shown}`);
+    }
+    if (token.type === 'table' && (token as Tokens.Table).header.some(({ text }) => text === '')) {
+      throw new Error(`${name}: a column without a title: ${shown}`);
+    }
+    if (token.type === 'link' && resolve((token as Tokens.Link).href) === undefined) {
+      throw new Error(`${name}: a link that leads nowhere: ${shown}`);
+    }
+    checkTokens(name, childrenOf(token), resolve);
+  }
+}
+
+function childrenOf(token: Token): readonly Token[] {
+  if (token.type === 'list') return (token as Tokens.List).items.flatMap(({ tokens }) => tokens);
+  if (token.type === 'table') {
+    const { header, rows } = token as Tokens.Table;
+    return [...header, ...rows.flat()].flatMap(({ tokens }) => tokens);
+  }
+  return ('tokens' in token ? token.tokens : undefined) ?? [];
+}
+
+function plainText(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) => {
+      const children = childrenOf(token);
+      if (children.length > 0) return plainText(children) + (isBlock(token) ? ' ' : '');
+      if (token.type === 'br' || token.type === 'space') return ' ';
+      return 'text' in token ? String(token.text) + (isBlock(token) ? ' ' : '') : '';
+    })
+    .join('');
+}
+
+function isBlock({ type }: Token): boolean {
+  return !['text', 'strong', 'em', 'codespan', 'link', 'escape', 'del'].includes(type);
+}
+
+function sectionsOf(tokens: readonly Token[]): Section[] {
+  const found: (Heading & { parts: string[] })[] = [];
+  const taken = new Set<string>();
+  for (const token of tokens) {
+    if (token.type !== 'heading') {
+      found.at(-1)?.parts.push(plainText([token]));
+      continue;
+    }
+    const { depth, tokens: inner } = token as Tokens.Heading;
+    const text = plainText(inner).trim();
+    const base = anchorOf(text);
+    let id = base;
+    for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
+    taken.add(id);
+    found.push({ depth, id, text, parts: [] });
+  }
+  return found.map(({ parts, ...heading }) => ({
+    ...heading,
+    body: parts.join(' ').replace(/\s+/g, ' ').trim(),
+  }));
+}
+
+interface Rendering {
+  readonly text: Catalogue;
+  readonly resolve: ResolveLink;
+  /** Of the headings still to come. */
+  readonly ids: string[];
+  /** Blocks of code so far: their ids. */
+  codes: number;
+  /** Text of the last heading, and the labels given under it: no two regions are named alike. */
+  under: string;
+  readonly labels: Set<string>;
+}
+
+function regionLabel(rendering: Rendering, what: string): string {
+  const base = `${what} (${rendering.under})`;
+  let label = base;
+  for (let n = 2; rendering.labels.has(label); n++) label = `${base} ${n}`;
+  rendering.labels.add(label);
+  return label;
+}
+
+function blocks(tokens: readonly Token[], rendering: Rendering): Html[] {
+  return tokens.map((token) => block(token, rendering));
+}
+
+function block(token: Token, rendering: Rendering): Html {
+  const { text } = rendering;
+  switch (token.type) {
+    case 'space':
+      return null;
+    case 'heading':
+      return heading(token as Tokens.Heading, rendering);
+    case 'paragraph':
+      return html`<p>${inlines(token.tokens ?? [], rendering)}</p>`;
+    case 'text':
+      // Of a list without blank lines.
+      return inlines(token.tokens ?? [token], rendering);
+    case 'blockquote':
+      return html`<blockquote>${blocks(token.tokens ?? [], rendering)}</blockquote>`;
+    case 'code': {
+      const { lang = '', text: code } = token as Tokens.Code;
+      rendering.codes += 1;
+      const title = languageTitles[lang] ?? lang;
+      const label = regionLabel(rendering, title);
+      return codeBlock({ id: `code-${rendering.codes}`, title, label, code, text });
+    }
+    case 'list': {
+      const { ordered, items } = token as Tokens.List;
+      const rows = items.map((item) => html`<li>${blocks(item.tokens, rendering)}</li>`);
+      return ordered ? html`<ol>${rows}</ol>` : html`<ul>${rows}</ul>`;
+    }
+    case 'table': {
+      const { header, rows } = token as Tokens.Table;
+      const columns = header.map((cell) => ({
+        title: plainText(cell.tokens),
+        numeric: cell.align === 'right',
+      }));
+      return table({
+        caption: regionLabel(
+          rendering,
+          text.docs.tableOf(columns.map(({ title }) => title).join(', ')),
+        ),
+        columns,
+        rows: rows.map((row) => row.map((cell) => inlines(cell.tokens, rendering))),
+      });
+    }
+    default:
+      throw new Error(`Markdown that is not known here: ${token.type}`);
+  }
+}
+
+function heading(token: Tokens.Heading, rendering: Rendering): Html {
+  const id = rendering.ids.shift();
+  const label = plainText(token.tokens).trim();
+  rendering.under = label;
+  const content = inlines(token.tokens, rendering);
+  const link = html`<a class="anchor" href=${`#${id}`} aria-label=${rendering.text.docs.linkTo(label)}>#</a>`;
+  switch (token.depth) {
+    case 1:
+      return html`<h1 id=${id}>${content}</h1>`;
+    case 2:
+      return html`<h2 id=${id}>${content} ${link}</h2>`;
+    case 3:
+      return html`<h3 id=${id}>${content} ${link}</h3>`;
+    default:
+      return html`<h4 id=${id}>${content} ${link}</h4>`;
+  }
+}
+
+function inlines(tokens: readonly Token[], rendering: Rendering): Html[] {
+  return tokens.map((token): Html => {
+    const inner = () => inlines(childrenOf(token), rendering);
+    switch (token.type) {
+      case 'text':
+        return childrenOf(token).length > 0 ? inner() : token.text;
+      case 'escape':
+        return token.text;
+      case 'codespan':
+        return html`<code>${token.text}</code>`;
+      case 'strong':
+        return html`<strong>${inner()}</strong>`;
+      case 'em':
+        return html`<em>${inner()}</em>`;
+      case 'br':
+        return html`<br />`;
+      case 'link':
+        return html`<a href=${safeHref(rendering.resolve((token as Tokens.Link).href) ?? '#')}>${inner()}</a>`;
+      default:
+        throw new Error(`Markdown that is not known here: ${token.type}`);
+    }
+  });
+}

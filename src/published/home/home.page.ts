@@ -1,0 +1,112 @@
+/** The front page: what the platform is, a box to look an address up, its two halves, one line of curl. */
+
+import { linkButton } from '../../web/components/button.ts';
+import { codeBlock } from '../../web/components/code-block.ts';
+import { lookupForm } from '../../web/components/field.ts';
+import { gateDrawing, scoreScale } from '../../web/components/gauge.ts';
+import { type IconName, icon } from '../../web/components/icon.ts';
+import { type Html, html, safeHref } from '../../web/html.ts';
+import { type LinkName, type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import { scoreBand } from '../../web/score-band.ts';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+
+export interface HomePageData {
+  /** Base URL of the API, without a slash at the end. */
+  readonly secureUrl: string;
+  /** Addresses offered under the box; their pages must exist. */
+  readonly exampleAddresses?: readonly string[];
+  /** Drawn before the gate of the picture, with the scores that they have now. */
+  readonly arrivals?: readonly { readonly address: string; readonly score: number }[];
+  /** A check as this server answers it now. */
+  readonly sample?: { readonly address: string; readonly answer: string };
+}
+
+function curlLine(secureUrl: string, address: string): string {
+  return `curl -H "Key: $PORTCULLIS_KEY" \\\n  "${secureUrl}/api/v2/check?ipAddress=${address}"`;
+}
+
+function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
+  const { exampleAddresses: examples = [], arrivals = [] } = data;
+  return html`<section class="hero"><div class="wrap hero-row">
+    <div class="hero-text">
+      <h1>${text.home.title}</h1>
+      <p class="lede">${text.home.lede}</p>
+      ${lookupForm({ id: 'home-lookup', action: frame.lookupAction ?? '/ip', text })}
+      ${
+        examples.length > 0 &&
+        html`<p class="hero-examples"><span>${text.lookup.examples}</span>
+          ${examples.map((address) => html`<a class="mono" href=${safeHref(`/ip/${address}`)}>${address}</a>`)}
+        </p>`
+      }
+    </div>
+    <div class="hero-picture" aria-hidden="true">
+      ${gateDrawing('hero-gate', 0.36, 'hero-gate')}
+      ${
+        arrivals.length > 0 &&
+        html`<ul class="arrivals">${arrivals.map(
+          ({ address, score }) => html`<li><span class="mono">${address}</span>
+          <strong class=${`band-${scoreBand(score)}`}>${score}</strong></li>`,
+        )}</ul>`
+      }
+    </div>
+  </div></section>`;
+}
+
+interface Half {
+  readonly icon: IconName;
+  readonly words: Catalogue['home']['reputation'];
+  readonly links: readonly LinkName[];
+}
+
+function halfCard(frame: PageFrame, text: Catalogue, half: Half): Html {
+  const links = half.links.filter((name) => frame.links[name] !== undefined);
+  return html`<section class="card half">
+    <h3 class="half-title">${icon(half.icon)}<span>${half.words.title}</span></h3>
+    <p>${half.words.text}</p>
+    <ul class="ticks">${half.words.points.map((point) => html`<li>${icon('check')}<span>${point}</span></li>`)}</ul>
+    ${
+      links.length > 0 &&
+      html`<p class="half-links">${links.map((name) =>
+        linkButton({ label: text.links[name], href: frame.links[name]!, kind: 'secondary' }),
+      )}</p>`
+    }
+  </section>`;
+}
+
+function oneLineAway(
+  secureUrl: string,
+  { address, answer }: NonNullable<HomePageData['sample']>,
+  text: Catalogue,
+): Html {
+  return html`<section class="section section-sunken"><div class="wrap ask">
+    <div>
+      <div class="section-intro"><h2>${text.home.apiTitle}</h2><p>${text.home.apiText}</p></div>
+      ${codeBlock({ id: 'curl-line', title: 'curl', code: curlLine(secureUrl, address), text })}
+    </div>
+    ${codeBlock({ id: 'curl-answer', title: text.home.apiAnswer, code: answer, text })}
+  </div></section>`;
+}
+
+export function homePage(frame: PageFrame, data: HomePageData): string {
+  const text = frameText(frame);
+  return renderDocument(frame, {
+    title: text.home.title,
+    description: text.home.description,
+    className: 'page-home',
+    body: html`
+      ${hero(frame, data, text)}
+      <section class="wrap section">
+        <h2>${text.home.halvesTitle}</h2>
+        <div class="halves">
+          ${halfCard(frame, text, { icon: 'shield', words: text.home.reputation, links: ['feeds', 'captchaDemo'] })}
+          ${halfCard(frame, text, { icon: 'person', words: text.home.signOn, links: ['docs', 'register', 'kit'] })}
+        </div>
+      </section>
+      ${data.sample && oneLineAway(data.secureUrl, data.sample, text)}
+      <section class="wrap section">
+        <div class="section-intro"><h2>${text.home.scoreTitle}</h2><p>${text.home.scoreText}</p></div>
+        ${scoreScale(text)}
+      </section>`,
+  });
+}

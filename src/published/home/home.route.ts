@@ -1,0 +1,71 @@
+/** The pages that need no sign-in: home, and the style, script and font behind all pages. */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Header, Reply, Request } from '../../http/message.ts';
+import { negotiate } from '../../http/negotiate.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { Assets } from '../../web/assets.ts';
+import { openFile, openPage } from '../../web/guard/endpoint.ts';
+import { type Guard, movedTo } from '../../web/guard/guard.ts';
+import {
+  errorReply,
+  languageOf,
+  type PageTools,
+  pageRequestHeaders,
+} from '../../web/page-tools.ts';
+import { homePage } from './home.page.ts';
+
+/** Of the documentation: without demo data nobody knows it, and the answer says so. */
+const sampleElsewhere = '198.51.100.23';
+const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
+
+export const homeEndpoint = openPage('/', { headers: pageRequestHeaders });
+export const staticEndpoint = openFile('/static/*', {
+  headers: ['accept-encoding', 'if-none-match', 'accept-language'],
+});
+export const faviconEndpoint = openFile('/favicon.ico');
+
+export function pageRoutes(options: {
+  guard: Guard;
+  tools: PageTools;
+  assets: Assets;
+  secureUrl: string;
+  exampleAddresses: readonly string[];
+  /** What a check of an address gives, as JSON. */
+  check: { wideJson(text: string, nowMs: number): string | undefined };
+  clock: Clock;
+}): PlainRoute[] {
+  const { guard, tools, assets, secureUrl, exampleAddresses, check, clock } = options;
+  const sampleAddress = exampleAddresses[1] ?? sampleElsewhere;
+
+  function checked(address: string): { abuseConfidenceScore: number } {
+    return JSON.parse(check.wideJson(address, clock.now())!);
+  }
+
+  function home(request: Request): Reply {
+    const language = languageOf(request);
+    const arrivals = exampleAddresses.map((address) => {
+      return { address, score: checked(address).abuseConfidenceScore };
+    });
+    const answer = JSON.stringify({ data: checked(sampleAddress) }, null, 2);
+    const sample = { address: sampleAddress, answer };
+    const data = { secureUrl, exampleAddresses, arrivals, sample };
+    return {
+      status: 200,
+      headers: [...tools.headers(language), dayCache],
+      body: homePage(tools.frame(language), data),
+    };
+  }
+
+  function asset(request: Request): Reply {
+    const found = assets.assetFor(request.path);
+    if (found === undefined) return errorReply(tools, languageOf(request), 404);
+    return negotiate(request, found);
+  }
+
+  return [
+    guard.open(homeEndpoint, home),
+    guard.open(staticEndpoint, asset),
+    guard.open(faviconEndpoint, () => movedTo(assets.url('favicon.svg'))),
+  ];
+}

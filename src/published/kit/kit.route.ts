@@ -1,0 +1,35 @@
+/** GET /kit.zip: the integration kit, from memory; whole, in parts, or not again when it is known. */
+
+import { once } from '../../core/work/preparation.ts';
+import type { Header } from '../../http/message.ts';
+import { negotiate, negotiatedHeaders } from '../../http/negotiate.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { openFile } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import type { Kit } from './open.ts';
+
+export const kitPath = '/kit.zip';
+
+/** The path stays while the content may change: an hour, then asked again by its ETag. */
+const cacheControl = 'public, max-age=3600';
+
+export const kitEndpoint = openFile(kitPath, {
+  headers: negotiatedHeaders,
+  cors: { allowHeaders: ['Range', 'If-None-Match'] },
+});
+
+export function kitRoutes(kit: Kit, guard: Guard): PlainRoute[] {
+  const headers: readonly Header[] = [
+    ['Content-Disposition', `attachment; filename="portcullis-kit-${kit.version}.zip"`],
+    ['Cross-Origin-Resource-Policy', 'cross-origin'],
+    ['X-Content-Type-Options', 'nosniff'],
+  ];
+  const resource = once(() => ({
+    type: 'application/zip',
+    cacheControl,
+    identity: { body: kit.bytes, etag: `"${kit.sha256.slice(0, 32)}"` },
+    headers,
+    ranges: true,
+  }));
+  return [guard.open(kitEndpoint, (request) => negotiate(request, resource()))];
+}

@@ -1,0 +1,121 @@
+/** JSON Schema (2020-12) of the manifest: what programs may rely on. Closed: no other members. */
+
+import type { Json, JsonObject } from '../../web/openapi.ts';
+
+const text: JsonObject = { type: 'string', minLength: 1 };
+const url: JsonObject = { type: 'string', format: 'uri' };
+const whole: JsonObject = { type: 'integer', minimum: 0 };
+const yesNo: JsonObject = { type: 'boolean' };
+const texts = list(text);
+
+function list(items: JsonObject): JsonObject {
+  return { type: 'array', items, minItems: 1 };
+}
+
+function closed(properties: JsonObject, described: JsonObject = {}): JsonObject {
+  const required: Json = Object.keys(properties);
+  return { type: 'object', properties, required, additionalProperties: false, ...described };
+}
+
+function urls(...names: readonly string[]): JsonObject {
+  return closed(Object.fromEntries(names.map((name) => [name, url])));
+}
+
+export const endpointNames = [
+  'authorization',
+  'exchange',
+  'documentation',
+  'manifest',
+  'manifest_schema',
+  'openapi',
+  'llms',
+  'check',
+  'report',
+  'captcha_demo',
+] as const;
+
+export const manifestSchema: JsonObject = closed(
+  {
+    $schema: url,
+    name: text,
+    version: text,
+    issuer: url,
+    protocol: { const: 'portcullis-sign-on' },
+    openid_connect: { const: false },
+    not_available: list({ type: 'string' }),
+    endpoints: urls(...endpointNames),
+    response_types: { const: ['code'] },
+    response_modes: { const: ['query'] },
+    scopes: list(closed({ name: text, fields: list(closed({ name: text, description: text })) })),
+    authorization_code: closed({
+      lifetime_seconds: { type: 'integer', minimum: 1 },
+      single_use: { const: true },
+      exchange_methods: texts,
+      exchange_parameters: texts,
+    }),
+    code_challenge: closed({ methods: { const: ['S256'] }, required: yesNo }),
+    client: closed({
+      registration: { const: false },
+      secret: { const: false },
+      client_id: text,
+      redirect_uri: text,
+      redirect_uri_characters_max: whole,
+      state_characters_max: whole,
+      login_hint_characters_max: whole,
+    }),
+    prompts: texts,
+    errors: closed({ authorization: texts, exchange: texts }),
+    ip_reputation: closed({
+      base_url: url,
+      key_header: text,
+      score: closed({ minimum: whole, maximum: whole, malicious_from: whole }),
+      quotas: closed({ reads_per_minute: whole, writes_per_minute: whole, grow_with_trust: yesNo }),
+      categories: list(closed({ number: { type: 'integer', minimum: 1 }, name: text })),
+    }),
+    feeds: closed({
+      changes: url,
+      minimum_score: whole,
+      lists: list(
+        closed({
+          url,
+          title: text,
+          media_type: text,
+          ip_versions: list({ enum: [4, 6] }),
+          minimum_scores: list(whole),
+          aggregate: yesNo,
+        }),
+      ),
+    }),
+    captcha: closed({
+      new: url,
+      verify: url,
+      receipt: url,
+      siteverify: url,
+      widget: url,
+      other_names: url,
+      challenge_lifetime_seconds: whole,
+      receipt_lifetime_seconds: whole,
+      single_use: { const: true },
+      alternative: { const: 'audio' },
+    }),
+    limits: list(closed({ name: text, requests: whole, window_seconds: whole })),
+    kit: {
+      anyOf: [
+        closed({ url, version: text, sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' } }),
+        { type: 'null' },
+      ],
+    },
+    languages: list({ type: 'string', pattern: '^[a-z]{2}$' }),
+    contacts: urls('website', 'security'),
+  },
+  { title: 'Manifest of a Portcullis service' },
+);
+
+/** As it is published, under its own address. */
+export function publishedManifestSchema(address: string): JsonObject {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: address,
+    ...manifestSchema,
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * Texts that are made once, at the first request, and sent many times: with an ETag of their
+ * content and packed twins. Nothing in them depends on the time, so an ETag stays over a restart.
+ * Rendering and packing all of them before the first check is answered would double the start.
+ */
+
+import { createHash } from 'node:crypto';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { once } from '../../core/work/preparation.ts';
+import type { Header } from '../../http/message.ts';
+import { negotiate, type Representation } from '../../http/negotiate.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { type Endpoint, openFile } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+
+/** What changes with an update of the service alone; the ETag makes asking again cheap. */
+const cacheControl = 'public, max-age=300';
+/** Half of what level 11 would save more takes fifty times as long, on the thread that answers. */
+const brotliQuality = 5;
+
+export const readyRequestHeaders = ['accept-encoding', 'if-none-match'] as const;
+
+export function readyText(
+  type: string,
+  text: string,
+  headers: readonly Header[] = [],
+): Representation {
+  const body = Buffer.from(text);
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality };
+  return {
+    type,
+    cacheControl,
+    headers,
+    identity: { body, etag: `"${hash}"` },
+    gzip: { body: gzipSync(body), etag: `"${hash}-gzip"` },
+    brotli: { body: brotliCompressSync(body, { params }), etag: `"${hash}-br"` },
+  };
+}
+
+/** Read by scripts of any origin. */
+export function readyEndpoint(path: string, docs: Endpoint['docs']): Endpoint {
+  const cors = { allowHeaders: ['If-None-Match'] };
+  const shape = docs === 'text' ? 'page' : 'api';
+  return openFile(path, { shape, headers: readyRequestHeaders, cors, docs });
+}
+
+export function readyRoute(
+  guard: Guard,
+  declared: Endpoint,
+  type: string,
+  text: () => string,
+): PlainRoute {
+  const headers: Header[] = [['Access-Control-Expose-Headers', 'ETag']];
+  const ready = once(() => readyText(type, text(), headers));
+  return guard.open(declared, (request) => negotiate(request, ready()));
+}

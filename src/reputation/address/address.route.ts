@@ -1,0 +1,283 @@
+/**
+ * GET /ip/<address>: what is known of an address. A page for people, JSON for who asks for it.
+ * Needs no key, so it is limited per client; the main thread answers it.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { fail } from '../../core/result.ts';
+import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
+import { providerAttribution } from '../../geo/sources.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
+import { parseQuery } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import {
+  ceilingOf,
+  firstReportedAtOf,
+  lastReportedAtOf,
+  metaOf,
+  type Records,
+  reportersOf,
+  seedScoreOf,
+  strengthOf,
+} from '../../index/records.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatPrefix } from '../../ip/prefix.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { endpoint, openPage, routeFacts } from '../../web/guard/endpoint.ts';
+import type { Language } from '../../web/language.ts';
+import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/page-tools.ts';
+import { createReplyCache } from '../../web/reply-cache.ts';
+import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
+import { addressPageDocs } from '../check/check.openapi.ts';
+import type { Check, Verdict } from '../check/check.ts';
+import { entryScore, halfLivesAt, maliciousScore } from '../check/score.ts';
+import { categoriesOf } from '../reports/categories.ts';
+import { reportAgeMaxMs } from '../reports/report.ts';
+import type { ReportStore, StoredReport } from '../reports/store/report-store.ts';
+import { ceilings } from '../voices/quorum.ts';
+import { catalogueFor } from '../words.ts';
+import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.ts';
+
+const dayMs = 86_400_000;
+const chartDays = 90;
+/** Bound on the reports that one page looks at. */
+const reportsShownMax = 2_000;
+const commentsShownMax = 25;
+
+export interface IpPageOptions {
+  readonly tools: PageTools;
+  readonly index: IpIndex;
+  readonly check: Check;
+  readonly geo: GeoReader;
+  readonly clock: Clock;
+  readonly reports: ReportStore;
+  readonly callers: Callers;
+  /** Where reports are sent: for the command that the page shows. */
+  readonly secureUrl: string;
+}
+
+/** One path, several answers: a cache must not give one reader's to another. */
+const varies: Header = ['Vary', 'Accept, Accept-Language'];
+
+/** A flood on one page costs one look at the store a second. Some pages of the largest kind. */
+const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;
+
+export const findAddressEndpoint = openPage('/ip', { headers: ['accept-language'] });
+
+/** A page for people, JSON for who asks for it; so it tells its failures itself. */
+export const addressEndpoint = endpoint({
+  method: 'GET',
+  path: '/ip/:address',
+  who: 'anyone',
+  shape: 'page',
+  thread: 'main',
+  headers: ['accept', 'accept-language'],
+  handlerLimits: ['ipPage'],
+  errors: ['invalid_parameter', 'client_limit_exceeded'],
+  docs: addressPageDocs,
+});
+
+export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
+  const { tools, callers, clock } = options;
+  const words = new Uint32Array(4);
+  const cache = createReplyCache({ clock, ...cacheOptions });
+
+  async function show(request: Request): Promise<Reply> {
+    const reply = await answer(request);
+    return { ...reply, headers: [...reply.headers, varies] };
+  }
+
+  async function answer(request: Request): Promise<Reply> {
+    const language = languageOf(request);
+    const asJson = wantsJson(request);
+    const waitSeconds = callers.take('ipPage', request);
+    if (waitSeconds > 0) {
+      const retry: Header[] = [['Retry-After', String(waitSeconds)]];
+      if (asJson) return tellFailure('api', fail('client_limit_exceeded'), retry);
+      const reply = errorReply(tools, language, 429, tooManyText(language, waitSeconds));
+      return { ...reply, headers: [...reply.headers, ...retry] };
+    }
+    const address = new Uint32Array(4);
+    const family = parseIp(request.param, address);
+    if (family === 0) {
+      if (asJson)
+        return tellFailure(
+          'api',
+          fail('invalid_parameter', 'This is not a valid IPv4 or IPv6 address.', 'ipAddress'),
+        );
+      return errorReply(tools, language, 400, undefined);
+    }
+    // With what the index says: a report shows at once, not a second later.
+    const said = options.check.judge(family, address, clock.now());
+    const form = asJson ? 'json' : language;
+    const counts = `${said.score} ${said.reports} ${said.listReports} ${said.listedAt}`;
+    const key = `${formatIp(family, address)} ${form} ${counts}`;
+    return cache.get(key, () => make(family, address, asJson, language));
+  }
+
+  async function make(
+    family: 4 | 6,
+    address: Uint32Array,
+    asJson: boolean,
+    language: Language,
+  ): Promise<Reply> {
+    const data = await dataOf(family, address, language, options);
+    const robots: Header[] = ipPageIsIndexable(data) ? [] : [['X-Robots-Tag', 'noindex']];
+    if (asJson) return { status: 200, headers: [jsonType, noStore, ...robots], body: jsonOf(data) };
+    return {
+      status: 200,
+      headers: [...tools.headers(language), ['Cache-Control', 'private, max-age=5'], ...robots],
+      body: ipPage(tools.frame(language), data),
+    };
+  }
+
+  /** The address box of every page sends here: a form can't put its field into a path. */
+  function find(request: Request): Reply {
+    const query = parseQuery(request.query);
+    const address = query.ok ? (query.value.get('address') ?? '').trim() : '';
+    const family = parseIp(address, words);
+    if (family === 0) return errorReply(tools, languageOf(request), 400);
+    return { status: 303, headers: [['Location', `/ip/${formatIp(family, words)}`], noStore] };
+  }
+
+  return [
+    { kind: 'plain', ...routeFacts(findAddressEndpoint), handle: find },
+    { kind: 'plain', ...routeFacts(addressEndpoint), handle: show },
+  ];
+}
+
+function wantsJson(request: Request): boolean {
+  return /^application\/json\b/i.test(firstHeader(request, 'accept')?.trim() ?? '');
+}
+
+async function dataOf(
+  family: 4 | 6,
+  address: Uint32Array,
+  language: Language,
+  options: IpPageOptions,
+): Promise<IpPageData> {
+  const { index, check, geo, clock, secureUrl } = options;
+  const nowMs = clock.now();
+  const found = await options.reports.list(
+    family,
+    address,
+    nowMs - reportAgeMaxMs,
+    reportsShownMax,
+  );
+  // After the await: the verdict is one object for all calls.
+  const verdict = check.judge(family, address, nowMs);
+  const { reportedEntry: entry, decidedBy } = verdict;
+  const ids = geo.find(family, address);
+  const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
+  const isNetwork = decider !== undefined && decider.length < (family === 4 ? 32 : 128);
+  const provider = providerOf(ids);
+  const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
+  return {
+    address: formatIp(family, address),
+    score: verdict.score,
+    countryCode: geo.country(countryOf(ids)),
+    provider: provider === 0 ? '' : geo.provider(provider),
+    anonymousExit: verdict.anonymousExit,
+    allowlisted: verdict.allowlisted,
+    why: reasonOf(verdict, index.records, nowMs),
+    scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
+    reports: verdict.reports,
+    listReports: verdict.listReports,
+    listedAt: seconds(verdict.listedAt),
+    distinctReporters: entry === 0 ? 0 : reportersOf(index.records, entry),
+    firstReportedAt: entry === 0 ? undefined : seconds(firstReportedAtOf(index.records, entry)),
+    lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
+    ...summaryOf(found, nowMs, language),
+    latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
+    reportUrl: `${secureUrl}/api/v2/report`,
+    attribution: provider === 0 ? undefined : providerAttribution,
+    now: nowMs,
+  };
+}
+
+/** In plain words on the page: what decided how far the reports of the deciding entry may go. */
+function reasonOf(
+  { knownGood, allowlisted, decidedBy, reports }: Verdict,
+  records: Records,
+  nowMs: number,
+): ScoreReason | undefined {
+  if (allowlisted) return undefined;
+  if (knownGood) return { by: 'knownGood' };
+  if (decidedBy === 0 || reports === 0) return undefined;
+  const meta = metaOf(records, decidedBy);
+  const ceiling = ceilingOf(meta);
+  const strength = strengthOf(records, decidedBy);
+  const reported = entryScore(0, ceiling, strength, halfLivesAt(nowMs));
+  if (reported < seedScoreOf(meta) || ceiling === 0) return { by: 'list' };
+  switch (ceiling) {
+    case ceilings.none:
+      return { by: 'newcomers', ceiling };
+    case ceilings.some:
+      return { by: 'some', ceiling };
+    case ceilings.earned:
+      return { by: 'earned', ceiling };
+    case ceilings.full:
+      return { by: 'full' };
+    default:
+      return { by: 'held', ceiling };
+  }
+}
+
+/** Chart, categories and comments out of an address's reports, newest first. */
+function summaryOf(
+  reports: readonly StoredReport[],
+  nowMs: number,
+  language: Language,
+): Pick<IpPageData, 'reportsPerDay' | 'categories' | 'comments'> {
+  const names = catalogueFor(language).categories;
+  const nameOf = (number: number) => names[number - 1] ?? String(number);
+  const today = Math.floor(nowMs / dayMs);
+  const perDay = new Array<number>(chartDays).fill(0);
+  const byCategory = new Map<number, number>();
+  for (const { reportedAt, categories } of reports) {
+    const place = chartDays - 1 - (today - Math.floor(reportedAt / dayMs));
+    if (place >= 0 && place < chartDays) perDay[place]! += 1;
+    for (const number of categoriesOf(categories)) {
+      byCategory.set(number, (byCategory.get(number) ?? 0) + 1);
+    }
+  }
+  return {
+    reportsPerDay: perDay.map((count, i) => ({ day: (today - chartDays + 1 + i) * dayMs, count })),
+    categories: [...byCategory]
+      .sort((a, b) => b[1] - a[1])
+      .map(([number, count]) => ({ name: nameOf(number), count })),
+    comments: reports
+      .filter(({ comment }) => comment !== '')
+      .slice(0, commentsShownMax)
+      .map(({ comment, reportedAt, categories }) => ({
+        text: comment,
+        at: reportedAt,
+        categories: categoriesOf(categories).map(nameOf),
+      })),
+  };
+}
+
+/** Of two times that there may be. */
+function newest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || (other !== undefined && other > one) ? other : one;
+}
+
+function jsonOf(data: IpPageData): string {
+  const date = (ms: number | undefined) =>
+    ms === undefined ? null : new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
+  return JSON.stringify({
+    data: {
+      ipAddress: data.address,
+      abuseConfidenceScore: data.score,
+      countryCode: data.countryCode,
+      isp: data.provider || 'Unknown',
+      isAnon: data.anonymousExit,
+      isWhitelisted: data.allowlisted,
+      totalReports: data.reports + data.listReports,
+      malicious: data.score >= maliciousScore,
+      firstReportedAt: date(data.firstReportedAt),
+      lastReportedAt: date(newest(data.lastReportedAt, data.listedAt)),
+    },
+  });
+}

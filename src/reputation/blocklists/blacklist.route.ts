@@ -1,0 +1,235 @@
+/**
+ * GET /api/v2/blacklist: addresses and networks with a high score, for whoever has a key.
+ *
+ * Costs one read for each 1,000 rows of the answer, at least one: the first read is taken with
+ * the request, the others when the rows are counted and before the answer is made. When those
+ * are more than what is left, the answer is 429 and only the first read is gone.
+ * Order of refusals: 401, 429 (first read), 422, 503, 429 (the rest).
+ */
+
+import { isoSeconds } from '../../core/iso-seconds.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createSemaphore } from '../../core/work/semaphore.ts';
+import { createTurns } from '../../core/work/turns.ts';
+import type { GeoReader } from '../../geo/reader.ts';
+import { createBodyWriter } from '../../http/body-writer.ts';
+import { firstHeader, type Header, type Request } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/guard/guard.ts';
+import { jsonType, noStore, textType } from '../../web/shape.ts';
+import { readWhole } from '../check/parameters.route.ts';
+import { maliciousScore } from '../check/score.ts';
+import { isoDate } from '../reports/report-json.route.ts';
+import {
+  type Blacklist,
+  type BlacklistFilter,
+  type BlacklistSnapshot,
+  blacklistBounds,
+  confidenceMin,
+  selectRows,
+} from './blacklist.ts';
+import { blacklistDocs } from './blocklists.openapi.ts';
+
+const limitDefault = 10_000;
+const rowsPerRead = 1_000;
+const countriesMax = 300;
+const acceptCharsMax = 512;
+/** Answers of half a million rows being made, and requests that wait for their turn. */
+const turns = { runningMax: 2, waitingMax: 16 };
+/** Making the list of millions of entries takes seconds. */
+const timeoutMs = 15_000;
+const rowsPerLook = 64;
+
+interface Asked {
+  readonly filter: BlacklistFilter;
+  readonly asText: boolean;
+}
+
+export const blacklistEndpoint = endpoint({
+  method: 'GET',
+  path: '/api/v2/blacklist',
+  who: 'api-key',
+  shape: 'api',
+  thread: 'main',
+  cost: { quota: 'read', more: 'for each 1,000 rows, at least one' },
+  headers: ['accept'],
+  lists: ['onlyCountries', 'exceptCountries', 'ipVersion'],
+  timeoutMs,
+  errors: ['overloaded'],
+  robots: 'disallow',
+  docs: blacklistDocs,
+});
+
+export function blacklistRoute(options: {
+  guard: Guard;
+  geo: GeoReader;
+  blacklist: Blacklist;
+}): PlainRoute {
+  const { guard, geo, blacklist } = options;
+  const queue = createSemaphore(turns);
+
+  async function answerOf(asked: Asked, call: KeyedCall, isWanted: () => boolean): Promise<Answer> {
+    if (!isWanted()) return fail('overloaded');
+    const snapshot = await blacklist.snapshot();
+    const selected = await selectRows(snapshot, asked.filter);
+    const rest = Math.ceil(selected.length / rowsPerRead) - 1;
+    const unpaid = rest > 0 ? call.spend(rest) : undefined;
+    if (unpaid !== undefined) return unpaid;
+    const { leftOut } = snapshot;
+    const headers: Header[] = [noStore, ...call.headers];
+    if (leftOut > 0) headers.push(['X-Entries-Left-Out', String(leftOut)]);
+    const generatedAt = isoDate(snapshot.generatedAt);
+    const { confidenceMinimum } = asked.filter;
+    const render = asked.asText ? renderText : renderJson(confidenceMinimum);
+    const body = await render(snapshot, selected, geo, isWanted);
+    if (!asked.asText) return { status: 200, headers: [jsonType, ...headers], body };
+    headers.push(['X-Confidence-Minimum', String(confidenceMinimum)]);
+    return { status: 200, headers: [textType, ['X-Generated-At', generatedAt], ...headers], body };
+  }
+
+  return guard.keyed(
+    blacklistEndpoint,
+    (params, request) => readAsked(request, params, geo),
+    async (asked, call, caller) => {
+      const isWanted = wantedBy(caller);
+      const answer = await queue.run(() => answerOf(asked, call, isWanted));
+      return answer.ok ? answer.value : answer;
+    },
+  );
+}
+
+function readAsked(request: Request, params: Params, geo: GeoReader): Result<Asked> {
+  const range = { min: confidenceMin, max: 100, byDefault: maliciousScore };
+  const confidence = readWhole(params, 'confidenceMinimum', range);
+  if (!confidence.ok) return confidence;
+  const limit = readLimit(params.get('limit'));
+  if (!limit.ok) return limit;
+  const version = readVersion(params.all('ipVersion'));
+  if (!version.ok) return version;
+  const countries = readCountries(params, geo);
+  if (!countries.ok) return countries;
+  return ok({
+    filter: {
+      confidenceMinimum: minimumFor(confidence.value),
+      limit: limit.value,
+      ipVersion: version.value,
+      countries: countries.value,
+    },
+    asText: params.has('plaintext') || acceptsTextAlone(firstHeader(request, 'accept')),
+  });
+}
+
+/**
+ * AbuseIPDB's own default is 100, and clients send it along: they mean "what you would block". Here
+ * that begins lower, and a score of exactly 100 is rare.
+ */
+function minimumFor(asked: number): number {
+  return asked === 100 ? maliciousScore : asked;
+}
+
+/** `4,6`, or both named, is no filter: some clients send it by default. */
+function readVersion(texts: readonly string[]): Result<4 | 6 | undefined> {
+  const versions = new Set(texts.flatMap((text) => text.split(',')).map((text) => text.trim()));
+  for (const version of versions) {
+    if (version !== '4' && version !== '6') {
+      return fail('invalid_parameter', 'The ip version must be 4 or 6.', 'ipVersion');
+    }
+  }
+  return ok(versions.size === 1 ? (versions.has('4') ? 4 : 6) : undefined);
+}
+
+/** Clients ask for more than there can be and mean "all": that is not refused. */
+function readLimit(text: string | undefined): Result<number> {
+  if (text === undefined) return ok(limitDefault);
+  if (!/^\d{1,20}$/.test(text) || Number(text) < 1) {
+    return fail('invalid_parameter', 'The limit must be a whole number of at least 1.', 'limit');
+  }
+  return ok(Math.min(Number(text), blacklistBounds.limitMax));
+}
+
+/** Which country ids are wanted; undefined when it doesn't matter. */
+function readCountries(params: Params, geo: GeoReader): Result<Uint8Array | undefined> {
+  const only = params.has('onlyCountries');
+  if (!only && !params.has('exceptCountries')) return ok(undefined);
+  if (only && params.has('exceptCountries')) {
+    const detail = 'Only one of only countries and except countries may be given.';
+    return fail('invalid_parameter', detail, 'exceptCountries');
+  }
+  const name = only ? 'onlyCountries' : 'exceptCountries';
+  const codes = params
+    .all(name)
+    .flatMap((text) => text.split(','))
+    .map((code) => code.trim().toUpperCase());
+  if (codes.length > countriesMax || !codes.every((code) => /^[A-Z]{2}$/.test(code))) {
+    const detail = 'The countries must be two-letter ISO 3166 codes, separated by commas.';
+    return fail('invalid_parameter', detail, name);
+  }
+  const named = new Set(codes);
+  const wanted = new Uint8Array(geo.countryCount);
+  for (let id = 0; id < wanted.length; id++) {
+    wanted[id] = named.has(geo.country(id)) === only ? 1 : 0;
+  }
+  return ok(wanted);
+}
+
+/** JSON is the default: many clients list `text/plain` besides it without meaning it. */
+function acceptsTextAlone(accept: string | undefined): boolean {
+  if (accept === undefined || accept.length > acceptCharsMax) return false;
+  const types = accept
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.split(';')[0]!.trim());
+  return types.includes('text/plain') && !types.includes('application/json');
+}
+
+type Render = (
+  snapshot: BlacklistSnapshot,
+  selected: Uint32Array,
+  geo: GeoReader,
+  isWanted: () => boolean,
+) => Promise<Uint8Array>;
+
+const renderText: Render = async ({ rows }, selected, _geo, isWanted) =>
+  inSlices('', selected, (row) => `${rows.text(row)}\n`, '', isWanted);
+
+const renderJson =
+  (confidenceMinimum: number): Render =>
+  async ({ rows, generatedAt }, selected, geo, isWanted) => {
+    const first = selected[0];
+    const line = (row: number) => {
+      // Never null, as clients have it: what has no time of its own is as old as the list.
+      const date = isoSeconds(rows.lastReportedAt[row]! || Math.floor(generatedAt / 1_000));
+      // Concatenation, not JSON.stringify: texts of addresses and countries hold nothing to escape.
+      return (
+        `${row === first ? '' : ','}{"ipAddress":"${rows.text(row)}",` +
+        `"countryCode":"${geo.country(rows.country[row]!)}",` +
+        `"abuseConfidenceScore":${rows.score[row]},"lastReportedAt":"${date}"}`
+      );
+    };
+    const start = `{"meta":{"generatedAt":"${isoDate(generatedAt)}","confidenceMinimum":${confidenceMinimum}},"data":[`;
+    return inSlices(start, selected, line, ']}', isWanted);
+  };
+
+/** Half a million rows take a second: others get their turn. */
+async function inSlices(
+  start: string,
+  selected: Uint32Array,
+  render: (row: number) => string,
+  end: string,
+  isWanted: () => boolean,
+): Promise<Uint8Array> {
+  const out = createBodyWriter();
+  const turns = createTurns();
+  out.add(start);
+  for (let i = 0; i < selected.length; i++) {
+    if (i % rowsPerLook === 0 && turns.isOver()) {
+      await turns.next();
+      if (!isWanted()) break;
+    }
+    out.add(render(selected[i]!));
+  }
+  out.add(end);
+  return out.finish();
+}

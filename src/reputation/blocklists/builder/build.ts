@@ -1,0 +1,250 @@
+/**
+ * One build: the list from the index, its variants as text and compressed, and what changed.
+ *
+ * A build is a function of the index, the hour and what was stored: two builds of one state give
+ * the same bytes, ETags and dates. Pieces are kept by a hash of what they are made from, so a
+ * build makes anew only what changed.
+ */
+
+import { inflateRawSync } from 'node:zlib';
+import { variantName } from '../catalog.ts';
+import type { Imprint } from '../pieces/lines.ts';
+import { bothTwins, createPieceMaker, hashOf, type KnownPiece } from '../pieces/piece-maker.ts';
+import {
+  createPiece,
+  type Piece,
+  type Stitched,
+  stitchBrotli,
+  stitchGzip,
+  stitchText,
+} from '../pieces/pieces.ts';
+import { createRecordRenderer, type GeoNames, isoSeconds } from '../pieces/records.ts';
+import { TextSink } from '../pieces/text.ts';
+import {
+  type ContentRecord,
+  decodeStep,
+  encodeStep,
+  type FeedHead,
+  type StoredStep,
+} from '../stored.ts';
+import type { Collected } from './collect.ts';
+import { type Content, contentsOf, type Lists, listsOf } from './contents.ts';
+import {
+  advance,
+  type Changes,
+  changesOf,
+  type History,
+  rebuildList,
+  type Step,
+} from './history.ts';
+import { type Rows, rowCount } from './rows.ts';
+
+export interface EncodedFile extends Stitched {
+  /** Strong, quoted. */
+  readonly etag: string;
+}
+
+/** A variant as it is served. */
+export interface FeedFile {
+  readonly name: string;
+  readonly type: string;
+  /** A whole second. */
+  readonly changedAtMs: number;
+  readonly entries: number;
+  readonly identity: EncodedFile;
+  /** Undefined: see `twinsOf`. */
+  readonly gzip: EncodedFile | undefined;
+  readonly brotli: EncodedFile | undefined;
+}
+
+export interface Built {
+  readonly files: readonly FeedFile[];
+  readonly changes: Changes;
+  readonly head: Omit<FeedHead, 'baseParts'>;
+  readonly step: StoredStep | undefined;
+  readonly dropped: readonly number[];
+  /** The list as of `head.baseVersion`, when it must be stored: see `inflateBase`. */
+  readonly base: Uint8Array | undefined;
+  readonly stats: BuildStats;
+}
+
+export interface BuildStats {
+  readonly entries: number;
+  /** Entries for which there was no room: those with the lowest scores. */
+  readonly dropped: number;
+  /** Bytes in memory, each piece once. */
+  readonly textBytes: number;
+  readonly gzipBytes: number;
+  readonly brotliBytes: number;
+}
+
+/** What the store knew at the start. */
+export interface Restored {
+  readonly head: FeedHead;
+  /** Those after `head.floor`, oldest first. */
+  readonly steps: readonly StoredStep[];
+  /** In parts, as it is stored. */
+  readonly base: readonly Uint8Array[];
+}
+
+export interface FeedBuilderOptions {
+  /** Rows as of an hour. */
+  readonly collect: (hourMs: number) => Promise<Collected>;
+  readonly names: GeoNames;
+  readonly imprint: Imprint;
+  readonly restored: Restored | undefined;
+  /** Entries of the blocklist, and exits, at most. */
+  readonly entriesMax: number;
+}
+
+export interface FeedBuilder {
+  /** Undefined when nothing changed since the last build of this builder. */
+  build(nowMs: number): Promise<Built | undefined>;
+}
+
+const hourMs = 3_600_000;
+const inflatedBytesMax = 1 << 30;
+
+export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
+  const renderer = createRecordRenderer(options.names);
+  const sink = new TextSink();
+  const restored = restore(options.restored);
+  let history = restored?.history;
+  let list = restored?.list ?? new Uint32Array();
+  let contents = new Map(options.restored?.head.contents.map((one) => [one.name, one]));
+  let pieces = new Map<string, KnownPiece>();
+  let files = new Map<string, FeedFile>();
+  let lastHash = '';
+
+  async function build(nowMs: number): Promise<Built | undefined> {
+    const collected = await options.collect(Math.floor(nowMs / hourMs) * hourMs);
+    const hash = hashOf(collected.rows).toString('hex');
+    if (hash === lastHash) return undefined;
+    const lists = listsOf(collected, options.entriesMax);
+    const advanced = advance(history, list, lists.block, nowMs);
+    const maker = createPieceMaker(pieces, sink, renderer);
+    const made: FeedFile[] = [];
+    const records: ContentRecord[] = [];
+    for (const content of await contentsOf(lists, maker, options.imprint)) {
+      const name = variantName(content.feed, content.choice);
+      const record = recordOf(name, content, contents.get(name), advanced.history, nowMs);
+      const same = files.get(name);
+      const isSame = same !== undefined && contents.get(name) === record;
+      made.push(isSame ? same : await fileOf(content, record));
+      records.push(record);
+    }
+    const base = advanced.needsBase ? await maker.base(lists.block) : undefined;
+    sink.release();
+    lastHash = hash;
+    history = advanced.history;
+    list = lists.block.slice();
+    contents = new Map(records.map((record) => [record.name, record]));
+    pieces = maker.used;
+    files = new Map(made.map((file) => [file.name, file]));
+    return {
+      files: made,
+      changes: changesOf(history),
+      head: { ...historyHead(history), contents: records },
+      step: stored(advanced.step),
+      dropped: advanced.dropped,
+      base,
+      stats: statsOf(lists, made),
+    };
+  }
+
+  return { build };
+}
+
+function historyHead({ version, floor, baseVersion }: History) {
+  return { version, floor, baseVersion };
+}
+
+function stored(step: Step | undefined): StoredStep | undefined {
+  return step && { version: step.version, value: encodeStep(step) };
+}
+
+/** Undefined when nothing is stored, or not in a way that is understood: it begins anew. */
+function restore(from: Restored | undefined): { history: History; list: Rows } | undefined {
+  if (from === undefined) return undefined;
+  const { version, floor, baseVersion } = from.head;
+  const text = inflateRawSync(Buffer.concat(from.base), { maxOutputLength: inflatedBytesMax });
+  const steps = from.steps.map((step) => decodeStep(step.version, step.value));
+  // Without one of them the list would be another.
+  if (!steps.every((step) => step !== undefined)) return undefined;
+  const list = rebuildList(
+    text.toString('latin1'),
+    steps.filter((step) => step.version > baseVersion),
+  );
+  if (list === undefined) return undefined;
+  return { history: { version, floor, baseVersion, steps }, list };
+}
+
+/**
+ * The record of before while the content is the same, whatever its date. A version too old to ask
+ * for changes with is replaced: a reader told to reload would find it again, and reload for ever.
+ */
+function recordOf(
+  name: string,
+  content: Content,
+  known: ContentRecord | undefined,
+  { version, floor }: History,
+  nowMs: number,
+): ContentRecord {
+  const parts = content.pieces.flat().map((piece) => piece.hash);
+  const frame = JSON.stringify(content.frame('', 0));
+  const hash = hashOf(Buffer.from(frame), ...parts).subarray(0, 16);
+  const showsVersion = frame !== JSON.stringify(content.frame('', 1));
+  const isTooOld = known !== undefined && known.version < floor && showsVersion;
+  if (known !== undefined && hash.equals(known.hash) && !isTooOld) return known;
+  // Dates in headers have whole seconds: a change must show in them.
+  const second = Math.floor(nowMs / 1_000) * 1_000;
+  const changedAtMs = known === undefined ? second : Math.max(second, known.changedAtMs + 1_000);
+  return { name, hash, changedAtMs, version };
+}
+
+async function fileOf(content: Content, record: ContentRecord): Promise<FeedFile> {
+  const { changedAtMs, version, name } = record;
+  const texts = content.frame(isoSeconds(changedAtMs / 1_000), version);
+  const pieces: Piece[] = [];
+  for (const [i, text] of texts.entries()) {
+    if (i > 0) pieces.push(...content.pieces[i - 1]!);
+    if (text !== '') pieces.push(await createPiece(sharedText(text), bothTwins));
+  }
+  const encoded = (stitched: Stitched, encoding: string): EncodedFile => {
+    const seed = `${changedAtMs} ${version} ${encoding} ${process.versions.zlib} ${process.versions.brotli}`;
+    const etag = hashOf(record.hash, Buffer.from(seed)).toString('base64url').slice(0, 22);
+    return { ...stitched, etag: `"${etag}"` };
+  };
+  const gzip = stitchGzip(pieces);
+  const brotli = stitchBrotli(pieces);
+  return {
+    name,
+    type: content.feed.type,
+    changedAtMs,
+    entries: content.entries,
+    identity: encoded(stitchText(pieces), ''),
+    gzip: gzip && encoded(gzip, 'gzip'),
+    brotli: brotli && encoded(brotli, 'br'),
+  };
+}
+
+function sharedText(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
+function statsOf({ block, dropped }: Lists, files: readonly FeedFile[]): BuildStats {
+  const bytesOf = (choose: (file: FeedFile) => Stitched | undefined) => {
+    const parts = new Set(files.flatMap((file) => choose(file)?.parts ?? []));
+    return [...parts].reduce((sum, part) => sum + part.length, 0);
+  };
+  return {
+    entries: rowCount(block),
+    dropped,
+    textBytes: bytesOf((file) => file.identity),
+    gzipBytes: bytesOf((file) => file.gzip),
+    brotliBytes: bytesOf((file) => file.brotli),
+  };
+}

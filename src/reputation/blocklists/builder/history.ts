@@ -1,0 +1,238 @@
+/**
+ * What changed in the list, version by version, for readers that take changes alone.
+ *
+ * A version is the moment (ms since 1970) of a build that added or removed an entry, or one more
+ * than the one before: they grow, also when the store was lost and begun anew. A step holds what
+ * one version added and removed. The whole list is kept as of a base version, so that after a
+ * restart the list is base and steps, and the next step can be told.
+ *
+ * Bounds: 24 hours, so many steps and entries; a step that is too large is none, and all readers
+ * reload.
+ */
+
+import { formatIp } from '../../../ip/address.ts';
+import { parsePrefix } from '../../../ip/prefix.ts';
+import {
+  compareRows,
+  createRowList,
+  familyOf,
+  lengthOf,
+  packInfo,
+  ROW,
+  type Rows,
+  rowCount,
+  rowFlags,
+} from './rows.ts';
+
+export const historyLimits = {
+  keepMs: 24 * 60 * 60 * 1_000,
+  stepsMax: 1_500,
+  stepEntriesMax: 50_000,
+  entriesMax: 200_000,
+  /** The base is renewed when it is this old, or when the steps behind it hold this much. */
+  baseAgeMs: 12 * 60 * 60 * 1_000,
+  baseLagEntries: 50_000,
+} as const;
+
+export interface Step {
+  readonly version: number;
+  /** Prefixes as the feeds write them. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export interface History {
+  /** Of the list as it is. */
+  readonly version: number;
+  /** Oldest version from which the changes are known. */
+  readonly floor: number;
+  /** Version of the list that is stored whole. */
+  readonly baseVersion: number;
+  /** Oldest first; those behind `floor`. */
+  readonly steps: readonly Step[];
+}
+
+export interface Advance {
+  readonly history: History;
+  /** To be stored. */
+  readonly step: Step | undefined;
+  /** Versions of steps that need not be stored any more. */
+  readonly dropped: readonly number[];
+  /** The whole list must be stored, as of `history.baseVersion`. */
+  readonly needsBase: boolean;
+}
+
+/** The history after `before` became `after`; both in order. */
+export function advance(
+  history: History | undefined,
+  before: Rows,
+  after: Rows,
+  nowMs: number,
+): Advance {
+  if (history === undefined) return begin(nowMs, []);
+  const version = Math.max(history.version + 1, nowMs);
+  const step = difference(before, after, version);
+  if (step === undefined) return { history, step, dropped: [], needsBase: false };
+  if (step === 'too large') {
+    return begin(
+      version,
+      history.steps.map((one) => one.version),
+    );
+  }
+  const steps = [...history.steps, step];
+  const needsBase = isBaseDue(steps, history.baseVersion, nowMs);
+  const baseVersion = needsBase ? version : history.baseVersion;
+  const dropped = overdue(steps, baseVersion, nowMs);
+  const kept = steps.slice(dropped);
+  const floor = dropped === 0 ? history.floor : steps[dropped - 1]!.version;
+  return {
+    history: { version, floor, baseVersion, steps: kept },
+    step,
+    dropped: steps.slice(0, dropped).map((one) => one.version),
+    needsBase,
+  };
+}
+
+function begin(version: number, dropped: readonly number[]): Advance {
+  const history = { version, floor: version, baseVersion: version, steps: [] };
+  return { history, step: undefined, dropped, needsBase: true };
+}
+
+function sizeOf({ added, removed }: Step): number {
+  return added.length + removed.length;
+}
+
+function isBaseDue(steps: readonly Step[], baseVersion: number, nowMs: number): boolean {
+  const behind = steps.filter((step) => step.version > baseVersion);
+  const entries = behind.reduce((sum, step) => sum + sizeOf(step), 0);
+  const { baseAgeMs, baseLagEntries, stepsMax } = historyLimits;
+  const tooMany = entries > baseLagEntries || behind.length > stepsMax / 2;
+  return behind.length > 0 && (tooMany || nowMs - baseVersion > baseAgeMs);
+}
+
+/** How many of the oldest steps go. Those behind the base stay: the list is made with them. */
+function overdue(steps: readonly Step[], baseVersion: number, nowMs: number): number {
+  const { keepMs, stepsMax, entriesMax } = historyLimits;
+  let entries = steps.reduce((sum, step) => sum + sizeOf(step), 0);
+  let count = 0;
+  for (const step of steps) {
+    const isOver =
+      step.version < nowMs - keepMs || steps.length - count > stepsMax || entries > entriesMax;
+    if (!isOver || step.version > baseVersion) break;
+    entries -= sizeOf(step);
+    count++;
+  }
+  return count;
+}
+
+/** Undefined when the two hold the same prefixes. */
+function difference(before: Rows, after: Rows, version: number): Step | 'too large' | undefined {
+  const added: string[] = [];
+  const removed: string[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < before.length || j < after.length) {
+    const order =
+      i >= before.length ? 1 : j >= after.length ? -1 : compareRows(before, i, after, j);
+    if (order < 0) removed.push(prefixText(before, i));
+    else if (order > 0) added.push(prefixText(after, j));
+    if (order <= 0) i += ROW;
+    if (order >= 0) j += ROW;
+    if (added.length + removed.length > historyLimits.stepEntriesMax) return 'too large';
+  }
+  if (added.length + removed.length === 0) return undefined;
+  return { version, added, removed };
+}
+
+function prefixText(rows: Rows, at: number): string {
+  const family = familyOf(rows, at);
+  const length = lengthOf(rows, at);
+  const address = formatIp(family, rows.subarray(at, at + 4));
+  return length === (family === 4 ? 32 : 128) ? address : `${address}/${length}`;
+}
+
+/** The list from its text at the base and the steps behind it. Undefined when the text is damaged. */
+export function rebuildList(base: string, steps: readonly Step[]): Rows | undefined {
+  const lines = base.split('\n').filter((line) => line !== '');
+  const present = new Set(lines);
+  for (const { added, removed } of steps) {
+    for (const text of removed) present.delete(text);
+    for (const text of added) present.add(text);
+  }
+  const rows = createRowList(present.size, present.size);
+  for (const text of present) {
+    const prefix = parsePrefix(text);
+    if (!prefix.ok) return undefined;
+    const at = rows.add();
+    const { family, words, length } = prefix.value;
+    for (let word = 0; word < 4; word++) rows.words[at + word] = words[word] ?? 0;
+    rows.words[at + 4] = packInfo(length, 0, family === 6 ? rowFlags.six : 0);
+  }
+  return inOrder(rows.finish());
+}
+
+function inOrder(rows: Rows): Rows {
+  const order = Array.from({ length: rowCount(rows) }, (_, row) => row * ROW);
+  // Without steps it is in order already: a million rows need no sorting then.
+  if (order.every((at) => at === 0 || compareRows(rows, at - ROW, rows, at) < 0)) return rows;
+  order.sort((a, b) => compareRows(rows, a, rows, b));
+  const sorted = new Uint32Array(rows.length);
+  for (const [to, at] of order.entries()) sorted.set(rows.subarray(at, at + ROW), to * ROW);
+  return sorted;
+}
+
+/**
+ * The steps as they are served. An entry counts once, where it changed last: added if it is there
+ * now, else removed. Newest first, so the changes since any version are the beginnings of two
+ * texts, and no answer is put together for a reader.
+ */
+export interface Changes {
+  readonly version: number;
+  /** Versions that may be asked for, oldest first; the last is `version`. */
+  readonly since: readonly number[];
+  /** For each of them, the bytes of the two texts that count. */
+  readonly addedBytes: readonly number[];
+  readonly removedBytes: readonly number[];
+  /** `"192.0.2.1","192.0.2.0/28"` */
+  readonly added: Uint8Array;
+  readonly removed: Uint8Array;
+}
+
+export function changesOf({ version, floor, steps }: History): Changes {
+  const seen = new Set<string>();
+  const added: string[] = [];
+  const removed: string[] = [];
+  const since = [version];
+  const addedBytes = [0];
+  const removedBytes = [0];
+  const sizes = { added: 0, removed: 0 };
+  for (let i = steps.length - 1; i >= 0; i--) {
+    for (const side of ['added', 'removed'] as const) {
+      const list = side === 'added' ? added : removed;
+      for (const text of steps[i]![side]) {
+        if (seen.has(text)) continue;
+        seen.add(text);
+        sizes[side] += text.length + (list.length === 0 ? 2 : 3);
+        list.push(text);
+      }
+    }
+    since.push(i === 0 ? floor : steps[i - 1]!.version);
+    addedBytes.push(sizes.added);
+    removedBytes.push(sizes.removed);
+  }
+  return {
+    version,
+    since: since.reverse(),
+    addedBytes: addedBytes.reverse(),
+    removedBytes: removedBytes.reverse(),
+    added: quoted(added),
+    removed: quoted(removed),
+  };
+}
+
+function quoted(texts: readonly string[]): Uint8Array {
+  const bytes = Buffer.from(texts.map((text) => `"${text}"`).join(','));
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}

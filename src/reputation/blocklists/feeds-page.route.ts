@@ -1,0 +1,91 @@
+/**
+ * GET /feeds: the page of the feeds. It is the same for everybody who reads one language, so it is
+ * rendered once after each publication and kept.
+ */
+
+import { createHash } from 'node:crypto';
+import { clientLimits } from '../../config.ts';
+import { providerAttribution } from '../../geo/sources.ts';
+import type { Request } from '../../http/message.ts';
+import { negotiate, type Representation } from '../../http/negotiate.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { openPage } from '../../web/guard/endpoint.ts';
+import { type Guard, movedTo } from '../../web/guard/guard.ts';
+import type { Language } from '../../web/language.ts';
+import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';
+import { feeds, variantName } from './catalog.ts';
+import { type FeedFigures, type FeedLabel, feedsPage } from './feeds.page.ts';
+import type { FeedPublisher, Published } from './publish.ts';
+
+export interface FeedsPageOptions {
+  readonly guard: Guard;
+  readonly publisher: Pick<FeedPublisher, 'current'>;
+  readonly tools: PageTools;
+  readonly feedsUrl: string;
+  readonly licence: string;
+}
+
+export const feedsPageEndpoint = openPage('/feeds', {
+  headers: [...pageRequestHeaders, 'if-none-match'],
+});
+export const feedsSlashEndpoint = openPage('/feeds/');
+
+export function feedsPageRoutes(options: FeedsPageOptions): PlainRoute[] {
+  const { guard, publisher, tools, feedsUrl, licence } = options;
+  let shown: Published | undefined;
+  /** One for each language, of `shown`. */
+  const kept = new Map<Language, Representation>();
+
+  function render(language: Language): Representation {
+    const body = Buffer.from(
+      feedsPage(tools.frame(language), {
+        feedsUrl,
+        feeds: figuresOf(shown),
+        licence,
+        attribution: providerAttribution,
+        requestsPerMinute: clientLimits.feeds.max,
+        ready: shown !== undefined,
+      }),
+    );
+    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+    const headers = tools.headers(language);
+    return {
+      type: 'text/html; charset=utf-8',
+      cacheControl: shown === undefined ? 'no-store' : 'public, max-age=60',
+      identity: { body, etag },
+      headers: headers.filter(([name]) => name.toLowerCase() !== 'content-type'),
+    };
+  }
+
+  function handle(request: Request) {
+    const published = publisher.current();
+    if (published !== shown) {
+      shown = published;
+      kept.clear();
+    }
+    const language = languageOf(request);
+    const page = kept.get(language) ?? render(language);
+    kept.set(language, page);
+    return negotiate(request, page);
+  }
+
+  return [
+    guard.open(feedsPageEndpoint, handle),
+    guard.open(feedsSlashEndpoint, () => movedTo('/feeds')),
+  ];
+}
+
+function figuresOf(published: Published | undefined): FeedFigures[] {
+  const whole = { scoreMin: 75, family: undefined, aggregated: false } as const;
+  const listed = feeds.map((feed) => {
+    const file = published?.files.get(variantName(feed, whole));
+    const now = file && {
+      entries: file.entries,
+      bytes: file.identity.bytes,
+      gzipBytes: file.gzip?.bytes,
+      changedAtMs: file.changedAtMs,
+    };
+    return { name: feed.name as FeedLabel, now };
+  });
+  return [...listed, { name: 'changes.json', now: undefined }];
+}

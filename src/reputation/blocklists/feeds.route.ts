@@ -1,0 +1,179 @@
+/**
+ * The blocklists and what changed in them, from buffers that are ready. No request builds,
+ * compresses or reads the store; what isn't there ahead is refused.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+import type { Header, Request } from '../../http/message.ts';
+import { type Encoded, negotiate, negotiatedHeaders } from '../../http/negotiate.ts';
+import { parseQuery } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
+import { jsonType } from '../../web/shape.ts';
+import { feedChangesDocs, feedDocs } from './blocklists.openapi.ts';
+import type { EncodedFile } from './builder/build.ts';
+import type { Changes } from './builder/history.ts';
+import { type Feed, feeds, readChoice, variantName } from './catalog.ts';
+import type { FeedPublisher, Published } from './publish.ts';
+
+export interface FeedRoutesOptions {
+  readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
+  readonly guard: Guard;
+}
+
+/** A new list is there once a minute at most. */
+const cacheControl = 'public, max-age=60';
+/** At the start, a request waits so long for the first build. */
+const firstWaitMs = 5_000;
+const retrySeconds = 10;
+const cors = {
+  allowHeaders: ['If-None-Match', 'If-Modified-Since', 'Range', 'If-Range'],
+  exposeHeaders: ['ETag', 'Last-Modified', 'Content-Range', 'X-Feed-Version', 'Retry-After'],
+};
+const exposed: Header = ['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')];
+
+/** One for each feed. Readers of feeds are scripts: a line of text, or the API's shape for .json. */
+function feedEndpoint(path: string, docs: Endpoint['docs']): Endpoint {
+  return {
+    method: 'GET',
+    path,
+    who: 'anyone',
+    shape: path.endsWith('.json') ? 'api' : 'text',
+    thread: 'main',
+    limits: ['feeds'],
+    headers: negotiatedHeaders,
+    cors,
+    errors: ['invalid_parameter', 'overloaded'],
+    docs,
+  };
+}
+
+const feedEndpointOf = new Map(
+  feeds.map((feed) => {
+    const docs = feed.type === jsonType[1] ? feedDocs(feed) : 'text';
+    return [feed.name as string, feedEndpoint(`/feeds/${feed.name}`, docs)];
+  }),
+);
+const changesEndpoint = feedEndpoint('/feeds/changes.json', feedChangesDocs);
+const unknownFeedEndpoint = endpoint({
+  method: 'GET',
+  path: '/feeds/*',
+  who: 'anyone',
+  shape: 'text',
+  thread: 'main',
+  cors,
+  errors: ['not_found'],
+  docs: 'text',
+});
+
+export const feedEndpoints: readonly Endpoint[] = [
+  ...feedEndpointOf.values(),
+  changesEndpoint,
+  unknownFeedEndpoint,
+];
+
+export function feedRoutes({ publisher, guard }: FeedRoutesOptions): PlainRoute[] {
+  function route(
+    declared: Endpoint,
+    read: (request: Request, published: Published) => Answer,
+  ): PlainRoute {
+    return guard.open(declared, async (request) => {
+      const published = publisher.current() ?? (await publisher.first(firstWaitMs));
+      if (published !== undefined) return read(request, published);
+      const failure = fail('overloaded', 'The feeds are being built; please come back soon.');
+      return { ...failure, retryAfterSeconds: retrySeconds };
+    });
+  }
+
+  return [
+    ...feeds.map((feed) =>
+      route(feedEndpointOf.get(feed.name)!, (request, published) =>
+        feedReply(feed, request, published),
+      ),
+    ),
+    route(changesEndpoint, (request, { changes }) => changesReply(request, changes)),
+    guard.open(unknownFeedEndpoint, () => {
+      const names = [...feeds.map(({ name }) => name), 'changes.json'].join(', ');
+      return fail('not_found', `There is no such feed. There are: ${names}.`);
+    }),
+  ];
+}
+
+function feedReply(feed: Feed, request: Request, published: Published): Answer {
+  const query = parseQuery(request.query);
+  if (!query.ok) return query;
+  const choice = readChoice(feed, query.value);
+  if (!choice.ok) return choice;
+  const file = published.files.get(variantName(feed, choice.value));
+  if (file === undefined) throw new Error(`${feed.name} has a variant that is not built`);
+  const isVersioned = feed.kind === 'records' || feed.content === 'blocklist';
+  return negotiate(request, {
+    type: file.type,
+    cacheControl,
+    changedAtMs: file.changedAtMs,
+    identity: encodedOf(file.identity),
+    ...(file.gzip === undefined ? {} : { gzip: encodedOf(file.gzip) }),
+    ...(file.brotli === undefined ? {} : { brotli: encodedOf(file.brotli) }),
+    headers: isVersioned ? [exposed, versionHeader(published.changes)] : [exposed],
+    ranges: true,
+  });
+}
+
+function encodedOf({ parts, etag }: EncodedFile): Encoded {
+  return { body: parts, etag };
+}
+
+/** The version of the list now: also of a feed that last changed in an earlier one. */
+function versionHeader({ version }: Changes): Header {
+  return ['X-Feed-Version', String(version)];
+}
+
+function changesReply(request: Request, changes: Changes): Answer {
+  const since = readSince(request.query, changes);
+  if (!since.ok) return since;
+  const at = changes.since.indexOf(since.value);
+  const start = `{"version":${changes.version},"since":${since.value},"reload":${at < 0}`;
+  const body =
+    at < 0
+      ? [Buffer.from(`${start},"added":[],"removed":[]}\n`)]
+      : [
+          Buffer.from(`${start},"added":[`),
+          changes.added.subarray(0, changes.addedBytes[at]),
+          Buffer.from('],"removed":['),
+          changes.removed.subarray(0, changes.removedBytes[at]),
+          Buffer.from(']}\n'),
+        ];
+  const etag = `"${changes.version}-${since.value}${at < 0 ? '-reload' : ''}"`;
+  return negotiate(request, {
+    type: 'application/json',
+    cacheControl,
+    identity: { body, etag },
+    headers: [exposed, versionHeader(changes)],
+  });
+}
+
+function readSince(raw: string, { version }: Changes): Result<number> {
+  const query = parseQuery(raw);
+  if (!query.ok) return query;
+  const stranger = query.value.names.find((name) => name !== 'since');
+  if (stranger !== undefined) {
+    return fail('invalid_parameter', 'changes.json takes since, nothing else.', stranger);
+  }
+  const text = query.value.get('since');
+  if (text === undefined || !/^\d{1,15}$/.test(text)) {
+    return fail(
+      'invalid_parameter',
+      'The since parameter must be a version: the number in X-Feed-Version or in the head of a feed.',
+      'since',
+    );
+  }
+  if (Number(text) > version) {
+    return fail(
+      'invalid_parameter',
+      `The since parameter is later than the newest version, ${version}: read the whole feed again.`,
+      'since',
+    );
+  }
+  return ok(Number(text));
+}

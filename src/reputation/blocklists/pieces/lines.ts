@@ -1,0 +1,164 @@
+/**
+ * The list as lines for firewalls: what stands around each prefix, and before and behind them all.
+ * Every line is read by the tool it is made for; test/feeds/build/ and the system tests see to it.
+ * Comments are whole lines: an inline one is fatal to HAProxy.
+ */
+
+import { ROW, type Rows } from '../builder/rows.ts';
+import { fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
+
+/** How one prefix is written. Formats with the same lines share their memory. */
+export type LineStyle = 'plain' | 'ipset' | 'nft' | 'nginx' | 'geo' | 'mikrotik';
+
+const around: Readonly<Record<LineStyle, (family: 4 | 6) => readonly [string, string]>> = {
+  plain: () => ['', '\n'],
+  ipset: (family) => [`add portcullis${family}-next `, '\n'],
+  nft: () => ['', ',\n'],
+  nginx: () => ['deny ', ';\n'],
+  geo: () => ['', ' 1;\n'],
+  mikrotik: () => ['add list=portcullis address=', '\n'],
+};
+
+/** Longest line: an IPv6 prefix and what stands around it. */
+const lineBytesMax = 128;
+
+/** @param rows of one family */
+export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: TextSink): void {
+  const [before, behind] = around[style](family).map(fixedText);
+  let view = sink.reserve(lineBytesMax);
+  let at = sink.length;
+  for (let row = 0; row < rows.length; row += ROW) {
+    if (at + lineBytesMax > view.byteLength) {
+      sink.length = at;
+      view = sink.reserve(lineBytesMax);
+    }
+    at = writeFixed(view, at, before!);
+    at = writePrefix(view, at, rows, row);
+    at = writeFixed(view, at, behind!);
+  }
+  sink.length = at;
+}
+
+/** What the operator says of all feeds. */
+export interface Imprint {
+  readonly homeUrl: string;
+  /** Terms under which the list may be used; one line. */
+  readonly licence: string;
+}
+
+export interface FrameFacts extends Imprint {
+  /** What the feed holds, in a few words. */
+  readonly title: string;
+  /** ISO 8601. */
+  readonly changedAt: string;
+  /** Undefined when the feed has none. */
+  readonly version: number | undefined;
+  readonly families: readonly (4 | 6)[];
+  /** Lines of each family. */
+  readonly counts: Readonly<Record<4 | 6, number>>;
+  readonly scoreMin: number | undefined;
+  readonly aggregated: boolean;
+}
+
+/** Before the lines of a family, and behind them. */
+export interface Frame {
+  readonly head: string;
+  readonly before: (family: 4 | 6) => string;
+  readonly behind: (family: 4 | 6) => string;
+  readonly foot: string;
+}
+
+const none = () => '';
+
+function commentHead(facts: FrameFacts): string {
+  const { counts, families, version, scoreMin } = facts;
+  const total = families.reduce((sum, family) => sum + counts[family], 0);
+  const parts = families.map((family) => `IPv${family}: ${counts[family]}`).join(', ');
+  return [
+    `# Name: ${facts.title}`,
+    `# Last change: ${facts.changedAt}`,
+    ...(version === undefined ? [] : [`# Version: ${version}`]),
+    `# Entries: ${total} (${parts})`,
+    ...(scoreMin === undefined ? [] : [`# Minimum score: ${scoreMin}`]),
+    ...(facts.aggregated ? ['# Aggregated: yes'] : []),
+    `# Licence: ${facts.licence}`,
+    `# Home page: ${facts.homeUrl}`,
+    '',
+  ].join('\n');
+}
+
+export type FrameName = 'text' | 'ipset' | 'nft' | 'mikrotik' | 'rbldnsd';
+
+export const frames: Readonly<Record<FrameName, (facts: FrameFacts) => Frame>> = {
+  text: (facts) => ({ head: commentHead(facts), before: none, behind: none, foot: '' }),
+  ipset: ipsetFrame,
+  nft: nftFrame,
+  mikrotik: mikrotikFrame,
+  rbldnsd: rbldnsdFrame,
+};
+
+/**
+ * Entries that a set may hold: more than a feed ever has, and the same for every list. `create
+ * -exist` fails on a set with another bound, so one that grew with the list would be the last to
+ * load. It costs nothing: ipset takes memory for what is in a set.
+ */
+const setEntriesMax = 2 ** 21;
+
+/** The sets are filled beside the live ones and swapped: no packet meets half a list. */
+function ipsetFrame(facts: FrameFacts): Frame {
+  return {
+    head: commentHead(facts),
+    before(family) {
+      const name = `portcullis${family}`;
+      const type = `hash:net family ${family === 4 ? 'inet' : 'inet6'} maxelem ${setEntriesMax}`;
+      return [
+        `create ${name} ${type} -exist`,
+        `create ${name}-next ${type} -exist`,
+        `flush ${name}-next`,
+        '',
+      ].join('\n');
+    },
+    behind: (family) =>
+      `swap portcullis${family} portcullis${family}-next\ndestroy portcullis${family}-next\n`,
+    foot: '',
+  };
+}
+
+/** One file is one transaction for nft. Entries may lie in one another: auto-merge allows it. */
+function nftFrame(facts: FrameFacts): Frame {
+  return {
+    head: `${commentHead(facts)}add table inet portcullis\n`,
+    before(family) {
+      const name = `inet portcullis blocklist${family}`;
+      const set = `add set ${name} { type ipv${family}_addr; flags interval; auto-merge; }\nflush set ${name}\n`;
+      // An empty list of elements is an error of syntax.
+      return facts.counts[family] === 0 ? set : `${set}add element ${name} {\n`;
+    },
+    behind: (family) => (facts.counts[family] === 0 ? '' : '}\n'),
+    foot: '',
+  };
+}
+
+function mikrotikFrame(facts: FrameFacts): Frame {
+  return {
+    head: commentHead(facts),
+    before: (family) =>
+      `/ip${family === 4 ? '' : 'v6'} firewall address-list\nremove [find list=portcullis]\n`,
+    behind: none,
+    foot: '',
+  };
+}
+
+/**
+ * ip4set, ip4trie and ip6trie read the same lines; `$` in the text becomes the address. The test
+ * point of RFC 5782, section 5, is always listed: clients ask for it to see whether a zone works.
+ */
+function rbldnsdFrame(facts: FrameFacts): Frame {
+  const link = facts.homeUrl.replace(/\/feeds$/, '/ip/$');
+  return {
+    head: `${commentHead(facts)}$TTL 300\n:127.0.0.2:Listed, see ${link}\n`,
+    before: (family) => (family === 4 ? '127.0.0.2\n' : '::ffff:7f00:2\n'),
+    behind: none,
+    foot: '',
+  };
+}

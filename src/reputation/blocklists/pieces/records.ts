@@ -1,0 +1,227 @@
+/**
+ * The list as records, CSV and JSON, by the score: the highest first. Rows of one score and one
+ * family are a segment; a feed with a cut-off or one family is a choice of segments, so all of
+ * them share the memory of one list.
+ */
+
+import { writeNumber } from '../../../ip/address-writer.ts';
+import {
+  flagsOf,
+  geoOf,
+  lastReportedAtOf,
+  ROW,
+  type Rows,
+  reportsOf,
+  rowCount,
+  rowFlags,
+  scoreOf,
+} from '../builder/rows.ts';
+import { type FixedText, fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
+
+export type RecordStyle = 'csv' | 'json';
+
+/** What stands between two records, and between two segments. */
+export const separators: Readonly<Record<RecordStyle, string>> = { csv: '\r\n', json: ',\n' };
+
+export interface Segment {
+  readonly score: number;
+  readonly family: 4 | 6;
+  readonly rows: Rows;
+}
+
+/** Stable: within a score IPv4 before IPv6, then address order, as the rows come. */
+export function segmentsByScore(rows: Rows, firstSix: number, scoreMin: number): Segment[] {
+  const groups = 2 * 101;
+  const counts = new Uint32Array(groups);
+  const groupOf = (at: number) => 2 * (100 - scoreOf(rows, at)) + (at < firstSix ? 0 : 1);
+  for (let at = 0; at < rows.length; at += ROW) counts[groupOf(at)]! += 1;
+  const ends = new Uint32Array(groups);
+  let end = 0;
+  for (let group = 0; group < groups; group++) {
+    ends[group] = end;
+    end += counts[group]!;
+  }
+  const sorted = new Uint32Array(rows.length);
+  for (let at = 0; at < rows.length; at += ROW) {
+    const to = ends[groupOf(at)]!++ * ROW;
+    for (let word = 0; word < ROW; word++) sorted[to + word] = rows[at + word]!;
+  }
+  const segments: Segment[] = [];
+  for (let group = 0; group < groups; group++) {
+    const score = 100 - (group >> 1);
+    if (counts[group] === 0 || score < scoreMin) continue;
+    const part = sorted.subarray((ends[group]! - counts[group]!) * ROW, ends[group]! * ROW);
+    segments.push({ score, family: (group & 1) === 0 ? 4 : 6, rows: part });
+  }
+  return segments;
+}
+
+/** `2026-11-21T09:30:00+00:00` */
+export function isoSeconds(seconds: number): string {
+  return `${new Date(seconds * 1_000).toISOString().slice(0, 19)}+00:00`;
+}
+
+/**
+ * Names come from third parties: a spreadsheet runs a field that begins with one of these as a
+ * formula, unless an apostrophe stands before it.
+ */
+export function csvText(text: string): string {
+  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** Names by the ids in a row's geo word. */
+export interface GeoNames {
+  country(geo: number): string;
+  provider(geo: number): string;
+}
+
+export interface RecordRenderer {
+  /** Without a separator at the ends. */
+  render(rows: Rows, style: RecordStyle, sink: TextSink): void;
+}
+
+/** Around the values of a record. */
+const around = {
+  csv: texts({ open: '', score: ',', last: ',', never: '', dayOpen: '', dayClose: '', close: '' }),
+  json: texts({
+    open: '{"ipAddress":"',
+    score: '","abuseConfidenceScore":',
+    last: ',"lastReportedAt":',
+    never: 'null',
+    dayOpen: '"',
+    dayClose: '"',
+    close: '}',
+  }),
+};
+/** A record but for country and provider. */
+const recordBytesMax = 256;
+const datesMax = 400;
+/** Texts of countries and providers that are kept, and places of those at hand: a power of 2. */
+const middlesMax = 200_000;
+const placesMax = 1 << 14;
+const zone = fixedText('+00:00');
+const two = Array.from({ length: 60 }, (_, value) => fixedText(String(value).padStart(2, '0')));
+
+function texts<Name extends string>(from: Readonly<Record<Name, string>>): Record<Name, FixedText> {
+  const entries = Object.entries<string>(from).map(([name, text]) => [name, fixedText(text)]);
+  return Object.fromEntries(entries);
+}
+
+export function createRecordRenderer(names: GeoNames): RecordRenderer {
+  const middles = { csv: createMiddles(names, 'csv'), json: createMiddles(names, 'json') };
+  const days = new Map<number, FixedText>();
+
+  function dayOf(day: number): FixedText {
+    const known = days.get(day);
+    if (known !== undefined) return known;
+    if (days.size >= datesMax) days.clear();
+    const made = fixedText(isoSeconds(day * 86_400).slice(0, 11));
+    days.set(day, made);
+    return made;
+  }
+
+  /** `2026-11-21T09:30:00+00:00` */
+  function writeDate(view: DataView, at: number, seconds: number): number {
+    const day = Math.floor(seconds / 86_400);
+    const rest = seconds - day * 86_400;
+    const minutes = Math.floor(rest / 60);
+    at = writeFixed(view, at, dayOf(day));
+    at = writeFixed(view, at, two[Math.floor(minutes / 60)]!);
+    view.setUint8(at++, 0x3a);
+    at = writeFixed(view, at, two[minutes % 60]!);
+    view.setUint8(at++, 0x3a);
+    at = writeFixed(view, at, two[rest % 60]!);
+    return writeFixed(view, at, zone);
+  }
+
+  function render(rows: Rows, style: RecordStyle, sink: TextSink): void {
+    const { open, score, last, never, dayOpen, dayClose, close } = around[style];
+    const separator = fixedText(separators[style]);
+    const middleOf = middles[style];
+    let view = sink.reserve(recordBytesMax);
+    let at = sink.length;
+    for (let row = 0; row < rows.length; row += ROW) {
+      const isAnon = (flagsOf(rows, row) & rowFlags.anon) !== 0;
+      const middle = middleOf(geoOf(rows, row), isAnon);
+      if (at + recordBytesMax + middle.bytes > view.byteLength) {
+        sink.length = at;
+        view = sink.reserve(recordBytesMax + middle.bytes);
+      }
+      if (row > 0) at = writeFixed(view, at, separator);
+      at = writeFixed(view, at, open);
+      at = writePrefix(view, at, rows, row);
+      at = writeFixed(view, at, score);
+      at = writeNumber(view, at, scoreOf(rows, row));
+      at = writeFixed(view, at, middle);
+      at = writeNumber(view, at, reportsOf(rows, row));
+      at = writeFixed(view, at, last);
+      const seconds = lastReportedAtOf(rows, row);
+      if (seconds === 0) at = writeFixed(view, at, never);
+      else {
+        at = writeFixed(view, at, dayOpen);
+        at = writeDate(view, at, seconds);
+        at = writeFixed(view, at, dayClose);
+      }
+      at = writeFixed(view, at, close);
+    }
+    sink.length = at;
+  }
+
+  return { render };
+}
+
+/**
+ * Country, provider and isAnon, up to the number of reports, by the geo word of a row. Before the
+ * map of all stands a table in which each place holds the last that fell on it: it answers most
+ * rows at a tenth of the map's cost.
+ */
+function createMiddles(
+  names: GeoNames,
+  style: RecordStyle,
+): (geo: number, isAnon: boolean) => FixedText {
+  const all = new Map<number, FixedText>();
+  const keys = new Float64Array(placesMax).fill(-1);
+  const near: FixedText[] = new Array(placesMax).fill(zone);
+
+  function make(geo: number, isAnon: boolean): FixedText {
+    const country = names.country(geo);
+    const provider = names.provider(geo);
+    return fixedText(
+      style === 'csv'
+        ? `,${csvText(country)},${csvText(provider)},${isAnon},`
+        : `,"countryCode":${JSON.stringify(country)},"isp":${JSON.stringify(provider)},"isAnon":${isAnon},"totalReports":`,
+    );
+  }
+
+  return (geo, isAnon) => {
+    // A geo word has 31 bits.
+    const key = 2 * geo + (isAnon ? 1 : 0);
+    const place = (Math.imul(key, 0x9e37_79b1) >>> 8) & (placesMax - 1);
+    if (keys[place] === key) return near[place]!;
+    const text = all.get(key) ?? make(geo, isAnon);
+    if (all.size >= middlesMax) all.clear();
+    all.set(key, text);
+    keys[place] = key;
+    near[place] = text;
+    return text;
+  };
+}
+
+const csvHeader =
+  'ipAddress,abuseConfidenceScore,countryCode,isp,isAnon,totalReports,lastReportedAt\r\n';
+
+/** Before and behind the records of a feed. */
+export function recordFrame(
+  style: RecordStyle,
+  facts: { changedAt: string; version: number; count: number; scoreMin: number },
+): { head: string; foot: string } {
+  const { changedAt, version, count, scoreMin } = facts;
+  if (style === 'csv') return { head: csvHeader, foot: count === 0 ? '' : '\r\n' };
+  const meta = { generatedAt: changedAt, count, minimumScore: scoreMin, version };
+  return { head: `{"meta":${JSON.stringify(meta)},"data":[\n`, foot: '\n]}\n' };
+}
+
+export function countRows(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { rows }) => sum + rowCount(rows), 0);
+}

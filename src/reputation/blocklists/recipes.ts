@@ -1,0 +1,193 @@
+/**
+ * How each firewall takes its feed: the texts that the page of the feeds shows, in one place, since
+ * the system tests run these very texts with the tools of Debian. All are to be pasted by root.
+ *
+ * Each feed is fetched by one small script that asks with the date of what it has, puts a new list
+ * in place whole, and runs the tool's command only then, or when the machine was started anew.
+ */
+
+/** In the order of the page. */
+export const recipeNames = [
+  'refresh',
+  'ipset',
+  'nftables',
+  'haproxy',
+  'nginx',
+  'opnsense',
+  'mikrotik',
+  'firehol',
+  'rbldnsd',
+] as const;
+export type RecipeName = (typeof recipeNames)[number];
+
+/** Where a text goes: a shell of root, a file of that path, a field of a form, a router's console. */
+export type SnippetPlace = 'shell' | 'address' | 'routeros' | { readonly file: string };
+
+export interface Snippet {
+  /** Unique among all recipes. */
+  readonly id: string;
+  readonly place: SnippetPlace;
+  readonly code: string;
+}
+
+const script = '/usr/local/sbin/portcullis-feed';
+const folder = '/var/lib/portcullis';
+
+/** Not at a full minute of ten, when everybody else asks. */
+function cron(name: string, feed: string, command: string): string {
+  const line = `7-59/10 * * * * root ${script} ${feed} ${command}`.trimEnd();
+  return `echo '${line}' > /etc/cron.d/portcullis-${name}`;
+}
+
+function refresher(feedsUrl: string): string {
+  return `#!/bin/sh
+# portcullis-feed FEED [COMMAND ...]: fetches FEED if it has changed, then runs COMMAND.
+set -eu
+PATH=$PATH:/usr/sbin:/sbin
+cd ${folder}
+rm -f "$1.new"
+curl -fsS --compressed --retry 3 \\
+  --time-cond "$1" -R -o "$1.new" \\
+  "${feedsUrl}/$1"
+loaded=/run/portcullis-$1
+[ -s "$1.new" ] && rm -f "$loaded" && mv "$1.new" "$1"
+[ -e "$loaded" ] && exit 0
+shift
+"$@"
+touch "$loaded"
+`;
+}
+
+const loadIpset = `#!/bin/sh
+set -eu
+ipset restore -f blocklist.ipset
+for v in 4 6; do
+  tables=ip\${v%4}tables
+  rule="INPUT -m set --match-set portcullis$v src -j DROP"
+  $tables -C $rule 2>/dev/null || $tables -I $rule
+done
+`;
+
+const nftRules = `include "${folder}/blocklist.nft"
+add chain inet portcullis input { type filter hook input priority -10; policy accept; }
+flush chain inet portcullis input
+add rule inet portcullis input ip saddr @blocklist4 drop
+add rule inet portcullis input ip6 saddr @blocklist6 drop
+`;
+
+const fireholList = (feedsUrl: string) => `update portcullis 10 0 ipv4 both \\
+  "${feedsUrl}/blocklist.txt?ipVersion=4" \\
+  remove_comments \\
+  "attacks" "Portcullis blocklist" "Portcullis" "${feedsUrl}"
+`;
+
+const fireholRules = `ipset4 create portcullis hash:net
+ipset4 addfile portcullis ipsets/portcullis.netset
+blacklist4 full ipset:portcullis
+`;
+
+function routerScript(feedsUrl: string): string {
+  const mode = feedsUrl.startsWith('https:') ? 'https check-certificate=yes' : 'http';
+  return `/system script add name=portcullis source={
+  /tool fetch mode=${mode} url="${feedsUrl}/blocklist.rsc?aggregate=1" dst-path=portcullis.rsc
+  /import file-name=portcullis.rsc
+}
+/system scheduler add name=portcullis interval=1h on-event=portcullis
+/ip firewall raw add chain=prerouting src-address-list=portcullis action=drop
+/ipv6 firewall raw add chain=prerouting src-address-list=portcullis action=drop
+`;
+}
+
+/** @param feedsUrl without a slash at the end */
+export function recipesFor(feedsUrl: string): Readonly<Record<RecipeName, readonly Snippet[]>> {
+  const file = (id: string, path: string, code: string) => ({ id, place: { file: path }, code });
+  const shell = (id: string, ...lines: string[]): Snippet => ({
+    id,
+    place: 'shell',
+    code: `${lines.join('\n')}\n`,
+  });
+  return {
+    refresh: [
+      file('refresh-script', script, refresher(feedsUrl)),
+      shell(
+        'refresh-run',
+        `mkdir -p ${folder} && chmod 755 ${script}`,
+        `${script} blocklist.txt`,
+        cron('txt', 'blocklist.txt', ''),
+      ),
+    ],
+    ipset: [
+      file('ipset-load', '/usr/local/sbin/portcullis-ipset', loadIpset),
+      shell(
+        'ipset-run',
+        'chmod 755 /usr/local/sbin/portcullis-ipset',
+        `${script} blocklist.ipset /usr/local/sbin/portcullis-ipset`,
+        cron('ipset', 'blocklist.ipset', '/usr/local/sbin/portcullis-ipset'),
+      ),
+    ],
+    nftables: [
+      file('nftables-rules', '/etc/portcullis.nft', nftRules),
+      shell(
+        'nftables-run',
+        `${script} blocklist.nft nft -f /etc/portcullis.nft`,
+        cron('nft', 'blocklist.nft', 'nft -f /etc/portcullis.nft'),
+      ),
+    ],
+    haproxy: [
+      shell('haproxy-fetch', `${script} blocklist.haproxy`),
+      file(
+        'haproxy-rules',
+        '/etc/haproxy/haproxy.cfg',
+        `  acl portcullis src -f ${folder}/blocklist.haproxy\n  http-request deny deny_status 403 if portcullis\n`,
+      ),
+      shell(
+        'haproxy-run',
+        'haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy',
+        cron('haproxy', 'blocklist.haproxy', 'systemctl reload haproxy'),
+      ),
+    ],
+    nginx: [
+      shell(
+        'nginx-run',
+        `${script} blocklist.nginx`,
+        `echo 'include ${folder}/blocklist.nginx;' > /etc/nginx/conf.d/portcullis.conf`,
+        'nginx -t && nginx -s reload',
+        cron('nginx', 'blocklist.nginx', 'nginx -s reload'),
+      ),
+      file(
+        'nginx-geo',
+        '/etc/nginx/conf.d/portcullis-geo.conf',
+        `geo $portcullis {\n  default 0;\n  include ${folder}/blocklist.geo;\n}\n`,
+      ),
+      shell(
+        'nginx-geo-run',
+        `${script} blocklist.geo`,
+        'nginx -t && nginx -s reload',
+        cron('nginx-geo', 'blocklist.geo', 'nginx -s reload'),
+      ),
+    ],
+    opnsense: [
+      { id: 'opnsense-url', place: 'address', code: `${feedsUrl}/blocklist.txt?aggregate=1\n` },
+    ],
+    mikrotik: [{ id: 'mikrotik-run', place: 'routeros', code: routerScript(feedsUrl) }],
+    firehol: [
+      file('firehol-list', '/etc/firehol/ipsets.d/portcullis.conf', fireholList(feedsUrl)),
+      shell('firehol-run', 'update-ipsets enable portcullis', 'update-ipsets'),
+      file('firehol-rules', '/etc/firehol/firehol.conf', fireholRules),
+    ],
+    rbldnsd: [
+      shell(
+        'rbldnsd-run',
+        ...['zone', 'zone6'].flatMap((feed) => [
+          `${script} blocklist.${feed}`,
+          cron(feed, `blocklist.${feed}`, ''),
+        ]),
+      ),
+      file(
+        'rbldnsd-options',
+        '/etc/default/rbldnsd',
+        `RBLDNSD="portcullis -b 127.0.0.1/5300 -w ${folder} bl.example.net:ip4trie:blocklist.zone bl.example.net:ip6trie:blocklist.zone6"\n`,
+      ),
+    ],
+  };
+}

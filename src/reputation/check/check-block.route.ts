@@ -1,0 +1,131 @@
+/**
+ * GET /api/v2/check-block: the reported hosts of a network.
+ * Order of refusals: 401, 429, 422, 402, 503. Costs one read for each 1,000 entries looked at: what a
+ * network holds is known when it has been walked, so the quota may also end a walk.
+ * Few run at a time, for each may hold 10,000 hosts; 503 beyond those that may wait.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { isoSeconds } from '../../core/iso-seconds.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Semaphore } from '../../core/work/semaphore.ts';
+import type { Turns } from '../../core/work/turns.ts';
+import { countryOf, type GeoReader } from '../../geo/reader.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { formatIp } from '../../ip/address.ts';
+import { describeBlock } from '../../ip/block.ts';
+import { formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import { type Answer, type Guard, type KeyedCall, wantedBy } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import { type BlockCheck, blockBounds, type ReportedHost } from './block-check.ts';
+import { checkBlockDocs } from './check.openapi.ts';
+import { maxAgeDetail } from './check.route.ts';
+
+const maxAgeDaysDefault = 30;
+/** Of an answer, written between two looks at the clock. */
+const rowsPerLook = 250;
+const dayMs = 86_400_000;
+
+export const checkBlockEndpoint = endpoint({
+  method: 'GET',
+  path: '/api/v2/check-block',
+  who: 'api-key',
+  shape: 'api',
+  thread: 'main',
+  cost: { quota: 'read', more: 'for each 1,000 entries of the block, at least one' },
+  errors: ['network_too_large', 'overloaded'],
+  robots: 'disallow',
+  docs: checkBlockDocs,
+});
+
+export function checkBlockRoute(options: {
+  guard: Guard;
+  blockCheck: BlockCheck;
+  geo: GeoReader;
+  clock: Clock;
+  turns: Turns;
+  /** Bounds the walks that run at a time. */
+  walks: Semaphore;
+}): PlainRoute {
+  const { guard, blockCheck, geo, clock, turns, walks } = options;
+
+  async function answerOf(
+    { network, maxAgeDays }: Asked,
+    call: KeyedCall,
+    isWanted: () => boolean,
+  ): Promise<Answer> {
+    let unpaid: Failure | undefined;
+    const found = await blockCheck.find(network, {
+      since: clock.now() - maxAgeDays * dayMs,
+      isWanted,
+      mayGoOn() {
+        unpaid = call.spend(1);
+        return unpaid === undefined;
+      },
+    });
+    if (!found.ok) return unpaid ?? found;
+    const text = await body(network, found.value);
+    // What is left by now: others spent during the walk.
+    call.spend(0);
+    return { status: 200, headers: [jsonType, noStore, ...call.headers], body: text };
+  }
+
+  async function body(network: Prefix, hosts: readonly ReportedHost[]): Promise<string> {
+    const block = describeBlock(network);
+    const { networkAddress, netmask, minAddress, maxAddress } = block;
+    const start = JSON.stringify({ networkAddress, netmask, minAddress, maxAddress }).slice(0, -1);
+    let rows = '';
+    for (const [i, host] of hosts.entries()) {
+      if (i % rowsPerLook === 0 && turns.isOver()) await turns.next();
+      rows += (i === 0 ? '' : ',') + rowOf(network.family, host);
+    }
+    // A whole number of up to 25 digits: written here, where no `number` rounds it.
+    return (
+      `{"data":${start},"numPossibleHosts":${block.possibleHosts},` +
+      `"addressSpaceDesc":${JSON.stringify(block.space)},"reportedAddress":[${rows}]}}`
+    );
+  }
+
+  function rowOf(family: 4 | 6, host: ReportedHost): string {
+    const country = geo.country(countryOf(geo.find(family, host.words)));
+    return (
+      `{"ipAddress":"${formatIp(family, host.words)}","numReports":${host.reports},` +
+      `"mostRecentReport":"${isoSeconds(host.lastReportedAt)}","abuseConfidenceScore":${host.score},` +
+      `"countryCode":"${country}"}`
+    );
+  }
+
+  return guard.keyed(checkBlockEndpoint, readAsked, async (asked, call, caller) => {
+    const wanted = wantedBy(caller);
+    const answer = await walks.run(() => answerOf(asked, call, wanted));
+    return answer.ok ? answer.value : answer;
+  });
+}
+
+interface Asked {
+  readonly network: Prefix;
+  readonly maxAgeDays: number;
+}
+
+function readAsked(params: Params): Result<Asked> {
+  const text = params.get('network')?.trim() ?? '';
+  if (text === '') return fail('invalid_parameter', 'The network field is required.', 'network');
+  // With host bits too: the example that clients copied from is 127.0.0.1/24.
+  const network = parsePrefix(text, 'mask');
+  if (!network.ok) {
+    const detail = 'The network must be an IPv4 or IPv6 network in CIDR notation.';
+    return fail('invalid_parameter', detail, 'network');
+  }
+  const days = params.get('maxAgeInDays') ?? String(maxAgeDaysDefault);
+  if (!/^\d{1,3}$/.test(days) || Number(days) < 1 || Number(days) > 365) {
+    return fail('invalid_parameter', maxAgeDetail, 'maxAgeInDays');
+  }
+  const { family, length } = network.value;
+  if (length < blockBounds.shortest[family]) {
+    const detail = `The network ${formatPrefix(network.value)} is too large: IPv4 networks may be /16 to /32, IPv6 networks /48 to /128.`;
+    return fail('network_too_large', detail, 'network');
+  }
+  return ok({ network: network.value, maxAgeDays: Number(days) });
+}

@@ -1,0 +1,114 @@
+/**
+ * POST /api/v2/check-bulk: up to 10,000 addresses in one request, one a line or a JSON array.
+ * Each address counts against the read quota; the request is refused whole when less is left.
+ * A text that is no address gets an error object in its place and does not spoil the others.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { decodeUtf8 } from '../../core/utf8.ts';
+import { mediaType } from '../../http/body.ts';
+import { firstHeader, type Header, type Request } from '../../http/message.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import { checkBulkDocs } from './check.openapi.ts';
+import type { Check } from './check.ts';
+import { bulkAddressesMax } from './check-bounds.ts';
+
+/** 10,000 addresses of 45 characters as JSON strings, with room for spaces. */
+const bodyBytesMax = 640 * 1024;
+/** A text that isn't an address comes back, up to here. */
+const echoedCharactersMax = 60;
+
+export const checkBulkEndpoint = endpoint({
+  method: 'POST',
+  path: '/api/v2/check-bulk',
+  who: 'api-key',
+  shape: 'api',
+  thread: 'any',
+  cost: { quota: 'read', more: 'for each address' },
+  headers: ['content-type'],
+  body: { types: ['json', 'text'], bytesMax: bodyBytesMax },
+  errors: [],
+  robots: 'disallow',
+  docs: checkBulkDocs,
+});
+
+export function checkBulkRoute(options: { guard: Guard; check: Check; clock: Clock }): PlainRoute {
+  const { guard, check, clock } = options;
+
+  function results(addresses: readonly string[], separator: string): string {
+    const nowMs = clock.now();
+    let out = '';
+    for (let i = 0; i < addresses.length; i++) {
+      if (i > 0) out += separator;
+      const text = addresses[i]!;
+      out += check.json(text, nowMs) ?? invalid(text);
+    }
+    return out;
+  }
+
+  return guard.keyed(
+    checkBulkEndpoint,
+    (_params, request) => readAddresses(request),
+    ({ addresses, asJson }, call) => {
+      const type: Header = asJson ? jsonType : ['Content-Type', 'application/x-ndjson'];
+      const separator = asJson ? ',' : '\n';
+      const rows = results(addresses, separator);
+      return {
+        status: 200,
+        headers: [type, noStore, ...call.headers],
+        body: asJson ? `{"data":[${rows}]}` : `${rows}\n`,
+      };
+    },
+    ({ addresses }) => addresses.length,
+  );
+}
+
+function readAddresses(
+  request: Request,
+): Result<{ addresses: readonly string[]; asJson: boolean }> {
+  const text = decodeUtf8(request.body);
+  if (text === undefined) return fail('invalid_parameter', 'The body is not valid UTF-8.', 'body');
+  const asJson = mediaType(firstHeader(request, 'content-type')) === 'json' || /^\s*\[/.test(text);
+  const addresses = asJson ? jsonArray(text) : lines(text);
+  if (addresses === undefined) {
+    return fail('invalid_parameter', 'The body must be a JSON array of strings.', 'body');
+  }
+  if (addresses.length === 0) {
+    return fail('invalid_parameter', 'The body must hold at least one address.', 'body');
+  }
+  if (addresses.length > bulkAddressesMax) {
+    return fail(
+      'invalid_parameter',
+      `At most ${bulkAddressesMax} addresses may be checked at once.`,
+      'body',
+    );
+  }
+  return ok({ addresses, asJson });
+}
+
+function lines(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+function jsonArray(text: string): string[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every((item) => typeof item === 'string')
+      ? value
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(text: string): string {
+  const shown = text.slice(0, echoedCharactersMax);
+  return JSON.stringify({ ipAddress: shown, error: 'This is not a valid IPv4 or IPv6 address.' });
+}

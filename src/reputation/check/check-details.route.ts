@@ -1,0 +1,126 @@
+/**
+ * GET /api/v2/check where the store is needed: with `verbose`, or with a `maxAgeInDays` over
+ * which reports are counted. The hot route (check.ts) defers to this one; the seven fields come
+ * first and are the same. Order of refusals: 401, 429, 422, 503. Costs one read.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { ok, type Result } from '../../core/result.ts';
+import type { Semaphore } from '../../core/work/semaphore.ts';
+import { createTurns } from '../../core/work/turns.ts';
+import { type BodyWriter, createBodyWriter } from '../../http/body-writer.ts';
+import type { Header, Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { type Guard, wantedBy } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import { countryNameOf, isoDate, reportJson } from '../reports/report-json.route.ts';
+import { type ReportHistory, readHistory } from '../reports/store/report-history.ts';
+import type { ReportStore } from '../reports/store/report-store.ts';
+import { checkEndpoint } from './check.route.ts';
+import type { Check } from './check.ts';
+import { verboseReportsMax } from './check-bounds.ts';
+import { type Address, readAddress, readSince } from './parameters.route.ts';
+
+export interface CheckDetailsOptions {
+  readonly guard: Guard;
+  readonly check: Check;
+  readonly clock: Clock;
+  readonly reports: Pick<ReportStore, 'pages'>;
+  /** Bounds the walks over reports that run at a time. */
+  readonly walks: Semaphore;
+}
+
+/** What was asked, all checked. */
+interface Asked {
+  readonly address: Address;
+  readonly since: number;
+  readonly isVerbose: boolean;
+  /** Counts are those of the window, not those that the index keeps. */
+  readonly hasWindow: boolean;
+}
+
+/** The hot check and this one are one endpoint: its declaration stands with the hot one. */
+export function checkDetailsRoute(options: CheckDetailsOptions): PlainRoute {
+  const { guard, clock } = options;
+  return guard.keyed(
+    checkEndpoint,
+    (params) => readAsked(params, clock.now()),
+    async (asked, { headers }, caller) => {
+      const wanted = wantedBy(caller);
+      const answer = await options.walks.run(() => answerOf(asked, options, headers, wanted));
+      return answer.ok ? answer.value : answer;
+    },
+  );
+}
+
+function readAsked(params: Params, nowMs: number): Result<Asked> {
+  const address = readAddress(params.get('ipAddress'));
+  if (!address.ok) return address;
+  const since = readSince(params, nowMs);
+  if (!since.ok) return since;
+  return ok({
+    address: address.value,
+    since: since.value,
+    isVerbose: params.has('verbose'),
+    hasWindow: params.has('maxAgeInDays'),
+  });
+}
+
+async function answerOf(
+  asked: Asked,
+  options: CheckDetailsOptions,
+  headers: readonly Header[],
+  isWanted: () => boolean,
+): Promise<Reply> {
+  const { address, since, isVerbose } = asked;
+  const keep = isVerbose ? verboseReportsMax : 0;
+  const history = await readHistory(
+    options.reports,
+    address,
+    { since, skip: 0, keep },
+    // Without a window only the reports themselves are needed.
+    (soFar) => isWanted() && (asked.hasWindow || soFar < keep),
+  );
+  const out = createBodyWriter();
+  out.add(`{"data":${membersOf(asked, history, options)}`);
+  if (isVerbose) await addReports(out, history, isWanted);
+  out.add('}}');
+  return { status: 200, headers: [jsonType, noStore, ...headers], body: await out.finish() };
+}
+
+/** The object without its end. Nothing is awaited: the verdict is one object for all calls. */
+function membersOf(asked: Asked, history: ReportHistory, options: CheckDetailsOptions): string {
+  const plain = JSON.parse(options.check.wideJson(asked.address.text, options.clock.now())!) as {
+    countryCode: string;
+  };
+  const last = history.lastReportedAt;
+  const counts = {
+    totalReports: history.total,
+    numDistinctUsers: history.reporters,
+    lastReportedAt: last === undefined ? null : isoDate(last),
+  };
+  const members = {
+    ...plain,
+    ...(asked.hasWindow ? counts : {}),
+    ...(asked.isVerbose ? { countryName: countryNameOf(plain.countryCode) } : {}),
+  };
+  return JSON.stringify(members).slice(0, -1);
+}
+
+async function addReports(
+  out: BodyWriter,
+  { reports }: ReportHistory,
+  isWanted: () => boolean,
+): Promise<void> {
+  const turns = createTurns();
+  out.add(',"reports":[');
+  for (const [i, report] of reports.entries()) {
+    if (i % 16 === 0 && turns.isOver()) {
+      await turns.next();
+      if (!isWanted()) break;
+    }
+    out.add(`${i === 0 ? '' : ','}${reportJson(report)}`);
+  }
+  out.add(']');
+}

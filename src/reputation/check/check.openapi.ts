@@ -1,0 +1,162 @@
+/** What OpenAPI says of the checks: of one address, of many, of a network, and the page of an address. */
+
+import {
+  answer,
+  boolean,
+  count,
+  country,
+  type Described,
+  dateTime,
+  flag,
+  jsonMedia,
+  list,
+  media,
+  nullable,
+  object,
+  query,
+  ref,
+  score,
+  string,
+} from '../../web/openapi.ts';
+import { reportSchema } from '../reports/reports.openapi.ts';
+import { blockBounds } from './block-check.ts';
+import { bulkAddressesMax, verboseReportsMax } from './check-bounds.ts';
+
+export const tag = 'IP API';
+export const data = (name: string) => media(object({ data: ref(name) }));
+export const address = query('ipAddress', string, 'IPv4 or IPv6.', true);
+const days = { type: 'integer', minimum: 1, maximum: 365 };
+export const maxAge = query(
+  'maxAgeInDays',
+  days,
+  'Count the reports of so many days, without what lists add.',
+);
+
+const seven = {
+  ipAddress: string,
+  abuseConfidenceScore: score,
+  countryCode: country,
+  isp: string,
+  isAnon: boolean,
+  totalReports: count,
+  malicious: boolean,
+};
+
+/** Every check gives them, behind the seven. */
+const nine = {
+  isPublic: boolean,
+  ipVersion: { enum: [4, 6] },
+  isWhitelisted: boolean,
+  usageType: { enum: [''] },
+  domain: { type: 'null' },
+  hostnames: { type: 'array', maxItems: 0 },
+  isTor: boolean,
+  numDistinctUsers: count,
+  lastReportedAt: nullable(dateTime),
+};
+
+const detailed = {
+  countryName: nullable(string),
+  reports: { ...list(ref('Report')), maxItems: verboseReportsMax },
+};
+
+const SevenFields = object(seven);
+const summary = object({
+  ...seven,
+  isWhitelisted: boolean,
+  firstReportedAt: nullable(dateTime),
+  lastReportedAt: nullable(dateTime),
+});
+
+export const checkDocs: Described = {
+  id: 'check',
+  tag,
+  summary: 'What is known of one address. Costs one read.',
+  parameters: [address, maxAge, flag('verbose', 'The country’s name and the reports too.')],
+  answers: {
+    200: answer(
+      'Sixteen fields; the country’s name and the reports with `verbose`.',
+      media(object({ data: { anyOf: [ref('CheckResult'), ref('CheckDetails')] } })),
+    ),
+  },
+  schemas: {
+    CheckResult: object({ ...seven, ...nine }),
+    CheckDetails: object({ ...seven, ...nine, ...detailed }),
+    Report: reportSchema,
+  },
+};
+
+export const checkBulkDocs: Described = {
+  id: 'checkBulk',
+  tag,
+  summary: `Up to ${bulkAddressesMax} addresses at once. Costs one read an address.`,
+  requestBody: {
+    required: true,
+    content: {
+      'text/plain': { schema: { type: 'string', description: 'One address a line.' } },
+      [jsonMedia]: { schema: { ...list(string), minItems: 1, maxItems: bulkAddressesMax } },
+    },
+  },
+  answers: {
+    200: answer('In the order asked: an object to an array, objects in lines to lines.', {
+      ...media(object({ data: list(ref('BulkCheckResult')) })),
+      ...media(ref('BulkCheckResult'), 'application/x-ndjson'),
+    }),
+  },
+  schemas: {
+    SevenFields,
+    BulkCheckResult: {
+      anyOf: [ref('SevenFields'), object({ ipAddress: string, error: string })],
+    },
+  },
+};
+
+export const checkBlockDocs: Described = {
+  id: 'checkBlock',
+  tag,
+  summary: 'The reported addresses of a network. One read for each 1,000 entries.',
+  parameters: [
+    query(
+      'network',
+      string,
+      `CIDR: IPv4 /${blockBounds.shortest[4]} to /32, IPv6 /${blockBounds.shortest[6]} to /128.`,
+      true,
+    ),
+    maxAge,
+  ],
+  answers: { 200: answer('The network and its reported addresses.', data('Block')) },
+  schemas: {
+    Block: object({
+      networkAddress: string,
+      netmask: string,
+      minAddress: string,
+      maxAddress: string,
+      numPossibleHosts: { type: 'integer', minimum: 1 },
+      addressSpaceDesc: string,
+      reportedAddress: list(
+        object({
+          ipAddress: string,
+          numReports: count,
+          mostRecentReport: dateTime,
+          abuseConfidenceScore: score,
+          countryCode: country,
+        }),
+      ),
+    }),
+  },
+};
+
+export const addressPageDocs: Described = {
+  id: 'showAddress',
+  tag,
+  summary: 'An address without a key: a page, or JSON with `Accept: application/json`.',
+  parameters: [{ name: 'address', in: 'path', required: true, schema: string }],
+  answers: {
+    200: answer('What is known.', {
+      ...data('AddressSummary'),
+      ...media(string, 'text/html; charset=utf-8'),
+    }),
+  },
+  refusals: { ...media(ref('Errors')), ...media(string, 'text/html; charset=utf-8') },
+  schemas: { AddressSummary: summary },
+};

@@ -1,0 +1,212 @@
+/**
+ * The answer to "can this address be trusted?", from shared memory alone: no await, no store.
+ *
+ * The score is the highest over all entries that cover the address (a fresh host entry must not
+ * hide a bad network), and so are the flags. Reports are those of the most specific entry that
+ * was reported; what lists add to them is added up over all entries. Above a known-good range only
+ * lists count. An allowlist entry anywhere above wins over all of it.
+ */
+
+import { isoSeconds } from '../../core/iso-seconds.ts';
+import { COVERING_MAX } from '../../index/layout.ts';
+import type { IndexView } from '../../index/reader.ts';
+import {
+  LAST_REPORTED_AT,
+  META,
+  REPORTS,
+  REPORTS_MASK,
+  ROW_SHIFT,
+  reportersOf,
+  STRENGTH,
+} from '../../index/records.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { isPublic } from '../../ip/special.ts';
+import { entryFlags } from '../state/entry-flags.ts';
+import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
+
+/** What the index says of an address. One object, reused by every call. */
+export interface Verdict {
+  /** 0..100 */
+  score: number;
+  anonymousExit: boolean;
+  allowlisted: boolean;
+  /** On a known-good list: reports have no effect. */
+  knownGood: boolean;
+  malicious: boolean;
+  /** Reports of the last 365 days on the most specific entry that has some. */
+  reports: number;
+  /** That entry, 0 for none. */
+  reportedEntry: number;
+  /** As how many reports the lists count that name it or a network around it. */
+  listReports: number;
+  /** When the newest of these lists was loaded: seconds since 1970, 0 for none. */
+  listedAt: number;
+  /** The entry whose evidence made the score, 0 for none. */
+  decidedBy: number;
+}
+
+/** Country and provider of an address, as JSON fragments: `"countryCode":"…","isp":"…"`. */
+export interface GeoFragments {
+  fragment(family: 4 | 6, words: Uint32Array): string;
+}
+
+export interface Check {
+  judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict;
+  /**
+   * The object of the seven fields as JSON, or undefined when `text` is not an address.
+   * @param nowMs wall clock: community evidence decays
+   */
+  json(text: string, nowMs: number): string | undefined;
+  /** The same with the nine fields behind them that clients of AbuseIPDB read. */
+  wideJson(text: string, nowMs: number): string | undefined;
+}
+
+export function openCheck(options: {
+  index: Pick<IndexView, 'covering' | 'records' | 'listTimes'>;
+  geo: GeoFragments;
+}): Check {
+  const { index, geo } = options;
+  const { records, listTimes } = index;
+  const { word, float } = records;
+  const address = new Uint32Array(4);
+  const covering = new Int32Array(COVERING_MAX);
+  const verdict: Verdict = {
+    score: 0,
+    anonymousExit: false,
+    allowlisted: false,
+    knownGood: false,
+    malicious: false,
+    reports: 0,
+    reportedEntry: 0,
+    listReports: 0,
+    listedAt: 0,
+    decidedBy: 0,
+  };
+
+  function judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict {
+    const count = index.covering(family, words, covering);
+    const nowHalfLives = halfLivesAt(nowMs);
+    let flags = 0;
+    /** By all that is said, and by lists alone: which one counts is known at the end. */
+    let best = -1;
+    let decidedBy = 0;
+    let listed = -1;
+    let listedBy = 0;
+    verdict.reports = 0;
+    verdict.reportedEntry = 0;
+    verdict.listReports = 0;
+    verdict.listedAt = 0;
+    for (let i = 0; i < count; i++) {
+      const entry = covering[i]!;
+      const row = entry << ROW_SHIFT;
+      const meta = word[row + META]!;
+      flags |= meta >>> 8;
+      const seed = meta & 0xff;
+      const said = word[row + REPORTS]!;
+      if (verdict.reportedEntry === 0 && (said & REPORTS_MASK) !== 0) {
+        verdict.reports = said & REPORTS_MASK;
+        verdict.reportedEntry = entry;
+      }
+      verdict.listReports += meta >>> 24;
+      const listedAt = listTimes[said >>> 24]!;
+      if (listedAt > verdict.listedAt) verdict.listedAt = listedAt;
+      const strength = float[row + STRENGTH]!;
+      const score = entryScore(seed, (meta >>> 16) & 0xff, strength, nowHalfLives);
+      if (score > best) {
+        best = score;
+        decidedBy = entry;
+      }
+      if (seed > listed) {
+        listed = seed;
+        listedBy = entry;
+      }
+    }
+    if ((flags & entryFlags.knownGood) !== 0) {
+      best = listed;
+      decidedBy = listedBy;
+    }
+    const allowlisted = (flags & entryFlags.allowlisted) !== 0;
+    verdict.decidedBy = decidedBy;
+    verdict.anonymousExit = (flags & entryFlags.anonymousExit) !== 0;
+    verdict.allowlisted = allowlisted;
+    verdict.knownGood = (flags & entryFlags.knownGood) !== 0;
+    verdict.score = allowlisted || best < 0 ? 0 : best;
+    verdict.malicious = verdict.score >= maliciousScore;
+    return verdict;
+  }
+
+  function json(text: string, nowMs: number): string | undefined {
+    const family = parseIp(text, address);
+    return family === 0 ? undefined : `${seven(family, nowMs)}}`;
+  }
+
+  function wideJson(text: string, nowMs: number): string | undefined {
+    const family = parseIp(text, address);
+    return family === 0 ? undefined : seven(family, nowMs) + nine(family);
+  }
+
+  /** Of `address`, without the end of the object. */
+  function seven(family: 4 | 6, nowMs: number): string {
+    const v = judge(family, address, nowMs);
+    // Concatenation, not JSON.stringify: every part is a number, a boolean or already JSON.
+    return (
+      `{"ipAddress":"${formatIp(family, address)}","abuseConfidenceScore":${v.score},` +
+      `${geo.fragment(family, address)},"isAnon":${v.anonymousExit},` +
+      `"totalReports":${v.reports + v.listReports},"malicious":${v.malicious}`
+    );
+  }
+
+  /** Of the verdict on `address`, with the end of the object. */
+  function nine(family: 4 | 6): string {
+    const v = verdict;
+    const flags = flagsText(
+      isPublic(family, address),
+      family,
+      v.allowlisted || v.knownGood,
+      v.anonymousExit,
+    );
+    if (v.reportedEntry === 0) {
+      if (v.listReports === 0) return `${flags}0,"lastReportedAt":null}`;
+      return `${flags}${v.listReports},"lastReportedAt":${listedText(v.listedAt)}}`;
+    }
+    const users = reportersOf(records, v.reportedEntry) + v.listReports;
+    const last = word[(v.reportedEntry << ROW_SHIFT) + LAST_REPORTED_AT]!;
+    const date = last >= v.listedAt ? `"${isoSeconds(last)}"` : listedText(v.listedAt);
+    return `${flags}${users},"lastReportedAt":${date}}`;
+  }
+
+  let listedSecond = 0;
+  let listedDate = 'null';
+  /** The rows of a list have one time: its text is kept. */
+  function listedText(second: number): string {
+    if (second === 0) return 'null';
+    if (second !== listedSecond) {
+      listedSecond = second;
+      listedDate = `"${isoSeconds(second)}"`;
+    }
+    return listedDate;
+  }
+
+  return { judge, json, wideJson };
+}
+
+/** The texts of all sixteen cases. What is not known of an address is empty or null. */
+const flagsTexts = Array.from({ length: 16 }, (_, bits) => {
+  const [isPublicText, isTor, isWhitelisted] = [1, 2, 4].map((bit) => (bits & bit) !== 0);
+  return (
+    `,"isPublic":${isPublicText},"ipVersion":${(bits & 8) === 0 ? 4 : 6},` +
+    `"isWhitelisted":${isWhitelisted},"usageType":"","domain":null,"hostnames":[],` +
+    `"isTor":${isTor},"numDistinctUsers":`
+  );
+});
+
+function flagsText(
+  isPublicAddress: boolean,
+  family: 4 | 6,
+  isWhitelisted: boolean,
+  isTor: boolean,
+): string {
+  const bits =
+    (isPublicAddress ? 1 : 0) | (isTor ? 2 : 0) | (isWhitelisted ? 4 : 0) | (family === 6 ? 8 : 0);
+  return flagsTexts[bits]!;
+}

@@ -1,0 +1,63 @@
+/**
+ * Evidence, decay and score as pure functions; the clock is an argument.
+ *
+ * A score is the higher of two: what lists say (0..100), and what reports add up to. Community
+ * evidence R says how much was reported; the entry's ceiling C (49, 74, 84 or 100, by whose word
+ * it is: quorum.ts) says how far that may go: C·(1 − e^(−100·R/(2.5·C))). Near 0 all ceilings
+ * give 40·R, so evidence of little weight counts alike; more of it comes close to C, never above.
+ *
+ * Community evidence halves every 14 days. It is kept by forward decay (Cormode et al. 2009,
+ * "Forward Decay"): one word, strength = log2(R) + t / 14 days, which doesn't change as time
+ * passes, so a reader never needs a writer to age it.
+ */
+
+const dayMs = 86_400_000;
+
+/** Half-life of community evidence. */
+export const halfLifeMs = 14 * dayMs;
+/** Origin of forward decay: 2025-01-01T00:00Z. A later origin keeps float32 precise. */
+export const decayOriginMs = Date.UTC(2025, 0, 1);
+/** Score from which an address that isn't allowlisted is `malicious`. */
+export const maliciousScore = 75;
+
+/** Score of a little evidence: 100 / 2.5 for each unit of it. */
+const slope = 40;
+
+/** Half-lives from the origin to a time. Added to log2(R) it gives a strength. */
+export function halfLivesAt(timeMs: number): number {
+  return (timeMs - decayOriginMs) / halfLifeMs;
+}
+
+/** Community evidence at a time given in half-lives. `-Infinity` strength: none. */
+export function communityEvidence(strength: number, nowHalfLives: number): number {
+  return strength === Number.NEGATIVE_INFINITY ? 0 : 2 ** (strength - nowHalfLives);
+}
+
+/** Inverse of `communityEvidence`; 0 gives `-Infinity`. */
+export function strengthOf(evidence: number, nowHalfLives: number): number {
+  return evidence <= 0 ? Number.NEGATIVE_INFINITY : Math.log2(evidence) + nowHalfLives;
+}
+
+/** What evidence amounts to under a ceiling: 0..ceiling, not rounded; 0 under a ceiling of 0. */
+export function communityScore(evidence: number, ceiling: number): number {
+  if (ceiling === 0 || evidence <= 0) return 0;
+  return ceiling * -Math.expm1((-slope * evidence) / ceiling);
+}
+
+/**
+ * Score of one entry by its own evidence: what a list says of it and what was reported.
+ * @param ceiling 0..100: how far reports may go
+ * @param strength `-Infinity`: no reports
+ * @param nowHalfLives `halfLivesAt` of the wall clock, computed once for many entries
+ * @returns integer 0..100
+ */
+export function entryScore(
+  seedScore: number,
+  ceiling: number,
+  strength: number,
+  nowHalfLives: number,
+): number {
+  if (strength === Number.NEGATIVE_INFINITY) return seedScore;
+  const evidence = 2 ** (strength - nowHalfLives);
+  return Math.max(seedScore, Math.round(communityScore(evidence, ceiling)));
+}

@@ -1,0 +1,241 @@
+/**
+ * Rows of a list: the text of one entry becomes prefixes, the rules below are applied, and the
+ * rows gather in compact batches. One place for the rules, so that every format obeys them:
+ *
+ * - host bits behind a prefix length are cleared and the entry counts as normalised;
+ * - a prefix or range that would cover a large part of the Internet is refused as bad;
+ * - special-use addresses (private, loopback, reserved …), and prefixes that hold some, are left
+ *   out and counted apart; documentation ranges pass when asked for;
+ * - the same prefix may come more than once: `collectRows` keeps its highest score, and of that
+ *   the highest number of reports.
+ */
+
+import type { IpFamily } from '../../../ip/address.ts';
+import { parseIp } from '../../../ip/address.ts';
+import {
+  contains,
+  type IpRange,
+  type Prefix,
+  parsePrefix,
+  parseRange,
+  rangeToPrefixes,
+} from '../../../ip/prefix.ts';
+import { specialUse } from '../../../ip/special.ts';
+import { type BadLine, describeBadLine, samplesMax } from './bad-line.ts';
+
+export const batchRowsMax = 2_000;
+/** What a row of the index can count. */
+export const rowReportsMax = 255;
+
+/** The shortest prefix that is taken. Real lists stay far above; a typing slip must not block all. */
+export const prefixLengthMin = { 4: 8, 6: 16 } as const;
+
+/** Parallel arrays of `count` rows; `words` holds four per row, left-aligned (IPv4: the first). */
+export interface RowBatch {
+  readonly count: number;
+  /** 4 or 6. */
+  readonly families: Uint8Array;
+  readonly words: Uint32Array;
+  readonly lengths: Uint8Array;
+  /** 0..100; 0 throughout for lists of anonymous exits, which have no scores. */
+  readonly scores: Uint8Array;
+  /** As how many reports a row counts, 1..255: the lists that name it. Absent: 1 each. */
+  readonly reports?: Uint8Array;
+}
+
+type FullBatch = Required<Omit<RowBatch, 'count'>>;
+
+/** What a list says of an entry. */
+interface Said {
+  score: number;
+  reports: number;
+}
+
+/** Counts while a list is read; final once its iteration has ended. */
+export interface ImportStats {
+  /** Rows yielded, duplicates within the list included. */
+  rows: number;
+  badLines: number;
+  /** The first few bad lines. */
+  samples: BadLine[];
+  /** Entries taken after their host bits were cleared. */
+  normalised: number;
+  /** Prefixes left out because they are, or hold, special-use addresses. */
+  notPublic: number;
+}
+
+export interface RowSink {
+  /**
+   * Takes an address, a CIDR or a range. Returns why it is refused, or undefined.
+   * @param reports as how many reports it counts; 255 at most are kept, 1 when left out
+   */
+  entry(text: string, score: number, reports?: number): string | undefined;
+  /** Counts a bad line (or, in JSON, the element of that number). `text` is a byte string. */
+  bad(number: number, reason: string, text: string): void;
+  /** Rows of full batches since the last call; with `flush` the last, partial one too. */
+  take(flush: boolean): RowBatch[];
+  readonly stats: ImportStats;
+}
+
+/**
+ * Where ranges of special use begin inside otherwise public space: a public network address is
+ * not enough, 172.0.0.0/8 would take 172.16.0.0/12 along. (Ranges of /8 and wider, and those at
+ * the start of an IPv6 /16, need no anchor: the bound on the length leaves nothing above them.)
+ */
+export const specialAnchors: readonly string[] = [
+  '100.64.0.0',
+  '169.254.0.0',
+  '172.16.0.0',
+  '192.0.2.0',
+  '192.88.99.0',
+  '192.168.0.0',
+  '198.18.0.0',
+  '198.51.100.0',
+  '203.0.113.0',
+  '2001:db8::',
+];
+const anchors = specialAnchors.map((text) => {
+  const words = new Uint32Array(4);
+  return { family: parseIp(text, words) as IpFamily, words };
+});
+
+export function createRowSink(options: { allowDocumentation: boolean }): RowSink {
+  const stats: ImportStats = { rows: 0, badLines: 0, samples: [], normalised: 0, notPublic: 0 };
+  const scratch = new Uint32Array(4);
+  /** Of the entry being taken: one object for millions of them. */
+  const said: Said = { score: 0, reports: 1 };
+  let batch = emptyBatch();
+  let count = 0;
+  let full: RowBatch[] = [];
+
+  function isUsable(family: IpFamily, words: Uint32Array): boolean {
+    const use = specialUse(family, words);
+    if (use === undefined || use.globallyReachable) return true;
+    return use.documentation && options.allowDocumentation;
+  }
+
+  function put(family: IpFamily, words: Uint32Array, length: number, said: Said): void {
+    const at = 4 * count;
+    batch.families[count] = family;
+    batch.words[at] = words[0]!;
+    if (family === 6) {
+      batch.words[at + 1] = words[1]!;
+      batch.words[at + 2] = words[2]!;
+      batch.words[at + 3] = words[3]!;
+    }
+    batch.lengths[count] = length;
+    batch.scores[count] = said.score;
+    batch.reports[count] = said.reports;
+    stats.rows++;
+    if (++count === batchRowsMax) {
+      full.push({ ...batch, count });
+      batch = emptyBatch();
+      count = 0;
+    }
+  }
+
+  function putPrefix(prefix: Prefix, said: Said): void {
+    if (isUsable(prefix.family, prefix.words) && !coversSpecialUse(prefix)) {
+      put(prefix.family, prefix.words, prefix.length, said);
+    } else {
+      stats.notPublic++;
+    }
+  }
+
+  function prefixEntry(text: string, said: Said): string | undefined {
+    let prefix = parsePrefix(text, 'refuse');
+    let masked = false;
+    if (!prefix.ok && prefix.error === 'prefix_host_bits') {
+      prefix = parsePrefix(text, 'mask');
+      masked = true;
+    }
+    if (!prefix.ok) return 'not a prefix';
+    if (prefix.value.length < prefixLengthMin[prefix.value.family]) return tooWide;
+    if (masked) stats.normalised++;
+    putPrefix(prefix.value, said);
+    return undefined;
+  }
+
+  function rangeEntry(text: string, said: Said): string | undefined {
+    const range = parseRange(text);
+    if (!range.ok) return range.detail ?? 'not a range';
+    if (isTooWide(range.value)) return tooWide;
+    const { family, first, last } = range.value;
+    for (const prefix of rangeToPrefixes(family, first, last)) putPrefix(prefix, said);
+    return undefined;
+  }
+
+  return {
+    stats,
+    entry(text, score, reports = 1) {
+      said.score = score;
+      said.reports = Math.max(1, Math.min(reports, rowReportsMax));
+      const family = parseIp(text, scratch);
+      if (family !== 0) {
+        if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, said);
+        else stats.notPublic++;
+        return undefined;
+      }
+      if (text.includes('/')) return prefixEntry(text, said);
+      if (text.includes('-')) return rangeEntry(text, said);
+      return 'not an address';
+    },
+    bad(number, reason, text) {
+      stats.badLines++;
+      if (stats.samples.length < samplesMax) {
+        stats.samples.push(describeBadLine(number, reason, text));
+      }
+    },
+    take(flush) {
+      const taken = full;
+      full = [];
+      if (flush && count > 0) {
+        taken.push(cut(batch, count));
+        batch = emptyBatch();
+        count = 0;
+      }
+      return taken;
+    },
+  };
+}
+
+const tooWide = `covers too much (IPv4 shorter than /${prefixLengthMin[4]} or IPv6 shorter than /${prefixLengthMin[6]})`;
+
+function emptyBatch(): FullBatch {
+  return {
+    families: new Uint8Array(batchRowsMax),
+    words: new Uint32Array(4 * batchRowsMax),
+    lengths: new Uint8Array(batchRowsMax),
+    scores: new Uint8Array(batchRowsMax),
+    reports: new Uint8Array(batchRowsMax),
+  };
+}
+
+function cut(batch: FullBatch, count: number): RowBatch {
+  return {
+    count,
+    families: batch.families.subarray(0, count),
+    words: batch.words.subarray(0, 4 * count),
+    lengths: batch.lengths.subarray(0, count),
+    scores: batch.scores.subarray(0, count),
+    reports: batch.reports.subarray(0, count),
+  };
+}
+
+function coversSpecialUse(prefix: Prefix): boolean {
+  if (prefix.length === (prefix.family === 4 ? 32 : 128)) return false;
+  for (const anchor of anchors) {
+    if (!contains(prefix, anchor.family, anchor.words)) continue;
+    // A prefix that begins at the anchor was judged by its own first address.
+    if (anchor.words.some((word, i) => word !== prefix.words[i])) return true;
+  }
+  return false;
+}
+
+/** True when the range holds more addresses than the widest prefix that is taken. */
+function isTooWide({ family, first, last }: IpRange): boolean {
+  if (family === 4) return last[0]! - first[0]! >= 2 ** (32 - prefixLengthMin[4]);
+  let size = 0n;
+  for (let i = 0; i < 4; i++) size = (size << 32n) + BigInt(last[i]!) - BigInt(first[i]!);
+  return size >= 1n << BigInt(128 - prefixLengthMin[6]);
+}

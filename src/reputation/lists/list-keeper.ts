@@ -1,0 +1,88 @@
+/**
+ * The server's part in counting lists and entries: it ends lists that were not refreshed in time,
+ * mends the count of them, and leaves word of how full the index is.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { createEventId } from '../../store/event-id.ts';
+import { readLedger } from '../../store/ledger.ts';
+import type { Store } from '../../store/store.ts';
+import { encodeEvent } from '../state/events.ts';
+import { findList, listRow } from './list-rows.ts';
+import { type Fill, fillRow } from './room.ts';
+import type { Sources } from './sources.ts';
+
+export interface ListKeeper {
+  /** Ends what is due. An event, so that every node ends it at the same place. */
+  expire(): Promise<void>;
+  /** Compares the count with the lists in memory, and writes how full the index is. */
+  reconcile(): Promise<void>;
+  /** How full the index is, for commands. */
+  leaveWord(): Promise<void>;
+}
+
+export function createListKeeper(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  sources: Pick<Sources, 'list'>;
+  /** As of the last event that was applied. */
+  fill: () => Fill;
+  /** Resolves when the event is applied. */
+  catchUpTo: (seq: bigint) => Promise<void>;
+}): ListKeeper {
+  const { store, clock, random, log, sources, fill, catchUpTo } = options;
+  let written: Fill | undefined;
+
+  async function expire(): Promise<void> {
+    for (const source of sources.list()) {
+      if (source.holdUntilMs > clock.now()) continue;
+      const { list, run } = source;
+      const ref = { list, source: source.source, run };
+      const found = await findList(store, ref);
+      const ledger = await readLedger(store, 'lists');
+      // A loader has begun anew, and its event is on the way.
+      if (found.row !== undefined && found.row.run !== run) continue;
+      const done = await store.commit({
+        check: [found.check, ledger.check],
+        set: ledger.known && found.row !== undefined ? [ledger.set(ledger.used - 1)] : [],
+        del: [found.check.key],
+        events: [encodeEvent(createEventId(clock, random), { kind: 'list.expired', ref })],
+      });
+      if (done.ok) log.info({ list, source: ref.source }, 'list ended: not refreshed in time');
+    }
+  }
+
+  async function reconcile(): Promise<void> {
+    const ledger = await readLedger(store, 'lists');
+    await catchUpTo(await store.lastSeq());
+    const known = sources.list();
+    const isNew = ledger.check.version === null;
+    if (!isNew && ledger.used === known.length) return leaveWord();
+    if (!isNew) log.warn({ counted: ledger.used, used: known.length }, 'lists: count mended');
+    const check = [ledger.check];
+    const set = [ledger.set(known.length)];
+    for (const source of isNew ? known : []) {
+      const found = await findList(store, source);
+      if (found.row !== undefined) continue;
+      check.push(found.check);
+      const { run, refreshedAtMs: begunAt } = source;
+      set.push(listRow(source, { run, rows: 0, loading: false, begunAt }));
+    }
+    // Who began one meanwhile is counted the next time.
+    await store.commit({ check, set });
+    await leaveWord();
+  }
+
+  async function leaveWord(): Promise<void> {
+    const now = fill();
+    if (written?.seq === now.seq) return;
+    const done = await store.commit({ set: [fillRow(now)] });
+    if (done.ok) written = now;
+  }
+
+  return { expire, reconcile, leaveWord };
+}

@@ -1,0 +1,134 @@
+/**
+ * Commits a third-party list to the journal: one run of a source, in events small enough that a
+ * report committed beside it waits for one of them at most.
+ *
+ * Nothing is taken back before the last row is on disk: a loader that dies half-way leaves the
+ * former list in place, with the rows that had come, until the list is loaded again.
+ */
+
+import { capacities } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { randomToken } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createEventId } from '../../store/event-id.ts';
+import { notCounted, readLedger } from '../../store/ledger.ts';
+import type { NewEvent, SetRow, Store } from '../../store/store.ts';
+import { encodeEvent, type ListKind, type ListRef, type RowBatch } from '../state/events.ts';
+import { findList, listRow, rowsUnderWay } from './list-rows.ts';
+import { askRoom, type RoomLimits } from './room.ts';
+
+/** How long a commit is tried again while the store can't write, e.g. on a full disk. */
+const retryMs = 250;
+const retriesMax = 20;
+
+export interface LoadLimits extends RoomLimits {
+  readonly listsMax: number;
+}
+
+/** Reports that are under way keep their room. */
+const reportReserve = 4_096;
+const defaultLimits: LoadLimits = {
+  listsMax: capacities.sources,
+  entriesMax: capacities.entries - reportReserve,
+  contributionsMax: capacities.entries * capacities.contributionsPerEntry - reportReserve,
+};
+
+export interface LoadListOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly list: ListKind;
+  /** Name under which a later load replaces this one. */
+  readonly source: string;
+  readonly holdDays: number;
+  /** At most `rowsPerEventMax` rows each. */
+  readonly batches: readonly RowBatch[];
+  /** Bounds of the tables; for tests. */
+  readonly limits?: LoadLimits;
+  /** Told after each commit how many rows are durable so far. */
+  readonly onRows: (rows: number) => void;
+}
+
+/**
+ * @returns the journal's sequence number of the run's end, once all of it is durable.
+ * `capacity_exceeded`: too many lists, or no room for its rows; nothing was written.
+ */
+export async function loadList(options: LoadListOptions): Promise<Result<bigint>> {
+  const { store, clock, random, batches } = options;
+  const ref = { list: options.list, source: options.source, run: randomToken(random, 9) };
+  const event = (body: Parameters<typeof encodeEvent>[1]) =>
+    encodeEvent(createEventId(clock, random), body);
+  const total = batches.reduce((sum, { count }) => sum + count, 0);
+  const state = { run: ref.run, rows: total, begunAt: clock.now() };
+
+  const begun = await begin(options, ref, total);
+  if (!begun.ok) return begun;
+  let rows = 0;
+  for (const batch of batches) {
+    const done = await commitEvent(store, event({ kind: 'list.rows', ref, rows: batch }));
+    if (!done.ok) return done;
+    rows += batch.count;
+    options.onRows(rows);
+  }
+  const ended = event({ kind: 'list.ended', ref });
+  const found = await findList(store, ref);
+  // Another loader has overtaken this one: the row is its.
+  if (found.row?.run !== ref.run) return commitEvent(store, ended);
+  return commitEvent(store, ended, [listRow(ref, { ...state, loading: false })]);
+}
+
+/** Announces the run, in the commit that counts the list. */
+async function begin(
+  options: LoadListOptions,
+  ref: ListRef,
+  rows: number,
+): Promise<Result<bigint>> {
+  const { store, clock, random, holdDays } = options;
+  const limits = options.limits ?? defaultLimits;
+  const event = encodeEvent(createEventId(clock, random), { kind: 'list.begun', ref, holdDays });
+  for (let attempt = 0; attempt < retriesMax; attempt++) {
+    const ledger = await readLedger(store, 'lists');
+    const found = await findList(store, ref);
+    if (!ledger.known) return fail('capacity_exceeded', notCounted);
+    if (found.row === undefined && ledger.used >= limits.listsMax) {
+      return fail(
+        'capacity_exceeded',
+        `no room for another list: ${limits.listsMax} are known; they end when they are not loaded again in time`,
+      );
+    }
+    const others = await rowsUnderWay(store, ref, clock.now());
+    const room = await askRoom(store, options.batches, others, limits);
+    if (!room.ok) return room;
+    const row = { run: ref.run, rows, begunAt: clock.now(), loading: true };
+    const done = await store.commit({
+      check: [ledger.check, found.check],
+      set: [ledger.set(ledger.used + (found.row === undefined ? 1 : 0)), listRow(ref, row)],
+      events: [event],
+    });
+    if (done.ok) return ok(done.seq);
+    if (done.error === 'store_unavailable') await later();
+  }
+  return fail('store_unavailable', 'the data directory can not be written');
+}
+
+/** The same event id each time: a commit whose outcome was unknown is not applied twice. */
+async function commitEvent(
+  store: Store,
+  event: NewEvent,
+  set: readonly SetRow[] = [],
+): Promise<Result<bigint>> {
+  let detail = '';
+  for (let attempt = 0; attempt <= retriesMax; attempt++) {
+    const result = await store.commit({ set, events: [event] });
+    if (result.ok) return ok(result.seq);
+    if (result.error === 'check_failed') throw new Error('a commit without checks failed a check');
+    detail = result.detail;
+    await later();
+  }
+  return fail('store_unavailable', `the data directory can't be written: ${detail}`);
+}
+
+function later(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, retryMs));
+}

@@ -1,0 +1,140 @@
+/**
+ * Whether the index has room for more prefixes, asked before anything is written, by a command that
+ * has no index: the server leaves word of how full it is and up to which event; what was written
+ * since is counted as all new, and so is what the asker brings, unless it matters: then the pages of
+ * the last checkpoint tell which of its prefixes are known.
+ *
+ * The answer is never too good. It may be too strict while the server is stopped and much was
+ * written since: the refusal says to start it.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import { ledgerKey } from '../../store/keys.ts';
+import { notCounted, readLedger } from '../../store/ledger.ts';
+import { readProjectionPage } from '../../store/projection.ts';
+import { JournalPrunedError, type SetRow, type Store } from '../../store/store.ts';
+import { createEntryRow, pageMark, readEntryRow } from '../state/entry-page.ts';
+import { decodeEvent, type RowBatch, rowsPerEventMax } from '../state/events.ts';
+import { pageOf } from '../state/page-lists.ts';
+
+export interface Fill {
+  readonly entries: number;
+  readonly contributions: number;
+  /** The last event that is counted in. */
+  readonly seq: bigint;
+}
+
+export interface RoomLimits {
+  readonly entriesMax: number;
+  readonly contributionsMax: number;
+}
+
+const readEvents = 500;
+
+export function fillRow(fill: Fill): SetRow {
+  const value = createWriter().varint(fill.entries).varint(fill.contributions).u64(fill.seq);
+  return { key: ledgerKey('entries'), value: value.finish() };
+}
+
+/** Undefined: an older version's store, of which nobody has said how full it is. */
+async function readFill(store: Store): Promise<Fill | undefined> {
+  const row = await store.get(ledgerKey('entries'));
+  if (row !== undefined) {
+    return decode(row.value, (input) => ({
+      entries: input.varint(),
+      contributions: input.varint(),
+      seq: input.u64(),
+    }));
+  }
+  // Without a checkpoint no server has run: everything stands in the journal.
+  const { known } = await readLedger(store, 'lists');
+  return known ? { entries: 0, contributions: 0, seq: 0n } : undefined;
+}
+
+/** At most so many prefixes did the events after `seq` bring. */
+async function writtenSince(store: Store, seq: bigint): Promise<number> {
+  const last = await store.lastSeq();
+  let rows = 0;
+  for (let after = seq; after < last; ) {
+    const page = await store.read(after, readEvents).catch((error: unknown) => {
+      if (error instanceof JournalPrunedError) return undefined;
+      throw error;
+    });
+    // Pruned meanwhile: all we know is their number. Events with lists are few.
+    if (page === undefined) return Number(last - seq) * 2;
+    if (page.length === 0) return rows;
+    for (const { kind, version, body } of page) {
+      if (kind === 'list.rows') {
+        const event = decodeEvent(kind, version, body);
+        rows += event?.kind === 'list.rows' ? event.rows.count : rowsPerEventMax;
+      } else if (kind === 'report.added') rows += 2;
+      else if (kind === 'allow.added') rows += 1;
+    }
+    after = page.at(-1)!.seq;
+    await nextTurn();
+  }
+  return rows;
+}
+
+const nameOf = (family: number, words: Uint32Array, at: number, length: number): string =>
+  `${family}/${words[at]}/${words[at + 1]}/${words[at + 2]}/${words[at + 3]}/${length}`;
+
+/** How many of the prefixes stand in the last checkpoint. */
+async function countKnown(store: Store, batches: Iterable<RowBatch>): Promise<number> {
+  const byPage = new Map<number, Set<string>>();
+  for (const { count, families, words, lengths } of batches) {
+    for (let i = 0; i < count; i++) {
+      const family = families[i] === 4 ? 4 : 6;
+      const page = pageOf(family, words[4 * i]!, words[4 * i + 1]!);
+      const names = byPage.get(page) ?? new Set<string>();
+      byPage.set(page, names.add(nameOf(family, words, 4 * i, lengths[i]!)));
+    }
+    await nextTurn();
+  }
+  let known = 0;
+  const row = createEntryRow();
+  for (const [page, names] of byPage) {
+    const bytes = await readProjectionPage(store, page);
+    const isOld = bytes[0] !== pageMark;
+    for (let at = isOld ? 0 : 1; at >= 0 && at < bytes.length; ) {
+      row.words.fill(0);
+      at = readEntryRow(bytes, at, row, isOld);
+      if (at >= 0 && names.has(nameOf(row.family, row.words, 0, row.length))) known++;
+    }
+  }
+  return known;
+}
+
+/**
+ * Whether so many prefixes fit. `capacity_exceeded` says how many do.
+ * @param underWay rows that others have announced
+ */
+export async function askRoom(
+  store: Store,
+  batches: readonly RowBatch[],
+  underWay: number,
+  limits: RoomLimits,
+): Promise<Result<void>> {
+  const fill = await readFill(store);
+  if (fill === undefined) return fail('capacity_exceeded', notCounted);
+  const rows = batches.reduce((sum, { count }) => sum + count, 0);
+  const quickly = Number((await store.lastSeq()) - fill.seq) * rowsPerEventMax;
+  if (fits(fill, quickly + underWay + rows, limits)) return ok(undefined);
+  const others = (await writtenSince(store, fill.seq)) + underWay;
+  if (fits(fill, others + rows, limits)) return ok(undefined);
+  const fresh = rows - (await countKnown(store, batches));
+  if (fits(fill, others + fresh, limits)) return ok(undefined);
+  const left = Math.max(0, limits.entriesMax - fill.entries - others);
+  return fail(
+    'capacity_exceeded',
+    `no room: ${fresh} new addresses or networks, and ${left} fit; nothing was loaded. With the server running the count is exact`,
+  );
+}
+
+function fits(fill: Fill, rows: number, limits: RoomLimits): boolean {
+  return (
+    fill.entries + rows <= limits.entriesMax && fill.contributions + rows <= limits.contributionsMax
+  );
+}

@@ -1,0 +1,198 @@
+/**
+ * POST /api/v2/bulk-report: a file of reports. The form is read to its end before the first row
+ * is saved, so what is cut off or too long leaves nothing behind. Then each row stands for
+ * itself: a bad one is named in the answer, the good ones are saved.
+ * Order of refusals: 401, 429, 503 (too many at once), 415, 413, 422, 429 (rows), 503 (store).
+ */
+
+import { type Failure, fail, type Result } from '../../../core/result.ts';
+import { clientCountry, type GeoReader } from '../../../geo/reader.ts';
+import { readFormStream } from '../../../http/form-stream.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../../http/message.ts';
+import { parseQuery } from '../../../http/query.ts';
+import type { StreamRoute } from '../../../http/router.ts';
+import { endpoint, streamFacts } from '../../../web/guard/endpoint.ts';
+import type { Guard, KeyedCall } from '../../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../../web/shape.ts';
+import type { Check } from '../../check/check.ts';
+import { clientNetwork } from '../../voices/client-network.ts';
+import { bulkReportDocs } from '../reports.openapi.ts';
+import { type BulkReader, type BulkRow, createBulkReader, type InvalidRow } from './bulk-rows.ts';
+import { type BulkSaveOptions, saveBulk } from './bulk-save.ts';
+
+const csvBytesMax = 8 * 1024 * 1024;
+/** Room for the form around the file. */
+const bodyBytesMax = csvBytesMax + 64 * 1024;
+/** For the upload and the saving. */
+const timeoutMs = 25_000;
+/** One write pays for so many rows. */
+const rowsPerWrite = 100;
+/** Files being taken in, each up to its limit in memory: in all, and of one account. */
+const runningMax = 16;
+const runningPerAccountMax = 2;
+
+export interface BulkReportOptions extends BulkSaveOptions {
+  readonly guard: Guard;
+  readonly geo: GeoReader;
+  /** Slot of a key that lives, or -1. */
+  readonly slotOf: (keyText: string | undefined) => number;
+  readonly check: Pick<Check, 'judge'>;
+  /** Account id by slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  /** Resolves when the journal event is in memory. */
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+}
+
+/** Who sends the file, when the key was seen: let in, or refused. */
+interface Sender {
+  readonly keyText: string | undefined;
+  readonly account: string;
+  /** Undefined: refused. */
+  readonly call: KeyedCall | undefined;
+  readonly failure: Failure | undefined;
+  /** The rate limit: on refusals too. */
+  readonly headers: readonly Header[];
+}
+
+export const bulkReportEndpoint = endpoint({
+  method: 'POST',
+  path: '/api/v2/bulk-report',
+  who: 'api-key',
+  shape: 'api',
+  thread: 'main',
+  cost: { quota: 'write', more: 'for each 100 rows begun' },
+  headers: ['key', 'content-type'],
+  body: { types: ['multipart'], bytesMax: bodyBytesMax },
+  timeoutMs,
+  errors: ['unsupported_media_type', 'store_unavailable', 'overloaded'],
+  robots: 'disallow',
+  docs: bulkReportDocs,
+});
+
+export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
+  const { guard } = options;
+  const running = new Map<number, number>();
+  let runningTotal = 0;
+  const tell = (failure: Failure, headers: readonly Header[]) =>
+    guard.tell(bulkReportEndpoint, failure, headers);
+
+  function identify(request: Request, keyText: string | undefined): Sender {
+    const admitted = guard.admit(bulkReportEndpoint, request, keyText);
+    const nobody = { keyText, account: '', call: undefined };
+    if ('failure' in admitted) return { ...nobody, ...admitted };
+    const { call } = admitted;
+    const account = options.accountOf(call.slot);
+    if (account === undefined) return { ...nobody, failure: fail('unauthenticated'), headers: [] };
+    if (!enter(call.slot)) {
+      const failure = fail('overloaded', 'Too many bulk reports at the same time.');
+      return { ...nobody, failure, headers: call.headers };
+    }
+    return { keyText, account, call, failure: undefined, headers: call.headers };
+  }
+
+  function enter(slot: number): boolean {
+    const own = running.get(slot) ?? 0;
+    if (runningTotal >= runningMax || own >= runningPerAccountMax) return false;
+    runningTotal++;
+    running.set(slot, own + 1);
+    return true;
+  }
+
+  function leave(slot: number): void {
+    const own = running.get(slot)! - 1;
+    runningTotal--;
+    if (own === 0) running.delete(slot);
+    else running.set(slot, own);
+  }
+
+  async function handle(request: Request, body: AsyncIterable<Uint8Array>): Promise<Reply> {
+    const query = parseQuery(request.query);
+    const inQuery = query.ok ? query.value.get('key') : undefined;
+    const keyText = firstHeader(request, 'key') ?? inQuery;
+    const found: { sender?: Sender; file?: BulkReader } = {};
+    if (keyText !== undefined) found.sender = identify(request, keyText);
+    try {
+      if (found.sender?.failure !== undefined) {
+        return tell(found.sender.failure, found.sender.headers);
+      }
+      const read = await readForm(request, body, found);
+      found.sender ??= identify(request, undefined);
+      const { headers, failure } = found.sender;
+      if (failure !== undefined) return tell(failure, headers);
+      if (!query.ok) return tell(query, headers);
+      if (!read.ok) return tell(read, headers);
+      const rows = found.file?.end() ?? missing;
+      if (!rows.ok) return tell(rows, headers);
+      return await save(request.clientIp, found.sender, rows.value);
+    } finally {
+      const call = found.sender?.call;
+      if (call !== undefined) leave(call.slot);
+    }
+  }
+
+  /** Who has sent no key by the time the file begins is refused: nobody's file is kept. */
+  function readForm(
+    request: Request,
+    body: AsyncIterable<Uint8Array>,
+    found: { sender?: Sender; file?: BulkReader },
+  ): Promise<Result<void>> {
+    const { turns } = options;
+    const contentType = firstHeader(request, 'content-type');
+    const rules = { contentType, fileNames: ['csv'], fileBytesMax: csvBytesMax, turns };
+    return readFormStream(body, rules, {
+      field(name, value) {
+        if (name === 'key') found.sender ??= identify(request, value);
+        return found.sender?.failure === undefined ? undefined : fail('unauthenticated');
+      },
+      file(name) {
+        found.sender ??= identify(request, undefined);
+        if (found.sender.failure !== undefined) return fail('unauthenticated');
+        if (name !== 'csv') return () => undefined;
+        if (found.file !== undefined) return givenTwice;
+        found.file = createBulkReader();
+        return found.file.push;
+      },
+    });
+  }
+
+  async function save(
+    clientIp: string,
+    { account, keyText, call }: Sender,
+    rows: readonly (BulkRow | InvalidRow)[],
+  ): Promise<Reply> {
+    const { slot } = call!;
+    // It was judged before the file came: of an account that was deleted since nothing is kept.
+    if (options.slotOf(keyText) !== slot) return tell(fail('unauthenticated'), []);
+    const cost = Math.ceil(rows.length / rowsPerWrite);
+    // The first was paid for when the key was seen.
+    const unpaid = call!.spend(
+      cost - 1,
+      (said) => `${said} These ${rows.length} rows cost ${cost} writes; nothing was saved.`,
+    );
+    const { headers } = call!;
+    if (unpaid !== undefined) return tell(unpaid, headers);
+    const reporter = {
+      account,
+      slot,
+      country: clientCountry(options.geo, clientIp),
+      network: clientNetwork(options, clientIp),
+    };
+    const ownAddresses = new Set([...options.serverAddresses, clientIp]);
+    const outcome = await saveBulk(rows, reporter, ownAddresses, options);
+    if (outcome.saved === 0 && outcome.isStoreDown) return tell(fail('store_unavailable'), headers);
+    await options.catchUpTo(outcome.seq);
+    const data = { savedReports: outcome.saved, invalidReports: outcome.invalid };
+    return {
+      status: 200,
+      headers: [jsonType, noStore, ...headers],
+      body: JSON.stringify({ data }),
+    };
+  }
+
+  return { kind: 'stream', ...streamFacts(bulkReportEndpoint), handle };
+}
+
+const missing = fail('invalid_parameter', 'The csv field is required.', 'csv');
+const givenTwice = fail('invalid_parameter', 'The csv field is given more than once.', 'csv');

@@ -1,0 +1,111 @@
+/**
+ * The rows of a bulk report into the store, a batch at a time. Each is a report of its own, with
+ * the rules of a single one, so a bad row costs no other. Within a file the first row about an
+ * address counts: those behind it fall under the 15 minutes.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import type { ErrorCode } from '../../../core/errors.ts';
+import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
+import type { Turns } from '../../../core/work/turns.ts';
+import { duplicateDetail, type ReportInput, type ReportRules, readReport } from '../report.ts';
+import type { Reporter, ReportStore } from '../store/report-store.ts';
+import { type BulkRow, type InvalidRow, shownText } from './bulk-rows.ts';
+
+/** Begun in one turn of the event loop. */
+const rowsPerBatch = 128;
+/** Rows under way share syncs of the disk; few enough that single reports fit in between. */
+const batchesInFlight = 6;
+
+export interface BulkOutcome {
+  readonly saved: number;
+  /** In the order of the file; rows that the store didn't take are among them. */
+  readonly invalid: readonly InvalidRow[];
+  /** The store can't write: nothing is tried behind the first row that it refused. */
+  readonly isStoreDown: boolean;
+  /** Of the last event; 0n when there was none. */
+  readonly seq: bigint;
+}
+
+export interface BulkSaveOptions {
+  readonly reports: ReportStore;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly allowDocumentation: boolean;
+  /** Told of each row that was not saved. */
+  readonly onRefused: (reason: ErrorCode) => void;
+}
+
+/** @param ownAddresses canonical addresses of the sender and of this server */
+export async function saveBulk(
+  rows: readonly (BulkRow | InvalidRow)[],
+  reporter: Reporter,
+  ownAddresses: ReadonlySet<string>,
+  options: BulkSaveOptions,
+): Promise<BulkOutcome> {
+  const { reports, clock, turns, allowDocumentation } = options;
+  const invalid: InvalidRow[] = [];
+  let saved = 0;
+  let isStoreDown = false;
+  let seq = 0n;
+
+  async function saveRow(input: ReportInput, rules: ReportRules): Promise<Result<bigint>> {
+    if (isStoreDown) return fail('store_unavailable');
+    const report = readReport(input, rules);
+    if (!report.ok) return report;
+    const { ip, isExample } = report.value;
+    if (isExample) return ok(0n);
+    const duplicate = fail('duplicate_report', duplicateDetail(ip), 'ip');
+    const added = await reports.add(reporter, report.value);
+    if (added.ok) return ok(added.value.seq);
+    if (added.error === 'store_unavailable') isStoreDown = true;
+    return added.error === 'duplicate_report' ? duplicate : added;
+  }
+
+  function startBatch(at: number): Promise<(Result<bigint> | undefined)[]> {
+    const rules = { now: clock.now(), allowDocumentation, ownAddresses };
+    const batch = rows.slice(at, at + rowsPerBatch);
+    return Promise.all(
+      batch.map((row) => ('error' in row ? undefined : saveRow(row.input, rules))),
+    );
+  }
+
+  const batches: ReturnType<typeof startBatch>[] = [];
+  for (let at = 0; at < rows.length; at += rowsPerBatch) {
+    await batches[batches.length - batchesInFlight];
+    await turns.next();
+    batches.push(startBatch(at));
+  }
+  const results = (await Promise.all(batches)).flat();
+  for (const [i, row] of rows.entries()) {
+    const result = results[i];
+    if ('error' in row) {
+      invalid.push(row);
+      options.onRefused('invalid_parameter');
+    } else if (result?.ok === true) {
+      saved++;
+      if (result.value > seq) seq = result.value;
+    } else if (result !== undefined) {
+      invalid.push(invalidRow(row, result));
+      options.onRefused(result.error);
+    }
+  }
+  return { saved, invalid, isStoreDown, seq };
+}
+
+/** The first words are those that clients of AbuseIPDB know. */
+function invalidRow(row: BulkRow, failure: Failure): InvalidRow {
+  const detail = failure.detail ?? 'Nothing can be saved at the moment. Send this row again later.';
+  return {
+    error: `${headline(failure)}: ${detail}`,
+    input: shownText(row.input.ip ?? ''),
+    rowNumber: row.rowNumber,
+  };
+}
+
+function headline({ error, parameter }: Failure): string {
+  if (error === 'duplicate_report') return 'Duplicate IP';
+  if (error !== 'invalid_parameter') return 'Not saved';
+  if (parameter === 'categories') return 'Invalid Category';
+  return parameter === 'timestamp' ? 'Invalid Date' : 'Invalid IP';
+}

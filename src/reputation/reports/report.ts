@@ -1,0 +1,188 @@
+/**
+ * What a report may say, and its cleaning. Pure; clock and own addresses are passed in.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { specialUse } from '../../ip/special.ts';
+import { categoryMask, categoryMax } from './categories.ts';
+
+/** Fields as they came, from whatever encoding. */
+export interface ReportInput {
+  readonly ip: string | undefined;
+  /** Text, a number or an array of them; anything else is refused. */
+  readonly categories: unknown;
+  readonly comment: string | undefined;
+  readonly timestamp: string | undefined;
+}
+
+export interface Report {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+  /** Canonical. */
+  readonly ip: string;
+  /** Bit n for category n. */
+  readonly categories: number;
+  /** Cleaned; empty when there was none. */
+  readonly comment: string;
+  /** Milliseconds since 1970, not in the future. */
+  readonly reportedAt: number;
+}
+
+export interface ReadReport extends Report {
+  /** Of the address in AbuseIPDB's own examples: taken, and nothing of it is kept. */
+  readonly isExample: boolean;
+}
+
+export interface ReportRules {
+  readonly now: number;
+  /** Documentation ranges may be reported: the demo. */
+  readonly allowDocumentation: boolean;
+  /** Canonical texts of the reporter's own and the server's addresses. */
+  readonly ownAddresses: Pick<ReadonlySet<string>, 'has'>;
+}
+
+export const commentCharactersMax = 1_024;
+export const reportAgeMaxMs = 365 * 86_400_000;
+export const reportCategoriesMax = 30;
+/** A sender's clock may run ahead by this much. */
+const clockSkewMs = 60_000;
+/** Clients report it to see whether they are connected; it is answered as a duplicate. */
+const testAddress = '127.0.0.2';
+/** Examples and first tries report it: they shall work, and mean nothing. */
+const exampleAddress = '127.0.0.1';
+
+export function duplicateDetail(ip: string): string {
+  return `You can only report the same IP address (\`${ip}\`) once in 15 minutes.`;
+}
+
+/** Each failure names its parameter and is shown to the sender. */
+export function readReport(input: ReportInput, rules: ReportRules): Result<ReadReport> {
+  const words = new Uint32Array(4);
+  const text = input.ip?.trim() ?? '';
+  if (text === '') return fail('invalid_parameter', 'The ip field is required.', 'ip');
+  const family = parseIp(text, words);
+  if (family === 0)
+    return fail('invalid_parameter', 'The ip must be a valid IPv4 or IPv6 address.', 'ip');
+  const ip = formatIp(family, words);
+  // Before the other fields: the answer to a client that tests itself never depends on them.
+  if (ip === testAddress) {
+    return fail('duplicate_report', duplicateDetail(ip), 'ip');
+  }
+  const categories = readCategories(input.categories);
+  if (!categories.ok) return categories;
+  const reportedAt = readTimestamp(input.timestamp, rules.now);
+  if (!reportedAt.ok) return reportedAt;
+  const isExample = ip === exampleAddress;
+  const refusal = isExample ? undefined : refusedAddress(family, words, ip, rules);
+  if (refusal !== undefined) return fail('invalid_parameter', refusal, 'ip');
+  return ok({
+    family,
+    words,
+    ip,
+    categories: categories.value,
+    comment: cleanComment(input.comment ?? ''),
+    reportedAt: reportedAt.value,
+    isExample,
+  });
+}
+
+function refusedAddress(
+  family: 4 | 6,
+  words: Uint32Array,
+  ip: string,
+  rules: ReportRules,
+): string | undefined {
+  const use = specialUse(family, words);
+  if (
+    use !== undefined &&
+    !use.globallyReachable &&
+    !(use.documentation && rules.allowDocumentation)
+  ) {
+    return `The ip lies in a range that can't be reported (${use.name}).`;
+  }
+  if (rules.ownAddresses.has(ip)) return "You can't report your own address or this server's.";
+  return undefined;
+}
+
+function readCategories(input: ReportInput['categories']): Result<number> {
+  const required = fail('invalid_parameter', 'The categories field is required.', 'categories');
+  if (input === undefined || input === null || input === '') return required;
+  const items: readonly unknown[] = Array.isArray(input) ? input : [input];
+  const parts = items.flatMap((item) => (typeof item === 'string' ? item.split(',') : [item]));
+  if (parts.length === 0) return required;
+  if (parts.length > reportCategoriesMax) {
+    return fail(
+      'invalid_parameter',
+      `At most ${reportCategoriesMax} categories may be given.`,
+      'categories',
+    );
+  }
+  const numbers: number[] = [];
+  for (const part of parts) {
+    const text = typeof part === 'number' || typeof part === 'string' ? String(part).trim() : '';
+    const number = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+    if (number < 1 || number > categoryMax) {
+      return fail(
+        'invalid_parameter',
+        `The categories must be numbers from 1 to ${categoryMax}.`,
+        'categories',
+      );
+    }
+    numbers.push(number);
+  }
+  return ok(categoryMask(numbers));
+}
+
+/** ISO 8601 date and time with an offset; without one it is UTC. */
+const isoPattern =
+  /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
+
+function readTimestamp(text: string | undefined, now: number): Result<number> {
+  // A form reads an unencoded plus as a space: `08:00:00 00:00` was `08:00:00+00:00`.
+  const trimmed = (text?.trim() ?? '').replace(/(:\d\d(?:\.\d{1,9})?) (\d\d:?\d\d)$/, '$1+$2');
+  if (trimmed === '') return ok(now);
+  const parsed = isoPattern.test(trimmed) ? parseIso(trimmed) : Number.NaN;
+  if (Number.isNaN(parsed)) {
+    return fail(
+      'invalid_parameter',
+      'The timestamp must be a date in ISO 8601 format.',
+      'timestamp',
+    );
+  }
+  if (parsed > now + clockSkewMs) {
+    return fail('invalid_parameter', 'The timestamp must not be in the future.', 'timestamp');
+  }
+  if (parsed < now - reportAgeMaxMs) {
+    return fail('invalid_parameter', 'The timestamp must not be older than 365 days.', 'timestamp');
+  }
+  return ok(Math.min(parsed, now));
+}
+
+function parseIso(text: string): number {
+  const hasOffset = /(?:Z|[+-]\d\d:?\d\d)$/i.test(text) && text.length > 10;
+  // The platform takes the 30th of February for a day in March.
+  const day = Date.parse(`${text.slice(0, 10)}T00:00:00Z`);
+  if (Number.isNaN(day) || new Date(day).getUTCDate() !== Number(text.slice(8, 10))) {
+    return Number.NaN;
+  }
+  const normal = text.replace(' ', 'T').replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
+  return Date.parse(text.length > 10 && !hasOffset ? `${normal}Z` : normal);
+}
+
+/** Control characters out (line breaks become spaces), lone surrogates replaced, cut by characters. */
+export function cleanComment(text: string): string {
+  // Enough is looked at for any result; a comment of megabytes costs no more.
+  const head = wellFormed(text.slice(0, 4 * commentCharactersMax));
+  const clean = head
+    .replace(/[\r\n\t\u2028\u2029]+/g, ' ')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
+    .trim();
+  return clean.length <= commentCharactersMax
+    ? clean
+    : Array.from(clean).slice(0, commentCharactersMax).join('');
+}
+
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd');
+}

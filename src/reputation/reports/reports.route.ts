@@ -1,0 +1,111 @@
+/**
+ * GET /api/v2/reports: the reports of an address, newest first, a page at a time.
+ * Order of refusals: 401, 429, 422, 503. Costs one read. A page number costs no more than
+ * another: every page looks at the same `reportsWalkedMax` reports at most.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { ok, type Result } from '../../core/result.ts';
+import type { Semaphore } from '../../core/work/semaphore.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import { type Guard, wantedBy } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import { type Address, readAddress, readSince, readWhole } from '../check/parameters.route.ts';
+import { reportJson } from './report-json.route.ts';
+import { listReportsDocs } from './reports.openapi.ts';
+import { pageBounds, type ReportHistory, readHistory } from './store/report-history.ts';
+import type { ReportStore } from './store/report-store.ts';
+
+const path = '/api/v2/reports';
+const perPageDefault = 25;
+
+export interface ReportsRouteOptions {
+  readonly guard: Guard;
+  readonly clock: Clock;
+  readonly reports: Pick<ReportStore, 'pages'>;
+  /** Bounds the walks over reports that run at a time. */
+  readonly walks: Semaphore;
+  /** What the links to other pages begin with. */
+  readonly secureUrl: string;
+}
+
+interface Asked {
+  readonly address: Address;
+  readonly since: number;
+  readonly page: number;
+  readonly perPage: number;
+  /** As it came, for the links. */
+  readonly maxAgeInDays: string | undefined;
+}
+
+export const reportsEndpoint = endpoint({
+  method: 'GET',
+  path,
+  who: 'api-key',
+  shape: 'api',
+  thread: 'main',
+  cost: { quota: 'read' },
+  errors: ['overloaded'],
+  robots: 'disallow',
+  docs: listReportsDocs,
+});
+
+export function reportsRoute(options: ReportsRouteOptions): PlainRoute {
+  const { guard, clock, reports, walks, secureUrl } = options;
+  return guard.keyed(
+    reportsEndpoint,
+    (params) => readAsked(params, clock.now()),
+    async (asked, { headers }, caller) => {
+      const { address, since, page, perPage } = asked;
+      const window = { since, skip: (page - 1) * perPage, keep: perPage };
+      const wanted = wantedBy(caller);
+      const history = await walks.run(() => readHistory(reports, address, window, wanted));
+      if (!history.ok) return history;
+      const body = bodyOf(asked, history.value, secureUrl);
+      return { status: 200, headers: [jsonType, noStore, ...headers], body };
+    },
+  );
+}
+
+function readAsked(params: Params, nowMs: number): Result<Asked> {
+  const address = readAddress(params.get('ipAddress'));
+  if (!address.ok) return address;
+  const since = readSince(params, nowMs);
+  if (!since.ok) return since;
+  const page = readWhole(params, 'page', { min: 1, max: pageBounds.pageMax, byDefault: 1 });
+  if (!page.ok) return page;
+  const range = { min: 1, max: pageBounds.perPageMax, byDefault: perPageDefault };
+  const perPage = readWhole(params, 'perPage', range);
+  if (!perPage.ok) return perPage;
+  return ok({
+    address: address.value,
+    since: since.value,
+    page: page.value,
+    perPage: perPage.value,
+    maxAgeInDays: params.get('maxAgeInDays'),
+  });
+}
+
+function bodyOf(asked: Asked, history: ReportHistory, secureUrl: string): string {
+  const { page, perPage } = asked;
+  const lastPage = Math.max(1, Math.ceil(history.total / perPage));
+  const link = (number: number) => JSON.stringify(linkTo(asked, number, secureUrl));
+  return (
+    `{"data":{"total":${history.total},"page":${page},"count":${history.reports.length},` +
+    `"perPage":${perPage},"lastPage":${lastPage},` +
+    `"nextPageUrl":${page < lastPage ? link(page + 1) : null},` +
+    `"previousPageUrl":${page > 1 ? link(Math.min(page - 1, lastPage)) : null},` +
+    `"results":[${history.reports.map(reportJson).join(',')}]}}`
+  );
+}
+
+/** Never holds the key, wherever the request carried it. */
+function linkTo(asked: Asked, page: number, secureUrl: string): string {
+  const params = new URLSearchParams({ ipAddress: asked.address.text });
+  if (asked.maxAgeInDays !== undefined) params.set('maxAgeInDays', asked.maxAgeInDays);
+  params.set('perPage', String(asked.perPage));
+  params.set('page', String(page));
+  return `${secureUrl}${path}?${params}`;
+}

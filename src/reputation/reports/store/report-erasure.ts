@@ -1,0 +1,108 @@
+/**
+ * An account's reports when the account goes: they stay, under an id that names nobody any more,
+ * since the scores rest on them. Comments were written by the person and may speak of them: they
+ * are blanked. There is no index by account: all reports are walked, in slices, so that others get
+ * their turn.
+ */
+
+import type { Pace } from '../../../core/work/turns.ts';
+import { type Key, reportByAddressKey, reportByIdPrefix } from '../../../store/keys.ts';
+import type { SetRow, Store } from '../../../store/store.ts';
+import { addressOf, decodeIdRow, decodeRow, encodeRow } from './report-rows.ts';
+import type { StoredReport } from './report-store.ts';
+
+const pageRows = 200;
+/** Comments blanked in one commit: half a millisecond of the event loop. */
+const blankRows = 50;
+const attemptsMax = 5;
+
+export interface OwnReport extends StoredReport {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
+interface Found {
+  readonly key: Key;
+  readonly version: number;
+  readonly report: OwnReport;
+}
+
+/** Oldest first. */
+export async function* reportsOfAccount(
+  store: Store,
+  account: string,
+  pace: Pace,
+): AsyncGenerator<OwnReport> {
+  for await (const { report } of walk(store, account, pace)) yield report;
+}
+
+/** Safe to run again. @returns how many comments went. @throws when the store can't be written */
+export async function blankComments(store: Store, account: string, pace: Pace): Promise<number> {
+  let blanked = 0;
+  let batch: Found[] = [];
+  async function blankBatch(): Promise<void> {
+    if (batch.length > 0) blanked += await blankAll(store, batch);
+    batch = [];
+  }
+  for await (const found of walk(store, account, pace)) {
+    if (found.report.comment === '') continue;
+    batch.push(found);
+    if (batch.length >= blankRows) await blankBatch();
+  }
+  await blankBatch();
+  return blanked;
+}
+
+async function blankAll(store: Store, batch: readonly Found[]): Promise<number> {
+  const done = await store.commit({
+    check: batch.map(({ key, version }) => ({ key, version })),
+    set: batch.map(blankRow),
+  });
+  if (done.ok) return batch.length;
+  // One of them went or changed meanwhile: each by itself.
+  let blanked = 0;
+  for (const found of batch) if (await blank(store, found)) blanked++;
+  return blanked;
+}
+
+function blankRow({ key, report }: Found): SetRow {
+  const reporter = { account: report.account, slot: report.reporter, country: report.country };
+  return { key, value: encodeRow(reporter, { ...report, comment: '' }) };
+}
+
+async function blank(store: Store, found: Found): Promise<boolean> {
+  const { key } = found;
+  let version = found.version;
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const done = await store.commit({ check: [{ key, version }], set: [blankRow(found)] });
+    if (done.ok) return true;
+    if (done.error === 'store_unavailable') break;
+    const row = await store.get(key);
+    if (row === undefined) return false;
+    version = row.version;
+  }
+  throw new Error('a comment could not be removed');
+}
+
+async function* walk(store: Store, account: string, pace: Pace): AsyncGenerator<Found> {
+  let after: Key | undefined;
+  for (;;) {
+    const page = await store.scan(
+      reportByIdPrefix(),
+      after === undefined ? { limit: pageRows } : { after, limit: pageRows },
+    );
+    if (page.length === 0) return;
+    for (const { key: idKey, value } of page) {
+      if (pace.isOver()) await pace.next();
+      const owner = decodeIdRow(value);
+      if (owner?.account !== account) continue;
+      const id = Buffer.from(idKey.subarray(1));
+      const key = reportByAddressKey(owner.address, id.readUIntBE(0, 6), id);
+      const row = await store.get(key);
+      const report = row && decodeRow(key, row.value);
+      if (!row || !report) continue;
+      yield { key, version: row.version, report: { ...report, ...addressOf(owner.address) } };
+    }
+    after = page.at(-1)!.key;
+  }
+}

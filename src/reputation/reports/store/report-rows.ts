@@ -1,0 +1,64 @@
+/** The bytes of reports at rest: an address, a row under its address, a row by its id. */
+
+import { createWriter, decode } from '../../../store/codec.ts';
+import type { Report } from '../report.ts';
+import type { Reporter, StoredReport } from './report-store.ts';
+
+/** 1 byte family, 16 bytes address (IPv4 in the last four). Fixed width, sorts by address. */
+export function addressBytes(family: 4 | 6, words: Uint32Array): Uint8Array {
+  const bytes = Buffer.alloc(17);
+  bytes[0] = family;
+  if (family === 4) bytes.writeUInt32BE(words[0]!, 13);
+  else for (let i = 0; i < 4; i++) bytes.writeUInt32BE(words[i]!, 1 + 4 * i);
+  return bytes;
+}
+
+export function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Array } {
+  const view = Buffer.from(bytes);
+  const words = new Uint32Array(4);
+  if (view[0] === 4) words[0] = view.readUInt32BE(13);
+  else for (let i = 0; i < 4; i++) words[i] = view.readUInt32BE(1 + 4 * i);
+  return { family: view[0] === 4 ? 4 : 6, words };
+}
+
+const layout = 1;
+
+export function encodeRow(
+  reporter: Reporter,
+  report: Pick<Report, 'categories' | 'comment'>,
+): Uint8Array {
+  const out = createWriter(64 + report.comment.length);
+  out.u8(layout).text(reporter.account).varint(reporter.slot).text(reporter.country);
+  return out.u32(report.categories).text(report.comment).finish();
+}
+
+/** Of a row's key: the time stands before the id, later ones first. */
+export function reportedAtIn(key: Uint8Array): number {
+  return 0xffff_ffff_ffff - Buffer.from(key.subarray(key.length - 22)).readUIntBE(0, 6);
+}
+
+export function decodeRow(key: Uint8Array, value: Uint8Array): StoredReport | undefined {
+  const tail = Buffer.from(key.subarray(key.length - 22));
+  return decode(value, (input) => {
+    if (input.u8() !== layout) input.reject();
+    return {
+      account: input.text(),
+      reporter: input.varint(),
+      country: input.text(),
+      categories: input.u32(),
+      comment: input.text(),
+      reportedAt: reportedAtIn(key),
+      id: tail.subarray(6).toString('base64url'),
+    };
+  });
+}
+
+export function encodeIdRow(account: string, address: Uint8Array): Uint8Array {
+  return createWriter().text(account).raw(address).finish();
+}
+
+export function decodeIdRow(
+  value: Uint8Array,
+): { account: string; address: Uint8Array } | undefined {
+  return decode(value, (input) => ({ account: input.text(), address: input.raw(17) }));
+}

@@ -1,0 +1,358 @@
+/**
+ * Reports at rest. One commit holds everything of a report: its row under the address (newest
+ * first), its id, the guard against reporting the same address again at once, and the journal
+ * event from which the score follows. Comments live here alone, where they can be deleted.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../../core/clock.ts';
+import type { Random } from '../../../core/random.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { createTurns } from '../../../core/work/turns.ts';
+import { createEventId } from '../../../store/event-id.ts';
+import {
+  erasureKey,
+  type Key,
+  reportByAddressKey,
+  reportByAddressPrefix,
+  reportByIdKey,
+  reportByIdPrefix,
+  reportGuardKey,
+} from '../../../store/keys.ts';
+import type { CommitResult, Entry, Store } from '../../../store/store.ts';
+import { encodeEvent } from '../../state/events.ts';
+import { type Report, reportAgeMaxMs } from '../report.ts';
+import type { ReportAdmission } from '../report-admission.ts';
+import {
+  addressBytes,
+  addressOf,
+  decodeIdRow,
+  decodeRow,
+  encodeIdRow,
+  encodeRow,
+  reportedAtIn,
+} from './report-rows.ts';
+
+/** An account may report the same address once in this time. */
+export const reportGuardMs = 15 * 60_000;
+
+export interface StoredReport {
+  /** base64url text of 16 bytes. */
+  readonly id: string;
+  /** Account id. */
+  readonly account: string;
+  /** The public `reporterId`: no two accounts have the same one. */
+  readonly reporter: number;
+  /** Country of the reporter's client address, `ZZ` when unknown. */
+  readonly country: string;
+  /** Bit n for category n. */
+  readonly categories: number;
+  readonly comment: string;
+  /** Milliseconds since 1970. */
+  readonly reportedAt: number;
+}
+
+export interface Reporter {
+  readonly account: string;
+  readonly slot: number;
+  readonly country: string;
+  /** Of the client address, see network.ts; absent: unknown. */
+  readonly network?: number;
+}
+
+interface ReportRow {
+  readonly key: Key;
+  readonly version: number;
+  readonly report: StoredReport;
+}
+
+export interface ReportStore {
+  /**
+   * Durable when it resolves. `duplicate_report`: within 15 minutes of the account's last one;
+   * `unauthenticated`: the account is being deleted; and what the admission refuses.
+   */
+  add(reporter: Reporter, report: Report): Promise<Result<{ id: string; seq: bigint }>>;
+  /** Reports of an address, newest first, at most `limit`, none older than `since` (ms). */
+  list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
+  /** The same without a limit, in pieces; others get their turn in between. */
+  pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
+  /**
+   * How many reports `list` would give, at most `limit`. @param goOn asked before each page; false ends it
+   * of 500 rows, so that a long count doesn't hold the event loop
+   */
+  count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    goOn: () => Promise<boolean>,
+  ): Promise<number>;
+  /** Takes back what an account said of an address `since` (ms). @returns how many reports went */
+  withdraw(
+    account: string,
+    family: 4 | 6,
+    words: Uint32Array,
+    penalty: boolean,
+    since?: number,
+  ): Promise<Result<{ removed: number; seq: bigint }>>;
+  /** The address and account of a report. */
+  find(id: string): Promise<{ account: string; family: 4 | 6; words: Uint32Array } | undefined>;
+  /**
+   * Removes what is older than a year, batch by batch, others get their turn in between. A call
+   * while one is under way waits for that one. @param stop ends it behind the batch under way
+   * @returns how many went
+   */
+  expire(stop?: AbortSignal): Promise<number>;
+}
+
+const scanPage = 500;
+/** A withdrawal beside reports of the same account and address starts anew so many times. */
+const withdrawAttemptsMax = 20;
+/** Keys of one commit of a withdrawal. */
+const withdrawRowsMax = 2_000;
+const expirePage = 200;
+/** Another process expires the same rows: after so many collisions in a row it may have them. */
+const expireAttemptsMax = 20;
+
+export function createReportStore(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  /** What tells the holders of a slot apart; absent: the slot itself. */
+  generationOf?: (slot: number) => number;
+  /** Absent, all are let in: nothing is applied here, or nobody reports. */
+  admission?: ReportAdmission;
+}): ReportStore {
+  const { store, clock, random, generationOf = (slot) => slot } = options;
+
+  /** Ids begin with the time of the report: rows by id lie in the order in which they expire. */
+  function newId(reportedAt: number): Buffer {
+    const id = Buffer.alloc(16);
+    id.writeUIntBE(reportedAt, 0, 6);
+    id.set(random.bytes(10), 6);
+    return id;
+  }
+
+  async function add(
+    reporter: Reporter,
+    report: Report,
+  ): Promise<Result<{ id: string; seq: bigint }>> {
+    const admitted = options.admission?.admit(reporter.slot, report.family, report.words);
+    if (admitted?.ok === false) return admitted;
+    const written = await write(reporter, report).catch((error: unknown) => {
+      admitted?.value();
+      throw error;
+    });
+    admitted?.value(written.ok ? written.value.seq : undefined);
+    return written;
+  }
+
+  async function write(
+    reporter: Reporter,
+    report: Report,
+  ): Promise<Result<{ id: string; seq: bigint }>> {
+    const now = clock.now();
+    const address = addressBytes(report.family, report.words);
+    const guard = reportGuardKey(reporter.account, address);
+    const id = newId(report.reportedAt);
+    const { family, words } = report;
+    const body = {
+      kind: 'report.added',
+      account: reporter.account,
+      family,
+      words,
+      reportedSecond: Math.floor(report.reportedAt / 1_000),
+      network: reporter.network ?? 0,
+      categories: report.categories,
+    } as const;
+    const result = await store.commit({
+      check: [
+        { key: guard, version: null },
+        // A report under way while its account is deleted would leave its comment behind.
+        { key: erasureKey(reporter.account), version: null },
+      ],
+      set: [
+        { key: guard, value: new Uint8Array(), expiresAt: now + reportGuardMs },
+        {
+          key: reportByAddressKey(address, report.reportedAt, id),
+          value: encodeRow({ ...reporter, slot: generationOf(reporter.slot) }, report),
+        },
+        { key: reportByIdKey(id), value: encodeIdRow(reporter.account, address) },
+      ],
+      events: [encodeEvent(createEventId(clock, random), body)],
+    });
+    if (result.ok) return ok({ id: id.toString('base64url'), seq: result.seq });
+    if (result.error === 'store_unavailable') return fail('store_unavailable');
+    return fail(result.failedCheck === 0 ? 'duplicate_report' : 'unauthenticated');
+  }
+
+  async function* rows(address: Uint8Array): AsyncGenerator<readonly ReportRow[]> {
+    const turns = createTurns();
+    let after: Key | undefined;
+    for (;;) {
+      const page = await store.scan(
+        reportByAddressPrefix(address),
+        after === undefined ? { limit: scanPage } : { after, limit: scanPage },
+      );
+      if (page.length === 0) return;
+      const found: ReportRow[] = [];
+      for (const { key, value, version } of page) {
+        const report = decodeRow(key, value);
+        if (report !== undefined) found.push({ key, version, report });
+      }
+      yield found;
+      after = page.at(-1)!.key;
+      if (turns.isOver()) await turns.next();
+    }
+  }
+
+  async function* pages(family: 4 | 6, words: Uint32Array, since: number) {
+    for await (const page of rows(addressBytes(family, words))) {
+      const reports = page.map(({ report }) => report).filter((r) => r.reportedAt >= since);
+      yield reports;
+      if (reports.length < page.length) return;
+    }
+  }
+
+  async function list(family: 4 | 6, words: Uint32Array, since: number, limit: number) {
+    const found: StoredReport[] = [];
+    for await (const page of pages(family, words, since)) {
+      found.push(...page.slice(0, limit - found.length));
+      if (found.length >= limit) break;
+    }
+    return found;
+  }
+
+  async function count(
+    family: 4 | 6,
+    words: Uint32Array,
+    since: number,
+    limit: number,
+    goOn: () => Promise<boolean>,
+  ): Promise<number> {
+    const prefix = reportByAddressPrefix(addressBytes(family, words));
+    let counted = 0;
+    for (let after: Key | undefined; ; ) {
+      if (!(await goOn())) return counted;
+      const options = { limit: scanPage };
+      const page = await store.scan(prefix, after === undefined ? options : { after, ...options });
+      for (const { key } of page) {
+        if (counted >= limit || reportedAtIn(key) < since) return counted;
+        counted++;
+      }
+      if (page.length === 0) return counted;
+      after = page.at(-1)!.key;
+    }
+  }
+
+  async function withdraw(
+    account: string,
+    family: 4 | 6,
+    words: Uint32Array,
+    penalty: boolean,
+    since = 0,
+  ) {
+    const address = addressBytes(family, words);
+    // A report that comes in between would lose its effect but keep its row: each one renews the
+    // guard, so a commit that names the guard seen before the rows can't be overtaken by one. It
+    // names a row as well, so that of two withdrawals only one counts what went.
+    const guard = reportGuardKey(account, address);
+    for (let attempt = 0; attempt < withdrawAttemptsMax; attempt++) {
+      const version = (await store.get(guard))?.version ?? null;
+      const all = await rowsOf(account, address);
+      const own = all.filter(({ report }) => report.reportedAt >= since);
+      const newest = own[0];
+      if (newest === undefined) return ok({ removed: 0, seq: await store.lastSeq() });
+      const doomed = own.flatMap(({ key, report }) => [
+        key,
+        reportByIdKey(Buffer.from(report.id, 'base64url')),
+      ]);
+      const said = { account, family, words, penalty };
+      const part = own.length < all.length ? { reports: own.length } : {};
+      const body = { kind: 'reports.withdrawn', ...said, ...part } as const;
+      // The event first: rows that a crash leaves behind are found and removed by the next try.
+      const result = await store.commit({
+        check: [{ key: guard, version }, newest],
+        del: doomed.slice(0, withdrawRowsMax),
+        events: [encodeEvent(createEventId(clock, random), body)],
+      });
+      if (!result.ok && result.error === 'check_failed') continue;
+      if (!result.ok) return fail('store_unavailable');
+      for (let at = withdrawRowsMax; at < doomed.length; at += withdrawRowsMax) {
+        const rest = await store.commit({ del: doomed.slice(at, at + withdrawRowsMax) });
+        // Asked again, it goes on with the rows that are left.
+        if (!rest.ok) return fail('store_unavailable');
+      }
+      return ok({ removed: own.length, seq: result.seq });
+    }
+    return fail('overloaded');
+  }
+
+  async function rowsOf(account: string, address: Uint8Array): Promise<ReportRow[]> {
+    const own: ReportRow[] = [];
+    for await (const page of rows(address)) {
+      own.push(...page.filter(({ report }) => report.account === account));
+    }
+    return own;
+  }
+
+  async function find(id: string) {
+    const bytes = Buffer.from(id, 'base64url');
+    if (bytes.length !== 16) return undefined;
+    const entry = await store.get(reportByIdKey(bytes));
+    const row = entry && decodeIdRow(entry.value);
+    return row && { account: row.account, ...addressOf(row.address) };
+  }
+
+  let expiring: Promise<number> | undefined;
+
+  function expire(stop?: AbortSignal): Promise<number> {
+    expiring ??= expireAll(stop).finally(() => {
+      expiring = undefined;
+    });
+    return expiring;
+  }
+
+  async function expireAll(stop?: AbortSignal): Promise<number> {
+    // Fixed for the run: it ends however many come of age meanwhile.
+    const cutoff = clock.now() - reportAgeMaxMs;
+    let expired = 0;
+    for (let failures = 0; failures < expireAttemptsMax && stop?.aborted !== true; ) {
+      const page = await store.scan(reportByIdPrefix(), { limit: expirePage });
+      const due = page.filter(({ key }) => Buffer.from(key).readUIntBE(1, 6) < cutoff);
+      if (due.length === 0) break;
+      const result = await expireRows(due);
+      if (result.ok) {
+        expired += due.length;
+        failures = 0;
+        await nextTurn();
+      } else if (result.error === 'check_failed') failures++;
+      else break;
+    }
+    return expired;
+  }
+
+  /** Each row as it was read: one that went meanwhile has had its event, and needs no second. */
+  function expireRows(due: readonly Entry[]): Promise<CommitResult> {
+    const del: Key[] = [];
+    const events = [];
+    for (const { key, value } of due) {
+      del.push(key);
+      const row = decodeIdRow(value);
+      if (row === undefined) continue;
+      const id = key.subarray(1);
+      del.push(reportByAddressKey(row.address, Buffer.from(id).readUIntBE(0, 6), id));
+      const body = {
+        kind: 'reports.expired',
+        account: row.account,
+        ...addressOf(row.address),
+        reports: 1,
+      } as const;
+      events.push(encodeEvent(createEventId(clock, random), body));
+    }
+    const check = due.map(({ key, version }) => ({ key, version }));
+    return store.commit({ check, del, events });
+  }
+
+  return { add, list, pages, count, withdraw, find, expire };
+}

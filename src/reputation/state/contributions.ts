@@ -1,0 +1,256 @@
+/**
+ * What each list, rule or account says of an entry: singly linked lists in typed arrays.
+ *
+ * An entry has few contributions (one a source that lists it, one an account that reported it),
+ * a million entries have a million: as objects they would cost 100 bytes each and a second of
+ * garbage collection. A node is seven words, of which only reports write the last:
+ *
+ *   owner  entry number, 0 when the node is free
+ *   next   node number, 0 at the end (free nodes: the next free one)
+ *   tag    kind in the top 4 bits, then what made it: source number or account slot
+ *   x y z  by kind, see below
+ *   voice  of reports: day and network of its voice (quorum.ts), 0: none
+ *
+ * An entry's nodes are in the order in which they came: whoever reported first stands first.
+ *
+ * Only the thread that applies the journal touches this. The arrays are reserved whole:
+ * zero pages cost no memory until they are written.
+ */
+
+import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
+
+export const contributionKinds = {
+  /**
+   * A seed list's row. ref: source; x: score in the low 8 bits, the source's generation above;
+   * z: reports that it counts as, less one.
+   */
+  seed: 1,
+  /** A row of an anonymous-exit list. ref: source; x: generation << 8. */
+  anon: 2,
+  /** An allowlist rule. ref: 0. */
+  allow: 3,
+  /**
+   * What an account's reports amount to. ref: account slot; x: strength as float32 (see score.ts);
+   * y: time of its newest report, seconds since 1970; z: see `said`.
+   */
+  reports: 4,
+  /** A row of a known-good list: reports of it have no effect. ref: source; x: generation << 8. */
+  good: 5,
+} as const;
+
+/**
+ * z of reports, from the lowest bit: confirmed 1 | charged 1 | units 4 | rank 3 | number of
+ * reports 22 | unpaid 1. `charged`: its voice stands against the account's budget. `rank`: 1 for who
+ * reported the address first, 7 for the seventh and all behind. `unpaid`: it was confirmed when the
+ * account had earned all that a day gives.
+ */
+export const said = {
+  confirmed: 1,
+  charged: 2,
+  unitsShift: 2,
+  unitsMask: 15 << 2,
+  rankShift: 6,
+  rankMask: 7 << 6,
+  /** One report. */
+  report: 1 << 9,
+  countShift: 9,
+  unpaid: 1 << 31,
+  rankMax: 7,
+} as const;
+
+export function countIn(z: number): number {
+  return (z & ~said.unpaid) >>> said.countShift;
+}
+
+export function unitsIn(z: number): number {
+  return (z & said.unitsMask) >>> said.unitsShift;
+}
+
+export function rankIn(z: number): number {
+  return (z & said.rankMask) >>> said.rankShift;
+}
+
+/** Account slots that a contribution can name. */
+const slotsMax = 2 ** 20;
+const refMask = 0x0fff_ffff;
+
+export function tagOf(kind: number, ref: number): number {
+  return ((kind << 28) | (ref & refMask)) >>> 0;
+}
+
+export function kindOf(tag: number): number {
+  return tag >>> 28;
+}
+
+export function refOf(tag: number): number {
+  return tag & refMask;
+}
+
+export interface Contributions {
+  readonly tag: Uint32Array;
+  readonly x: Uint32Array;
+  readonly y: Uint32Array;
+  readonly z: Uint32Array;
+  readonly voice: Uint32Array;
+  /** `x` read as float32: the same words. */
+  readonly strength: Float32Array;
+  readonly next: Uint32Array;
+  readonly owner: Uint32Array;
+  /** First node of an entry, 0 for none. */
+  first(entry: number): number;
+  /** The entry's node with this tag, 0 for none. */
+  find(entry: number, tag: number): number;
+  /** @returns a new node behind the entry's others, its words at 0, or 0 when the reservation is used up */
+  add(entry: number, tag: number): number;
+  /** The same before the others, without a walk: for a list that is read from its end. */
+  addFirst(entry: number, tag: number): number;
+  remove(node: number): void;
+  /** Nodes ever used: a sweep visits 1..highest and skips those whose owner is 0. */
+  highest(): number;
+  readonly count: () => number;
+  /** Rules of the allowlist. */
+  rules(): number;
+  /** How many nodes of `kind` `reports` have this reference. */
+  heldBy(slot: number): number;
+  /** Views of the used parts of the arrays, for the start's snapshot. */
+  image(): ArrayImage;
+  /** Into an empty state. False: the image is not of such arrays, and this must be thrown away. */
+  restore(image: ArrayImage): boolean;
+}
+
+/** @param entriesMax largest entry number; @param nodesMax largest number of contributions */
+export function createContributions(entriesMax: number, nodesMax: number): Contributions {
+  const heads = new Uint32Array(entriesMax + 1);
+  const owner = new Uint32Array(nodesMax + 1);
+  const next = new Uint32Array(nodesMax + 1);
+  const tag = new Uint32Array(nodesMax + 1);
+  const x = new Uint32Array(nodesMax + 1);
+  const y = new Uint32Array(nodesMax + 1);
+  const z = new Uint32Array(nodesMax + 1);
+  const voice = new Uint32Array(nodesMax + 1);
+  const strength = new Float32Array(x.buffer);
+  let used = 0;
+  let free = 0;
+  let count = 0;
+  /** Largest entry number that ever had a contribution. */
+  let entryTop = 0;
+  const nodes = { owner, next, tag, x, y, z, voice };
+  /** Nodes of reports by account slot: what keeps the slot from being given to another account. */
+  const held = new Uint32Array(slotsMax);
+  let rules = 0;
+
+  function countHeld(nodeTag: number, by: 1 | -1): void {
+    if (kindOf(nodeTag) === contributionKinds.reports) held[refOf(nodeTag)]! += by;
+    else if (kindOf(nodeTag) === contributionKinds.allow) rules += by;
+  }
+
+  function find(entry: number, wanted: number): number {
+    let node = heads[entry]!;
+    while (node !== 0 && tag[node] !== wanted) node = next[node]!;
+    return node;
+  }
+
+  function take(entry: number, newTag: number): number {
+    let node = free;
+    if (node !== 0) free = next[node]!;
+    else if (used < nodesMax) node = ++used;
+    else return 0;
+    owner[node] = entry;
+    tag[node] = newTag;
+    countHeld(newTag, 1);
+    x[node] = 0;
+    y[node] = 0;
+    z[node] = 0;
+    if (voice[node] !== 0) voice[node] = 0;
+    if (entry > entryTop) entryTop = entry;
+    count++;
+    return node;
+  }
+
+  function add(entry: number, newTag: number): number {
+    const node = take(entry, newTag);
+    if (node === 0) return 0;
+    next[node] = 0;
+    let last = heads[entry]!;
+    if (last === 0) heads[entry] = node;
+    else {
+      while (next[last] !== 0) last = next[last]!;
+      next[last] = node;
+    }
+    return node;
+  }
+
+  function addFirst(entry: number, newTag: number): number {
+    const node = take(entry, newTag);
+    if (node === 0) return 0;
+    next[node] = heads[entry]!;
+    heads[entry] = node;
+    return node;
+  }
+
+  function remove(node: number): void {
+    const entry = owner[node]!;
+    if (heads[entry] === node) heads[entry] = next[node]!;
+    else {
+      let before = heads[entry]!;
+      while (next[before] !== node) before = next[before]!;
+      next[before] = next[node]!;
+    }
+    owner[node] = 0;
+    countHeld(tag[node]!, -1);
+    next[node] = free;
+    free = node;
+    count--;
+  }
+
+  function image(): ArrayImage {
+    const sections = new Map<string, Uint8Array>();
+    sections.set('contributions', bytesOf(Uint32Array.of(used, free, count, entryTop)));
+    sections.set('contributions.heads', bytesOf(heads.subarray(0, entryTop + 1)));
+    for (const [name, array] of Object.entries(nodes)) {
+      sections.set(`contributions.${name}`, bytesOf(withoutZerosBehind(array, used + 1)));
+    }
+    return sections;
+  }
+
+  function restore(from: ArrayImage): boolean {
+    const numbers = new Uint32Array(4);
+    if (!restoreArray(from, 'contributions', numbers)) return false;
+    if (!restoreArray(from, 'contributions.heads', heads)) return false;
+    for (const [name, array] of Object.entries(nodes)) {
+      if (!restoreArray(from, `contributions.${name}`, array)) return false;
+    }
+    [used, free, count, entryTop] = numbers as unknown as [number, number, number, number];
+    for (let node = 1; node <= used; node++) if (owner[node] !== 0) countHeld(tag[node]!, 1);
+    return true;
+  }
+
+  return {
+    tag,
+    x,
+    y,
+    z,
+    voice,
+    strength,
+    next,
+    owner,
+    first: (entry) => heads[entry]!,
+    find,
+    add,
+    addFirst,
+    remove,
+    highest: () => used,
+    count: () => count,
+    rules: () => rules,
+    heldBy: (slot) => held[slot]!,
+    image,
+    restore,
+  };
+}
+
+/** Fields that no kind in use has are all zero: 8 MB of a million entries. */
+function withoutZerosBehind(array: Uint32Array, length: number): Uint32Array {
+  let end = length;
+  while (end > 0 && array[end - 1] === 0) end--;
+  return array.subarray(0, end);
+}

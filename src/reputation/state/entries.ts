@@ -1,0 +1,327 @@
+/**
+ * The entries of the index together with what is private to the thread that applies the
+ * journal: the contributions behind each entry and the projection page it belongs to.
+ *
+ * An entry lives as long as something is said of it: `claim` comes before a change, `settle`
+ * after it works out what readers see, or removes the entry when nothing is left.
+ */
+
+import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { isPrefix } from '../../index/prefix.ts';
+import {
+  ceilingOf,
+  firstReportedAtOf,
+  lastReportedAtOf,
+  metaOf,
+  packMeta,
+  reportersOf,
+  reportsOf,
+  setListSource,
+  setMeta,
+  setReportedAt,
+  setReporters,
+  setReports,
+  setStrength,
+  strengthOf,
+} from '../../index/records.ts';
+import type { PageSection } from '../../store/projection.ts';
+import { communityEvidence } from '../check/score.ts';
+import { bestTally, leastCeiling } from '../voices/held-ceiling.ts';
+import {
+  ceilingFor,
+  createCount,
+  dayOf,
+  type Policy,
+  type Tally,
+  voiceDayOf,
+  voiceDays,
+  voiceNetworkOf,
+} from '../voices/quorum.ts';
+import {
+  type Contributions,
+  contributionKinds,
+  createContributions,
+  kindOf,
+  refOf,
+  unitsIn,
+} from './contributions.ts';
+import { entryFlags } from './entry-flags.ts';
+import { createEntryRow, createPageWriter, pageMark, readEntryRow } from './entry-page.ts';
+import { createPageLists, entryPages, pageOf } from './page-lists.ts';
+
+export interface Entries {
+  readonly contributions: Contributions;
+  /** The entry of exactly this prefix, made if absent, its page marked as changing. 0: no room. */
+  claim(family: 4 | 6, words: Uint32Array, length: number): number;
+  /** Whether a report of the address can be recorded, with those that are under way before it. */
+  hasRoomFor(family: 4 | 6, words: Uint32Array): boolean;
+  /** The entry of exactly this prefix, 0 for none. */
+  get(family: 4 | 6, words: Uint32Array, length: number): number;
+  /** Marks the entry's page as changing. Must come before the change. */
+  touch(entry: number): void;
+  /**
+   * Publishes what the contributions add up to; removes an entry of which nothing is said. After a
+   * report no score is lower than before (`nowHalfLives`: of the report); after reports were taken
+   * back, nothing is held that was reached with them.
+   */
+  settle(entry: number, after?: SettleAfter): void;
+  /** Voices of the 30 days up to the entry's last report. The same object each time. */
+  tallyOf(entry: number): Readonly<Tally>;
+  /** The ceiling that the entry keeps from before though its quorum has lapsed, 0 for none. */
+  heldCeiling(entry: number): number;
+  readonly section: PageSection;
+  /** What is beside the index, for the start's snapshot. */
+  image(): ArrayImage;
+  /** Into an empty state, over an index from the same snapshot. False: unusable, start afresh. */
+  restore(image: ArrayImage): boolean;
+}
+
+export type SettleAfter =
+  | { readonly kind: 'report'; readonly nowHalfLives: number }
+  | { readonly kind: 'taking_back' };
+
+/** More entries and contributions than reports at once can take: what is acknowledged must fit. */
+const reportsUnderWayMax = 4_096;
+
+export function createEntries(options: {
+  index: IpIndex;
+  /** Largest entry number. */
+  entriesMax: number;
+  /** Largest number of contributions. */
+  contributionsMax: number;
+  touchPage: (page: number) => void;
+  /** Whose word counts how much, at present. */
+  policy: () => Policy;
+  /** Kept free for reports that are committed and not yet applied. */
+  reserve?: number;
+}): Entries {
+  const { index, touchPage } = options;
+  const { records } = index;
+  const contributions = createContributions(options.entriesMax, options.contributionsMax);
+  const pages = createPageLists(options.entriesMax);
+  const count = createCount();
+  /** Ceilings above those of the present quorum; see held-ceiling.ts. */
+  const held = new Uint8Array(options.entriesMax + 1);
+  /** Largest entry number that ever held one. */
+  let heldTop = 0;
+  const row = createEntryRow();
+  const page = createPageWriter();
+  /** Used again for each row, so that a million of them are no work for the garbage collector. */
+  const sought = { family: 4 as 4 | 6, words: row.words, length: 0 };
+
+  function claim(family: 4 | 6, words: Uint32Array, length: number): number {
+    const page = pageOf(family, words[0]!, words[1]!);
+    touchPage(page);
+    sought.family = family;
+    sought.words = words;
+    sought.length = length;
+    const before = index.size();
+    const entry = index.insert(sought);
+    if (index.size() !== before) pages.add(entry, page);
+    return entry;
+  }
+
+  function hasRoomFor(family: 4 | 6, words: Uint32Array): boolean {
+    const reserve = options.reserve ?? reportsUnderWayMax;
+    if (contributions.count() + reserve > options.contributionsMax) return false;
+    if (index.size() + reserve <= options.entriesMax) return true;
+    return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
+  }
+
+  function tallyOf(entry: number): Tally {
+    const oldest = dayOf(lastReportedAtOf(records, entry)) - voiceDays;
+    count.clear();
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      const voice = contributions.voice[node]!;
+      if (voice === 0 || voiceDayOf(voice) <= oldest) continue;
+      count.add(unitsIn(contributions.z[node]!), voiceNetworkOf(voice));
+    }
+    return count.tally;
+  }
+
+  function settle(entry: number, after?: SettleAfter): void {
+    let seedScore = 0;
+    let flags = 0;
+    let listReports = 0;
+    let listSource = 0;
+    let reporters = 0;
+    let strongest = Number.NEGATIVE_INFINITY;
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      const tag = contributions.tag[node]!;
+      switch (kindOf(tag)) {
+        case contributionKinds.seed:
+          flags |= entryFlags.seeded;
+          seedScore = Math.max(seedScore, contributions.x[node]! & 0xff);
+          listReports += 1 + contributions.z[node]!;
+          listSource = newerList(listSource, refOf(tag));
+          break;
+        case contributionKinds.anon:
+          flags |= entryFlags.anonymousExit;
+          break;
+        case contributionKinds.allow:
+          flags |= entryFlags.allowlisted;
+          break;
+        case contributionKinds.good:
+          flags |= entryFlags.knownGood;
+          break;
+        case contributionKinds.reports:
+          reporters++;
+          strongest = Math.max(strongest, contributions.strength[node]!);
+          break;
+      }
+    }
+    if (contributions.first(entry) === 0 && reportsOf(records, entry) === 0) {
+      const prefix = index.prefixOf(entry);
+      pages.remove(entry);
+      held[entry] = 0;
+      if (prefix !== undefined) index.remove(prefix);
+      return;
+    }
+    const strength = reporters < 2 ? strongest : sumOfStrengths(entry, strongest);
+    const ceiling = reporters === 0 ? 0 : ceilingOfEntry(entry, seedScore, strength, after);
+    if (reporters === 0) held[entry] = 0;
+    setMeta(records, entry, packMeta(seedScore, flags, ceiling, listReports));
+    setListSource(records, entry, listSource);
+    setReporters(records, entry, reporters);
+    setStrength(records, entry, strength);
+  }
+
+  function newerList(one: number, other: number): number {
+    return one === 0 || index.listTimes[other]! >= index.listTimes[one]! ? other : one;
+  }
+
+  /** Of the present quorum, or what is held from before. The record still says what was. */
+  function ceilingOfEntry(
+    entry: number,
+    seedScore: number,
+    strength: number,
+    after: SettleAfter | undefined,
+  ): number {
+    const { ceiling } = ceilingFor(tallyOf(entry), seedScore, options.policy());
+    if (after?.kind === 'report') {
+      const former = ceilingOf(metaOf(records, entry));
+      const before = communityEvidence(strengthOf(records, entry), after.nowHalfLives);
+      const evidence = communityEvidence(strength, after.nowHalfLives);
+      hold(entry, leastCeiling({ ceiling, former, before, evidence }));
+    } else if (after?.kind === 'taking_back' && held[entry] !== 0) {
+      const best = ceilingFor(bestTally(contributions, entry), seedScore, options.policy());
+      hold(entry, best.ceiling > ceiling ? Math.min(held[entry]!, best.ceiling) : 0);
+    }
+    return Math.max(ceiling, held[entry]!);
+  }
+
+  function hold(entry: number, ceiling: number): void {
+    if (held[entry] === ceiling) return;
+    held[entry] = ceiling;
+    if (entry > heldTop) heldTop = entry;
+  }
+
+  /**
+   * Evidence adds up; strengths are its logarithms. Relative to the strongest nothing overflows,
+   * and what is too weak to count vanishes by itself.
+   */
+  function sumOfStrengths(entry: number, strongest: number): number {
+    if (strongest === Number.NEGATIVE_INFINITY) return strongest;
+    let sum = 0;
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      if (kindOf(contributions.tag[node]!) !== contributionKinds.reports) continue;
+      sum += 2 ** (contributions.strength[node]! - strongest);
+    }
+    return strongest + Math.log2(sum);
+  }
+
+  function encodePage(number: number): Uint8Array {
+    const { tag, x, y, z, voice, next } = contributions;
+    page.clear();
+    pages.visit(number, (entry) => {
+      const prefix = index.prefixOf(entry);
+      if (prefix === undefined) throw new Error(`entry ${entry} of page ${number} has no prefix`);
+      page.prefix(prefix);
+      const reports = reportsOf(records, entry);
+      page.varint(reports);
+      if (reports > 0) {
+        page.f32(strengthOf(records, entry));
+        page.u16(reportersOf(records, entry));
+        page.u32(firstReportedAtOf(records, entry));
+        page.u32(lastReportedAtOf(records, entry));
+        page.u8(held[entry]!);
+      }
+      let nodes = 0;
+      for (let n = contributions.first(entry); n !== 0; n = next[n]!) nodes++;
+      page.varint(nodes);
+      for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
+        page.u32(tag[n]!);
+        page.u32(x[n]!);
+        page.u32(y[n]!);
+        page.varint(z[n]!);
+        if (kindOf(tag[n]!) === contributionKinds.reports) page.u32(voice[n]!);
+      }
+    });
+    return page.copy();
+  }
+
+  function loadPage(page: number, bytes: Uint8Array): boolean {
+    const isOld = bytes[0] !== pageMark;
+    for (let at = isOld ? 0 : 1; at < bytes.length; ) {
+      const next = readEntryRow(bytes, at, row, isOld);
+      if (next < 0 || !isPrefix(row) || pageOf(row.family, row.words[0]!, row.words[1]!) !== page) {
+        return false;
+      }
+      if (!addEntry(page)) return false;
+      at = next;
+    }
+    return true;
+  }
+
+  /** The entry of `row`. */
+  function addEntry(page: number): boolean {
+    const entry = index.insert(row);
+    if (entry === 0) return false;
+    pages.add(entry, page);
+    // A new record says that nothing was reported.
+    if (row.reports > 0) {
+      setReports(records, entry, row.reports);
+      setStrength(records, entry, row.strength);
+      setReportedAt(records, entry, row.firstReportedAt, row.lastReportedAt);
+      setReporters(records, entry, row.reporters);
+      if (row.heldCeiling !== 0) hold(entry, row.heldCeiling);
+    }
+    const words = row.contributionWords;
+    // The last first: each is put at the head, and the list must be in the order in which it was
+    // written. Evidence is summed in that order, and another one may round to another score.
+    for (let word = 5 * (row.contributions - 1); word >= 0; word -= 5) {
+      const node = contributions.addFirst(entry, words[word]!);
+      if (node === 0) return false;
+      contributions.x[node] = words[word + 1]!;
+      contributions.y[node] = words[word + 2]!;
+      contributions.z[node] = words[word + 3]!;
+      if (words[word + 4] !== 0) contributions.voice[node] = words[word + 4]!;
+    }
+    settle(entry);
+    return true;
+  }
+
+  return {
+    contributions,
+    claim,
+    hasRoomFor,
+    get: (family, words, length) => index.get({ family, words, length }),
+    touch: (entry) => touchPage(pages.page(entry)),
+    settle,
+    tallyOf,
+    heldCeiling: (entry) => held[entry]!,
+    section: { firstPage: 0, pages: entryPages, encode: encodePage, load: loadPage },
+    image: () =>
+      new Map([
+        ...contributions.image(),
+        ...pages.image(),
+        ['held.ceilings', bytesOf(held.subarray(0, heldTop + 1))],
+      ]),
+    restore(image) {
+      if (!restoreArray(image, 'held.ceilings', held)) return false;
+      heldTop = image.get('held.ceilings')!.byteLength - 1;
+      return contributions.restore(image) && pages.restore(image);
+    },
+  };
+}

@@ -1,0 +1,226 @@
+/**
+ * The bytes of one entry in a page of the projection. Written and read a million at a time at a
+ * checkpoint and at a start, so both are flat: no object a field, one buffer used again.
+ *
+ *   prefix        u8 (0..32 IPv4 length, 64 + IPv6 length), then 4 or 16 address bytes
+ *   reports       varint; if not 0: strength f32, reporters u16, first and last report u32,
+ *                 ceiling that is held u8
+ *   contributions varint; each: tag u32, x u32, y u32, z varint; voice u32, of reports alone
+ *
+ * A page begins with 0xff, which no prefix does. One of data format 1 has no such byte, no held
+ * ceiling and no voices, and z of reports is their number << 1 | confirmed.
+ *
+ * Integers are big-endian. The page is under a checksum (store/projection.ts), so a row that
+ * does not fit is not damage but a mistake: reading stops and says so, nothing worse.
+ */
+
+import { bitsOf, type Prefix } from '../../index/prefix.ts';
+import { contributionKinds, kindOf, said } from './contributions.ts';
+
+/** First byte of a page in the present layout. */
+export const pageMark = 0xff;
+
+/** The fields of the row read last. One object, used again for each row. */
+export interface EntryRow {
+  family: 4 | 6;
+  readonly words: Uint32Array;
+  length: number;
+  reports: number;
+  strength: number;
+  reporters: number;
+  firstReportedAt: number;
+  lastReportedAt: number;
+  heldCeiling: number;
+  contributions: number;
+  /** Five words each: tag, x, y, z, voice. May be longer than what it holds. */
+  contributionWords: Uint32Array;
+}
+
+/** Of one contribution, at least. */
+const contributionBytesMin = 13;
+
+export function createEntryRow(): EntryRow {
+  return {
+    family: 4,
+    words: new Uint32Array(4),
+    length: 0,
+    reports: 0,
+    strength: Number.NEGATIVE_INFINITY,
+    reporters: 0,
+    firstReportedAt: 0,
+    lastReportedAt: 0,
+    heldCeiling: 0,
+    contributions: 0,
+    contributionWords: new Uint32Array(80),
+  };
+}
+
+/** Big-endian; bytes beyond the end read as 0. */
+function u32At(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0
+  );
+}
+
+const floatBits = new Uint32Array(1);
+const float = new Float32Array(floatBits.buffer);
+
+function f32At(bytes: Uint8Array, at: number): number {
+  floatBits[0] = u32At(bytes, at);
+  return float[0]!;
+}
+
+/** End of the varint read last. */
+let varintEnd = 0;
+
+/** Below 2^53 as written; −1 for what no writer makes. */
+function varintAt(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]!;
+  if (first < 0x80) {
+    varintEnd = at + 1;
+    return first;
+  }
+  let value = 0;
+  let scale = 1;
+  for (let i = 0; i < 8 && at + i < bytes.length; i++) {
+    const byte = bytes[at + i]!;
+    value += (byte & 0x7f) * scale;
+    scale *= 0x80;
+    varintEnd = at + i + 1;
+    if (byte < 0x80) return value;
+  }
+  return -1;
+}
+
+/**
+ * Reads the row that begins at `at`; `isOld`: in the layout of data format 1.
+ * @returns where the next begins, −1: it is not such a row
+ */
+export function readEntryRow(bytes: Uint8Array, at: number, row: EntryRow, isOld: boolean): number {
+  const first = bytes[at]!;
+  const family = first < 64 ? 4 : 6;
+  row.family = family;
+  row.length = family === 4 ? first : first - 64;
+  if (row.length > bitsOf(family)) return -1;
+  at++;
+  row.words[0] = u32At(bytes, at);
+  at += 4;
+  if (family === 6) {
+    for (let word = 1; word < 4; word++, at += 4) row.words[word] = u32At(bytes, at);
+  }
+  row.reports = varintAt(bytes, at);
+  at = varintEnd;
+  if (row.reports > 0) {
+    row.strength = f32At(bytes, at);
+    row.reporters = (bytes[at + 4]! << 8) | bytes[at + 5]!;
+    row.firstReportedAt = u32At(bytes, at + 6);
+    row.lastReportedAt = u32At(bytes, at + 10);
+    row.heldCeiling = isOld ? 0 : bytes[at + 14]!;
+    at += isOld ? 14 : 15;
+  }
+  if (row.reports < 0 || at >= bytes.length) return -1;
+  row.contributions = varintAt(bytes, at);
+  return row.contributions < 0 ? -1 : readContributions(bytes, varintEnd, row, isOld);
+}
+
+function readContributions(bytes: Uint8Array, at: number, row: EntryRow, isOld: boolean): number {
+  const count = row.contributions;
+  if (count > (bytes.length - at) / contributionBytesMin) return -1;
+  if (5 * count > row.contributionWords.length) row.contributionWords = new Uint32Array(10 * count);
+  const words = row.contributionWords;
+  for (let word = 0; word < 5 * count; word += 5) {
+    words[word] = u32At(bytes, at);
+    words[word + 1] = u32At(bytes, at + 4);
+    words[word + 2] = u32At(bytes, at + 8);
+    const z = varintAt(bytes, at + 12);
+    if (z < 0 || z > 0xffff_ffff) return -1;
+    at = varintEnd;
+    const isReports = kindOf(words[word]!) === contributionKinds.reports;
+    words[word + 3] = isOld && isReports ? saidOf(z) : z;
+    words[word + 4] = isReports && !isOld ? u32At(bytes, at) : 0;
+    if (isReports && !isOld) at += 4;
+  }
+  return at > bytes.length ? -1 : at;
+}
+
+/** z of reports of data format 1: nobody's standing was known, so it has no units and no rank. */
+function saidOf(z: number): number {
+  return ((z >>> 1) * said.report + (z & 1) * said.confirmed) >>> 0;
+}
+
+export interface PageWriter {
+  /** Begins a page; it is empty until something is written. */
+  clear(): void;
+  prefix(prefix: Prefix): void;
+  /** 0 to 2^53 − 1. */
+  varint(value: number): void;
+  u8(value: number): void;
+  u16(value: number): void;
+  u32(value: number): void;
+  f32(value: number): void;
+  /** What was written since `clear`. */
+  copy(): Uint8Array;
+}
+
+export function createPageWriter(): PageWriter {
+  let bytes = new Uint8Array(4_096);
+  let length = 0;
+
+  /** Makes room for one field of at most 18 bytes. */
+  function reserve(): void {
+    if (length + 18 <= bytes.length) return;
+    const larger = new Uint8Array(2 * bytes.length);
+    larger.set(bytes);
+    bytes = larger;
+  }
+
+  function put32(value: number): void {
+    bytes[length] = value >>> 24;
+    bytes[length + 1] = value >>> 16;
+    bytes[length + 2] = value >>> 8;
+    bytes[length + 3] = value;
+    length += 4;
+  }
+
+  function u32(value: number): void {
+    reserve();
+    put32(value);
+  }
+
+  return {
+    clear() {
+      length = 0;
+    },
+    prefix({ family, words, length: bits }) {
+      reserve();
+      if (length === 0) bytes[length++] = pageMark;
+      bytes[length++] = family === 4 ? bits : 64 + bits;
+      put32(words[0]!);
+      if (family === 6) for (let word = 1; word < 4; word++) put32(words[word]!);
+    },
+    varint(value) {
+      reserve();
+      let rest = value;
+      while (rest >= 0x80) {
+        bytes[length++] = (rest % 0x80) | 0x80;
+        rest = Math.floor(rest / 0x80);
+      }
+      bytes[length++] = rest;
+    },
+    u8(value) {
+      reserve();
+      bytes[length++] = value;
+    },
+    u16(value) {
+      reserve();
+      bytes[length++] = value >>> 8;
+      bytes[length++] = value;
+    },
+    u32,
+    f32(value) {
+      float[0] = value;
+      u32(floatBits[0]!);
+    },
+    copy: () => bytes.slice(0, length),
+  };
+}

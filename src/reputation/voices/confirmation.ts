@@ -1,0 +1,104 @@
+/**
+ * Who turned out to be right: a list, staff or a member names an address that others had reported
+ * before. They get credit, which makes standing, and back what their open voices were charged.
+ *
+ * Accounts that anybody can make confirm nothing. The first reporter of an address gets half of
+ * the points, the second a quarter, and so on: more accounts gain nothing. A confirmation is taken
+ * back with the word of who gave it, unless a list or somebody else vouched still supports it.
+ */
+
+import { contributionKinds, kindOf, rankIn, refOf, said, unitsIn } from '../state/contributions.ts';
+import type { Entries } from '../state/entries.ts';
+import type { Reporters } from '../state/reporters.ts';
+import { unitsOf, voiceDayOf } from './quorum.ts';
+
+const dayMs = 86_400_000;
+/** How old a report may be when it is confirmed. */
+export const confirmedWithinMs = { list: 14 * dayMs, account: 7 * dayMs } as const;
+/** Half-life of what is open. */
+const budgetHalfLifeDays = 14;
+/**
+ * Reporters of one address that are looked at, the first ones: those behind them would get less
+ * than a hundredth of a point, and an address may have thousands.
+ */
+export const confirmedMax = 64;
+
+export interface Confirmation {
+  /** Confirms what was said of the entry at most `withinMs` ago. `except`: who confirms, -1: a list. */
+  confirm(entry: number, at: number, withinMs: number, except: number): void;
+  /** `node`, a voice that may have confirmed others, is about to go. */
+  takeBack(node: number, at: number): void;
+}
+
+export function createConfirmation(options: {
+  entries: Entries;
+  reporters: Reporters;
+}): Confirmation {
+  const { reporters } = options;
+  const { contributions: c } = options.entries;
+
+  function confirmNode(node: number, at: number): void {
+    const slot = refOf(c.tag[node]!);
+    const z = c.z[node]!;
+    if ((z & said.charged) !== 0) {
+      reporters.giveBack(slot, chargedPart(c.voice[node]!, at), at);
+      c.z[node]! &= ~said.charged;
+    }
+    if ((z & said.confirmed) !== 0) return;
+    const isPaid = reporters.confirm(slot, Math.max(1, rankIn(z)), at);
+    if (isPaid !== undefined) c.z[node]! |= said.confirmed | (isPaid ? 0 : said.unpaid);
+  }
+
+  function confirm(entry: number, at: number, withinMs: number, except: number): void {
+    let looked = 0;
+    for (let node = c.first(entry); node !== 0 && looked < confirmedMax; node = c.next[node]!) {
+      const tag = c.tag[node]!;
+      if (kindOf(tag) !== contributionKinds.reports) continue;
+      looked++;
+      // Without effect when it was made: what is right about a known-good address is no merit.
+      if (c.strength[node] === Number.NEGATIVE_INFINITY) continue;
+      if (refOf(tag) === except || at - c.y[node]! * 1_000 > withinMs) continue;
+      confirmNode(node, at);
+    }
+  }
+
+  /** A list names the entry, or a voice of staff or a member other than `node` and `own`. */
+  function isSupported(entry: number, node: number, own: number): boolean {
+    let looked = 0;
+    for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
+      const kind = kindOf(c.tag[other]!);
+      if (kind === contributionKinds.seed) return true;
+      if (kind !== contributionKinds.reports) continue;
+      looked++;
+      if (other !== node && other !== own && unitsIn(c.z[other]!) >= unitsOf.member) return true;
+    }
+    return false;
+  }
+
+  function takeBack(node: number, at: number): void {
+    if (unitsIn(c.z[node]!) < unitsOf.member) return;
+    const entry = c.owner[node]!;
+    let looked = 0;
+    for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
+      if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;
+      looked++;
+      const z = c.z[other]!;
+      if (other === node || (z & said.confirmed) === 0 || isSupported(entry, node, other)) continue;
+      c.z[other]! &= ~(said.confirmed | said.unpaid);
+      const given = {
+        rank: Math.max(1, rankIn(z)),
+        isPaid: (z & said.unpaid) === 0,
+        reportedAt: c.y[other]! * 1_000,
+      };
+      reporters.unconfirm(refOf(c.tag[other]!), given, at);
+    }
+  }
+
+  return { confirm, takeBack };
+}
+
+/** What is left at `at` (ms) of the 1 that a voice was charged, by the day on which it was raised. */
+export function chargedPart(voice: number, at: number): number {
+  const days = Math.max(0, at / dayMs - voiceDayOf(voice));
+  return 2 ** -(days / budgetHalfLifeDays);
+}

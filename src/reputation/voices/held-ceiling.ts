@@ -1,0 +1,68 @@
+/**
+ * What keeps a report from lowering a score. Pure.
+ *
+ * A quorum is made of the voices of 30 days. When it has lapsed, the next report finds a lower
+ * ceiling, and evidence that was allowed to go to 90 would suddenly show 40: a newcomer could clear
+ * an address. So the entry holds a ceiling: the lowest one under which the report lowers nothing.
+ * It sinks with the evidence, report by report, so a crowd finds no open ceiling of 100 above an
+ * address that somebody vouched against months ago.
+ */
+
+import { communityScore } from '../check/score.ts';
+import { type Contributions, unitsIn } from '../state/contributions.ts';
+import { createCount, type Tally, voiceDayOf, voiceDays, voiceNetworkOf } from './quorum.ts';
+
+/**
+ * 0 when the present ceiling lowers nothing.
+ * @param ceiling of the present quorum
+ * @param former that of before the report
+ * @param before evidence without the report, now
+ * @param evidence with it
+ */
+export function leastCeiling(of: {
+  ceiling: number;
+  former: number;
+  before: number;
+  evidence: number;
+}): number {
+  const { ceiling, former, before, evidence } = of;
+  const shown = communityScore(before, former);
+  for (let least = ceiling; least < former; least++) {
+    if (communityScore(evidence, least) >= shown) return least === ceiling ? 0 : least;
+  }
+  return former > ceiling ? former : 0;
+}
+
+/** The best that the voices left of an entry ever made together within 30 days. */
+export function bestTally(contributions: Contributions, entry: number): Tally {
+  const { voice, z, next } = contributions;
+  const voices: { day: number; units: number; network: number }[] = [];
+  for (let node = contributions.first(entry); node !== 0; node = next[node]!) {
+    if (voice[node] === 0) continue;
+    voices.push({
+      day: voiceDayOf(voice[node]!),
+      units: unitsIn(z[node]!),
+      network: voiceNetworkOf(voice[node]!),
+    });
+  }
+  voices.sort((a, b) => a.day - b.day);
+  const count = createCount();
+  let best: Tally = { anchors: 0, networks: 0 };
+  let from = 0;
+  for (const [last, { day }] of voices.entries()) {
+    while (voices[from]!.day <= day - voiceDays) from++;
+    // A few dozen voices decide anything: of an address with thousands the newest are enough.
+    count.clear();
+    for (let i = Math.max(from, last - voicesMax); i <= last; i++) {
+      count.add(voices[i]!.units, voices[i]!.network);
+    }
+    const { anchors, networks } = count.tally;
+    best = {
+      anchors: Math.max(best.anchors, anchors),
+      networks: Math.max(best.networks, networks),
+    };
+  }
+  return best;
+}
+
+const voicesMax = 64;

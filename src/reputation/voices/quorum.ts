@@ -1,0 +1,138 @@
+/**
+ * Whose word counts how far: units of voices, the quorum of an entry, and the ceiling that follows.
+ * Pure. Evidence says how much was reported (score.ts); many accounts that anybody can make are
+ * much evidence and no quorum, so they never block an address.
+ *
+ * A voice is a report of an account with standing: staff 12 units, a member 6, one that has earned
+ * it 4; newcomers have none. Voices of earned accounts count once per network. A list gives up to
+ * 12 by its score. The quorum Q is the sum over voices of the 30 days up to the entry's last
+ * report: it depends on the contributions alone, so taking one away leaves what the others make.
+ */
+
+/** Newcomers are the others: they have no voice. */
+export type Rank = 'newcomer' | 'earned' | 'member' | 'staff';
+
+/** What the operator decided about everybody's word; told to the journal, see `policy.changed`. */
+export interface Policy {
+  /** Private: reports come from the operator's own machines; earned voices count nothing. */
+  readonly isPrivate: boolean;
+  /** Earned voices give no more than 8 of the 12 units: a list or somebody vouched must agree. */
+  readonly isAnchored: boolean;
+}
+
+export const defaultPolicy: Policy = { isPrivate: false, isAnchored: false };
+
+export const unitsOf: Readonly<Record<Rank, number>> = {
+  newcomer: 0,
+  earned: 4,
+  member: 6,
+  staff: 12,
+};
+
+/** Units from which reports alone can make an address malicious. */
+export const quorumFull = 12;
+const anchoredEarnedMax = 8;
+/** A voice counts so many days, the day of the entry's last report included. */
+export const voiceDays = 30;
+
+/** Highest scores that reports can give. */
+export const ceilings = {
+  /** Nobody with standing, no list. */
+  none: 49,
+  /** Some units, no quorum. */
+  some: 74,
+  /** A quorum of accounts that have earned their standing. */
+  earned: 84,
+  /** A quorum with staff, a member, or a list that rates it `listAnchorScore` or more. */
+  full: 100,
+} as const;
+
+/** A list with this score has as many units as a member. */
+const listAnchorScore = 38;
+const listFullScore = 75;
+
+/** @param seedScore 0..100 */
+export function listUnits(seedScore: number): number {
+  return Math.min(quorumFull, Math.floor((quorumFull * seedScore) / listFullScore));
+}
+
+/** Voices of an entry, added up. */
+export interface Tally {
+  /** Units of staff and members. */
+  anchors: number;
+  /** Networks with an earned voice. */
+  networks: number;
+}
+
+/** Units of reports and list, and how far they let reports go. */
+export function ceilingFor(
+  { anchors, networks }: Tally,
+  seedScore: number,
+  { isPrivate, isAnchored }: Policy,
+): { quorum: number; ceiling: number } {
+  const all = isPrivate ? 0 : unitsOf.earned * networks;
+  const earned = isAnchored ? Math.min(all, anchoredEarnedMax) : all;
+  const quorum = anchors + earned + listUnits(seedScore);
+  if (quorum === 0) return { quorum, ceiling: ceilings.none };
+  if (quorum < quorumFull) return { quorum, ceiling: ceilings.some };
+  const isBacked = anchors > 0 || seedScore >= listAnchorScore;
+  return { quorum, ceiling: isBacked ? ceilings.full : ceilings.earned };
+}
+
+/** Adds voices up. One object, used again for each entry. */
+export interface Count {
+  clear(): void;
+  add(units: number, network: number): void;
+  /** The same object each time. */
+  readonly tally: Tally;
+}
+
+export function createCount(): Count {
+  const tally: Tally = { anchors: 0, networks: 0 };
+  /** More don't change a ceiling. */
+  const networks = new Int32Array(quorumFull / unitsOf.earned);
+  return {
+    tally,
+    clear() {
+      tally.anchors = 0;
+      tally.networks = 0;
+    },
+    add(units, network) {
+      if (units !== unitsOf.earned) {
+        tally.anchors += units;
+        return;
+      }
+      const known = tally.networks;
+      if (known === networks.length) return;
+      for (let i = 0; i < known; i++) if (networks[i] === network) return;
+      networks[known] = network;
+      tally.networks = known + 1;
+    },
+  };
+}
+
+/** When a voice was raised and from where, in one word. 0: there is none. */
+export function packVoice(day: number, network: number): number {
+  return ((day << 16) | (network & 0xffff)) >>> 0;
+}
+
+/** UTC day, days since 1970; up to the year 2149. */
+export function voiceDayOf(voice: number): number {
+  return voice >>> 16;
+}
+
+export function voiceNetworkOf(voice: number): number {
+  return voice & 0xffff;
+}
+
+export function dayOf(second: number): number {
+  return Math.min(0xffff, Math.floor(second / 86_400));
+}
+
+/** Reports whose source address can be forged: a packet proves nothing about who sent it. */
+const spoofable = (1 << 4) | (1 << 6) | (1 << 14);
+
+/** DDoS, Ping of Death, Port Scan and nothing else. @param categories bit n for category n */
+export function isSpoofable(categories: number): boolean {
+  return (categories & ~spoofable) === 0;
+}

@@ -1,0 +1,49 @@
+/**
+ * All that an account reported, taken back: what it said of addresses goes from their scores, with
+ * its voices and the confirmations that nobody else supports, and so do the rows. Address by
+ * address, each in one commit; cut short, it goes on where it ended when it is begun again.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+import type { Pace } from '../../core/work/turns.ts';
+import type { Store } from '../../store/store.ts';
+import { reportsOfAccount } from '../reports/store/report-erasure.ts';
+import type { ReportStore } from '../reports/store/report-store.ts';
+
+export interface TakenBack {
+  readonly reports: number;
+  readonly addresses: number;
+}
+
+/** A report that was under way while its account was disabled is found by another round. */
+const roundsMax = 3;
+
+export async function takeBackReports(options: {
+  store: Store;
+  reports: Pick<ReportStore, 'withdraw'>;
+  account: string;
+  /** Reports dated earlier stay, ms since 1970. */
+  since: number;
+  /** Each address costs trust. */
+  penalty: boolean;
+  pace: Pace;
+}): Promise<Result<TakenBack>> {
+  const { store, reports, account, since, penalty, pace } = options;
+  let removedReports = 0;
+  let addresses = 0;
+  for (let round = 0; round < roundsMax; round++) {
+    const before = addresses;
+    for await (const report of reportsOfAccount(store, account, pace)) {
+      if (report.reportedAt < since) continue;
+      const { family, words } = report;
+      const gone = await reports.withdraw(account, family, words, penalty, since);
+      if (!gone.ok) return fail(gone.error, gone.detail);
+      // Its row was read before an earlier address took it along.
+      if (gone.value.removed === 0) continue;
+      removedReports += gone.value.removed;
+      addresses++;
+    }
+    if (addresses === before) break;
+  }
+  return ok({ reports: removedReports, addresses });
+}

@@ -1,0 +1,95 @@
+/**
+ * Whether a report carries a voice, and what that costs its account.
+ *
+ * A voice lets evidence go further (quorum.ts), so it is scarce: on an address that no list rates
+ * as malicious it is charged to the account's budget, and given back when somebody confirms it
+ * (confirmation.ts). Renewed later it is charged what has come free since. Without budget the
+ * report counts as evidence and the voice does not.
+ */
+
+import { maliciousScore } from '../check/score.ts';
+import { type Contributions, said, unitsIn } from '../state/contributions.ts';
+import type { Reporters } from '../state/reporters.ts';
+import { chargedPart } from './confirmation.ts';
+import {
+  dayOf,
+  isSpoofable,
+  type Policy,
+  packVoice,
+  type Rank,
+  unitsOf,
+  voiceDayOf,
+  voiceDays,
+} from './quorum.ts';
+
+/** Voices that an account may have open without any that was confirmed. */
+const budgetBase: Readonly<Record<'public' | 'private', Readonly<Record<Rank, number>>>> = {
+  public: { newcomer: 0, earned: 30, member: 300, staff: 1_000 },
+  private: { newcomer: 0, earned: 30, member: 5_000, staff: 20_000 },
+};
+
+export function budgetBaseOf(rank: Rank, { isPrivate }: Policy): number {
+  return budgetBase[isPrivate ? 'private' : 'public'][rank];
+}
+
+/** What a report wants to say. */
+export interface Wish {
+  readonly slot: number;
+  readonly rank: Rank;
+  /** When it was recorded, ms, and when it happened, seconds since 1970. */
+  readonly at: number;
+  readonly second: number;
+  readonly network: number;
+  readonly categories: number;
+  /** Highest score that a list gives the address. */
+  readonly listScore: number;
+}
+
+export interface Voice {
+  readonly units: number;
+  /** As `packVoice` makes it. */
+  readonly voice: number;
+  readonly isCharged: boolean;
+}
+
+export interface Voices {
+  /** Undefined: the report carries no voice. @param node of the account at the entry, 0 for none */
+  raise(node: number, wish: Wish): Voice | undefined;
+  /** Voices that did not count for want of budget, since the start. */
+  refused(): number;
+}
+
+export function createVoices(options: {
+  contributions: Contributions;
+  reporters: Pick<Reporters, 'charge'>;
+  policy: () => Policy;
+}): Voices {
+  const { contributions: c, reporters, policy } = options;
+  let refused = 0;
+
+  function raise(node: number, wish: Wish): Voice | undefined {
+    const units = unitsOf[wish.rank];
+    if (units === 0 || isSpoofable(wish.categories)) return undefined;
+    const day = dayOf(wish.second);
+    // Too old to count for anything.
+    if (day <= dayOf(wish.at / 1_000) - voiceDays) return undefined;
+    const former = node === 0 ? 0 : c.voice[node]!;
+    const z = node === 0 ? 0 : c.z[node]!;
+    const isAlive = former !== 0 && voiceDayOf(former) > day - voiceDays;
+    // Nothing is gained: it is as young as this one, or says more than this account may now.
+    if (isAlive && unitsIn(z) > units) return undefined;
+    if (former !== 0 && voiceDayOf(former) >= day && unitsIn(z) === units) return undefined;
+    const voice = packVoice(day, wish.network);
+    const isFree = wish.listScore >= maliciousScore || (isAlive && (z & said.confirmed) !== 0);
+    if (isFree) return { units, voice, isCharged: false };
+    const isOpen = (z & said.charged) !== 0;
+    const cost = isOpen ? 1 - chargedPart(former, wish.at) : 1;
+    if (!reporters.charge(wish.slot, cost, budgetBaseOf(wish.rank, policy()), wish.at)) {
+      refused++;
+      return undefined;
+    }
+    return { units, voice, isCharged: true };
+  }
+
+  return { raise, refused: () => refused };
+}

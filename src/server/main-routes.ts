@@ -1,0 +1,253 @@
+/** The routes that only the main thread answers, and how its refusals look. */
+
+import type { Accounts } from '../access/accounts/accounts.ts';
+import type { OwnKeys } from '../access/keys/own-keys.ts';
+import type { SiteKeys } from '../access/keys/site-keys.ts';
+import { createClientLimits } from '../access/quota/client-limits.ts';
+import type { Gate } from '../access/quota/gate.ts';
+import type { Usage } from '../access/quota/usage.ts';
+import { captchaRoutes } from '../captcha/challenge/challenge.route.ts';
+import type { Challenges } from '../captcha/challenge/challenge.ts';
+import { createFormChallenges } from '../captcha/challenge/form-challenges.route.ts';
+import type { Tickets } from '../captcha/challenge/ticket.ts';
+import { captchaPageRoutes } from '../captcha/page/captcha-page.route.ts';
+import { createCaptchaVisitors } from '../captcha/page/captcha-visitors.route.ts';
+import { captchaReceiptRoutes } from '../captcha/receipt/receipt.route.ts';
+import type { Receipts } from '../captcha/receipt/receipts.ts';
+import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
+import { type Config, captchaBounds, clientLimits } from '../config.ts';
+import type { BoundedTable } from '../core/bounded-tables.ts';
+import type { Clock } from '../core/clock.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Metrics } from '../core/metrics.ts';
+import type { Random } from '../core/random.ts';
+import type { Preparation } from '../core/work/preparation.ts';
+import { createTurns } from '../core/work/turns.ts';
+import type { GeoReader } from '../geo/reader.ts';
+import type { Route } from '../http/router.ts';
+import type { IpIndex } from '../index/ip-index.ts';
+import { pageRoutes } from '../published/home/home.route.ts';
+import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
+import { openKit } from '../published/kit/open.ts';
+import { publishedRoutes } from '../published/manifest/published.route.ts';
+import { ipPageRoutes } from '../reputation/address/address.route.ts';
+import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
+import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
+import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
+import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
+import type { Check } from '../reputation/check/check.ts';
+import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
+import { reportRoute } from '../reputation/reports/report.route.ts';
+import type { ReportStore } from '../reputation/reports/store/report-store.ts';
+import type { SpaceOptions } from '../signon/account/space.route.ts';
+import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
+import type { Signon } from '../signon/open.ts';
+import type { Avatars } from '../signon/people/profile/avatars.ts';
+import type { Profiles } from '../signon/people/profile/profile-store.ts';
+import type { Review } from '../signon/people/review.ts';
+import type { SignInLog } from '../signon/sessions/sign-in-log.ts';
+import { watched } from '../signon/sessions/watched.route.ts';
+import { signonRoutes } from '../signon/signon.route.ts';
+import type { Authorization } from '../signon/sites/authorization.ts';
+import type { Consents } from '../signon/sites/consents.ts';
+import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
+import { createCallers } from '../web/guard/callers.ts';
+import { createCookies } from '../web/guard/cookies.ts';
+import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
+import { createGuard } from '../web/guard/guard.ts';
+import { withHeaderPerson } from '../web/guard/header-person.ts';
+import {
+  createPageTools,
+  createRenderErrorPage,
+  openAssets,
+  siteLinks,
+} from '../web/page-tools.ts';
+import type { RenderErrorPage } from '../web/shape.ts';
+import { endpoints } from './endpoints.ts';
+import { isPage, withOneOrigin } from './one-origin.ts';
+import { type Readiness, serviceRoutes } from './service.route.ts';
+
+export interface MainRoutes {
+  /** For when the server listens. */
+  readonly preparations: readonly Preparation[];
+  readonly routes: readonly Route[];
+  readonly renderPage: RenderErrorPage;
+  /** Limits per client that are remembered. */
+  readonly tables: readonly BoundedTable[];
+}
+
+export function mainRoutes(options: {
+  log: Log;
+  config: Config;
+  clock: Clock;
+  metrics: Metrics;
+  index: IpIndex;
+  check: Check;
+  geo: GeoReader;
+  gate: Gate;
+  reports: ReportStore;
+  random: Random;
+  signon: Signon;
+  feeds: FeedPublisher;
+  authorization: Authorization;
+  profiles: Profiles;
+  accounts: Accounts;
+  siteKeys: SiteKeys;
+  ownKeys: OwnKeys;
+  avatars: Avatars;
+  consents: Consents;
+  review: Review;
+  usage: Usage;
+  /** For operators: who came in, failed or was held back. */
+  signInLog: SignInLog;
+  standingOf: SpaceOptions['standingOf'];
+  settle: () => Promise<void>;
+  receipts: Receipts;
+  challenges: Challenges;
+  tickets: Tickets;
+  accountOf: (slot: number) => string | undefined;
+  /** Told of each report that was not taken. */
+  onRefused: (reason: ErrorCode) => void;
+  /** Resolves when the journal event is in memory. */
+  catchUpTo: (seq: bigint) => Promise<void>;
+  /** See `Fold.allowChanges`. */
+  allowChanges: () => number;
+  /** Documentation ranges may be reported. */
+  demo: boolean;
+  /** Canonical addresses of this machine. */
+  serverAddresses: readonly string[];
+  /** Shown under the address box of the home page. */
+  exampleAddresses: readonly string[];
+  /** Of the widget on the CAPTCHA page, which has none without it. */
+  exampleSiteKey: string | undefined;
+  readiness: () => Promise<Readiness>;
+}): MainRoutes {
+  const { config, clock, metrics, readiness, exampleAddresses } = options;
+  const limits = config.clientLimitsOn ? createClientLimits(clientLimits) : undefined;
+  const callers = createCallers({ limits, check: options.check, clock });
+  const https = config.baseUrl.startsWith('https:');
+  const captcha = {
+    challenges: options.challenges,
+    callers,
+    visitors: createCaptchaVisitors({
+      callers,
+      cookies: createCookies(https),
+      tickets: options.tickets,
+      clock,
+      limitsOn: config.clientLimitsOn,
+    }),
+    receipts: options.receipts,
+    lifetimeMs: captchaBounds.lifetimeMs,
+  };
+  const turns = createTurns(clock.monotonicMs);
+  const kit = openKit();
+  const assets = openAssets();
+  const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
+  const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
+  const tools = createPageTools({ assets, links, https });
+  const renderPage = createRenderErrorPage(tools);
+  const { log } = options;
+  const guard = createGuard({ gate: options.gate, callers, renderPage, log });
+  const routes: Route[] = [
+    ...pageRoutes({
+      ...{ guard, tools, assets, clock, exampleAddresses },
+      check: options.check,
+      secureUrl: config.secureUrl,
+    }),
+    outboxRoute({
+      ...{ guard, tools, baseUrl: config.baseUrl },
+      read: hasOutbox ? options.signon.outbox.newest : undefined,
+    }),
+    ...publishedRoutes({
+      ...config,
+      guard,
+      endpoints,
+      tools,
+      kit: {
+        path: kitPath,
+        version: kit.version,
+        // Read when the manifest is asked for: a copy would make the kit.
+        get sha256() {
+          return kit.sha256;
+        },
+      },
+    }),
+    ...feedsPageRoutes({
+      guard,
+      publisher: options.feeds,
+      tools,
+      feedsUrl: `${config.secureUrl}/feeds`,
+      licence: config.feedLicence,
+    }),
+    ...feedRoutes({ publisher: options.feeds, guard }),
+    ...profileExchangeRoutes({ authorization: options.authorization, guard }),
+    ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
+    ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
+    ...watched(
+      signonRoutes({ ...options, tools, callers, challenges: createFormChallenges(captcha) }),
+      options.signInLog,
+    ),
+    ...captchaRoutes({ ...captcha, guard }),
+    ...captchaPageRoutes({
+      ...captcha,
+      tools,
+      secureUrl: config.secureUrl,
+      siteKey: options.exampleSiteKey,
+    }),
+    reportRoute({ ...options, guard, allowDocumentation: options.demo }),
+    ...captchaReceiptRoutes({ ...options, guard, callers }),
+    ...captchaWidgetRoutes(guard),
+    ...kitRoutes(kit, guard),
+    bulkReportRoute({
+      ...options,
+      guard,
+      slotOf: options.gate.authenticate,
+      turns,
+      allowDocumentation: options.demo,
+    }),
+    ...serviceRoutes({
+      guard,
+      endpoints,
+      clock,
+      metrics,
+      metricsToken: config.metricsToken,
+      isProxied: isProxied(config),
+      baseUrl: config.baseUrl,
+      readiness,
+    }),
+  ];
+  // Those of sign-on know their person by themselves.
+  const open = endpoints.filter((declared) => isPage(declared) && !isDeskEndpoint(declared));
+  const publicPaths = new Set(open.map(({ path }) => path));
+  const known = withHeaderPerson(routes, {
+    ...{ tools, sessions: options.signon.sessions, cookies: createCookies(https) },
+    isPublicPage: ({ method, path }) => method === 'GET' && publicPaths.has(path),
+  });
+  return {
+    tables: [
+      ...(limits === undefined ? [] : [limits.table('client_limits')]),
+      captcha.visitors.table,
+    ],
+    preparations: [...assets.preparations, kit.prepare],
+    routes: options.demo ? withOneOrigin(known, config, endpoints) : known,
+    renderPage,
+  };
+}
+
+/**
+ * Whether the settings say that something stands in front, told about or not: the server speaks
+ * plain http itself, and on a loopback address nobody else reaches it. A proxy with the shortest
+ * configuration names nobody in its headers.
+ */
+function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolean {
+  const urls = [new URL(baseUrl), new URL(secureUrl)];
+  const isHidden = loopback.test(host);
+  return (
+    trustedProxies.length > 0 ||
+    urls.some(({ protocol }) => protocol === 'https:') ||
+    (isHidden && urls.some(({ hostname }) => !loopback.test(hostname)))
+  );
+}
+
+const loopback = /^(127\.[0-9.]+|\[?::1\]?|(.+\.)?localhost)\.?$/i;

@@ -1,0 +1,27 @@
+/** What the reports hold of a person: for the export and for the deletion of an account. */
+
+import { formatIp } from '../ip/address.ts';
+import { blankComments, reportsOfAccount } from '../reputation/reports/store/report-erasure.ts';
+import { dateText, type PersonalData } from '../signon/people/deletion/deletion.ts';
+import type { Store } from '../store/store.ts';
+
+export function reportPersonalData(store: Store): PersonalData {
+  return {
+    name: 'reports',
+    async exportOf(accountId, _email, pace) {
+      const reports = [];
+      for await (const report of reportsOfAccount(store, accountId, pace)) {
+        const { id, reportedAt, categories, comment, family, words } = report;
+        const address = formatIp(family, words);
+        const numbers = Array.from({ length: 32 }, (_, n) => n).filter(
+          (n) => (categories >>> n) & 1,
+        );
+        reports.push({ id, address, at: dateText(reportedAt), categories: numbers, comment });
+      }
+      return reports;
+    },
+    async erase(accountId, _email, pace) {
+      await blankComments(store, accountId, pace);
+    },
+  };
+}

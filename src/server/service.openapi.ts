@@ -1,0 +1,30 @@
+/** What OpenAPI says of the readiness of the service. */
+
+import {
+  answer,
+  boolean,
+  count,
+  type Described,
+  media,
+  nullable,
+  object,
+  ref,
+} from '../web/openapi.ts';
+
+export const readinessDocs: Described = {
+  id: 'readiness',
+  tag: 'Service',
+  summary: 'Whether the service is up to date and can write; 503 when not.',
+  answers: { 200: answer('Ready.', media(ref('Readiness'))) },
+  refusals: media({ anyOf: [ref('Readiness'), ref('Errors')] }),
+  schemas: {
+    Readiness: object({
+      ready: boolean,
+      indexLoaded: boolean,
+      writable: boolean,
+      entries: count,
+      behind: count,
+      newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
+    }),
+  },
+};

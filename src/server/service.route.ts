@@ -1,0 +1,127 @@
+/** What operators and crawlers ask of the service itself: health, readiness, metrics, robots, security.txt. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../core/clock.ts';
+import type { Metrics } from '../core/metrics.ts';
+import { fail } from '../core/result.ts';
+import { forwardingHeaders } from '../http/client-ip.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
+import type { PlainRoute } from '../http/router.ts';
+import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
+import type { Guard } from '../web/guard/guard.ts';
+import { jsonType, noStore, tellFailure, textType } from '../web/shape.ts';
+import { readinessDocs } from './service.openapi.ts';
+
+/** What /readyz tells; ready means that both flags are true. */
+export interface Readiness {
+  readonly indexLoaded: boolean;
+  readonly writable: boolean;
+  readonly entries: number;
+  /** Journal events not yet in memory. */
+  readonly behind: number;
+  /** Age of the newest list, seconds; null when no list is loaded. */
+  readonly newestListAgeSeconds: number | null;
+}
+
+const dayMs = 86_400_000;
+
+export const healthEndpoint = openFile('/healthz', { isProbe: true, docs: 'text' });
+export const readinessEndpoint = openFile('/readyz', {
+  isProbe: true,
+  shape: 'api',
+  errors: ['store_unavailable'],
+  docs: readinessDocs,
+});
+export const metricsEndpoint = openFile('/metrics', {
+  isProbe: true,
+  who: 'operator',
+  headers: ['authorization', ...forwardingHeaders],
+  robots: 'disallow',
+  docs: 'text',
+});
+export const robotsEndpoint = openFile('/robots.txt', { docs: 'text' });
+export const securityTxtEndpoint = openFile('/.well-known/security.txt', { docs: 'text' });
+
+export function serviceRoutes(options: {
+  guard: Guard;
+  /** All of the service, for robots.txt. */
+  endpoints: readonly Endpoint[];
+  clock: Clock;
+  metrics: Metrics;
+  metricsToken: string | undefined;
+  /** Requests come through proxies: this machine's address says nothing about who asks. */
+  isProxied: boolean;
+  baseUrl: string;
+  readiness: () => Promise<Readiness>;
+}): PlainRoute[] {
+  const { guard, clock, metrics, metricsToken, baseUrl } = options;
+
+  async function ready(): Promise<Reply> {
+    const state = await options.readiness();
+    const ok = state.indexLoaded && state.writable;
+    const retry: Header[] = ok ? [] : [['Retry-After', '5']];
+    return {
+      status: ok ? 200 : 503,
+      headers: [jsonType, noStore, ...retry],
+      body: JSON.stringify({ ready: ok, ...state }),
+    };
+  }
+
+  async function showMetrics(request: Request): Promise<Reply> {
+    if (!mayReadMetrics(request, metricsToken, options.isProxied)) {
+      const failure = fail(
+        'unauthenticated',
+        'Send the token of METRICS_TOKEN as Authorization: Bearer.',
+      );
+      return tellFailure('api', failure, [['WWW-Authenticate', 'Bearer realm="metrics"']]);
+    }
+    const body = await metrics.render();
+    return { status: 200, headers: [['Content-Type', metrics.contentType], noStore], body };
+  }
+
+  function securityTxt(): Reply {
+    // RFC 9116 wants a date less than a year ahead.
+    const expires = new Date(clock.now() + 180 * dayMs).toISOString().replace(/\.\d+Z$/, 'Z');
+    const body = `Contact: ${baseUrl}/\nExpires: ${expires}\nPreferred-Languages: en, fr\nCanonical: ${baseUrl}/.well-known/security.txt\n`;
+    return { status: 200, headers: [textType], body };
+  }
+
+  return [
+    guard.open(healthEndpoint, () => ({ status: 200, headers: [textType, noStore], body: 'ok\n' })),
+    guard.open(readinessEndpoint, ready),
+    guard.open(metricsEndpoint, showMetrics),
+    guard.open(robotsEndpoint, () => ({
+      status: 200,
+      headers: [textType, ['Cache-Control', 'public, max-age=3600']],
+      body: robotsText(options.endpoints),
+    })),
+    guard.open(securityTxtEndpoint, securityTxt),
+  ];
+}
+
+/** What crawlers are asked to leave alone, as the endpoints declare it (RFC 9309). */
+export function robotsText(endpoints: readonly Endpoint[]): string {
+  const closed = endpoints.filter(({ robots }) => robots === 'disallow');
+  // The API as a whole: what is added to it is closed, too.
+  const startOf = (path: string) => /^\/api\//.exec(path)?.[0] ?? path.replace(/[:*].*$/, '');
+  const starts = [...new Set(closed.map(({ path }) => startOf(path)))].sort();
+  // A rule is for all that begins with its path.
+  const paths = starts.filter((path) => !starts.some((s) => path.startsWith(`${s}/`)));
+  const isApi = (path: string) => path.startsWith('/api/');
+  paths.sort((a, b) => Number(isApi(b)) - Number(isApi(a)));
+  return `User-agent: *\n${paths.map((path) => `Disallow: ${path}\n`).join('')}`;
+}
+
+/**
+ * Without a token the page is for this machine: a loopback address, and nothing between. As soon
+ * as anything forwards, a loopback address may be a stranger's whom the proxy doesn't name.
+ */
+function mayReadMetrics(request: Request, token: string | undefined, isProxied: boolean): boolean {
+  if (token === undefined) {
+    const isForwarded = forwardingHeaders.some((name) => request.headers[name] !== undefined);
+    return !isProxied && !isForwarded && /^(127\.|::1$)/.test(request.clientIp);
+  }
+  const sent = firstHeader(request, 'authorization') ?? '';
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(sent), digest(`Bearer ${token}`));
+}

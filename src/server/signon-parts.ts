@@ -1,0 +1,133 @@
+/**
+ * Sign-on put together: accounts, sessions and mails (signon/open.ts), profiles, and the sign-on
+ * of other sites, each knowing of the others what it needs. Deletions that were cut short go on in
+ * the background.
+ */
+
+import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
+import { decodeAccount } from '../access/accounts/records.ts';
+import { createKeyRecords } from '../access/keys/key-records.ts';
+import type { MasterKey } from '../access/keys/master-key.ts';
+import { createOwnKeys, type OwnKeys } from '../access/keys/own-keys.ts';
+import { createSiteKeys, type SiteKeys } from '../access/keys/site-keys.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Random } from '../core/random.ts';
+import { type Params, parseQuery } from '../http/query.ts';
+import type { Mail } from '../signon/mail/mailer.ts';
+import { openSignon, type Signon } from '../signon/open.ts';
+import { createAvatarImages } from '../signon/people/profile/avatar-image.ts';
+import { type Avatars, createAvatars } from '../signon/people/profile/avatars.ts';
+import { profileBeside, profileCompanion } from '../signon/people/profile/profile-companion.ts';
+import { profilePersonalData } from '../signon/people/profile/profile-data.ts';
+import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
+import { createReview, type Review } from '../signon/people/review.ts';
+import type { TallyStats } from '../signon/people/row-tally.ts';
+import { createSignInLog, type SignInLog, signInLogData } from '../signon/sessions/sign-in-log.ts';
+import { type Authorization, createAuthorization } from '../signon/sites/authorization.ts';
+import { type Consents, createConsents } from '../signon/sites/consents.ts';
+import { requestQueryCharsMax } from '../signon/sites/request-seal.ts';
+import { accountKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { reportPersonalData } from './report-personal-data.ts';
+
+export interface SignonParts {
+  readonly signon: Signon;
+  /** For operators. */
+  readonly signInLog: SignInLog;
+  readonly authorization: Authorization;
+  readonly profiles: Profiles;
+  /** Accounts and API keys. */
+  readonly accounts: Accounts;
+  readonly siteKeys: SiteKeys;
+  readonly ownKeys: OwnKeys;
+  readonly avatars: Avatars;
+  readonly consents: Consents;
+  /** How many rows somebody without a session caused, and of how many. */
+  readonly rowsOfStrangers: () => readonly TallyStats[];
+  readonly review: Review;
+}
+
+export async function startSignon(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  masterKey: MasterKey;
+  config: Config;
+  demo: boolean;
+  onMail?: ((mail: Mail) => void) | undefined;
+}): Promise<SignonParts> {
+  const { store, config } = options;
+  const profiles = createProfiles(options);
+  const siteKeys = createSiteKeys(options);
+  const consents = createConsents(options);
+  const signInLog = createSignInLog(options);
+  const signon = openSignon({
+    ...options,
+    baseUrl: config.baseUrl,
+    dataDir: config.dataDir,
+    smtpUrl: config.smtpUrl,
+    mailFrom: config.mailFrom,
+    smsWebhookUrl: config.smsWebhookUrl,
+    pwnedRangeUrl: config.pwnedRangeUrl,
+    signInLog,
+    isPaced: config.clientLimitsOn,
+    texts: { countries: config.smsCountries, perDay: config.smsPerDay },
+    companion: profileCompanion({ store, profiles }),
+    personalData: [
+      ...profilePersonalData({ store, profiles, siteKeys, consents }),
+      reportPersonalData(store),
+      signInLogData(store),
+    ],
+  });
+  const authorization = createAuthorization({
+    ...options,
+    clientSuffixes: config.clientSuffixes,
+    profiles,
+    standing: {
+      sessionAlive: signon.sessions.alive,
+      accountEnabled: (id) => isActiveAccount(store, id),
+    },
+    avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
+    parseQuery: parseRequestQuery,
+  });
+  await authorization.transactions.restore();
+  signon.erasures.resume();
+  signon.notices.resume();
+  await signon.restore();
+  const accounts = createAccounts({ ...options, beside: profileBeside(profiles) });
+  const records = createKeyRecords(options);
+  const ownKeys = createOwnKeys({ ...options, accounts, records });
+  const avatars = createAvatars({ ...options, profiles, images: createAvatarImages() });
+  const { changes, passkeys } = signon;
+  const review = createReview({ changes, passkeys, ownKeys, siteKeys, consents });
+  return {
+    signon,
+    signInLog,
+    authorization,
+    profiles,
+    accounts,
+    siteKeys,
+    ownKeys,
+    avatars,
+    consents,
+    review,
+    rowsOfStrangers: () => [authorization.transactions.waiting(), ...signon.rowsOfStrangers()],
+  };
+}
+
+/** A request is read again by the rules of its route. */
+export function parseRequestQuery(query: string): Params | undefined {
+  const parsed = parseQuery(query, { charsMax: requestQueryCharsMax });
+  return parsed.ok ? parsed.value : undefined;
+}
+
+/** Neither disabled nor waiting for its mail address to be verified, for the first time or anew. */
+async function isActiveAccount(store: Store, accountId: string): Promise<boolean> {
+  const entry = await store.get(accountKey(accountId));
+  const account = entry && decodeAccount(entry.value);
+  if (account === undefined || account.disabled || account.pendingUntil !== 0) return false;
+  return account.formerEmail === '';
+}

@@ -1,0 +1,393 @@
+/**
+ * The state in memory and its one way in: the journal.
+ *
+ * Opened from the last checkpoint, then brought up to date by following the journal, whoever
+ * wrote it: this process, the command line beside it, another node. Shared tables are written
+ * by this thread only; `shared` can be posted to front-end threads, which read.
+ *
+ * A state in which an event was applied in part is never written to the store.
+ */
+
+import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
+import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
+import { type AccessFold, createAccessFold } from '../access/accounts/fold.ts';
+import { createKeyRecords } from '../access/keys/key-records.ts';
+import { createKeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
+import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
+import { createSlotKeeper } from '../access/slots.ts';
+import { capacities } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Random } from '../core/random.ts';
+import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
+import { createListKeeper } from '../reputation/lists/list-keeper.ts';
+import { createSources, type Sources } from '../reputation/lists/sources.ts';
+import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
+import { createEntries, type Entries } from '../reputation/state/entries.ts';
+import { decodeEvent, encodeEvent } from '../reputation/state/events.ts';
+import { createFold, type Fold } from '../reputation/state/fold.ts';
+import { entryPages } from '../reputation/state/page-lists.ts';
+import { createReportFold } from '../reputation/state/report-fold.ts';
+import { createPolicyKeeper, type PolicyKeeper } from '../reputation/voices/policy-keeper.ts';
+import type { Policy } from '../reputation/voices/quorum.ts';
+import { createEventId } from '../store/event-id.ts';
+import { createFollower, type Follower } from '../store/follower.ts';
+import {
+  createProjection,
+  type Projection,
+  type ProjectionHeader,
+  readCheckpointSeq,
+} from '../store/projection.ts';
+import type { Store, StoreEvent } from '../store/store.ts';
+import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
+
+/** Keys of an account that work at one time. */
+const keysPerAccount = 2;
+/**
+ * Slots beyond the bound that is promised: what an older version gave away, or a release that came
+ * too late for a report, must not make a key that is let in fail.
+ */
+const slotReserve = 1_024;
+const checkpointMsDefault = 5_000;
+/** Due times (ended lists, replaced keys) are looked at this often. */
+const housekeepingMs = 30_000;
+
+/** What a front-end thread needs to answer checks. */
+export interface SharedState {
+  readonly keys: KeyTableHandle;
+  readonly accounts: AccountsHandle;
+  readonly quotas: QuotaHandle;
+}
+
+export interface State {
+  readonly index: IpIndex;
+  readonly entries: Entries;
+  readonly sources: Sources;
+  readonly fold: Fold;
+  readonly access: AccessFold;
+  /** What had no effect because a table was full. */
+  readonly refusals: Refusals;
+  readonly follower: Follower;
+  readonly projection: Projection;
+  readonly shared: SharedState;
+  /** Writes what changed since the last checkpoint. */
+  checkpoint(): Promise<void>;
+  /** Compares what the store counts with the tables and mends it; `start` comes before. */
+  reconcile(): Promise<void>;
+  /** Begins to follow the journal and to write checkpoints. */
+  start(): void;
+  /** Ends what is due now: lists that were not refreshed in time, keys replaced long enough ago. */
+  housekeep(): Promise<void>;
+  /** Once the journal is applied: the settings of this server. */
+  setPolicy(policy: Policy): Promise<void>;
+  readonly policy: () => Policy;
+  /** Stops following and writes a last checkpoint and the snapshot. */
+  stop(): Promise<void>;
+}
+
+export interface StateOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The journal could not be applied: the process must not go on serving. */
+  readonly onFailure: (error: unknown) => void;
+  readonly entriesMax?: number;
+  readonly checkpointMs?: number;
+  /** How long a slot is empty before it is given back; for tests. */
+  readonly slotRestMs?: number;
+  /** File that makes the next start fast; without it none is written. */
+  readonly snapshotPath?: string;
+  /** Then nothing more is written: the place may be another server's already. */
+  readonly isStoreLost?: () => boolean;
+}
+
+interface Parts {
+  readonly index: IpIndex;
+  readonly entries: Entries;
+  readonly sources: Sources;
+  readonly policy: PolicyKeeper;
+  readonly access: AccessFold;
+  readonly refusals: Refusals;
+  readonly projection: Projection;
+  readonly shared: SharedState;
+}
+
+/** The parts of the state with what the store knows of them, from a snapshot when there is one. */
+async function loadParts(options: StateOptions): Promise<Parts> {
+  const { store, log, snapshotPath: path } = options;
+  const entriesMax = options.entriesMax ?? capacities.entries;
+  const sequence = await readCheckpointSeq(store);
+  const snapshot =
+    path === undefined ? undefined : takeSnapshot({ path, entriesMax, sequence, log });
+  const parts = restored(options, entriesMax, snapshot?.parts) ?? createParts(store, entriesMax);
+  await parts.projection.load();
+  await snapshot?.gone;
+  return parts;
+}
+
+/** Undefined without a snapshot, and when it does not fit. */
+function restored(
+  { store, log }: StateOptions,
+  entriesMax: number,
+  snapshot: SnapshotParts | undefined,
+): Parts | undefined {
+  if (snapshot === undefined) return undefined;
+  const parts = createParts(store, entriesMax, snapshot.index);
+  const { entries, projection } = parts;
+  if (entries.restore(snapshot.image) && projection.restore(snapshot.image, entryPages)) {
+    return parts;
+  }
+  log.warn('snapshot: ignored, it does not fit');
+  return undefined;
+}
+
+function createParts(
+  store: Store,
+  entriesMax: number,
+  index = createIpIndex({ entriesMax }),
+): Parts {
+  const slots = capacities.accounts + slotReserve;
+  const keyTable = createKeyTable(slots * keysPerAccount);
+  const accountsTable = createAccountsTable(slots);
+  const quotas = createQuotaMemory(slots);
+  // The sections need `touch`, the projection needs the sections.
+  let projection!: Projection;
+  const touchPage = (page: number) => projection.touch(page);
+  const touchHeader = () => projection.touchHeader();
+  const sources = createSources(capacities.sources, touchHeader, index.listTimes);
+  const policy = createPolicyKeeper(touchHeader);
+  const refusals = createRefusals(touchHeader);
+  const entries = createEntries({
+    index,
+    entriesMax,
+    contributionsMax: entriesMax * capacities.contributionsPerEntry,
+    touchPage,
+    policy: policy.get,
+  });
+  const access = createAccessFold({
+    tables: {
+      addKey: (hash, slot) => keyTable.add(hash, slot).ok,
+      revokeKey: (hash) => keyTable.revoke(hash),
+      setAccount: (slot, state) => accountsTable.set(slot, state),
+      clearAccount: accountsTable.clear,
+    },
+    accountsMax: slots,
+    firstPage: entryPages,
+    touchPage,
+    touchHeader: () => projection.touchHeader(),
+    heldBy: entries.contributions.heldBy,
+  });
+  projection = createProjection({
+    store,
+    sections: [entries.section, access.section],
+    header: headerOf({ sources, access, refusals, policy }),
+  });
+  const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
+  return { index, entries, sources, policy, access, refusals, projection, shared };
+}
+
+/** What stands in the checkpoint record; an older one ends behind the lists. */
+function headerOf({
+  sources,
+  access,
+  refusals,
+  policy,
+}: Pick<Parts, 'sources' | 'access' | 'refusals' | 'policy'>): ProjectionHeader {
+  let isOld = false;
+  return {
+    encode(out) {
+      sources.encode(out);
+      access.encodeHeader(out);
+      refusals.encode(out);
+      policy.encode(out);
+    },
+    load(input) {
+      if (!sources.load(input)) return false;
+      isOld = input.remaining() === 0;
+      if (isOld) return true;
+      access.loadHeader(input);
+      refusals.load(input);
+      policy.load(input);
+      return !input.failed();
+    },
+    loaded() {
+      if (isOld) access.releaseBlank();
+    },
+  };
+}
+
+/** Reads the last checkpoint. The journal's rest is applied from `start` on. */
+export async function openState(options: StateOptions): Promise<State> {
+  const { store, clock, random, log } = options;
+  const parts = await loadParts(options);
+  const { index, entries, sources, policy, access, refusals, projection } = parts;
+  const { reporters } = access;
+  const reports = createReportFold({ entries, index, reporters, policy: policy.get, refusals });
+  const fold = createFold({ entries, sources, reports, policy, refusals });
+  const keyRecords = createKeyRecords({ store, clock, random });
+
+  const from = projection.checkpointSeq();
+  /** Sequence number of the state, exact between events. */
+  let stateSeq = from;
+  let applying: Promise<void> | undefined;
+  /** While an event is being applied, and for good when that failed. */
+  let isPartial = false;
+
+  function apply(event: StoreEvent): void | Promise<void> {
+    isPartial = true;
+    const done = applyEvent(event);
+    if (done === undefined) {
+      stateSeq = event.seq;
+      isPartial = false;
+      return;
+    }
+    applying = done
+      .then(() => {
+        stateSeq = event.seq;
+        isPartial = false;
+      })
+      .finally(() => {
+        applying = undefined;
+      });
+    return applying;
+  }
+
+  function applyEvent(event: StoreEvent): void | Promise<void> {
+    if (isAccessEvent(event.kind)) {
+      const body = decodeAccessEvent(event.kind, event.version, event.body);
+      if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
+      return access.apply(body, event.at);
+    }
+    const body = decodeEvent(event.kind, event.version, event.body);
+    if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
+    return fold.apply(body, event.at);
+  }
+
+  const follower = createFollower({
+    store,
+    apply,
+    from,
+    log,
+    clock,
+    onFailure: options.onFailure,
+  });
+
+  const slots = createSlotKeeper({
+    store,
+    clock,
+    random,
+    log,
+    access,
+    catchUpTo: follower.catchUpTo,
+    ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
+  });
+
+  /** True when an event failed half-way, not while one is under way. */
+  const isBroken = () => isPartial && applying === undefined;
+
+  let writing: Promise<void> | undefined;
+  async function checkpoint(): Promise<void> {
+    while (applying !== undefined) await applying;
+    if (isPartial) throw new Error('an event was applied in part: the state is not written');
+    writing ??= projection.checkpoint(stateSeq).finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  }
+
+  async function tick(): Promise<void> {
+    if (projection.changed() === 0 || isBroken() || !store.writeState().available) return;
+    try {
+      await checkpoint();
+    } catch (error) {
+      log.warn({ err: error }, 'checkpoint: not written, tried again later');
+    }
+  }
+
+  const lists = createListKeeper({
+    store,
+    clock,
+    random,
+    log,
+    sources,
+    fill: () => ({
+      entries: index.size(),
+      contributions: entries.contributions.count(),
+      seq: stateSeq,
+    }),
+    catchUpTo: follower.catchUpTo,
+  });
+
+  async function reconcile(): Promise<void> {
+    await slots.reconcile();
+    await lists.reconcile();
+  }
+
+  /** Whose word counts how much is told by the journal: a start with other settings says so. */
+  async function setPolicy(next: Policy): Promise<void> {
+    const { isPrivate, isAnchored } = policy.get();
+    if (isPrivate === next.isPrivate && isAnchored === next.isAnchored) return;
+    const event = encodeEvent(createEventId(clock, random), {
+      kind: 'policy.changed',
+      policy: next,
+    });
+    const done = await store.commit({ events: [event] });
+    if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
+    await follower.catchUpTo(done.seq);
+    log.info(
+      { private: next.isPrivate, anchored: next.isAnchored },
+      'reputation: settings changed',
+    );
+  }
+
+  async function housekeep(): Promise<void> {
+    await lists.expire();
+    const retired = await keyRecords.retire();
+    if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
+    await reconcile();
+    const released = await slots.release();
+    if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
+  }
+
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    index,
+    entries,
+    sources,
+    fold,
+    access,
+    refusals,
+    follower,
+    projection,
+    shared: parts.shared,
+    checkpoint,
+    housekeep,
+    setPolicy,
+    policy: policy.get,
+    reconcile,
+    start() {
+      follower.start();
+      timers.push(setInterval(tick, options.checkpointMs ?? checkpointMsDefault));
+      timers.push(
+        setInterval(() => {
+          housekeep().catch((error) => log.warn({ err: error }, 'lists, keys: not looked at'));
+        }, housekeepingMs),
+      );
+      for (const timer of timers) timer.unref();
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await follower.stop();
+      while (writing !== undefined) await writing.catch(() => undefined);
+      if (isBroken() || options.isStoreLost?.() === true) return;
+      await lists.leaveWord();
+      await checkpoint();
+      const { snapshotPath: path } = options;
+      if (path === undefined || projection.checkpointSeq() === 0n) return;
+      // Nothing changes any more: what is in memory is what the checkpoint says.
+      const image = new Map([...entries.image(), ...projection.image()]);
+      await writeSnapshot({ path, index, image, sequence: projection.checkpointSeq(), log });
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * The building thread as its owner sees it: one build at a time, started when the first is asked
+ * for, started anew after it failed.
+ */
+
+import { Worker } from 'node:worker_threads';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { ReaderHandle } from '../../index/reader.ts';
+import type { Built, Restored } from '../../reputation/blocklists/builder/build.ts';
+import type { Imprint } from '../../reputation/blocklists/pieces/lines.ts';
+import type { BuildThread } from '../../reputation/blocklists/publish.ts';
+
+/** What the thread is started with. */
+export interface FeedThreadSetup {
+  readonly reader: ReaderHandle;
+  readonly geo: SharedArrayBuffer;
+  readonly imprint: Imprint;
+  readonly restored: Restored | undefined;
+  readonly rowsMax: number;
+  readonly entriesMax: number;
+}
+
+export type ToFeedThread = { readonly nowMs: number };
+export type FromFeedThread = { readonly built: Built | undefined } | { readonly failed: string };
+
+export function openFeedThread(options: {
+  index: IpIndex;
+  geo: SharedArrayBuffer;
+  imprint: Imprint;
+  rowsMax: number;
+  entriesMax: number;
+}): (restored: Restored | undefined) => BuildThread {
+  const { index, ...plain } = options;
+  return (restored) => {
+    const reader = index.openReader();
+    if (reader === undefined) throw new Error('no reader is left in the index');
+    const setup: FeedThreadSetup = { ...plain, reader, restored };
+    const worker = new Worker(new URL('./feed-thread.worker.js', import.meta.url), {
+      workerData: setup,
+      name: 'feeds',
+    });
+    let waiting:
+      | { resolve: (built: Built | undefined) => void; reject: (e: Error) => void }
+      | undefined;
+    let ended = false;
+    function failWith(error: Error): void {
+      waiting?.reject(error);
+      waiting = undefined;
+    }
+    worker.on('message', (message: FromFeedThread) => {
+      if ('failed' in message) return failWith(new Error(`the building thread: ${message.failed}`));
+      waiting?.resolve(message.built);
+      waiting = undefined;
+    });
+    worker.on('error', (error) => failWith(error as Error));
+    worker.on('exit', () => {
+      ended = true;
+      index.closeReader(reader);
+      failWith(new Error('the building thread ended'));
+    });
+    return {
+      build(nowMs) {
+        if (ended) return Promise.reject(new Error('the building thread has ended'));
+        return new Promise((resolve, reject) => {
+          waiting = { resolve, reject };
+          worker.postMessage({ nowMs } satisfies ToFeedThread);
+        });
+      },
+      async close() {
+        await worker.terminate();
+      },
+    };
+  };
+}

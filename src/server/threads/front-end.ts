@@ -1,0 +1,60 @@
+/**
+ * What every front-end thread holds: readers of the shared memory and the routes answered from
+ * it alone. The main thread and the workers build the same thing from the same handles, so an
+ * answer doesn't depend on the thread that gives it.
+ */
+
+import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
+import { createKeyCache } from '../../access/keys/key-cache.ts';
+import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import { createGate, type Gate } from '../../access/quota/gate.ts';
+import { openQuotas } from '../../access/quota/quota.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { createGeoFragments } from '../../geo/fragments.ts';
+import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
+import type { Route } from '../../http/router.ts';
+import { checkRoute } from '../../reputation/check/check.route.ts';
+import { type Check, openCheck } from '../../reputation/check/check.ts';
+import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
+import { createGuard } from '../../web/guard/guard.ts';
+import type { SharedState } from '../state.ts';
+
+export interface FrontEndMemory extends SharedState {
+  readonly geo: SharedArrayBuffer;
+}
+
+export interface FrontEnd {
+  readonly gate: Gate;
+  readonly check: Check;
+  readonly geo: GeoReader;
+  /** Answered in every thread; all other routes belong to the main thread. */
+  readonly routes: readonly Route[];
+}
+
+export function createFrontEnd(options: {
+  memory: FrontEndMemory;
+  index: Parameters<typeof openCheck>[0]['index'];
+  clock: Clock;
+  log: Log;
+}): FrontEnd {
+  const { memory, index, clock, log } = options;
+  const accounts = openAccountsTable(memory.accounts);
+  const gate = createGate({
+    keys: createKeyCache(openKeyTableReader(memory.keys)),
+    accounts,
+    quotas: openQuotas({ handle: memory.quotas, accounts, clock }),
+    clock,
+  });
+  const geo = openGeoReader(memory.geo);
+  const check = openCheck({ index, geo: createGeoFragments(geo) });
+  // What every thread answers has no limit per client and no page.
+  const callers = { take: () => 0 };
+  const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
+  return {
+    gate,
+    check,
+    geo,
+    routes: [checkRoute({ gate, check, clock }), checkBulkRoute({ guard, check, clock })],
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * An extra front end in a worker thread: listens on the shared port, answers checks from shared
+ * memory, sends everything else to the main thread.
+ *
+ * The web server ends the whole process when its thread dies with the server open. So whatever
+ * goes wrong here closes the server first, and only then lets the thread end.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../core/clock.ts';
+import { openGarbageCollection } from '../../core/garbage.ts';
+import { createLog, type LogLevel } from '../../core/log/log.ts';
+import { createForwarder, type Forwarder } from '../../http/forward.ts';
+import { defaultLimits } from '../../http/limits.ts';
+import type { RenderProblem, Request } from '../../http/message.ts';
+import type { Caller, HotRoute, PlainRoute, Route } from '../../http/router.ts';
+import { createServer, type HttpServer } from '../../http/server.ts';
+import { type IpIndexReader, openIpIndexReader } from '../../index/reader.ts';
+import { addressRules } from '../../web/address-rules.ts';
+import { openErrorPages } from '../../web/page-tools.ts';
+import { createRenderProblem, renderFailure } from '../../web/shape.ts';
+import { areas } from '../endpoints.ts';
+import type { ForwardedRoute } from './forwarded.ts';
+import { createFrontEnd } from './front-end.ts';
+import { createThreadCounters } from './thread-counters.ts';
+import { createThreadGauges, workerInFlightMax } from './thread-gauges.ts';
+import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
+
+/** Behind the route's own deadline, which ends the exchange and says so here. */
+const forwardGraceMs = 1_000;
+
+/**
+ * A request is the time in which the index may be read. It ends with the turn of the event loop,
+ * not with each request: under load one announcement serves many.
+ */
+function duringRequest(reader: IpIndexReader): <T>(work: () => T) => T {
+  let leaves = false;
+  function leave(): void {
+    leaves = false;
+    reader.leave();
+  }
+  return (work) => {
+    reader.enter();
+    if (!leaves) {
+      leaves = true;
+      setImmediate(leave);
+    }
+    return work();
+  };
+}
+
+function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
+  if (route.kind === 'hot') {
+    const hot: HotRoute = { ...route, handle: (request) => within(() => route.handle(request)) };
+    return hot;
+  }
+  if (route.kind === 'stream')
+    throw new Error('a streamed route awaits: it belongs to the main thread');
+  const plain: PlainRoute = {
+    ...route,
+    handle: (request, caller) => within(() => route.handle(request, caller)),
+  };
+  return plain;
+}
+
+function forwardRoute(
+  described: ForwardedRoute,
+  forwarder: Forwarder,
+  renderProblem: RenderProblem,
+): PlainRoute {
+  const timeoutMs = (described.timeoutMs ?? defaultLimits.handlerTimeoutMs) + forwardGraceMs;
+  return {
+    kind: 'plain',
+    method: described.method,
+    path: described.path,
+    headers: described.headers,
+    bodyBytesMax: described.bodyBytesMax,
+    ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
+    ...(described.cors === undefined ? {} : { cors: described.cors }),
+    noHead: described.noHead,
+    ...(described.shape === undefined ? {} : { shape: described.shape }),
+    isProbe: described.isProbe,
+    ...(described.queryCharsMax === undefined ? {} : { queryCharsMax: described.queryCharsMax }),
+    handle: async (request: Request, caller: Caller) => {
+      const result = await forwarder.forward(request, caller, timeoutMs);
+      return result.ok ? result.value : renderFailure(renderProblem, result, request);
+    },
+  };
+}
+
+function tell(message: FromThread): void {
+  parentPort?.postMessage(message);
+}
+
+async function run(setup: ThreadSetup): Promise<void> {
+  const clock = systemClock();
+  const log = createLog(setup.logLevel as LogLevel);
+  const reader = openIpIndexReader(setup.reader);
+  const forwarder = createForwarder({
+    port: setup.forwardPort,
+    outstandingMax: workerInFlightMax + defaultLimits.probesMax,
+  });
+  const { memory } = setup;
+  const frontEnd = createFrontEnd({ memory, index: reader, clock, log });
+  const within = duringRequest(reader);
+  const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
+  const count = counters.recorder(setup.thread);
+  const renderProblem = createRenderProblem({
+    routes: [...frontEnd.routes, ...setup.forwarded],
+    areas,
+    renderPage: openErrorPages(setup.https),
+  });
+  const server = createServer({
+    routes: [
+      ...frontEnd.routes.map((route) => inRequest(route, within)),
+      ...setup.forwarded.map((described) => forwardRoute(described, forwarder, renderProblem)),
+    ],
+    renderProblem,
+    addresses: addressRules(setup.trustedProxies),
+    https: setup.https,
+    limits: { inFlightMax: workerInFlightMax },
+    clock,
+    log,
+    onFinished: (path, status) => count(path, status),
+  });
+  createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);
+  dieCleanly(server, setup);
+  const collectGarbage = openGarbageCollection();
+  parentPort?.on('message', (message: ToThread) => {
+    if ('release' in message) return collectGarbage();
+    void server.close(message.graceMs).finally(() => end(setup));
+  });
+  await server.listen(setup.host, setup.port);
+  tell({ listening: true });
+}
+
+/** Nothing holds the thread after this: it ends by itself. */
+function end(setup: ThreadSetup): void {
+  setup.forwardPort.close();
+  parentPort?.close();
+}
+
+function dieCleanly(server: HttpServer, setup: ThreadSetup): void {
+  function die(error: unknown): void {
+    server.closeNow();
+    tell({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    end(setup);
+  }
+  process.on('uncaughtException', die);
+  process.on('unhandledRejection', die);
+}
+
+await run(workerData as ThreadSetup);

@@ -1,0 +1,171 @@
+/**
+ * The extra front-end threads: started, watched, replaced when one dies, and stopped.
+ *
+ * Each has its own event loop and its own listening socket on the shared port. It reads the
+ * shared memory itself and sends everything else here.
+ */
+
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { Log } from '../../core/log/log.ts';
+import { serveForwarded } from '../../http/forward.ts';
+import type { Reply, Request } from '../../http/message.ts';
+import { type Caller, createRouter, type Route } from '../../http/router.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { ReaderHandle } from '../../index/reader.ts';
+import type { ForwardedRoute } from './forwarded.ts';
+import type { FrontEndMemory } from './front-end.ts';
+
+/** What a worker is started with. */
+export interface ThreadSetup {
+  readonly thread: number;
+  readonly host: string;
+  readonly port: number;
+  readonly memory: FrontEndMemory;
+  readonly reader: ReaderHandle;
+  readonly counters: SharedArrayBuffer;
+  /** See thread-gauges.ts. */
+  readonly gauges: SharedArrayBuffer;
+  readonly threads: number;
+  /** Patterns in the order of the counters' rows. */
+  readonly paths: readonly string[];
+  readonly forwarded: readonly ForwardedRoute[];
+  readonly trustedProxies: readonly string[];
+  readonly https: boolean;
+  readonly logLevel: string;
+  /** Requests for the main thread. */
+  readonly forwardPort: MessagePort;
+}
+
+/** `release`: shared buffers that the thread has sent are of no more use. */
+export type ToThread =
+  | { readonly stop: true; readonly graceMs: number }
+  | { readonly release: true };
+export type FromThread = { readonly listening: true } | { readonly failed: string };
+
+export interface Threads {
+  /** Resolves when all have stopped listening and ended. */
+  stop(graceMs: number): Promise<void>;
+  /** Lets all give back shared memory that they have sent and nobody needs any more. */
+  release(): void;
+  /** Threads that listen at present, the main one not counted. */
+  alive(): number;
+  /** Threads started in place of one that died. */
+  replaced(): number;
+}
+
+export interface ThreadsOptions
+  extends Pick<
+    ThreadSetup,
+    | 'host'
+    | 'port'
+    | 'memory'
+    | 'counters'
+    | 'gauges'
+    | 'paths'
+    | 'forwarded'
+    | 'trustedProxies'
+    | 'https'
+    | 'logLevel'
+  > {
+  /** Front ends in all: this thread and `threads - 1` workers. */
+  readonly threads: number;
+  readonly index: IpIndex;
+  /** Routes of the main thread, for what the workers send here. */
+  readonly routes: readonly Route[];
+  readonly log: Log;
+}
+
+/** A thread that dies at once again and again must not keep the machine busy with starting it. */
+const restartDelayMs = 200;
+
+export async function startThreads(options: ThreadsOptions): Promise<Threads> {
+  const { index, log } = options;
+  const workers = new Map<number, Worker>();
+  const handle = forwardedHandler(options.routes);
+  let listening = 0;
+  let replaced = 0;
+  let stopping = false;
+
+  async function start(thread: number): Promise<void> {
+    const reader = index.openReader();
+    if (reader === undefined) throw new Error('no reader is left in the index');
+    const { port1, port2 } = new MessageChannel();
+    serveForwarded({ port: port1, log, handle });
+    const { routes: _routes, index: _index, log: _log, ...plain } = options;
+    const setup: ThreadSetup = { ...plain, thread, reader, forwardPort: port2 };
+    const worker = new Worker(new URL('./front-end.worker.js', import.meta.url), {
+      workerData: setup,
+      transferList: [port2],
+      name: `front-end-${thread}`,
+    });
+    workers.set(thread, worker);
+    return new Promise((resolve, reject) => {
+      let isListening = false;
+      worker.on('message', (message: FromThread) => {
+        if ('listening' in message) {
+          isListening = true;
+          listening++;
+          resolve();
+        } else log.error({ thread, reason: message.failed }, 'front end: a thread failed');
+      });
+      worker.on('error', (error) =>
+        log.error({ thread, err: error }, 'front end: a thread failed'),
+      );
+      worker.on('exit', () => {
+        workers.delete(thread);
+        index.closeReader(reader);
+        port1.close();
+        if (!isListening) return reject(new Error(`front-end thread ${thread} did not start`));
+        listening--;
+        if (!stopping) replace(thread);
+      });
+    });
+  }
+
+  function replace(thread: number): void {
+    setTimeout(() => {
+      if (stopping) return;
+      replaced++;
+      log.warn({ thread }, 'front end: thread replaced');
+      start(thread).catch(() => replace(thread));
+    }, restartDelayMs).unref();
+  }
+
+  await Promise.all(Array.from({ length: options.threads - 1 }, (_, i) => start(i + 1)));
+  return {
+    async stop(graceMs) {
+      stopping = true;
+      const ended = [...workers.values()].map(
+        (worker) => new Promise<void>((resolve) => worker.once('exit', () => resolve())),
+      );
+      for (const worker of workers.values()) {
+        worker.postMessage({ stop: true, graceMs } satisfies ToThread);
+      }
+      await Promise.all(ended);
+    },
+    release() {
+      for (const worker of workers.values()) {
+        worker.postMessage({ release: true } satisfies ToThread);
+      }
+    },
+    alive: () => listening,
+    replaced: () => replaced,
+  };
+}
+
+/** A worker has matched the route already; here the same table finds the same handler. */
+function forwardedHandler(routes: readonly Route[]) {
+  const router = createRouter(routes);
+  return (request: Request, caller: Caller): Reply | Promise<Reply> => {
+    const route = router.match(request.path)?.resource.byMethod.get(request.method);
+    if (route === undefined || route.kind === 'hot')
+      throw new Error(`${request.path} is not forwarded`);
+    return route.kind === 'plain'
+      ? route.handle(request, caller)
+      : route.handle(request, oneChunk(request.body));
+  };
+}
+
+async function* oneChunk(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield body;
+}

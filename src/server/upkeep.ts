@@ -1,0 +1,67 @@
+/** What the server does by itself now and then: expiry, pruning, sampling. */
+
+import { networkInterfaces } from 'node:os';
+import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
+import type { Log } from '../core/log/log.ts';
+import type { ReportStore } from '../reputation/reports/store/report-store.ts';
+import type { Store } from '../store/store.ts';
+import { addressRules } from '../web/address-rules.ts';
+import type { State } from './state.ts';
+
+/** Events kept behind the checkpoint, so that another process's follower finds its place. */
+const journalKeepEvents = 10_000n;
+const pruneMs = 60_000;
+const expiryMs = 30_000;
+
+/** Reports older than a year go. A long run is not begun a second time. */
+export function startExpiry(reports: ReportStore, store: Store, log: Log): () => Promise<void> {
+  const stop = new AbortController();
+  let running = Promise.resolve();
+  const timer = setInterval(() => {
+    if (!store.writeState().available) return;
+    running = reports.expire(stop.signal).then(
+      () => undefined,
+      (error) => log.warn({ err: error }, 'reports: not expired, tried again later'),
+    );
+  }, expiryMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    stop.abort();
+    return running;
+  };
+}
+
+/** What accounts use is added up now and then; nothing waits for it. */
+export function startSampling(usage: Usage): () => void {
+  const timer = setInterval(usage.sample, usageSampleMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Addresses of this machine's interfaces: a report of one is a sender's mistake. */
+export function ownAddresses(): string[] {
+  const rules = addressRules([]);
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .map(({ address }) => rules.normalise(address))
+    .filter((address) => address !== undefined);
+}
+
+/** The journal behind a checkpoint is needed by nobody but a follower that lags. */
+export function startPruning(store: Store, state: State, log: Log): () => Promise<void> {
+  let pruning = Promise.resolve();
+  const timer = setInterval(() => {
+    const through = state.projection.checkpointSeq() - journalKeepEvents;
+    if (through <= 0n || !store.writeState().available) return;
+    pruning = store.pruneEvents(through).then(
+      () => undefined,
+      (error) => log.warn({ err: error }, 'journal: not pruned, tried again later'),
+    );
+  }, pruneMs);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return pruning;
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * What the pages of a person's own space share: the frame with its navigation, buttons that act on
+ * one row, and the field for a file.
+ */
+
+import { type ButtonKind, button, linkButton } from '../../../web/components/button.ts';
+import { form, hidden } from '../../../web/components/form.ts';
+import { notice } from '../../../web/components/notice.ts';
+import { classes, type Html, html } from '../../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../../web/layout/layout.ts';
+import type { AccountCatalogue } from '../../words/account.en.ts';
+import { frameText } from '../../words/words.ts';
+
+export type AccountSection = keyof AccountCatalogue['sections'];
+export type DoneName = keyof AccountCatalogue['done'];
+
+export const sectionPaths: Readonly<Record<AccountSection, string>> = {
+  profile: '/account',
+  keys: '/account/keys',
+  security: '/account/security',
+  sites: '/account/sites',
+  data: '/account/data',
+};
+
+/** What every page of the space is told. */
+export interface AccountView {
+  /** Hidden field of every form. */
+  readonly csrf: string;
+  /** Translucent surfaces, as the person prefers. */
+  readonly liquidGlass: boolean;
+  readonly now: number;
+  /** What was just done. */
+  readonly done?: DoneName | undefined;
+  /** What just failed, in a sentence; beside it the fields say more. */
+  readonly failed?: string | undefined;
+}
+
+export interface AccountPageOptions {
+  readonly section: AccountSection;
+  readonly lede: string;
+  readonly script?: string;
+  readonly body: Html;
+}
+
+export function isDoneName(text: AccountCatalogue, name: string | undefined): name is DoneName {
+  return name !== undefined && Object.hasOwn(text.done, name);
+}
+
+export function accountPage(
+  frame: PageFrame,
+  view: AccountView,
+  options: AccountPageOptions,
+): string {
+  const text = frameText(frame).account;
+  const title = text.sections[options.section];
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    className: classes('page-account', view.liquidGlass && 'is-glass'),
+    ...(options.script === undefined ? {} : { script: options.script }),
+    body: html`<div class="wrap account">
+      <nav class="account-nav" aria-label=${text.navigation}><ul>
+        ${(Object.keys(sectionPaths) as AccountSection[]).map(
+          (name) => html`<li><a href=${sectionPaths[name]}
+            aria-current=${name === options.section ? 'page' : undefined}>${text.sections[name]}</a></li>`,
+        )}
+      </ul></nav>
+      <div class="account-body">
+        <header class="account-head"><h1>${title}</h1><p class="lede">${options.lede}</p></header>
+        ${view.done && notice({ tone: 'success', body: text.done[view.done], alert: true })}
+        ${
+          view.failed &&
+          notice({ tone: 'danger', title: text.failed.title, body: view.failed, alert: true })
+        }
+        ${options.body}
+      </div>
+    </div>`,
+  });
+}
+
+export interface ActionOptions {
+  readonly csrf: string;
+  readonly action: string;
+  /** Sent along unseen, e.g. which key is meant. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly label: string;
+  readonly kind: ButtonKind;
+}
+
+/** A button that does one thing to one thing. */
+export function actionButton({ csrf, action, fields, label, kind }: ActionOptions): Html {
+  const values = Object.entries(fields).map(([name, value]) => hidden(name, value));
+  return form({ csrf, action, body: html`${values}${button({ label, kind })}` });
+}
+
+export interface FileOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly accept: string;
+  readonly error?: string | undefined;
+}
+
+export function fileField(options: FileOptions): Html {
+  const errorId = options.error && `${options.id}-error`;
+  return html`<div class=${classes('field', options.error && 'has-error')}>
+    <label for=${options.id}>${options.label}</label>
+    <p class="field-hint" id=${`${options.id}-hint`}>${options.hint}</p>
+    <input class="input" type="file" id=${options.id} name=${options.name} accept=${options.accept}
+      aria-invalid=${options.error ? 'true' : undefined}
+      aria-describedby=${classes(`${options.id}-hint`, errorId)} />
+    ${errorId && html`<p class="field-error" id=${errorId}>${options.error}</p>`}
+  </div>`;
+}
+
+/** Shown in place of forms that ask for a recent proof of identity. */
+export function freshWanted(text: AccountCatalogue, returnTo: string): Html {
+  const href = `/account/confirm?return=${encodeURIComponent(returnTo)}`;
+  return html`<div class="fresh-wanted"><p>${text.security.freshNeeded}</p>
+    <p>${linkButton({ label: text.security.freshButton, href, kind: 'secondary' })}</p></div>`;
+}

@@ -1,0 +1,296 @@
+/** The profile: every field of every scope, each form with its errors beside the fields. */
+
+import { badge } from '../../../web/components/badge.ts';
+import { button } from '../../../web/components/button.ts';
+import { card } from '../../../web/components/card.ts';
+import { field } from '../../../web/components/field.ts';
+import { form, selectField, switchField } from '../../../web/components/form.ts';
+import { type Html, html } from '../../../web/html.ts';
+import { formatFor } from '../../../web/layout/format.ts';
+import type { PageFrame } from '../../../web/layout/layout.ts';
+import { countryCodes } from '../../people/profile/countries.ts';
+import type { Profile } from '../../people/profile/profile.ts';
+import { profileLimits } from '../../people/profile/profile-edit.ts';
+import type { AccountCatalogue } from '../../words/account.en.ts';
+import { frameText } from '../../words/words.ts';
+import { type AccountView, accountPage, fileField, freshWanted } from './parts.page.ts';
+
+export const profileTextFields = [
+  'given_name',
+  'family_name',
+  'nickname',
+  'birthdate',
+  'street_address',
+  'postal_code',
+  'locality',
+  'region',
+  'country',
+] as const;
+export type ProfileTextField = (typeof profileTextFields)[number];
+export type ProfileErrorField = keyof AccountCatalogue['profile']['errors'];
+export type PictureError = keyof AccountCatalogue['profile']['pictureErrors'];
+
+export interface ProfileView extends AccountView {
+  readonly profile: Profile;
+  /** Of the account. */
+  readonly email: string;
+  /** As typed, where that was not accepted; else as stored. */
+  readonly typed: Partial<Record<ProfileTextField | 'email' | 'phone', string>>;
+  readonly typedGlass?: boolean | undefined;
+  readonly errors: readonly ProfileErrorField[];
+  readonly pictureError?: PictureError | undefined;
+  /** A code was sent: its form is shown. */
+  readonly codeWanted: boolean;
+  readonly fresh: boolean;
+}
+
+export function storedTexts({ address, ...profile }: Profile): Record<ProfileTextField, string> {
+  return {
+    given_name: profile.givenName,
+    family_name: profile.familyName,
+    nickname: profile.nickname,
+    birthdate: profile.birthdate,
+    street_address: address.streetAddress,
+    postal_code: address.postalCode,
+    locality: address.locality,
+    region: address.region,
+    country: address.country,
+  };
+}
+
+export function profilePage(frame: PageFrame, view: ProfileView): string {
+  const text = frameText(frame).account;
+  return accountPage(frame, view, {
+    section: 'profile',
+    lede: text.profile.lede,
+    body: html`
+      ${pictureCard(text, view)}
+      ${personForm(frame, text, view)}
+      ${emailCard(text, view)}
+      ${phoneCard(text, view)}
+      ${planCard(text, view)}`,
+  });
+}
+
+function pictureCard({ profile: text }: AccountCatalogue, view: ProfileView): Html {
+  const { avatar } = view.profile;
+  const { csrf } = view;
+  return card({
+    title: text.pictureTitle,
+    icon: 'person',
+    body: html`<div class="picture-row">
+      ${
+        avatar === ''
+          ? html`<p class="card-note">${text.pictureNone}</p>`
+          : html`<img class="picture" src=${`/avatars/${avatar}`} width="96" height="96" alt=${text.pictureAlt} />`
+      }
+      ${form({
+        csrf,
+        action: '/account/avatar',
+        multipart: true,
+        body: html`${fileField({
+          id: 'avatar',
+          name: 'avatar',
+          label: text.pictureFile,
+          hint: text.pictureHint,
+          accept: 'image/png,image/jpeg,image/webp',
+          error: view.pictureError && text.pictureErrors[view.pictureError],
+        })}<p>${button({ label: text.pictureSend, kind: 'secondary' })}</p>`,
+      })}
+    </div>
+    ${
+      avatar !== '' &&
+      form({
+        csrf,
+        action: '/account/avatar/remove',
+        body: button({ label: text.pictureRemove, kind: 'quiet' }),
+      })
+    }`,
+  });
+}
+
+const autofill: Record<ProfileTextField, string> = {
+  given_name: 'given-name',
+  family_name: 'family-name',
+  nickname: 'nickname',
+  birthdate: 'bday',
+  street_address: 'street-address',
+  postal_code: 'postal-code',
+  locality: 'address-level2',
+  region: 'address-level1',
+  country: 'country',
+};
+
+function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfileView): Html {
+  const text = account.profile;
+  const values = { ...storedTexts(view.profile), ...view.typed };
+  const errorOf = (name: ProfileErrorField) =>
+    view.errors.includes(name) ? { error: text.errors[name] } : {};
+  const textField = (name: Exclude<ProfileTextField, 'country' | 'birthdate'>, label: string) =>
+    field({
+      id: name,
+      name,
+      label,
+      value: values[name],
+      maxLength: profileLimits[name],
+      autocomplete: autofill[name],
+      ...errorOf(name),
+    });
+  const person = html`<div class="field-grid">
+    ${textField('given_name', text.givenName)}${textField('family_name', text.familyName)}
+    ${textField('nickname', text.nickname)}
+    ${field({
+      id: 'birthdate',
+      name: 'birthdate',
+      label: text.birthdate,
+      // What can't be a day would be dropped by a date field: shown as it was typed.
+      type: errorOf('birthdate').error === undefined ? 'date' : 'text',
+      value: values.birthdate,
+      autocomplete: autofill.birthdate,
+      ...(view.profile.ageVerified ? { hint: text.ageLost } : {}),
+      ...errorOf('birthdate'),
+    })}
+  </div>`;
+  const address = html`<div class="field-grid">
+    ${textField('street_address', text.street)}${textField('postal_code', text.postalCode)}
+    ${textField('locality', text.locality)}${textField('region', text.region)}
+    ${selectField({
+      id: 'country',
+      name: 'country',
+      label: text.country,
+      value: values.country,
+      options: [{ value: '', label: text.countryNone }, ...countries(frame)],
+      autocomplete: autofill.country,
+      ...errorOf('country'),
+    })}
+  </div>`;
+  const preferences = switchField({
+    id: 'liquid_glass',
+    name: 'liquid_glass',
+    label: text.liquidGlass,
+    hint: text.liquidGlassHint,
+    checked: view.typedGlass ?? view.profile.liquidGlass,
+  });
+  return form({
+    csrf: view.csrf,
+    action: '/account/profile',
+    className: 'form-cards',
+    body: html`
+      ${card({
+        title: text.personTitle,
+        icon: 'person',
+        aside: view.profile.ageVerified && badge({ label: text.ageVerified, icon: 'check' }),
+        body: person,
+      })}
+      ${card({ title: text.addressTitle, icon: 'place', body: address })}
+      ${card({ title: text.preferencesTitle, icon: 'sliders', body: preferences })}
+      <p>${button({ label: account.save })}</p>`,
+  });
+}
+
+/** By their names in the reader's language; one without a name stands under its code. */
+function countries(frame: PageFrame): { value: string; label: string }[] {
+  const format = formatFor(frame.language);
+  const named = countryCodes.map((value) => ({ value, label: format.country(value) ?? value }));
+  return named.sort((a, b) => a.label.localeCompare(b.label, frame.language));
+}
+
+function emailCard(account: AccountCatalogue, view: ProfileView): Html {
+  const text = account.profile;
+  return card({
+    title: text.emailTitle,
+    icon: 'mail',
+    body: html`<p>${text.emailNow}: <strong class="breaks">${view.email}</strong></p>
+      ${
+        view.fresh
+          ? form({
+              csrf: view.csrf,
+              action: '/account/email',
+              body: html`${field({
+                id: 'email',
+                name: 'email',
+                type: 'email',
+                label: text.emailNew,
+                hint: text.emailHint,
+                autocomplete: 'email',
+                value: view.typed.email ?? '',
+                ...(view.errors.includes('email') ? { error: text.errors.email } : {}),
+              })}<p>${button({ label: text.emailSend, kind: 'secondary' })}</p>`,
+            })
+          : freshWanted(account, '/account')
+      }`,
+  });
+}
+
+function phoneCard(account: AccountCatalogue, view: ProfileView): Html {
+  const text = account.profile;
+  const { phone, phoneVerified } = view.profile;
+  return card({
+    title: text.phoneTitle,
+    icon: 'phone',
+    aside:
+      phone !== '' && badge({ label: phoneVerified ? text.phoneVerified : text.phoneUnverified }),
+    body: view.fresh
+      ? phoneForms(text, view)
+      : html`${phone !== '' && html`<p>${phone}</p>`}${freshWanted(account, '/account')}`,
+  });
+}
+
+function phoneForms(text: AccountCatalogue['profile'], view: ProfileView): Html {
+  const { csrf } = view;
+  const { phone } = view.profile;
+  const error = (name: 'phone' | 'code') =>
+    view.errors.includes(name) ? { error: text.errors[name] } : {};
+  return html`
+      ${form({
+        csrf,
+        action: '/account/phone',
+        body: html`${field({
+          id: 'phone',
+          name: 'phone',
+          type: 'tel',
+          label: text.phone,
+          hint: text.phoneHint,
+          autocomplete: 'tel',
+          value: view.typed.phone ?? phone,
+          ...error('phone'),
+        })}<p>${button({ label: text.phoneSend, kind: 'secondary' })}</p>`,
+      })}
+      ${
+        view.codeWanted &&
+        form({
+          csrf,
+          action: '/account/phone/verify',
+          body: html`${field({
+            id: 'code',
+            name: 'code',
+            label: text.phoneCode,
+            hint: text.phoneCodeHint,
+            autocomplete: 'one-time-code',
+            inputMode: 'numeric',
+            maxLength: 12,
+            mono: true,
+            ...error('code'),
+          })}<p>${button({ label: text.phoneVerify })}</p>`,
+        })
+      }
+      ${
+        phone !== '' &&
+        form({
+          csrf,
+          action: '/account/phone/remove',
+          body: button({ label: text.phoneRemove, kind: 'quiet' }),
+        })
+      }`;
+}
+
+function planCard({ profile: text }: AccountCatalogue, { profile }: ProfileView): Html {
+  return card({
+    title: text.planTitle,
+    icon: 'tag',
+    body: html`<dl class="facts">
+      <div class="is-wide"><dt>${text.planTitle}</dt><dd>${text.plans[profile.plan]}<span class="fact-note fact-below">${text.planText}</span></dd></div>
+      <div class="is-wide"><dt>${text.identifier}</dt><dd class="mono">${profile.serviceId}<span class="fact-note fact-below">${text.identifierHint}</span></dd></div>
+    </dl>`,
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * The review after a reset: one choice for each passkey, key and site, none of them made for the
+ * person. Plain radio buttons in groups, so it works with a keyboard and without a script.
+ */
+
+import { button } from '../../../web/components/button.ts';
+import { form } from '../../../web/components/form.ts';
+import { notice } from '../../../web/components/notice.ts';
+import { classes, type Html, html } from '../../../web/html.ts';
+import { type Format, formatFor } from '../../../web/layout/format.ts';
+import type { PageFrame } from '../../../web/layout/layout.ts';
+import {
+  type Decide,
+  type Decision,
+  decisions,
+  type Reviewed,
+  reviewName,
+} from '../../people/review.ts';
+import { narrowPage } from '../../sessions/narrow.page.ts';
+import { type Onward, onwardFields } from '../../sessions/onward.page.ts';
+import type { Catalogue } from '../../words/words.ts';
+import { frameText } from '../../words/words.ts';
+
+export interface ReviewView extends Onward {
+  readonly csrf: string;
+  readonly reviewed: Reviewed;
+  /** A second factor is on. */
+  readonly hasFactor: boolean;
+  /** What was chosen so far. */
+  readonly decide: Decide;
+  /** The form was sent, and something in it was not decided. */
+  readonly isIncomplete: boolean;
+}
+
+interface Item {
+  readonly name: string;
+  readonly title: string;
+  readonly facts?: string;
+  readonly isMono?: boolean;
+}
+
+export function reviewPage(frame: PageFrame, view: ReviewView): string {
+  const all = frameText(frame);
+  const text = all.review;
+  const groups = groupsOf(all, formatFor(frame.language), view.reviewed);
+  return narrowPage(frame, {
+    title: text.title,
+    lede: text.lede,
+    body: form({
+      csrf: view.csrf,
+      action: '/account/review',
+      body: html`${onwardFields(view)}
+        ${view.isIncomplete && notice({ tone: 'danger', body: text.failed, alert: true })}
+        ${groups.map(([title, items]) => items.length > 0 && group(title, items, all, view))}
+        <p class="card-note">${text.hint}</p>
+        ${view.hasFactor && html`<p class="card-note">${text.factor}</p>`}
+        ${button({ label: text.submit })}`,
+    }),
+  });
+}
+
+function groupsOf(all: Catalogue, format: Format, reviewed: Reviewed): [string, Item[]][] {
+  const text = all.review;
+  const reads = all.account.sites.scopes;
+  const passkeys = reviewed.passkeys.map(({ id, name, createdAt, lastUsedAt }) => ({
+    name: reviewName.passkey(id),
+    title: name === '' ? text.passkeyUnnamed : name,
+    facts: text.passkeyFacts(format.moment(createdAt), format.moment(lastUsedAt)),
+  }));
+  const keys = reviewed.keys.map(({ id, createdAt }) => ({
+    name: reviewName.key(id),
+    title: id,
+    isMono: true,
+    facts: text.keyFacts(format.moment(createdAt)),
+  }));
+  const siteKeys = reviewed.siteKeys.map(({ id, createdAt, hosts }) => ({
+    name: reviewName.siteKey(id),
+    title: id,
+    isMono: true,
+    facts: text.siteKeyFacts(format.moment(createdAt), hosts.join(', ') || text.siteKeyAnyHost),
+  }));
+  const sites = reviewed.sites.map(({ clientId, grantedAt, granted }) => ({
+    name: reviewName.site(clientId),
+    title: clientId,
+    facts: text.siteFacts(
+      format.day(grantedAt),
+      granted.map((scope) => reads[scope]).join(', ') || text.siteReadsNothing,
+    ),
+  }));
+  const { length: more } = reviewed.otherSites;
+  const others = { name: reviewName.otherSites, title: text.otherSites(format.number(more)) };
+  return [
+    [text.passkeys, passkeys],
+    [text.keys, keys],
+    [text.siteKeys, siteKeys],
+    [text.sites, more === 0 ? sites : [...sites, others]],
+  ];
+}
+
+function group(title: string, items: Item[], all: Catalogue, view: ReviewView): Html {
+  return html`<section class="review-group"><h2>${title}</h2>
+    ${items.map((item) => choice(item, all, view))}</section>`;
+}
+
+function choice({ name, title, facts, isMono }: Item, all: Catalogue, view: ReviewView): Html {
+  const text = all.review;
+  const chosen = view.decide(name);
+  const isMissing = view.isIncomplete && chosen === undefined;
+  const [factsId, errorId] = [`${name}-facts`, `${name}-error`];
+  const described = classes(facts && factsId, isMissing && errorId) || undefined;
+  const option = (decision: Decision) => html`<label class="review-option">
+    <input type="radio" name=${name} value=${decision} required checked=${chosen === decision} />
+    <span>${text[decision]}</span></label>`;
+  return html`<fieldset class=${classes('review-item', isMissing && 'has-error')} aria-describedby=${described}>
+    <legend class=${classes(isMono && 'mono')}>${title}</legend>
+    ${facts && html`<p class="field-hint" id=${factsId}>${facts}</p>`}
+    <div class="review-options">${decisions.map(option)}</div>
+    ${isMissing && html`<p class="field-error" id=${errorId}>${text.undecided}</p>`}
+  </fieldset>`;
+}

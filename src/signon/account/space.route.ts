@@ -1,0 +1,145 @@
+/**
+ * A person's own space, as all its routes need it: what they are made of, the profile of the
+ * visitor, and the ways back to a page. Every route here is for verified accounts; the desk sends
+ * others away.
+ */
+
+import type { OwnKeys } from '../../access/keys/own-keys.ts';
+import type { SiteKeys } from '../../access/keys/site-keys.ts';
+import type { Gate } from '../../access/quota/gate.ts';
+import type { Usage } from '../../access/quota/usage.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Failure } from '../../core/result.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import type { Desk, Visit } from '../desk.route.ts';
+import type { Signon } from '../open.ts';
+import type { Avatars } from '../people/profile/avatars.ts';
+import type { Profiles } from '../people/profile/profile-store.ts';
+import type { Review } from '../people/review.ts';
+import { failureText } from '../sessions/failure.page.ts';
+import type { Onwards } from '../sessions/onward.route.ts';
+import type { ChangeEvent } from '../sessions/security-log.ts';
+import type { Renewed } from '../sessions/session-records.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { Consents } from '../sites/consents.ts';
+import { frameText } from '../words/words.ts';
+import {
+  type AccountSection,
+  type AccountView,
+  isDoneName,
+  sectionPaths,
+} from './pages/parts.page.ts';
+
+/** Of an account, as the journal tells of it. */
+export interface AccountStanding {
+  readonly slot: number;
+  /** 0 to 100. */
+  readonly trust: number;
+}
+
+export interface SpaceOptions {
+  readonly desk: Desk;
+  readonly clock: Clock;
+  readonly signon: Signon;
+  readonly profiles: Profiles;
+  readonly avatars: Avatars;
+  readonly consents: Consents;
+  readonly ownKeys: OwnKeys;
+  readonly siteKeys: SiteKeys;
+  readonly review: Review;
+  readonly onwards: Onwards;
+  readonly callers: Pick<Callers, 'takeFor'>;
+  readonly usage: Usage;
+  readonly gate: Gate;
+  /** Undefined while the journal has not told of the account yet. */
+  readonly standingOf: (accountId: string) => AccountStanding | undefined;
+  /** Resolves when what was committed before is in memory: a revoked key is refused from then on. */
+  readonly settle: () => Promise<void>;
+}
+
+export type OwnVisit = Visit & { readonly session: Session };
+
+export interface ViewChange {
+  readonly query?: Params;
+  readonly failure?: Failure;
+  /** In place of the failure's own words. */
+  readonly failed?: string;
+}
+
+/** Where a person shows once more that it is them, and comes back. */
+export function confirmPath(section: AccountSection): string {
+  return `/account/confirm?return=${encodeURIComponent(sectionPaths[section])}`;
+}
+
+export function donePath(section: AccountSection, done: NonNullable<AccountView['done']>): string {
+  return `${sectionPaths[section]}?done=${done}`;
+}
+
+export function createSpace(options: SpaceOptions) {
+  const { desk, clock, profiles, signon } = options;
+
+  /** An account from before there were profiles gets one now. */
+  async function profileOf({ accountId, email, confirmed }: Session) {
+    const profile = await profiles.load(accountId);
+    if (profile !== undefined) return profile;
+    const made = await profiles.ensure(accountId, email, confirmed);
+    return made.ok ? made.value : undefined;
+  }
+
+  async function viewOf(visit: OwnVisit, change: ViewChange = {}): Promise<AccountView> {
+    const text = frameText(visit.frame).account;
+    const done = change.query?.get('done');
+    const { failure } = change;
+    return {
+      csrf: visit.csrf,
+      liquidGlass: (await profileOf(visit.session))?.liquidGlass ?? false,
+      now: clock.now(),
+      done: isDoneName(text, done) ? done : undefined,
+      failed: change.failed ?? (failure && failureText(visit.language, failure)),
+    };
+  }
+
+  /** A failure that no field is to blame for; one for want of a fresh proof leads to giving it. */
+  function refuse(visit: OwnVisit, section: AccountSection, failure: Failure): Reply {
+    if (failure.error === 'reauthentication_required') return desk.go(visit, confirmPath(section));
+    return desk.problem(visit, failure);
+  }
+
+  /**
+   * After a change: back to the page, which says what was done.
+   * @param renewed the session's new cookie, if the change brought one
+   */
+  function back(
+    visit: OwnVisit,
+    section: AccountSection,
+    done: NonNullable<AccountView['done']>,
+    renewed?: Renewed,
+  ) {
+    const cookies = renewed === undefined ? [] : desk.sessionCookies(renewed);
+    return desk.go(visit, donePath(section, done), cookies);
+  }
+
+  /**
+   * A change that is made elsewhere than by `changes.make`: the rows of its mails go into the commit
+   * that makes it; `done` afterwards.
+   */
+  async function change({ session, visitor }: OwnVisit, what: ChangeEvent) {
+    // The addresses as they are now; the ones of before know of them.
+    const person = (await signon.people.byId(session.accountId)) ?? session.person;
+    const { set, send } = signon.notices.about(person, what, visitor);
+    return {
+      set,
+      send,
+      async done() {
+        send();
+        await signon.securityLog.add(session.accountId, what, visitor);
+      },
+    };
+  }
+
+  return { ...options, profileOf, viewOf, refuse, back, change };
+}
+
+export type Space = ReturnType<typeof createSpace>;

@@ -1,0 +1,262 @@
+/**
+ * Tells an owner what was changed in the account: at its address, and for a while at the addresses
+ * that it had before. So whoever takes an account over and changes its address does not silence the
+ * one who owned it, however often the address is changed: the oldest ones are kept.
+ *
+ * Each mail is a row of the commit that makes the change, one for each address, and the row goes when the
+ * mail is out. What a stop, a full queue or a mail server that was away left behind is taken up by
+ * the next start and by a pass of each hour, for a day. A mail may come twice after a crash, never
+ * not at all.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import { type Key, noticeKey, noticePrefix } from '../../store/keys.ts';
+import type { SetRow, Store } from '../../store/store.ts';
+import type { PageLinks } from '../people/links/links-to-pages.ts';
+import type { Credentials, FormerEmail, Person } from '../people.ts';
+import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
+import { agentName, countryOf, type Language, type Visitor } from '../visitor.ts';
+import type { Delivery, Mailer } from './mailer.ts';
+
+/** A mail that nobody sent yet, as its row says it. It goes with the account. */
+export interface OpenNotice {
+  readonly to: string;
+  readonly language: Language;
+  readonly what: ChangeEvent;
+  /** To an address that the account had before. */
+  readonly former: boolean;
+  /** As `agentName` gives it. */
+  readonly agent: string;
+  readonly country: string;
+  /** Of the change, milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** A mail that nobody could send in a day tells nothing new any more. */
+export const noticeLifeMs = 24 * 3_600_000;
+const layout = 1;
+const languages: readonly Language[] = ['en', 'fr'];
+
+/** @param id 8 random bytes */
+export function noticeRow(account: string, id: Uint8Array, notice: OpenNotice): SetRow {
+  const out = createWriter(128).u8(layout).u8(securityEvents.indexOf(notice.what));
+  out
+    .u8(languages.indexOf(notice.language))
+    .u8(notice.former ? 1 : 0)
+    .f64(notice.at);
+  const value = out.text(notice.to).text(notice.agent).text(notice.country).finish();
+  const expiresAt = Math.floor(notice.at) + noticeLifeMs;
+  return { key: noticeKey(account, id), value, expiresAt };
+}
+
+/** Undefined for a row that is damaged. */
+export function readNotice(value: Uint8Array): OpenNotice | undefined {
+  return decode<OpenNotice>(value, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const event = securityEvents[input.u8()];
+    const what = changeEvents.find((one) => one === event);
+    const language = languages[input.u8()];
+    if (what === undefined || language === undefined) input.reject();
+    const [former, at] = [input.u8() === 1, input.f64()];
+    const [to, agent, country] = [input.text(), input.text(), input.text()];
+    return {
+      to,
+      language: language ?? 'en',
+      what: what ?? 'review_done',
+      former,
+      agent,
+      country,
+      at,
+    };
+  });
+}
+
+/** Whose change it is. The id is text, ended by a zero byte (see keys.ts). */
+export function noticeAccountOf(key: Key): string {
+  return Buffer.from(key.subarray(1, -9)).toString('utf8');
+}
+
+/** How long an address that an account had is told of its changes. */
+export const formerEmailLifeMs = 7 * 24 * 3_600_000;
+/** Also the bound of changes of the address in that time: none may be pushed out by the next. */
+export const formerEmailsMax = 5;
+
+/** Mails about one change. */
+export interface Notice {
+  /** For the commit that makes the change. */
+  readonly set: readonly SetRow[];
+  /** After that commit. Never waits, and no limit drops a mail. */
+  send(): void;
+}
+
+export interface Notices {
+  /** @param alsoTo addresses that are about to be the account's, told as its own are */
+  about(person: Person, what: ChangeEvent, visitor: Visitor, alsoTo?: readonly string[]): Notice;
+  /** Takes up what was left, now and then each hour. For the process that serves. */
+  resume(): void;
+  /** Resolves when no mail about a change is under way. */
+  idle(): Promise<void>;
+  /** After or beside `Mailer.close`, which ends what is under way. What is left is for the next start. */
+  close(): Promise<void>;
+}
+
+/** Mails under way that a pass took up; beyond it the next ones wait in their rows. */
+const underWayMax = 64;
+const passMs = 3_600_000;
+const retryMs = 10_000;
+const pageRows = 100;
+/** Whoever wrote a younger row, maybe another process, is sending it. */
+const youngMs = 120_000;
+const idBytes = 8;
+
+interface Named {
+  readonly key: Key;
+  readonly account: string;
+  readonly notice: OpenNotice;
+}
+
+export interface NoticesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Pick<Log, 'warn'>;
+  readonly mailer: Pick<Mailer, 'deliver'>;
+  readonly pages: Pick<PageLinks, 'recover'>;
+  /** Told how each mail ended. */
+  readonly onEnd?: (how: Delivery) => void;
+}
+
+export function createNotices(options: NoticesOptions): Notices {
+  const { store, clock, random, log, mailer, pages } = options;
+  /** By the text of their keys. */
+  const underWay = new Map<string, Promise<void>>();
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let serves = false;
+  let closing = false;
+
+  async function deliver({ key, account, notice }: Named): Promise<void> {
+    const { to, language, what, former, agent, country } = notice;
+    const values = { what, former, agent, country, link: pages.recover };
+    const how = await mailer.deliver(to, language, 'changed', values, account);
+    options.onEnd?.(how);
+    if (how === 'not_now') return passIn(retryMs);
+    // Given up for now: the pass of the next hour tries again, until the row expires.
+    if (how === 'given_up') return;
+    const done = await store.commit({ del: [key] });
+    // The mail comes once more then, which harms less than none.
+    if (!done.ok) log.warn({ error: done.error }, 'mail: a notice that was sent stays noted');
+  }
+
+  function send(named: Named): void {
+    const name = Buffer.from(named.key).toString('latin1');
+    if (closing || underWay.has(name)) return;
+    const sending = deliver(named)
+      .catch((error) => log.warn({ err: error }, 'mail: a notice waits for the next pass'))
+      .finally(() => underWay.delete(name));
+    underWay.set(name, sending);
+  }
+
+  async function pass(oldestFrom: number): Promise<void> {
+    for (let after: Key | undefined; !closing; ) {
+      const limit = pageRows;
+      const page = await store.scan(noticePrefix(), after ? { after, limit } : { limit });
+      if (page.length === 0) return;
+      for (const { key, value } of page) {
+        const notice = readNotice(value);
+        if (notice === undefined || notice.at > oldestFrom) continue;
+        while (underWay.size >= underWayMax && !closing) await Promise.race(underWay.values());
+        send({ key, account: noticeAccountOf(key), notice });
+      }
+      after = page.at(-1)!.key;
+    }
+  }
+
+  function start(oldestFrom: number): void {
+    if (closing) return;
+    running ??= pass(oldestFrom)
+      .catch((error) => log.warn({ err: error }, 'mail: notices not looked at, tried again later'))
+      .finally(() => {
+        running = undefined;
+        if (timer === undefined) passIn(passMs);
+      });
+  }
+
+  function passIn(ms: number): void {
+    if (closing || !serves) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = undefined;
+      start(clock.now() - youngMs);
+    }, ms);
+    timer.unref();
+  }
+
+  return {
+    about(person, what, visitor, alsoTo = []) {
+      const { id, account, credentials } = person;
+      const { language } = credentials;
+      const at = clock.now();
+      const lately = formerNow(credentials, at).map(({ email }) => email);
+      const present = alsoTo.length > 0 ? alsoTo : [account.email];
+      const former = [...new Set([...lately, account.email])].filter((to) => !present.includes(to));
+      const agent = agentName(visitor.userAgent);
+      const country = countryOf(visitor);
+      const rows = [...present, ...former].map((to) => {
+        const isFormer = !present.includes(to);
+        const notice = { to, language, what, former: isFormer, agent, country, at };
+        return { notice, row: noticeRow(id, random.bytes(idBytes), notice) };
+      });
+      return {
+        set: rows.map(({ row }) => row),
+        send() {
+          for (const { row, notice } of rows) send({ key: row.key, account: id, notice });
+        },
+      };
+    },
+    resume() {
+      serves = true;
+      start(Number.POSITIVE_INFINITY);
+    },
+    async idle() {
+      while (running !== undefined || underWay.size > 0) {
+        await running;
+        await Promise.all(underWay.values());
+      }
+    },
+    async close() {
+      closing = true;
+      clearTimeout(timer);
+      await running;
+      await Promise.all(underWay.values());
+    },
+  };
+}
+
+export function formerNow({ formerEmails }: Credentials, now: number): FormerEmail[] {
+  return formerEmails.filter(({ until }) => until > now);
+}
+
+/**
+ * The former addresses after a change of the address. `too_many_attempts` when there are too many:
+ * the oldest, which may be the owner's, must not be forgotten for the newest.
+ */
+export function formerAfter(
+  { account, credentials }: Person,
+  email: string,
+  now: number,
+): Result<readonly FormerEmail[]> {
+  const others = formerNow(credentials, now).filter((former) => former.email !== email);
+  const known = others.some((former) => former.email === account.email);
+  if (known) return ok(others);
+  if (others.length >= formerEmailsMax) {
+    const endsAt = Math.min(...others.map(({ until }) => until));
+    const retryAfterSeconds = Math.ceil((endsAt - now) / 1_000);
+    return { ...fail('too_many_attempts'), retryAfterSeconds };
+  }
+  return ok([...others, { email: account.email, until: now + formerEmailLifeMs }]);
+}

@@ -1,0 +1,45 @@
+/** The mails and text messages of a demo, newest first. What they say is text; links of ours can be followed. */
+
+import { notice } from '../../web/components/notice.ts';
+import { type Html, html, safeHref } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import { frameText } from '../words/words.ts';
+import type { OutboxMessage } from './outbox-files.ts';
+
+export interface OutboxPageData {
+  readonly messages: readonly OutboxMessage[];
+  /** What our own links begin with: no other becomes one. */
+  readonly baseUrl: string;
+}
+
+export function outboxPage(frame: PageFrame, { messages, baseUrl }: OutboxPageData): string {
+  const words = frameText(frame).signon.outbox;
+  const format = formatFor(frame.language);
+  return renderDocument(frame, {
+    title: words.title,
+    noindex: true,
+    className: 'page-outbox',
+    body: html`<div class="wrap section outbox">
+      <h1>${words.title}</h1>
+      <p class="lede">${words.lede}</p>
+      ${messages.length === 0 && notice({ tone: 'info', body: words.empty })}
+      ${messages.map(
+        (message) => html`<article class="card outbox-mail">
+          <h2>${message.kind === 'mail' ? message.subject : words.textMessage}</h2>
+          <p class="outbox-to">${words.to(message.to)} · ${format.moment(message.at)}</p>
+          <pre class="outbox-text">${linked(message.text, baseUrl)}</pre>
+        </article>`,
+      )}
+    </div>`,
+  });
+}
+
+/** Text with our own addresses as links. */
+function linked(text: string, baseUrl: string): Html[] {
+  const own = `${baseUrl}/`;
+  return text.split(/([^\s<>"]+)/).map((word): Html => {
+    const isOwn = word.startsWith(own) && URL.canParse(word);
+    return isOwn ? html`<a href=${safeHref(word)}>${word}</a>` : word;
+  });
+}

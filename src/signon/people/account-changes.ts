@@ -1,0 +1,189 @@
+/**
+ * The one way in which a person changes how their account is opened (password, address, second
+ * factor, passkeys) and what acts in its name (API keys): in a session that shows a proof strong
+ * enough, in one commit with the entry in the log and the mails that tell of it, under a new cookie.
+ *
+ * The commit names the session's row and the credentials as they were read: a request that was
+ * under way when the owner reset the password, or with a cookie that was renewed since, changes
+ * nothing. Each change grows the credentials' `factors` if it is one of a factor, so a proof that
+ * another session gave before it is stale.
+ *
+ * The mail about a change is never dropped for the sake of a limit. So the changes themselves are
+ * bounded: over the bound a change is refused, and never made unseen.
+ */
+
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import type { Key } from '../../store/keys.ts';
+import type { Check, SetRow, Store } from '../../store/store.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
+import type { Notices } from '../mail/notices.ts';
+import {
+  type Credentials,
+  credentialsRow,
+  isActive,
+  type People,
+  type Person,
+  unchanged,
+  withBrowserAlone,
+} from '../people.ts';
+import { isFactorOn } from '../proofs/factors/second-factor-rows.ts';
+import { passkeysOf } from '../proofs/passkey-records.ts';
+import { tooMany } from '../proofs/proof.ts';
+import type { ChangeEvent, SecurityLog } from '../sessions/security-log.ts';
+import type { Renewed, SessionMethod } from '../sessions/session-records.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { Visitor } from '../visitor.ts';
+
+/** What one change writes, by the person as just loaded. */
+export interface Step<T> {
+  readonly value: T;
+  readonly check?: readonly Check[];
+  readonly set?: readonly SetRow[];
+  readonly del?: readonly Key[];
+  /** In place of what the credentials hold. */
+  readonly credentials?: Partial<Credentials>;
+  /** Given with the change itself, such as the first code of a new second factor. */
+  readonly proof?: SessionMethod;
+}
+
+export interface ChangeRequest {
+  readonly session: Session;
+  readonly visitor: Visitor;
+  readonly event: ChangeEvent;
+  /** The proof was asked for before: when the link that is used now was sent, or by the review. */
+  readonly wasProven?: boolean;
+  /** All other sessions end, and other browsers are forgotten. */
+  readonly endsOthers?: boolean;
+  /** Told to them beside the account's address and its former ones. */
+  readonly alsoTo?: readonly string[];
+}
+
+export interface AccountChanges {
+  /**
+   * Whether the session's proof is enough to change how the account is opened: a recent passkey,
+   * or password and code; a password alone only where neither is set up.
+   */
+  allows(session: Session): Promise<boolean>;
+  /** Whether a passkey alone would be enough: there is one, and no second factor. */
+  needsPasskey(accountId: string): Promise<boolean>;
+  /**
+   * `reauthentication_required`, `form_expired` (the session ended or was renewed meanwhile),
+   * `too_many_attempts` (too many changes, with `retryAfterSeconds`), `store_unavailable`, and what
+   * the step fails with. The token is for the session's new cookie, and the
+   * browser's, if there is one, for that one.
+   */
+  make<T>(
+    request: ChangeRequest,
+    step: (person: Person) => Promise<Change<Step<T>>>,
+  ): Promise<Result<{ value: T } & Renewed>>;
+  /** Counts one change of what `make` is not for, such as an API key. Undefined: go on. */
+  count(accountId: string): Failure | undefined;
+  /** After a reset: what was done before must not keep the owner from mending it. */
+  forgive(accountId: string): void;
+  /** Accounts whose changes are counted. */
+  readonly table: BoundedTable;
+}
+
+/** Changes of one account. Each sends a mail that nothing may hold back. */
+export const accountChangeLimit = { max: 30, windowMs: 3_600_000 } as const;
+/** Accounts whose changes are counted: at the bound the one that was quiet longest is forgotten. */
+const accountsMax = 16_384;
+
+/** Events after which a proof of before no longer counts. */
+const factorEvents: readonly ChangeEvent[] = [
+  'totp_enabled',
+  'totp_disabled',
+  'backup_codes_made',
+  'passkey_added',
+  'passkey_removed',
+  'review_done',
+];
+
+export function createAccountChanges(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  people: Pick<People, 'byId'>;
+  sessions: Pick<Sessions, 'carryOver'>;
+  securityLog: Pick<SecurityLog, 'entry'>;
+  notices: Pick<Notices, 'about'>;
+}): AccountChanges {
+  const { store, clock, random, people, sessions, securityLog, notices } = options;
+  /** When each account's changes of this hour were made; by last use, oldest first. */
+  const made = new Map<string, readonly number[]>();
+
+  async function needsPasskey(accountId: string): Promise<boolean> {
+    if (await isFactorOn(store, accountId)) return false;
+    return (await passkeysOf(store, accountId, 1)).length > 0;
+  }
+
+  async function allows(session: Session): Promise<boolean> {
+    if (!session.fresh || !session.verified) return false;
+    if (session.proof === 'passkey') return true;
+    if (await isFactorOn(store, session.accountId)) return session.proof === 'password+totp';
+    return !(await needsPasskey(session.accountId));
+  }
+
+  function count(accountId: string): Failure | undefined {
+    const { max, windowMs } = accountChangeLimit;
+    const now = clock.monotonicMs();
+    const times = (made.get(accountId) ?? []).filter((time) => now - time < windowMs);
+    if (times.length >= max) return tooMany(Math.ceil((times[0]! + windowMs - now) / 1_000));
+    made.delete(accountId);
+    made.set(accountId, [...times, now]);
+    if (made.size > accountsMax) made.delete(made.keys().next().value!);
+    return undefined;
+  }
+
+  async function make<T>(
+    request: ChangeRequest,
+    step: (person: Person) => Promise<Change<Step<T>>>,
+  ): Promise<Result<{ value: T } & Renewed>> {
+    const { session, visitor, event, wasProven = false, endsOthers = false } = request;
+    if (!wasProven && !(await allows(session))) return fail('reauthentication_required');
+    const isOfFactor = factorEvents.includes(event);
+    let counted = false;
+    return untilUndisturbed(async () => {
+      const person = await people.byId(session.accountId);
+      if (!person || !isActive(person)) return fail('forbidden');
+      const next = await step(person);
+      if (next === 'lost' || !next.ok) return next;
+      const { value, check = [], set = [], del = [], proof } = next.value;
+      const { epoch } = person.credentials;
+      const alone = endsOthers ? withBrowserAlone(person, visitor.browser, random) : undefined;
+      const before = alone ? { ...alone.credentials, epoch: epoch + 1 } : person.credentials;
+      const factors = before.factors + (isOfFactor ? 1 : 0);
+      const credentials = { ...before, ...next.value.credentials, factors };
+      const kept = await sessions.carryOver(session, person, {
+        epoch: credentials.epoch,
+        ...(isOfFactor ? { factors } : {}),
+        ...(proof === undefined ? {} : { proof }),
+      });
+      if (kept === undefined) return fail('form_expired');
+      // Once, and only for what would be made: a typing error uses nothing up.
+      const refused = counted || event === 'review_done' ? undefined : count(person.id);
+      if (refused !== undefined) return refused;
+      counted = true;
+      const logged = await securityLog.entry(person.id, event, visitor);
+      const told = notices.about({ ...person, credentials }, event, visitor, request.alsoTo);
+      const own = [credentialsRow(person, credentials), ...told.set];
+      const done = await commitOnce(store, {
+        check: [...unchanged(person), ...kept.check, ...logged.check, ...check],
+        set: [...own, ...kept.set, ...logged.set, ...set],
+        del: [...del, ...logged.del],
+      });
+      if (done === 'lost' || !done.ok) return done;
+      told.send();
+      return ok({ value, token: kept.token, browser: alone?.browser });
+    });
+  }
+
+  return {
+    ...{ allows, needsPasskey, make, count },
+    forgive: (accountId) => made.delete(accountId),
+    table: { name: 'account_changes', used: () => made.size, limit: accountsMax },
+  };
+}

@@ -1,0 +1,21 @@
+/**
+ * What other parts keep beside an account (its profile), written in the same commits that make the
+ * account and change its address, so that neither is ever there without the other.
+ */
+
+import type { Check, SetRow } from '../../store/store.ts';
+
+export interface AccountCompanion {
+  /** Rows of an account whose address was verified this moment. */
+  created(accountId: string, email: string): readonly SetRow[];
+  /** Checks and rows that follow a change of the address. */
+  emailChanged(
+    accountId: string,
+    email: string,
+  ): Promise<{ check: readonly Check[]; set: readonly SetRow[] }>;
+}
+
+export const noCompanion: AccountCompanion = {
+  created: () => [],
+  emailChanged: async () => ({ check: [], set: [] }),
+};

@@ -1,0 +1,258 @@
+/**
+ * The end of an account, in three steps that are each safe to run again.
+ *
+ * `begin` is one commit: it disables the account and says so in the journal, so from then on no key
+ * and no session works and nothing is added to the account (erasure-mark.ts). `erase` removes part
+ * by part what is kept for the person, in slices, and with the last commit the account and its
+ * address: whoever holds the mailbox may register it again. `tell` sends the mail that says so.
+ *
+ * Until it is sent or given up that mail waits in the mark of the deletion, which stands from the
+ * first commit on: whatever was cut short is taken up again (erasures.ts). A process that dies just
+ * after it was sent sends it once more.
+ *
+ * What stays: the journal's events and the person's reports, under the account's random id, which
+ * then leads to nobody. Bytes of removed rows stay in free pages of the file until the store is
+ * compacted (store/compact.ts).
+ */
+
+import { accountRow } from '../../../access/accounts/accounts.ts';
+import { encodeAccessEvent } from '../../../access/accounts/events.ts';
+import type { AccountRecord } from '../../../access/accounts/records.ts';
+import { createKeyRecords } from '../../../access/keys/key-records.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { Random } from '../../../core/random.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { createTurns, type Pace } from '../../../core/work/turns.ts';
+import { createEventId } from '../../../store/event-id.ts';
+import {
+  accountByEmailKey,
+  accountBySpellingKey,
+  accountKey,
+  accountStandingKey,
+  apiKeyKey,
+  credentialsKey,
+  erasureKey,
+  erasurePrefix,
+  type Key,
+} from '../../../store/keys.ts';
+import type { Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../change.ts';
+import type { Delivery } from '../../mail/mailer.ts';
+import { isConfirmed, openPeople, type Person } from '../../people.ts';
+import type { Language } from '../../visitor.ts';
+import { isErased, markRow, readMark } from './erasure-mark.ts';
+
+/** What one part of the service keeps about a person. */
+export interface PersonalData {
+  /** Its place in the export. */
+  readonly name: string;
+  /** Plain JSON; undefined when there is nothing. Long work asks `pace` for its turns. */
+  exportOf(accountId: string, email: string, pace: Pace): Promise<unknown>;
+  /** Safe to run again. @throws when something can't be removed now, and what `pace` throws */
+  erase(accountId: string, email: string, pace: Pace): Promise<void>;
+}
+
+/** Tells a person that the account is gone. */
+export type Farewell = (email: string, language: Language) => Promise<Delivery>;
+
+export interface Deletion {
+  /** Disabled and marked, durably. `unknown_account`, `store_unavailable`. */
+  begin(accountId: string): Promise<Result<void>>;
+  /** Accounts of which something is left to do, in order of their ids, behind this one. */
+  marked(after: string | undefined, limit: number): Promise<string[]>;
+  /** After `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
+  erase(accountId: string, pace: Pace): Promise<Result<void>>;
+  /**
+   * After `erase`: the mail that waits, if one does. Takes as long as the mail: minutes, when it has
+   * to be tried again. `store_unavailable`: run it again.
+   */
+  tell(accountId: string): Promise<Result<void>>;
+  /** All three. For who waits for the end of it. */
+  delete(accountId: string): Promise<Result<void>>;
+  /** Everything that is kept about the person, without secrets. */
+  exportOf(accountId: string): Promise<Result<Record<string, unknown>>>;
+}
+
+/** Rows of revoked keys that go in one commit. */
+const keyRowsMax = 200;
+
+export function createDeletion(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  data: readonly PersonalData[];
+  /** Without one nobody is told, and no address is kept for it. */
+  farewell?: Farewell | undefined;
+  /** Called when an account went of which a mail would have told. */
+  untold?: (() => void) | undefined;
+}): Deletion {
+  const { store, clock, random, data, farewell, untold } = options;
+  const people = openPeople(store);
+  const keys = createKeyRecords(options);
+
+  /** Disabled for good, and the journal knows. */
+  function begin(id: string): Promise<Result<void>> {
+    return untilUndisturbed<void>(async () => {
+      const now = await people.byId(id);
+      if (now === undefined) return fail('unknown_account');
+      if (now.account.disabled && (await isErased(store, id))) return ok(undefined);
+      const { account } = now;
+      const event = { kind: 'account.disabled', account: id, disabled: true } as const;
+      return commitOnce(store, {
+        check: [{ key: accountKey(id), version: now.accountVersion }],
+        set: [
+          // Who never showed that the address is theirs gets no mail there.
+          markRow(id, { state: isConfirmed(now) ? 'told' : 'untold' }, clock),
+          // Lasting: a row that expired half-way would leave the rest behind.
+          accountRow(id, { ...account, disabled: true, pendingUntil: 0 }),
+          { key: nameKey(account), value: Buffer.from(id) },
+        ],
+        events:
+          account.pendingUntil === 0
+            ? [encodeAccessEvent(createEventId(clock, random), event)]
+            : [],
+      });
+    });
+  }
+
+  async function marked(after: string | undefined, limit: number): Promise<string[]> {
+    let last = after === undefined ? undefined : erasureKey(after);
+    for (;;) {
+      const page = await store.scan(erasurePrefix(), last ? { after: last, limit } : { limit });
+      if (page.length === 0) return [];
+      const open = page.filter(({ value }) => readMark(value)?.state !== 'over');
+      // The id is text, ended by a zero byte (see keys.ts).
+      const ids = open.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
+      if (ids.length > 0) return ids;
+      last = page.at(-1)!.key;
+    }
+  }
+
+  async function markOf(id: string) {
+    const row = await store.get(erasureKey(id));
+    const mark = row && readMark(row.value);
+    return row && mark && { ...mark, version: row.version };
+  }
+
+  /** Revoked in the journal, then gone with their sealed text. Also those revoked long ago. */
+  async function removeKeys(accountId: string): Promise<Result<void>> {
+    let del: Key[] = [];
+    for await (const { id, record } of keys.all()) {
+      if (record.account !== accountId) continue;
+      const revoked = await keys.revoke(id);
+      if (!revoked.ok) return revoked;
+      del.push(apiKeyKey(id));
+      if (del.length < keyRowsMax) continue;
+      if (!(await store.commit({ del })).ok) return fail('store_unavailable');
+      del = [];
+    }
+    if (del.length === 0 || (await store.commit({ del })).ok) return ok(undefined);
+    return fail('store_unavailable');
+  }
+
+  async function erase(id: string, pace: Pace): Promise<Result<void>> {
+    const person = await people.byId(id);
+    if (person === undefined) return fail('unknown_account');
+    const keysGone = await removeKeys(id);
+    if (!keysGone.ok) return keysGone;
+    for (const part of data) {
+      try {
+        if (pace.isOver()) await pace.next();
+        await part.erase(id, person.account.email, pace);
+      } catch (error) {
+        return fail('store_unavailable', `${part.name}: ${(error as Error).message}`);
+      }
+    }
+    return remove(person);
+  }
+
+  /** The account and its address. Nothing but the mark is left. */
+  async function remove(person: Person): Promise<Result<void>> {
+    const { id, account, accountVersion, credentials } = person;
+    const { email } = account;
+    const nameRow = nameKey(account);
+    const owner = await store.get(nameRow);
+    const own = owner !== undefined && Buffer.from(owner.value).toString('utf8') === id;
+    const toBeTold = (await markOf(id))?.state === 'told';
+    const { language } = credentials;
+    const tells = toBeTold && farewell !== undefined;
+    const done = await commitOnce(store, {
+      check: [
+        { key: accountKey(id), version: accountVersion },
+        ...(own ? [{ key: nameRow, version: owner.version }] : []),
+      ],
+      set: [markRow(id, tells ? { state: 'farewell', email, language } : { state: 'over' }, clock)],
+      del: [accountKey(id), accountStandingKey(id), credentialsKey(id), ...(own ? [nameRow] : [])],
+    });
+    if (done === 'lost') return fail('store_unavailable');
+    if (done.ok && toBeTold && !tells) untold?.();
+    return done;
+  }
+
+  async function tell(id: string): Promise<Result<void>> {
+    const mark = await markOf(id);
+    if (mark === undefined || mark.state === 'over') return ok(undefined);
+    if (mark.state === 'farewell' && farewell !== undefined) {
+      const how = await farewell(mark.email, mark.language);
+      if (how === 'not_now') return fail('store_unavailable', 'the mail waits');
+    } else if ((await people.byId(id)) !== undefined) {
+      return fail('store_unavailable', 'the account is not erased yet');
+    }
+    const check = [{ key: erasureKey(id), version: mark.version }];
+    const done = await commitOnce(store, { check, set: [markRow(id, { state: 'over' }, clock)] });
+    // Another process told the person as well.
+    return done === 'lost' ? ok(undefined) : done;
+  }
+
+  return {
+    begin,
+    marked,
+    erase,
+    tell,
+    async delete(id) {
+      const begun = await begin(id);
+      if (!begun.ok) return begun;
+      const erased = await erase(id, createTurns());
+      return erased.ok ? tell(id) : erased;
+    },
+    async exportOf(accountId) {
+      const person = await people.byId(accountId);
+      if (person === undefined) return fail('unknown_account');
+      const { account, credentials } = person;
+      const pace = createTurns();
+      const parts: Record<string, unknown> = {
+        account: {
+          email: account.email,
+          verified: account.pendingUntil === 0,
+          createdAt: dateText(account.createdAt),
+          passwordChangedAt: dateText(credentials.passwordChangedAt),
+          language: credentials.language,
+          knownBrowsers: credentials.browsers.length,
+          formerEmails: credentials.formerEmails.map(({ email, until }) => {
+            return { email, toldUntil: dateText(until) };
+          }),
+        },
+      };
+      const own = [];
+      for await (const { id, record } of keys.all()) {
+        if (record.account !== accountId) continue;
+        const { createdAt, revokedAt } = record;
+        own.push({ id, createdAt: dateText(createdAt), revokedAt: dateText(revokedAt) });
+      }
+      parts.apiKeys = own;
+      for (const part of data)
+        parts[part.name] = await part.exportOf(accountId, account.email, pace);
+      return ok(parts);
+    },
+  };
+}
+
+/** The row by which the account is found; another account may hold the address of one to be confirmed. */
+function nameKey({ email, formerEmail }: AccountRecord): Key {
+  return formerEmail === '' ? accountByEmailKey(email) : accountBySpellingKey(formerEmail);
+}
+
+/** ISO 8601, null for "never". */
+export function dateText(ms: number): string | null {
+  return ms === 0 ? null : new Date(ms).toISOString().replace(/\.\d{3}Z$/, '+00:00');
+}

@@ -1,0 +1,69 @@
+/**
+ * The row that stands for a deletion from its first commit on, under the account's id, in four
+ * states. `told` and `untold`: the account is there, closed, and its rows go; at the end a mail
+ * tells the person or not. `farewell`: nothing else is left of the person than what this mail needs.
+ * `over`: nothing is left at all.
+ *
+ * Every commit that adds a row for an account checks that there is none (`notErased`): a request
+ * that was under way when the deletion began can't leave anything behind it. That is why `over`
+ * outlives the requests; it names a random id that leads to nobody.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import { createWriter, decode } from '../../../store/codec.ts';
+import { erasureKey } from '../../../store/keys.ts';
+import type { Check, SetRow, Store } from '../../../store/store.ts';
+import type { Language } from '../../visitor.ts';
+
+export type ErasureMark =
+  | { readonly state: 'told' | 'untold' | 'over' }
+  | { readonly state: 'farewell'; readonly email: string; readonly language: Language };
+
+/** A mail that nobody could send in a day tells nothing new any more. */
+const farewellLifeMs = 24 * 3_600_000;
+/** Longer than any request takes. */
+const overLifeMs = 3_600_000;
+
+/** On disk; `told` and `untold` are the byte alone. */
+const states = ['untold', 'told', 'farewell', 'over'] as const;
+const languages: readonly Language[] = ['en', 'fr'];
+
+/** For every commit that writes rows of an account without a check of the account's own row. */
+export function notErased(accountId: string): Check {
+  return { key: erasureKey(accountId), version: null };
+}
+
+/** For what is no row: a deletion has begun, or ended less than an hour ago. */
+export async function isErased(store: Pick<Store, 'get'>, accountId: string): Promise<boolean> {
+  return (await store.get(erasureKey(accountId))) !== undefined;
+}
+
+export function markRow(accountId: string, mark: ErasureMark, clock: Clock): SetRow {
+  const key = erasureKey(accountId);
+  const out = createWriter(64).u8(states.indexOf(mark.state));
+  switch (mark.state) {
+    case 'told':
+    case 'untold':
+      return { key, value: out.finish() };
+    case 'over':
+      return { key, value: out.finish(), expiresAt: Math.floor(clock.now()) + overLifeMs };
+    case 'farewell': {
+      const value = out.u8(languages.indexOf(mark.language)).text(mark.email).finish();
+      return { key, value, expiresAt: Math.floor(clock.now()) + farewellLifeMs };
+    }
+    default:
+      mark satisfies never;
+      throw new TypeError('no such state');
+  }
+}
+
+/** Undefined for a row that is damaged. */
+export function readMark(value: Uint8Array): ErasureMark | undefined {
+  return decode<ErasureMark>(value, (input) => {
+    const state = states[input.u8()];
+    if (state === undefined) input.reject();
+    if (state !== 'farewell') return { state: state ?? 'over' };
+    const language = languages[input.u8()] ?? 'en';
+    return { state, language, email: input.text() };
+  });
+}

@@ -1,0 +1,144 @@
+/** What sign-on itself holds of a person: for the export and for the deletion. */
+
+import type { Pace } from '../../../core/work/turns.ts';
+import { createReader } from '../../../store/codec.ts';
+import {
+  type Key,
+  noticePrefix,
+  passkeyByAccountKey,
+  passkeyKey,
+  phoneCodeKey,
+  secondFactorKey,
+  sessionByAccountKey,
+  sessionKey,
+  signonLinkPrefix,
+} from '../../../store/keys.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Outbox } from '../../mail/outbox.ts';
+import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
+import { passkeysOf } from '../../proofs/passkey-records.ts';
+import type { SecurityLog } from '../../sessions/security-log.ts';
+import { sessionIdsOf } from '../../sessions/session-records.ts';
+import type { Sessions } from '../../sessions/sessions.ts';
+import { linkAccountOf } from '../links/links.ts';
+import { dateText, type PersonalData } from './deletion.ts';
+
+/** Read, or removed in one commit, at a time: about a millisecond of the event loop. */
+const pageRows = 50;
+
+async function deleteRows(store: Store, del: readonly Key[]): Promise<void> {
+  const done = await store.commit({ del });
+  if (!done.ok) throw new Error(`rows can't be removed: ${done.error}`);
+}
+
+export interface PersonalDataSources {
+  readonly store: Store;
+  readonly sessions: Pick<Sessions, 'list'>;
+  readonly secondFactors: Pick<SecondFactors, 'state'>;
+  readonly securityLog: SecurityLog;
+  readonly outbox: Pick<Outbox, 'forget'>;
+}
+
+export function ownPersonalData(sources: PersonalDataSources): readonly PersonalData[] {
+  return [
+    sessionData(sources),
+    secondFactorData(sources),
+    passkeyData(sources),
+    securityLogData(sources),
+    messageData(sources),
+  ];
+}
+
+function sessionData({ store, sessions }: PersonalDataSources): PersonalData {
+  return {
+    name: 'sessions',
+    async exportOf(accountId) {
+      const list = await sessions.list(accountId);
+      return list.map(({ createdAt, lastSeenAt, agent, country, method }) => {
+        const times = { createdAt: dateText(createdAt), lastSeenAt: dateText(lastSeenAt) };
+        return { ...times, agent, country, method };
+      });
+    },
+    async erase(accountId) {
+      for (;;) {
+        const ids = await sessionIdsOf(store, accountId, pageRows);
+        if (ids.length === 0) return;
+        const bytes = ids.map((id) => Buffer.from(id, 'base64url'));
+        const rows = bytes.flatMap((id) => [sessionKey(id), sessionByAccountKey(accountId, id)]);
+        await deleteRows(store, rows);
+      }
+    },
+  };
+}
+
+function secondFactorData({ store, secondFactors }: PersonalDataSources): PersonalData {
+  return {
+    name: 'secondFactor',
+    async exportOf(accountId) {
+      const { enabled, enabledAt, backupCodesLeft } = await secondFactors.state(accountId);
+      return { enabled, enabledAt: dateText(enabledAt), backupCodesLeft };
+    },
+    erase: (accountId) => deleteRows(store, [secondFactorKey(accountId)]),
+  };
+}
+
+function passkeyData({ store }: PersonalDataSources): PersonalData {
+  return {
+    name: 'passkeys',
+    async exportOf(accountId) {
+      const list = await passkeysOf(store, accountId, pageRows);
+      return list.map(({ record: { name, createdAt, lastUsedAt } }) => {
+        return { name, createdAt: dateText(createdAt), lastUsedAt: dateText(lastUsedAt) };
+      });
+    },
+    async erase(accountId) {
+      for (;;) {
+        const list = await passkeysOf(store, accountId, pageRows);
+        if (list.length === 0) return;
+        const rows = list.flatMap(({ id }) => [passkeyKey(id), passkeyByAccountKey(accountId, id)]);
+        await deleteRows(store, rows);
+      }
+    },
+  };
+}
+
+function securityLogData({ securityLog }: PersonalDataSources): PersonalData {
+  return {
+    name: 'securityLog',
+    async exportOf(accountId) {
+      const entries = await securityLog.list(accountId);
+      return entries.map(({ at, ...rest }) => ({ at: dateText(at), ...rest }));
+    },
+    erase: (accountId) => securityLog.clear(accountId),
+  };
+}
+
+/** Open links, codes, mails that wait, and what was written to the outbox. Nothing to take along. */
+function messageData({ store, outbox }: PersonalDataSources): PersonalData {
+  /** Rows of this kind lie under random keys: all are looked at. */
+  async function eraseAmong(prefix: Key, isOwn: (value: Uint8Array) => boolean, pace: Pace) {
+    let after: Key | undefined;
+    for (;;) {
+      const options = after === undefined ? { limit: pageRows } : { after, limit: pageRows };
+      const page = await store.scan(prefix, options);
+      if (page.length === 0) return;
+      const own = page.filter(({ value }) => isOwn(value)).map(({ key }) => key);
+      if (own.length > 0) await deleteRows(store, own);
+      after = page.at(-1)!.key;
+      if (pace.isOver()) await pace.next();
+    }
+  }
+
+  return {
+    name: 'messages',
+    exportOf: async () => undefined,
+    async erase(accountId, email, pace) {
+      await deleteRows(store, [phoneCodeKey(accountId)]);
+      const isOwnLink = (value: Uint8Array) => linkAccountOf(createReader(value)) === accountId;
+      await eraseAmong(signonLinkPrefix(), isOwnLink, pace);
+      await eraseAmong(noticePrefix(accountId), () => true, pace);
+      await outbox.forget(email);
+      await outbox.forget(accountId);
+    },
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * Links and tickets that work once: mail verification, password reset, change of address, sign-in,
+ * and the ticket between a right password and the second factor. The row is deleted in the very commit
+ * that makes the change, with a check of its version, so of all who race for it one wins, in one
+ * process or in several.
+ *
+ * Anybody can have links mailed, so their number has a bound: for each account, and for all of a
+ * purpose. Beyond it the row is a decoy's. A link that was used counts until it would have ended.
+ * Decoys (of addresses without an account, too) share a few rows and write over one another.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import { sha256 } from '../../../core/digest.ts';
+import type { Random } from '../../../core/random.ts';
+import { createReader, createWriter, decode, type Reader } from '../../../store/codec.ts';
+import { type Key, signonLinkKey, signonLinkPrefix } from '../../../store/keys.ts';
+import type { Check, SetRow, Store } from '../../../store/store.ts';
+import { hashOfToken, newToken } from '../../tokens.ts';
+import { createRowTally, type RowTally, type TallyStats } from '../row-tally.ts';
+
+export const linkLifeMs = {
+  verify: 24 * 3_600_000,
+  reset: 3_600_000,
+  email: 24 * 3_600_000,
+  secondFactor: 10 * 60_000,
+  /** Longer than the hour in which an address gets no more than three. */
+  signIn: 2 * 3_600_000,
+  /** That a browser asked for a link to sign in; as long as the link. */
+  asked: 2 * 3_600_000,
+} as const;
+
+export type LinkPurpose = keyof typeof linkLifeMs;
+
+export interface Link {
+  /** Account id; empty: a decoy, made so that an unknown address takes the same work. */
+  readonly account: string;
+  /** What goes with it: a password hash, a new address. */
+  readonly data: string;
+  /** The credentials' epoch when it was made: any reset or password change ends it. */
+  readonly epoch: number;
+}
+
+export interface FoundLink extends Link {
+  readonly key: Key;
+  readonly version: number;
+}
+
+export interface Links {
+  /**
+   * The token for the link, and the row to set.
+   * `isFull`: there are as many as there may be, so the token opens nothing: send no mail.
+   * @param token in place of a random one
+   */
+  make(
+    purpose: LinkPurpose,
+    link: Link,
+    token?: string,
+  ): { token: string; row: SetRow; isFull: boolean };
+  /**
+   * The row again with other data, for a commit with `unused`. It ends as late as a new one would;
+   * bound how often.
+   */
+  changed(purpose: LinkPurpose, link: FoundLink, data: string): SetRow;
+  /** Looks without using it up. */
+  find(purpose: LinkPurpose, token: string): Promise<FoundLink | undefined>;
+  stats(): readonly TallyStats[];
+  /** Counts those that were there when the process started. */
+  restore(): Promise<void>;
+}
+
+/** Of one purpose, over all accounts. */
+export const linksMax = 65_536;
+/**
+ * Of one account: more than its share of mails (mail/shares.ts) while such a link works, so that
+ * what is refused would have had no mail. `asked` has no mail of its own: each browser that asks has
+ * one. Others need a password or a session first.
+ */
+export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16, asked: 1_024 } as const;
+/** Of a purpose. */
+const decoyRows = 64;
+const pageRows = 512;
+
+const layout = 1;
+const purposes = Object.keys(linkLifeMs) as LinkPurpose[];
+
+export function createLinks({
+  store,
+  clock,
+  random,
+}: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}): Links {
+  const tallies = new Map<LinkPurpose, RowTally>(
+    Object.entries(linksPerAccountMax).map(([purpose, perSubjectMax]) => [
+      purpose as LinkPurpose,
+      createRowTally({ kind: `${purpose}_link`, clock, max: linksMax, perSubjectMax }),
+    ]),
+  );
+
+  function admits(purpose: LinkPurpose, key: Key, account: string): boolean {
+    if (account === '') return false;
+    const tally = tallies.get(purpose);
+    return tally?.admit(nameOf(key), account, clock.now() + linkLifeMs[purpose]) ?? true;
+  }
+
+  function rowOf(purpose: LinkPurpose, key: Key, link: Link): SetRow {
+    const value = createWriter(128).u8(layout).u8(purposes.indexOf(purpose)).text(link.account);
+    return {
+      key,
+      value: value.text(link.data).varint(link.epoch).finish(),
+      expiresAt: clock.now() + linkLifeMs[purpose],
+    };
+  }
+
+  return {
+    make(purpose, link, token = newToken(random).text) {
+      const hash = sha256(token);
+      const key = signonLinkKey(hash);
+      if (admits(purpose, key, link.account)) {
+        return { token, row: rowOf(purpose, key, link), isFull: false };
+      }
+      const decoy = signonLinkKey(sha256(`decoy ${purpose} ${hash[0]! % decoyRows}`));
+      const row = rowOf(purpose, decoy, { ...link, account: '' });
+      return { token, row, isFull: link.account !== '' };
+    },
+    changed: (purpose, link, data) => rowOf(purpose, link.key, { ...link, data }),
+    async find(purpose, token) {
+      const hash = hashOfToken(token);
+      const key = hash && signonLinkKey(hash);
+      const row = key && (await store.get(key));
+      const link =
+        row &&
+        decode(row.value, (input) => {
+          if (input.u8() !== layout || input.u8() !== purposes.indexOf(purpose)) input.reject();
+          return { account: input.text(), data: input.text(), epoch: input.varint() };
+        });
+      if (!key || !row || !link || link.account === '') return undefined;
+      return { ...link, key, version: row.version };
+    },
+    stats: () => [...tallies.values()].map((tally) => tally.stats()),
+    async restore() {
+      for (let after: Key | undefined; ; ) {
+        const options = after === undefined ? {} : { after };
+        const page = await store.scan(signonLinkPrefix(), { ...options, limit: pageRows });
+        for (const { key, value } of page) {
+          const input = createReader(value);
+          const purpose = purposes[value[1] ?? 0] ?? 'verify';
+          admits(purpose, key, linkAccountOf(input) ?? '');
+        }
+        after = page.at(-1)?.key;
+        if (after === undefined) return;
+      }
+    },
+  };
+}
+
+function nameOf(key: Key): string {
+  return Buffer.from(key).toString('base64url');
+}
+
+/** Whose link a row is, whatever its purpose. */
+export function linkAccountOf(input: Reader): string | undefined {
+  const known = input.u8() === layout;
+  input.u8();
+  const account = input.text();
+  return known && !input.failed() ? account : undefined;
+}
+
+/** For the commit that uses the link up: pair it with `del: [link.key]`. */
+export function unused(link: FoundLink): Check {
+  return { key: link.key, version: link.version };
+}

@@ -1,0 +1,111 @@
+/**
+ * Registration asks more of a network that registers much: IPv4 /24, IPv6 /48. Counted are
+ * registrations whose challenge was solved and links that are sent again, over 24 hours. Beyond a
+ * first number the link of the mail works only later; beyond a second one the form takes neither
+ * password nor passkey, and the mail's link alone leads to choosing a password.
+ *
+ * Decided by the network alone, before anybody looks for an account: it tells of none. The time from
+ * which a link works stands in the link's row, so a restart shortens no delay; the counts are in
+ * memory and begin anew. Bounded: at the bound the network that was quiet longest is forgotten.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Visitor } from '../visitor.ts';
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+/** Registrations of a network in a day whose links work at once. */
+export const promptPerDay = 20;
+/** Beyond this many in a day the mail's link alone leads to choosing a password. */
+export const chosenInFormPerDay = 40;
+/** 1, 2, 4 … minutes, and never more than this. */
+export const delayMinutesMax = 60;
+/** As many times as a network's record holds: the answer to more is the same. */
+const timesMax = chosenInFormPerDay + 1;
+/** Networks, of at most 41 times each: about 4 MB. */
+export const pacedNetworksMax = 8_192;
+
+/** What registration asks. */
+export interface Pace {
+  /** From when the mail's link works, ms since 1970, a whole minute; 0: at once. */
+  readonly worksFrom: number;
+  /** Neither password nor passkey is taken before the link is opened. */
+  readonly byMailOnly: boolean;
+}
+
+export interface PacingStats {
+  /** Networks remembered. */
+  readonly networks: number;
+  /** Registrations and links sent again, since the start. */
+  readonly delayed: number;
+  readonly byMailOnly: number;
+}
+
+export interface Pacing {
+  /** Counts one registration. */
+  take(visitor: Visitor): Pace;
+  /** What the next one would be asked; counts nothing. */
+  isByMailOnly(visitor: Visitor): boolean;
+  stats(): PacingStats;
+}
+
+const prompt: Pace = { worksFrom: 0, byMailOnly: false };
+
+/** For CLIENT_LIMITS=off. */
+export const noPacing: Pacing = {
+  take: () => prompt,
+  isByMailOnly: () => false,
+  stats: () => ({ networks: 0, delayed: 0, byMailOnly: 0 }),
+};
+
+export function createPacing(clock: Clock, networksMax = pacedNetworksMax): Pacing {
+  /** Network → monotonic times of its newest registrations, oldest first; in the order of use. */
+  const networks = new Map<string, number[]>();
+  let delayed = 0;
+  let byMailOnly = 0;
+
+  function recent(visitor: Visitor): number[] {
+    const after = clock.monotonicMs() - dayMs;
+    return (networks.get(nameOf(visitor)) ?? []).filter((time) => time > after);
+  }
+
+  return {
+    take(visitor) {
+      const name = nameOf(visitor);
+      const times = [...recent(visitor), clock.monotonicMs()].slice(-timesMax);
+      if (!networks.delete(name) && networks.size >= networksMax) {
+        networks.delete(networks.keys().next().value!);
+      }
+      networks.set(name, times);
+      const minutes = delayMinutes(times.length);
+      const pace = {
+        worksFrom: minutes === 0 ? 0 : wholeMinute(clock.now() + minutes * minuteMs),
+        byMailOnly: times.length > chosenInFormPerDay,
+      };
+      if (minutes > 0) delayed++;
+      if (pace.byMailOnly) byMailOnly++;
+      return pace;
+    },
+    isByMailOnly: (visitor) => recent(visitor).length >= chosenInFormPerDay,
+    stats: () => ({ networks: networks.size, delayed, byMailOnly }),
+  };
+}
+
+/** @param count of the day, this one included */
+export function delayMinutes(count: number): number {
+  if (count <= promptPerDay) return 0;
+  return Math.min(delayMinutesMax, 2 ** (count - promptPerDay - 1));
+}
+
+/** `2026-11-22 07:35 UTC`, for pages and mails. */
+export function timeText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function wholeMinute(ms: number): number {
+  return Math.ceil(ms / minuteMs) * minuteMs;
+}
+
+function nameOf({ neighbourhood, network }: Visitor): string {
+  return neighbourhood ?? network;
+}

@@ -1,0 +1,29 @@
+/**
+ * What a registration was asked, in the address of the page that comes after it. Whoever changes the
+ * address changes only what the page tells: the link's row decides. A time that no link of now can
+ * have is not shown.
+ */
+
+import { delayMinutesMax, type Pace } from '../pacing.ts';
+
+const minuteMs = 60_000;
+
+interface Query {
+  get(name: string): string | undefined;
+  has(name: string): boolean;
+}
+
+export function paceQuery({ worksFrom, byMailOnly }: Pace): Record<string, string | undefined> {
+  return {
+    from: worksFrom === 0 ? undefined : String(worksFrom / minuteMs),
+    choose: byMailOnly ? '1' : undefined,
+  };
+}
+
+/** @param now ms since 1970 */
+export function paceOfQuery(query: Query, now: number): Pace {
+  const from = query.get('from') ?? '';
+  const worksFrom = /^\d{1,9}$/.test(from) ? Number(from) * minuteMs : 0;
+  const isPossible = worksFrom > now && worksFrom <= now + (delayMinutesMax + 1) * minuteMs;
+  return { worksFrom: isPossible ? worksFrom : 0, byMailOnly: query.has('choose') };
+}

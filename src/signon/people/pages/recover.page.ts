@@ -1,0 +1,61 @@
+/** A forgotten password: asking for the link, and choosing a new one. */
+
+import { button } from '../../../web/components/button.ts';
+import { field } from '../../../web/components/field.ts';
+import { form, hidden } from '../../../web/components/form.ts';
+import { html } from '../../../web/html.ts';
+import type { PageFrame } from '../../../web/layout/layout.ts';
+import { narrowPage } from '../../sessions/narrow.page.ts';
+import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
+import { frameText } from '../../words/words.ts';
+import { emailLengthMax, newPasswordField } from './register.page.ts';
+
+export function recoverPage(
+  frame: PageFrame,
+  data: Onward & { csrf: string; email?: string; error?: string },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.recover;
+  return narrowPage(frame, {
+    title: words.title,
+    lede: words.lede,
+    body: form({
+      action: '/recover',
+      csrf: data.csrf,
+      body: html`${onwardFields(data)}
+        ${field({
+          id: 'email',
+          name: 'email',
+          inputMode: 'email',
+          label: text.signon.email,
+          required: true,
+          maxLength: emailLengthMax,
+          autocomplete: 'username',
+          ...(data.email === undefined ? {} : { value: data.email }),
+          ...(data.error === undefined ? {} : { error: data.error }),
+        })}
+        ${button({ label: words.submit })}`,
+    }),
+    foot: html`<p><a href=${onwardHref('/signin', data)}>${text.links.signIn}</a></p>`,
+  });
+}
+
+export function resetPage(
+  frame: PageFrame,
+  data: { csrf: string; token: string; error?: string },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.reset;
+  return narrowPage(frame, {
+    title: words.title,
+    lede: words.lede,
+    body: form({
+      action: '/reset',
+      csrf: data.csrf,
+      body: html`
+        ${hidden('token', data.token)}
+        ${newPasswordField(frame, text.signon.newPassword, data.error)}
+        ${button({ label: words.submit })}`,
+    }),
+  });
+}

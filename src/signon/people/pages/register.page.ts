@@ -1,0 +1,179 @@
+/** Registration, and what happens until the mail address is verified. */
+
+import { button } from '../../../web/components/button.ts';
+import { type ChallengeView, challengeField } from '../../../web/components/challenge.ts';
+import { field } from '../../../web/components/field.ts';
+import { form, hidden } from '../../../web/components/form.ts';
+import { notice } from '../../../web/components/notice.ts';
+import { type Html, html, safeHref } from '../../../web/html.ts';
+import type { PageFrame } from '../../../web/layout/layout.ts';
+import { narrowPage } from '../../sessions/narrow.page.ts';
+import { isForSite, type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
+import { frameText } from '../../words/words.ts';
+import { type Pace, timeText } from '../pacing.ts';
+
+/** Bytes of an address (RFC 5321) and characters of a password. */
+export const emailLengthMax = 254;
+export const passwordLengthMax = 256;
+
+export interface RegisterPageData extends Onward {
+  readonly csrf: string;
+  readonly email?: string | undefined;
+  /** Neither password nor passkey: both are for the mail's link. */
+  readonly byMailOnly: boolean;
+  /** Undefined for a client that has asked for too many. */
+  readonly challenge: ChallengeView | undefined;
+  /** Sentences, each at its field. */
+  readonly errors?: {
+    readonly email?: string;
+    readonly password?: string;
+    readonly answer?: string;
+    /** Above the form. */
+    readonly form?: string;
+  };
+}
+
+export function registerPage(frame: PageFrame, data: RegisterPageData): string {
+  const text = frameText(frame);
+  const { register } = text.signon;
+  const { errors = {} } = data;
+  return narrowPage(
+    { ...frame, current: 'register' },
+    {
+      title: register.title,
+      script: 'passkey-register.js',
+      lede: isForSite(data) ? register.forSite : register.lede,
+      body: html`
+        ${data.byMailOnly && notice({ tone: 'info', body: register.byMailOnly })}
+        ${errors.form && notice({ tone: 'warning', body: errors.form, alert: true })}
+        ${form({
+          action: '/register',
+          csrf: data.csrf,
+          body: html`${onwardFields(data)}
+            ${field({
+              id: 'email',
+              name: 'email',
+              type: 'email',
+              label: text.signon.email,
+              hint: register.emailHint,
+              required: true,
+              maxLength: emailLengthMax,
+              autocomplete: 'username',
+              ...(data.email === undefined ? {} : { value: data.email }),
+              ...(errors.email === undefined ? {} : { error: errors.email }),
+            })}
+            ${data.byMailOnly ? hidden('with', 'mail') : newPasswordField(frame, text.signon.password, errors.password)}
+            ${challengeField(frame, data.challenge, errors.answer)}
+            ${data.challenge && button({ label: register.submit })}
+            ${data.challenge && !data.byMailOnly && passkeyChoice(frame)}`,
+        })}`,
+      foot: html`<p>${register.haveAccount} <a href=${onwardHref('/signin', data)}>${text.links.signIn}</a></p>`,
+    },
+  );
+}
+
+/** Hidden until the page's script finds that the browser can do it. */
+function passkeyChoice(frame: PageFrame): Html {
+  const { register, signIn } = frameText(frame).signon;
+  return html`<div class="passkey" data-passkey-choice hidden>
+    <p class="passkey-or" aria-hidden="true">${signIn.or}</p>
+    ${button({ label: register.passkey, kind: 'secondary', icon: 'key', name: 'with', value: 'passkey' })}
+    <p class="field-hint">${register.passkeyHint}</p>
+  </div>`;
+}
+
+export interface CreatePasskeyData extends Onward {
+  readonly csrf: string;
+  readonly email: string;
+  /** For `navigator.credentials.create`. */
+  readonly options: object;
+}
+
+/** The answer to the challenge: the browser makes the passkey, and the form sends what it says. */
+export function createPasskeyPage(frame: PageFrame, data: CreatePasskeyData): string {
+  const text = frameText(frame);
+  const words = text.signon.createPasskey;
+  return narrowPage(frame, {
+    title: words.title,
+    lede: words.text(data.email),
+    script: 'passkey-register.js',
+    body: html`
+      <p data-passkey-none>${words.noScript}</p>
+      ${form({
+        action: '/register/passkey',
+        csrf: data.csrf,
+        body: html`${onwardFields(data)}${hidden('email', data.email)}
+          ${passkeyPress('create', words, { options: JSON.stringify(data.options) })}`,
+      })}`,
+    foot: html`<p><a href=${onwardHref('/register', data)}>${words.startAgain}</a></p>`,
+  });
+}
+
+/**
+ * A button that asks the browser for a passkey, and the field for what it says. Hidden until the
+ * script finds that the browser can do it.
+ */
+export function passkeyPress(
+  ceremony: 'create' | 'prove',
+  words: { readonly submit: string; readonly failed: string },
+  data: { readonly options?: string; readonly token?: string },
+): Html {
+  return html`<div class="passkey" data-passkey-press=${ceremony} data-options=${data.options}
+    data-token=${data.token} data-failed=${words.failed} hidden>
+    ${hidden('passkey', '')}
+    ${button({ label: words.submit, type: 'button', icon: 'key' })}
+    <p class="field-error" role="alert"></p>
+  </div>`;
+}
+
+/** For a password that is chosen: it is never sent back to the page. */
+export function newPasswordField(frame: PageFrame, label: string, error?: string) {
+  return field({
+    id: 'new-password',
+    name: 'password',
+    type: 'password',
+    label,
+    hint: frameText(frame).signon.passwordHint,
+    required: true,
+    maxLength: passwordLengthMax,
+    autocomplete: 'new-password',
+    ...(error === undefined ? {} : { error }),
+  });
+}
+
+/** A demo's mails go nowhere: where they can be read. */
+export function demoMails(frame: PageFrame): Html {
+  const { outbox } = frame.links;
+  if (outbox === undefined) return null;
+  const { demo } = frameText(frame).signon.checkMail;
+  return html`<p>${demo} <a href=${safeHref(outbox)}>${frameText(frame).links.outbox}</a></p>`;
+}
+
+/** The same whether the address had an account or not. */
+export function checkMailPage(
+  frame: PageFrame,
+  about: 'register' | 'recover' | 'signIn',
+  onward: Onward = {},
+  pace: Pace = { worksFrom: 0, byMailOnly: false },
+): string {
+  const text = frameText(frame);
+  const words = text.signon.checkMail;
+  const [says, otherwise] = {
+    register: [
+      words.registered,
+      pace.byMailOnly ? words.notArrivedChoose : words.notArrivedRegister,
+    ],
+    recover: [words.recovering, words.notArrivedRecover],
+    signIn: [words.signingIn, words.notArrivedRecover],
+  }[about];
+  return narrowPage(frame, {
+    title: words.title,
+    body: html`
+      ${notice({ tone: 'info', body: says })}
+      ${pace.worksFrom > 0 && html`<p>${words.worksFrom(timeText(pace.worksFrom))}</p>`}
+      ${pace.byMailOnly && html`<p>${words.choose}</p>`}
+      <p>${otherwise}</p>
+      ${demoMails(frame)}`,
+    foot: html`<p><a href=${onwardHref('/signin', onward)}>${text.links.signIn}</a></p>`,
+  });
+}

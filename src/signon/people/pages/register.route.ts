@@ -1,0 +1,194 @@
+/**
+ * /register. A challenge of our own stands before registration; its answer is the same whether the
+ * address has an account or not. With a passkey in place of a password, the browser makes it after
+ * the challenge, on a page of its own. Where the person was going is kept with the link of the mail.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import { readMailAddress } from '../../../core/names/mail-address.ts';
+import { type Failure, fail } from '../../../core/result.ts';
+import type { Params } from '../../../http/query.ts';
+import type { PlainRoute } from '../../../http/router.ts';
+import type { Callers } from '../../../web/guard/callers.ts';
+import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
+import type { FormChallenges } from '../../../web/guard/form-challenges.ts';
+import { jsonOf } from '../../../web/guard/intake/form.ts';
+import type { Desk, Visit } from '../../desk.route.ts';
+import type { Signon } from '../../open.ts';
+import { failureText } from '../../sessions/failure.page.ts';
+import { type Onward, onwardHref } from '../../sessions/onward.page.ts';
+import {
+  carriesRequest,
+  hintOf,
+  keptOnward,
+  type Onwards,
+  targetOf,
+} from '../../sessions/onward.route.ts';
+import { catalogueFor } from '../../words/words.ts';
+import type { Pace } from '../pacing.ts';
+import { paceOfQuery, paceQuery } from './pace-query.ts';
+import {
+  checkMailPage,
+  createPasskeyPage,
+  emailLengthMax,
+  type RegisterPageData,
+  registerPage,
+} from './register.page.ts';
+
+const path = '/register';
+const needs = { media: true } as const;
+
+const passkeyPath = `${path}/passkey`;
+const sentPath = `${path}/sent`;
+/** The operator makes the accounts: each path says so, whatever is sent there. */
+const closedError = 'registration_closed';
+
+export const registerEndpoints = {
+  ask: deskPage(path, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  register: deskForm(path, 'anyone', {
+    handlerLimits: ['captchaVerify', 'captchaFree', 'register'],
+    errors: [closedError, 'invalid_parameter', 'weak_password'],
+  }),
+  /** Its form is the answer to a challenge: there is nothing to come back to. */
+  noPasskey: deskPage(passkeyPath, 'anyone', { errors: [closedError] }),
+  registerPasskey: deskForm(passkeyPath, 'anyone', {
+    limits: ['signIn'],
+    errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
+  }),
+  sent: deskPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
+};
+
+export interface RegisterOptions {
+  readonly desk: Desk;
+  readonly signon: Signon;
+  readonly callers: Callers;
+  readonly challenges: FormChallenges;
+  readonly registrationOpen: boolean;
+  readonly clock: Clock;
+  readonly onwards: Onwards;
+}
+
+/** What the form is filled with. */
+type Filled = Onward & Pick<RegisterPageData, 'email'>;
+
+export function registerRoutes(options: RegisterOptions): PlainRoute[] {
+  const { desk, signon, callers, challenges, onwards } = options;
+
+  function show(visit: Visit, filled: Filled, errors?: RegisterPageData['errors']) {
+    const challenge = challenges.make(visit.request);
+    const more = errors === undefined ? {} : { errors };
+    const byMailOnly = signon.registration.isByMailOnly(visit.visitor);
+    const data = { csrf: visit.csrf, challenge, byMailOnly, ...filled, ...more };
+    const status = errors === undefined ? 200 : 422;
+    const headers = challenges.headers(visit.request);
+    return desk.show(visit, (frame) => registerPage(frame, data), { status, needs, headers });
+  }
+
+  /** What can be seen without the challenge, so that an answer is not wasted on it. */
+  function misspelt(
+    visit: Visit,
+    email: string,
+    password: string | undefined,
+  ): RegisterPageData['errors'] {
+    const { signon: text } = catalogueFor(visit.language);
+    if (readMailAddress(email) === undefined) return { email: text.emailMalformed };
+    if (password === undefined) return undefined;
+    return [...password].length < 8 ? { password: text.passwordLength } : undefined;
+  }
+
+  function refused(visit: Visit, failure: Failure, filled: Filled) {
+    const sentence = failureText(visit.language, failure);
+    const { passwordLength, emailMalformed } = catalogueFor(visit.language).signon;
+    if (failure.error === 'weak_password') return show(visit, filled, { password: sentence });
+    if (failure.error !== 'invalid_parameter') return desk.problem(visit, failure);
+    const errors =
+      failure.parameter === 'password' ? { password: passwordLength } : { email: emailMalformed };
+    return show(visit, filled, errors);
+  }
+
+  async function register(visit: Visit, form: Params) {
+    const answer = challenges.answerIn(visit.request, form);
+    if ('waitSeconds' in answer) return desk.problem(visit, tooMany(answer.waitSeconds));
+    const email = form.get('email') ?? '';
+    const byMailOnly =
+      form.get('with') === 'mail' || signon.registration.isByMailOnly(visit.visitor);
+    const byPasskey = !byMailOnly && form.get('with') === 'passkey';
+    const password = byMailOnly || byPasskey ? undefined : (form.get('password') ?? '');
+    const onward = onwards.ofForm(visit, form.get);
+    const filled = { ...onward, email: email.slice(0, emailLengthMax) };
+    const errors = misspelt(visit, email, password);
+    if (errors !== undefined) return show(visit, filled, errors);
+    if (answer.judge() !== 'right') {
+      const { challengeWrong } = catalogueFor(visit.language).signon;
+      return show(visit, filled, { answer: challengeWrong });
+    }
+    const waitSeconds = callers.take('register', visit.request);
+    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    if (byPasskey) return askForPasskey(visit, email, onward);
+    const held = await onwards.hold(visit, onward, 'verify');
+    const request = { email, password, visitor: visit.visitor, onward: keptOnward(held) };
+    const done = await signon.registration.register(request);
+    return done.ok ? sent(visit, held, done.value) : refused(visit, done, filled);
+  }
+
+  /** The challenge is answered: what follows is the same for every address. */
+  async function askForPasskey(visit: Visit, email: string, onward: Onward) {
+    const options = await signon.registration.passkeyOptions(email);
+    if (!options.ok) return refused(visit, options, { ...onward, email });
+    const data = { ...onward, csrf: visit.csrf, email, options: options.value };
+    return desk.show(visit, (frame) => createPasskeyPage(frame, data));
+  }
+
+  async function registerPasskey(visit: Visit, form: Params) {
+    const onward = onwards.ofForm(visit, form.get);
+    const { visitor, language } = visit;
+    const held = await onwards.hold(visit, onward, 'verify');
+    const request = { visitor, response: jsonOf(form.get('passkey')), onward: keptOnward(held) };
+    const done = await signon.registration.registerPasskey(request);
+    if (done.ok) return sent(visit, held, done.value);
+    if (done.error !== 'invalid_code' && done.error !== 'conflict') {
+      return desk.problem(visit, done);
+    }
+    const email = form.get('email')?.slice(0, emailLengthMax);
+    const { refused: sentence } = catalogueFor(language).signon.createPasskey;
+    return show(visit, { ...onward, email }, { form: sentence });
+  }
+
+  function sent(visit: Visit, onward: Onward, pace: Pace) {
+    return desk.go(visit, onwardHref(sentPath, onward, paceQuery(pace)));
+  }
+
+  if (!options.registrationOpen) return closedRoutes(options);
+  return [
+    desk.page(registerEndpoints.ask, (visit, query) => {
+      const onward = onwards.ofQuery(visit, query);
+      if (visit.session !== undefined) return desk.go(visit, targetOf(onward, true));
+      return show(visit, { ...onward, email: hintOf(query) });
+    }),
+    desk.form(registerEndpoints.register, register),
+    desk.page(registerEndpoints.noPasskey, (visit) => desk.go(visit, path)),
+    desk.form(registerEndpoints.registerPasskey, registerPasskey),
+    desk.page(registerEndpoints.sent, (visit, query) => {
+      const onward = onwards.ofQuery(visit, query);
+      const pace = paceOfQuery(query, options.clock.now());
+      return desk.show(visit, (frame) => checkMailPage(frame, 'register', onward, pace));
+    }),
+  ];
+}
+
+function closedRoutes({ desk, callers }: RegisterOptions): PlainRoute[] {
+  const closed = (visit: Visit) => desk.problem(visit, fail(closedError));
+  const at = registerEndpoints;
+  return [
+    ...[at.ask, at.noPasskey, at.sent].map((declared) => desk.page(declared, closed)),
+    desk.form(at.register, (visit) => {
+      const waitSeconds = callers.take('captchaVerify', visit.request);
+      return waitSeconds > 0 ? desk.problem(visit, tooMany(waitSeconds)) : closed(visit);
+    }),
+    desk.form(at.registerPasskey, closed),
+  ];
+}
+
+export function tooMany(retryAfterSeconds: number): Failure {
+  return { ok: false, error: 'too_many_attempts', retryAfterSeconds };
+}

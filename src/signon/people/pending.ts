@@ -1,0 +1,117 @@
+/**
+ * An account whose mail address was never verified: three rows that expire, with what was written
+ * beside them. It holds its address against other registrations only; whoever proves to hold the
+ * mailbox in another way gets the address, and all of it goes in the commit that says so.
+ */
+
+import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
+import type { Clock } from '../../core/clock.ts';
+import {
+  accountByEmailKey,
+  accountBySpellingKey,
+  accountKey,
+  accountPrefix,
+  credentialsKey,
+  type Key,
+  securityLogPrefix,
+  sessionByAccountKey,
+  sessionKey,
+} from '../../store/keys.ts';
+import type { Check, SetRow, Store } from '../../store/store.ts';
+import { isVerified, type People, type Person, unchanged } from '../people.ts';
+import { securityLogMax } from '../sessions/security-log.ts';
+import { sessionIdsOf } from '../sessions/session-records.ts';
+import { sessionsPerAccountMax } from '../sessions/sessions.ts';
+import { createRowTally, type RowTally } from './row-tally.ts';
+
+/** How long a registration waits for its verification before the address is free again. */
+export const pendingLifeMs = 7 * 24 * 3_600_000;
+
+/** Accounts that wait, each some rows of a kilobyte. Beyond it nobody new can register. */
+export const pendingMax = 32_768;
+/** From one network: what its limit of registrations allows in some days. */
+export const pendingPerNetworkMax = 512;
+const pageRows = 512;
+
+export function createPendingTally(options: { clock: Clock }): RowTally {
+  const bounds = { max: pendingMax, perSubjectMax: pendingPerNetworkMax };
+  return createRowTally({ kind: 'pending_account', ...options, ...bounds });
+}
+
+/** Of which network those of before are is not kept: they count in the whole. */
+export async function restorePending(store: Store, tally: RowTally): Promise<void> {
+  for (let after: Key | undefined; ; ) {
+    const options = after === undefined ? {} : { after };
+    const page = await store.scan(accountPrefix(), { ...options, limit: pageRows });
+    for (const { value } of page) {
+      const account = decodeAccount(value);
+      if (account === undefined || account.pendingUntil === 0) continue;
+      tally.admit(account.email, `before the start ${account.email}`, account.pendingUntil);
+    }
+    after = page.at(-1)?.key;
+    if (after === undefined) return;
+  }
+}
+
+/** Lasting for an account that is verified. */
+export function emailRow(id: string, account: AccountRecord): SetRow {
+  const row = { key: accountByEmailKey(account.email), value: Buffer.from(id) };
+  return account.pendingUntil === 0 ? row : { ...row, expiresAt: account.pendingUntil };
+}
+
+/**
+ * What frees an address in the commit that takes it for this account. Undefined: it is another
+ * account's already. A registration that nobody verified gives way.
+ */
+export async function placeAt(
+  store: Store,
+  people: Pick<People, 'byId'>,
+  email: string,
+  accountId: string,
+): Promise<{ check: readonly Check[]; del: readonly Key[] } | undefined> {
+  const key = accountByEmailKey(email);
+  const row = await store.get(key);
+  const check = { key, version: row?.version ?? null };
+  const ownerId = row && Buffer.from(row.value).toString('utf8');
+  if (ownerId === undefined || ownerId === accountId) return { check: [check], del: [] };
+  // A row without an account is one that is just expiring.
+  const owner = await people.byId(ownerId);
+  if (owner === undefined || !givesWay(owner)) return undefined;
+  const way = await givingWay(store, owner);
+  return { check: [check, ...way.check], del: way.del };
+}
+
+/** The row by a former spelling goes when the address is confirmed, changed or erased. */
+export function formerRows({ formerEmail }: AccountRecord): Key[] {
+  return formerEmail === '' ? [] : [accountBySpellingKey(formerEmail)];
+}
+
+/** One that the operator disabled stays: nobody gets its address. */
+export function givesWay(person: Person): boolean {
+  return !isVerified(person) && !person.account.disabled;
+}
+
+/**
+ * For the commit that gives its address to somebody else: it fails if the registration was changed
+ * or verified meanwhile, and of what it wrote nothing is left but links that lead to nobody.
+ * A session that is just being opened checks the credentials, so none slips through.
+ */
+export async function givingWay(
+  store: Store,
+  person: Person,
+): Promise<{ check: readonly Check[]; del: readonly Key[] }> {
+  const { id } = person;
+  const del = [accountKey(id), credentialsKey(id), ...(await tracesOf(store, id))];
+  return { check: unchanged(person), del };
+}
+
+/** Rows that a request under way, or a stranger who names the address, leaves at an account. */
+export async function tracesOf(store: Store, id: string): Promise<Key[]> {
+  // Twice the bound, as elsewhere: it may be passed for a moment.
+  const sessions = await sessionIdsOf(store, id, 2 * sessionsPerAccountMax);
+  const log = await store.scan(securityLogPrefix(id), { limit: 2 * securityLogMax });
+  const own = sessions
+    .map((text) => Buffer.from(text, 'base64url'))
+    .flatMap((bytes) => [sessionKey(bytes), sessionByAccountKey(id, bytes)]);
+  return [...own, ...log.map(({ key }) => key)];
+}

@@ -1,0 +1,136 @@
+/**
+ * A picture that a person sends becomes our own: 256 by 256 pixels, WebP, made anew from the pixels
+ * alone, so nothing else of the file (metadata, places, trailing bytes, a second format hidden in
+ * it) is ever kept or served. Only PNG, JPEG and WebP are read; the library's other loaders are
+ * switched off. It works on threads of its own, and few at a time.
+ */
+
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { createSemaphore } from '../../../core/work/semaphore.ts';
+import { type Container, pngContainer, webpContainer } from './avatar-container.ts';
+
+export interface AvatarImages {
+  /**
+   * The WebP bytes, at most `avatarBytesMax`. `unsupported_media_type` for other formats,
+   * `picture_not_still` for an animation and for a PNG or WebP with another file behind it,
+   * `body_too_large` for too many bytes or pixels, `invalid_parameter` (parameter `avatar`) for what
+   * is damaged or takes too long, `overloaded`.
+   */
+  make(file: Uint8Array): Promise<Result<Uint8Array>>;
+}
+
+export const avatarPixels = 256;
+/** Of the file that is sent. */
+export const avatarFileBytesMax = 1_048_576;
+/** Of what is kept. */
+export const avatarBytesMax = 40_960;
+/** Width times height: as much as a good camera has. Beyond it a small file would fill the memory. */
+const inputPixelsMax = 25_000_000;
+const sideMax = 16_383;
+const timeoutSeconds = 5;
+/** Noise at the first quality is larger than `avatarBytesMax`; at the last nothing is. */
+const qualities = [82, 60, 35, 10] as const;
+
+const jpegStart = [0xff, 0xd8, 0xff] as const;
+const pngStart = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] as const;
+
+export type AvatarFormat = 'png' | 'jpeg' | 'webp';
+
+/** By the bytes at the start; what the browser said of the file doesn't matter. */
+export function avatarFormat(file: Uint8Array): AvatarFormat | undefined {
+  const startsWith = (bytes: readonly number[], at = 0) =>
+    bytes.every((b, i) => file[at + i] === b);
+  if (startsWith(pngStart)) return 'png';
+  if (startsWith(jpegStart)) return 'jpeg';
+  const text = Buffer.from(file.subarray(0, 16)).toString('latin1');
+  return /^RIFF[\s\S]{4}WEBPVP8/.test(text) ? 'webp' : undefined;
+}
+
+export function createAvatarImages(): AvatarImages {
+  const semaphore = createSemaphore({ runningMax: 1, waitingMax: 16 });
+  let loaded: Promise<typeof import('sharp').default> | undefined;
+
+  /** Loaded when first needed: a server whose users send no pictures starts without it. */
+  async function library() {
+    const { default: sharp } = await import('sharp');
+    sharp.block({ operation: ['VipsForeignLoad'] });
+    sharp.unblock({
+      operation: [
+        'VipsForeignLoadPngBuffer',
+        'VipsForeignLoadJpegBuffer',
+        'VipsForeignLoadWebpBuffer',
+      ],
+    });
+    sharp.cache(false);
+    sharp.concurrency(1);
+    return sharp;
+  }
+
+  async function encode(file: Uint8Array, format: AvatarFormat): Promise<Result<Uint8Array>> {
+    loaded ??= library();
+    const sharp = await loaded;
+    const input = () =>
+      sharp(file, { failOn: 'warning', limitInputPixels: inputPixelsMax, pages: 1 }).timeout({
+        seconds: timeoutSeconds,
+      });
+    try {
+      const { width, height, format: found } = await input().metadata();
+      if (found !== format) return unsupported();
+      if (width > sideMax || height > sideMax || width * height > inputPixelsMax) return tooLarge();
+      const pixels = await input()
+        .autoOrient()
+        .resize(avatarPixels, avatarPixels, { fit: 'cover', kernel: 'cubic' })
+        .toColourspace('srgb')
+        .ensureAlpha()
+        .raw()
+        .toBuffer();
+      for (const quality of qualities) {
+        const raw = { width: avatarPixels, height: avatarPixels, channels: 4 } as const;
+        const made = await sharp(pixels, { raw }).webp({ quality }).toBuffer();
+        if (made.length <= avatarBytesMax) return ok(made);
+      }
+      return damaged();
+    } catch (error) {
+      return /pixel limit/i.test((error as Error).message) ? tooLarge() : damaged();
+    }
+  }
+
+  return {
+    async make(file) {
+      if (file.length > avatarFileBytesMax) return tooLarge();
+      const format = avatarFormat(file);
+      if (format === undefined) return unsupported();
+      if (containerOf(file, format) !== 'still') return notStill();
+      const made = await semaphore.run(() => encode(file, format));
+      return made.ok ? made.value : made;
+    },
+  };
+}
+
+function unsupported() {
+  return fail('unsupported_media_type', 'A picture must be a PNG, JPEG or WebP file.', 'avatar');
+}
+
+function containerOf(file: Uint8Array, format: AvatarFormat): Container {
+  switch (format) {
+    case 'png':
+      return pngContainer(file);
+    case 'webp':
+      return webpContainer(file);
+    case 'jpeg':
+      return 'still';
+  }
+}
+
+function notStill() {
+  const detail = 'A picture must be a still one, with nothing behind it in the file.';
+  return fail('picture_not_still', detail, 'avatar');
+}
+
+function tooLarge() {
+  return fail('body_too_large', 'The picture has too many bytes or pixels.', 'avatar');
+}
+
+function damaged() {
+  return fail('invalid_parameter', 'The picture is damaged or incomplete.', 'avatar');
+}

@@ -1,0 +1,35 @@
+/** The profile beside its account: made with it, and its mail address changed with it. */
+
+import { profileKey } from '../../../store/keys.ts';
+import type { SetRow, Store } from '../../../store/store.ts';
+import type { AccountCompanion } from '../companion.ts';
+import { decodeProfile, encodeProfile } from './profile.ts';
+import type { Profiles } from './profile-store.ts';
+
+/** For accounts that the operator makes: their address counts as verified. */
+export function profileBeside(profiles: Pick<Profiles, 'newRow'>) {
+  return (accountId: string, email: string): readonly SetRow[] => [
+    profiles.newRow(accountId, email, true),
+  ];
+}
+
+export function profileCompanion(options: {
+  store: Store;
+  profiles: Pick<Profiles, 'newRow'>;
+}): AccountCompanion {
+  const { store, profiles } = options;
+  return {
+    created: profileBeside(profiles),
+    async emailChanged(accountId, email) {
+      const key = profileKey(accountId);
+      const entry = await store.get(key);
+      const profile = entry && decodeProfile(entry.value);
+      // An account without a profile gets one now.
+      const row =
+        profile === undefined
+          ? profiles.newRow(accountId, email, true)
+          : { key, value: encodeProfile({ ...profile, email, emailVerified: true }) };
+      return { check: [{ key, version: entry?.version ?? null }], set: [row] };
+    },
+  };
+}

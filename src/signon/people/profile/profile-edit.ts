@@ -1,0 +1,160 @@
+/**
+ * Changes of a profile as a person types them. Every text is composed (NFC), trimmed and bounded;
+ * control characters and marks that turn the direction of writing are refused, because names are
+ * shown to others. A fact that somebody verified is lost with a change of what it was about. Pure.
+ */
+
+import { type PhoneNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { isCountryCode } from './countries.ts';
+import type { Profile } from './profile.ts';
+
+/** Longest text of each field, in code points. */
+export const profileLimits = {
+  given_name: 100,
+  family_name: 100,
+  nickname: 60,
+  street_address: 200,
+  locality: 100,
+  region: 100,
+  postal_code: 20,
+} as const;
+
+type TextField = keyof typeof profileLimits;
+
+/** Named as in the profile that sites get. A field that is left out stays as it is. */
+export type ProfileChanges = Partial<Record<TextField, string>> & {
+  readonly country?: string;
+  /** YYYY-MM-DD, or empty. */
+  readonly birthdate?: string;
+  /** International form, or national with `country`; or empty. */
+  readonly phone_number?: string;
+  readonly liquid_glass?: boolean;
+};
+
+const phoneCharsMax = 40;
+const ageYearsMax = 130;
+/** Controls, lone surrogates, line separators, and the marks of text direction. */
+const forbidden = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/u;
+
+/**
+ * A letter, digit, sign or mark that takes ink. The blanks of Hangul and Braille are letters and a
+ * sign by their class; marks alone have nothing to stand on.
+ */
+const visible =
+  /(?![\p{Default_Ignorable_Code_Point}\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0])[\p{L}\p{N}\p{P}\p{S}]/u;
+
+/** Fails with `invalid_parameter` and the name of the field at fault. */
+export function editProfile(
+  profile: Profile,
+  changes: ProfileChanges,
+  now: number,
+): Result<Profile> {
+  const texts = new Map<TextField, string>();
+  for (const field of Object.keys(profileLimits) as TextField[]) {
+    const typed = changes[field];
+    if (typed === undefined) continue;
+    const clean = cleanText(typed, field, profileLimits[field]);
+    if (!clean.ok) return clean;
+    texts.set(field, clean.value);
+  }
+  // What is stored already is not looked at again: rules may have changed since.
+  const country = given(changes.country, profile.address.country, readCountry);
+  if (!country.ok) return country;
+  const birthdate = given(changes.birthdate, profile.birthdate, (day) => readBirthdate(day, now));
+  if (!birthdate.ok) return birthdate;
+  const phone = given(changes.phone_number, profile.phone, (number) =>
+    readPhone(number, country.value),
+  );
+  if (!phone.ok) return phone;
+  const { address } = profile;
+  return ok({
+    ...profile,
+    givenName: texts.get('given_name') ?? profile.givenName,
+    familyName: texts.get('family_name') ?? profile.familyName,
+    nickname: texts.get('nickname') ?? profile.nickname,
+    address: {
+      streetAddress: texts.get('street_address') ?? address.streetAddress,
+      locality: texts.get('locality') ?? address.locality,
+      region: texts.get('region') ?? address.region,
+      postalCode: texts.get('postal_code') ?? address.postalCode,
+      country: country.value,
+    },
+    phone: phone.value,
+    phoneVerified: profile.phoneVerified && phone.value === profile.phone,
+    birthdate: birthdate.value,
+    ageVerified: profile.ageVerified && birthdate.value === profile.birthdate,
+    liquidGlass: changes.liquid_glass ?? profile.liquidGlass,
+  });
+}
+
+function given(
+  typed: string | undefined,
+  stored: string,
+  read: (typed: string) => Result<string>,
+): Result<string> {
+  return typed === undefined ? ok(stored) : read(typed);
+}
+
+export function cleanText(text: string, field: string, charactersMax: number): Result<string> {
+  // Four units a character is more than any text within the limit has, also before composing.
+  if (text.length > 4 * charactersMax + 64) return tooLong(field, charactersMax);
+  if (forbidden.test(text)) {
+    return fail('invalid_parameter', `${field} holds a character that it cannot`, field);
+  }
+  const clean = text.normalize('NFC').trim();
+  if (clean !== '' && !visible.test(clean)) {
+    return fail('invalid_parameter', `${field} holds nothing that can be seen`, field);
+  }
+  return [...clean].length > charactersMax ? tooLong(field, charactersMax) : ok(clean);
+}
+
+function tooLong(field: string, charactersMax: number) {
+  return fail('invalid_parameter', `${field} has at most ${charactersMax} characters`, field);
+}
+
+function readCountry(text: string): Result<string> {
+  const code = text.trim().toUpperCase();
+  if (code === '' || isCountryCode(code)) return ok(code);
+  return fail('invalid_parameter', 'country must be a code of two letters, such as FR', 'country');
+}
+
+/** A day that there was, not in the future (UTC), not longer ago than people live. */
+export function readBirthdate(text: string, now: number): Result<string> {
+  const day = text.trim();
+  if (day === '') return ok('');
+  const refuse = (why: string) => fail('invalid_parameter', `birthdate ${why}`, 'birthdate');
+  const at = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  // 30 February is parsed by none, or as 2 March: only a real day comes out as it went in.
+  if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== day) {
+    return refuse('must be a day such as 1990-12-31');
+  }
+  if (at > now) return refuse('lies in the future');
+  const oldest = new Date(now).getUTCFullYear() - ageYearsMax;
+  return Number(day.slice(0, 4)) < oldest ? refuse('lies too far back') : ok(day);
+}
+
+/**
+ * To E.164. A number without `+` is read as one of `country`; without a country it is refused.
+ * Extensions are refused: nobody could send them a code.
+ */
+export function readPhone(text: string, country: string): Result<string> {
+  const typed = text.trim();
+  if (typed === '') return ok('');
+  const refused = fail(
+    'invalid_parameter',
+    'phone_number must be a telephone number such as +33612345678',
+    'phone_number',
+  );
+  if (typed.length > phoneCharsMax) return refused;
+  const number = parsePhone(typed, country);
+  return number?.isValid() === true && number.ext === undefined ? ok(number.number) : refused;
+}
+
+function parsePhone(text: string, country: string): PhoneNumber | undefined {
+  type Countries = Exclude<Parameters<typeof parsePhoneNumberFromString>[1], string | undefined>;
+  const options = { extract: false } satisfies Countries;
+  if (country === '') return parsePhoneNumberFromString(text, options);
+  const defaultCountry = country as NonNullable<Countries['defaultCountry']>;
+  return parsePhoneNumberFromString(text, { ...options, defaultCountry });
+}

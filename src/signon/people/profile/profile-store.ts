@@ -1,0 +1,100 @@
+/**
+ * Profiles at rest, one row an account. A change reads, decides and writes with a check of the
+ * version, so two forms sent at once never lose half of each other's fields.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import type { Random } from '../../../core/random.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { type Key, profileKey } from '../../../store/keys.ts';
+import type { SetRow, Store } from '../../../store/store.ts';
+import { notErased } from '../deletion/erasure-mark.ts';
+import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
+import { editProfile, type ProfileChanges } from './profile-edit.ts';
+
+export interface Profiles {
+  /** Of a new account, for the commit that makes the account. */
+  newRow(accountId: string, email: string, emailVerified: boolean): SetRow;
+  /** Undefined when there is no such account any more. */
+  load(accountId: string): Promise<Profile | undefined>;
+  /** With the version of its row, for a commit that depends on it. */
+  find(
+    accountId: string,
+  ): Promise<{ readonly profile: Profile; readonly version: number } | undefined>;
+  /** Of an account from before there were profiles: made now, unless it is there. */
+  ensure(accountId: string, email: string, emailVerified: boolean): Promise<Result<Profile>>;
+  /** What a person changes; `invalid_parameter` names the field. */
+  edit(accountId: string, changes: ProfileChanges): Promise<Result<Profile>>;
+  /**
+   * What the service itself changes: verified facts, plan, avatar, mail address. `change` is run
+   * again when somebody was faster, so it must be pure. `beside`: rows of the same commit, by what
+   * the profile was before.
+   */
+  update(
+    accountId: string,
+    change: (profile: Profile) => Result<Profile>,
+    beside?: (before: Profile) => RowsBeside,
+  ): Promise<Result<Profile>>;
+}
+
+export interface RowsBeside {
+  readonly set: readonly SetRow[];
+  readonly del: readonly Key[];
+}
+
+const attemptsMax = 5;
+
+export function createProfiles(options: { store: Store; clock: Clock; random: Random }): Profiles {
+  const { store, clock, random } = options;
+
+  async function find(accountId: string) {
+    const entry = await store.get(profileKey(accountId));
+    const profile = entry && decodeProfile(entry.value);
+    return entry && profile && { profile, version: entry.version };
+  }
+
+  async function update(
+    accountId: string,
+    change: (profile: Profile) => Result<Profile>,
+    beside: (before: Profile) => RowsBeside = () => ({ set: [], del: [] }),
+  ): Promise<Result<Profile>> {
+    const key = profileKey(accountId);
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const found = await find(accountId);
+      if (found === undefined) return fail('unknown_account');
+      const changed = change(found.profile);
+      if (!changed.ok) return changed;
+      const { set, del } = beside(found.profile);
+      const done = await store.commit({
+        check: [{ key, version: found.version }],
+        set: [{ key, value: encodeProfile(changed.value) }, ...set],
+        del,
+      });
+      if (done.ok) return changed;
+      if (done.error === 'store_unavailable') return fail('store_unavailable');
+    }
+    return fail('store_unavailable', 'the profile is being changed by others all the time');
+  }
+
+  return {
+    newRow: (accountId, email, emailVerified) => ({
+      key: profileKey(accountId),
+      value: encodeProfile(newProfile(random, email, emailVerified)),
+    }),
+    async ensure(accountId, email, emailVerified) {
+      const profile = newProfile(random, email, emailVerified);
+      const key = profileKey(accountId);
+      const set = [{ key, value: encodeProfile(profile) }];
+      const check = [{ key, version: null }, notErased(accountId)];
+      const done = await store.commit({ check, set });
+      if (done.ok) return ok(profile);
+      const found = await find(accountId);
+      return found === undefined ? fail('store_unavailable') : ok(found.profile);
+    },
+    find,
+    load: async (accountId) => (await find(accountId))?.profile,
+    edit: (accountId, changes) =>
+      update(accountId, (profile) => editProfile(profile, changes, clock.now())),
+    update,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * What a person tells of themselves, and its byte layout at rest. Times are never in it, so two
+ * equal profiles have equal bytes. None of it ever enters the journal.
+ */
+
+import { type Random, randomToken } from '../../../core/random.ts';
+import { createWriter, decode } from '../../../store/codec.ts';
+
+export interface Address {
+  readonly streetAddress: string;
+  readonly locality: string;
+  readonly region: string;
+  readonly postalCode: string;
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string;
+}
+
+/** Text fields are empty when the person left them empty. */
+export interface Profile {
+  /** Public, random, the same for every site, never made anew. */
+  readonly serviceId: string;
+  readonly givenName: string;
+  readonly familyName: string;
+  readonly nickname: string;
+  /** Name of the person's own picture among the avatars; empty without one. */
+  readonly avatar: string;
+  readonly email: string;
+  readonly emailVerified: boolean;
+  /** E.164. */
+  readonly phone: string;
+  readonly phoneVerified: boolean;
+  readonly address: Address;
+  /** YYYY-MM-DD. */
+  readonly birthdate: string;
+  /** The operator saw a proof of the birth date. */
+  readonly ageVerified: boolean;
+  readonly plan: Plan;
+  readonly liquidGlass: boolean;
+}
+
+export const plans = ['free', 'plus'] as const;
+export type Plan = (typeof plans)[number];
+
+const serviceIdBytes = 16;
+const layout = 1;
+
+const flag = {
+  emailVerified: 1,
+  phoneVerified: 2,
+  ageVerified: 4,
+  plus: 8,
+  liquidGlass: 16,
+} as const;
+
+/** Of a new account: nothing but its mail address. */
+export function newProfile(random: Random, email: string, emailVerified: boolean): Profile {
+  return {
+    serviceId: randomToken(random, serviceIdBytes),
+    givenName: '',
+    familyName: '',
+    nickname: '',
+    avatar: '',
+    email,
+    emailVerified,
+    phone: '',
+    phoneVerified: false,
+    address: { streetAddress: '', locality: '', region: '', postalCode: '', country: '' },
+    birthdate: '',
+    ageVerified: false,
+    plan: 'free',
+    liquidGlass: false,
+  };
+}
+
+export function encodeProfile(profile: Profile): Uint8Array {
+  const { address } = profile;
+  return createWriter(256)
+    .u8(layout)
+    .u8(flagsOf(profile))
+    .text(profile.serviceId)
+    .text(profile.givenName)
+    .text(profile.familyName)
+    .text(profile.nickname)
+    .text(profile.avatar)
+    .text(profile.email)
+    .text(profile.phone)
+    .text(address.streetAddress)
+    .text(address.locality)
+    .text(address.region)
+    .text(address.postalCode)
+    .text(address.country)
+    .text(profile.birthdate)
+    .finish();
+}
+
+function flagsOf(profile: Profile): number {
+  return (
+    (profile.emailVerified ? flag.emailVerified : 0) |
+    (profile.phoneVerified ? flag.phoneVerified : 0) |
+    (profile.ageVerified ? flag.ageVerified : 0) |
+    (profile.plan === 'plus' ? flag.plus : 0) |
+    (profile.liquidGlass ? flag.liquidGlass : 0)
+  );
+}
+
+/** Undefined for a damaged row or a newer layout. */
+export function decodeProfile(bytes: Uint8Array): Profile | undefined {
+  return decode(bytes, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const flags = input.u8();
+    const has = (bit: number) => (flags & bit) !== 0;
+    return {
+      serviceId: input.text(),
+      givenName: input.text(),
+      familyName: input.text(),
+      nickname: input.text(),
+      avatar: input.text(),
+      email: input.text(),
+      emailVerified: has(flag.emailVerified),
+      phone: input.text(),
+      phoneVerified: has(flag.phoneVerified),
+      address: {
+        streetAddress: input.text(),
+        locality: input.text(),
+        region: input.text(),
+        postalCode: input.text(),
+        country: input.text(),
+      },
+      birthdate: input.text(),
+      ageVerified: has(flag.ageVerified),
+      plan: has(flag.plus) ? 'plus' : 'free',
+      liquidGlass: has(flag.liquidGlass),
+    };
+  });
+}

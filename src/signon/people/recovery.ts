@@ -1,0 +1,185 @@
+/**
+ * A forgotten password, and a changed one. A reset link works once, for an hour, and only while
+ * the password is the one that was there when it was asked for. Setting a password ends all
+ * sessions in the same commit (but the one in which it was changed) and forgets the browsers that
+ * were known. Passkeys and the second factor stay: a mailbox alone must not undo them. But a reset
+ * of an account with passkeys, API keys or sites makes their review due: who took the account over
+ * may have left some (review.ts).
+ *
+ * Asking takes the same work and gives the same answer whether the address has an account or not.
+ */
+
+import { isAccountId } from '../../access/account-names.ts';
+import type { Clock } from '../../core/clock.ts';
+import { readKnownAddress } from '../../core/names/mail-address.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import type { Store } from '../../store/store.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import type { Notices } from '../mail/notices.ts';
+import {
+  credentialsRow,
+  isActive,
+  isReachable,
+  nameOf,
+  type People,
+  type Person,
+  unchanged,
+} from '../people.ts';
+import type { Attempts } from '../proofs/attempts.ts';
+import type { NewPasswords } from '../proofs/password/new-password.ts';
+import { turnOf } from '../proofs/proof.ts';
+import type { SecurityLog } from '../sessions/security-log.ts';
+import type { Renewed } from '../sessions/session-records.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { Visitor } from '../visitor.ts';
+import type { AccountChanges } from './account-changes.ts';
+import { newResetData, onwardFor } from './links/link-data.ts';
+import { type FoundLink, type Links, unused } from './links/links.ts';
+import type { PageLinks } from './links/links-to-pages.ts';
+
+export interface Recovery {
+  /** `invalid_parameter` for what is no address at all; else always the same answer. */
+  request(request: RecoveryRequest): Promise<Result<void>>;
+  /** Whether a link is worth showing the form for. It stays unused. */
+  isOpen(token: string): Promise<boolean>;
+  /** `invalid_link`, `invalid_parameter`, `weak_password`, `overloaded`, `store_unavailable`. */
+  reset(request: { token: string; password: string; visitor: Visitor }): Promise<Result<Reset>>;
+  /** All other sessions end; the token is for this one's new cookie. As `AccountChanges.make`. */
+  changePassword(session: Session, password: string, visitor: Visitor): Promise<Result<Renewed>>;
+}
+
+export interface RecoveryRequest {
+  /** Address, former spelling, or id of the account. */
+  readonly email: string;
+  readonly visitor: Visitor;
+  /** Comes back when the link is used in this browser: a query without `?`, checked by its reader. */
+  readonly onward?: string;
+}
+
+export interface Reset {
+  /** As it was given when the link was asked for; empty in another browser. */
+  readonly onward: string;
+}
+
+export function createRecovery(options: {
+  store: Store;
+  clock: Clock;
+  people: People;
+  links: Links;
+  mailer: Pick<Mailer, 'post'>;
+  pages: PageLinks;
+  newPasswords: NewPasswords;
+  attempts: Pick<Attempts, 'forgive' | 'vouch'>;
+  securityLog: SecurityLog;
+  changes: Pick<AccountChanges, 'allows' | 'make' | 'forgive'>;
+  notices: Pick<Notices, 'about'>;
+  hasReviewable: (person: Person) => Promise<boolean>;
+}): Recovery {
+  const { store, clock, people, links, mailer, pages, newPasswords } = options;
+  const { attempts, securityLog, changes } = options;
+
+  async function request({ email, visitor, onward = '' }: RecoveryRequest) {
+    const found = await people.byName(email);
+    const isName = readKnownAddress(email) !== undefined || isAccountId(email.trim());
+    if (found === undefined && !isName) {
+      return fail('invalid_parameter', 'This is not a mail address.', 'email');
+    }
+    const person = found && isActive(found) && isReachable(found) ? found : undefined;
+    const account = person?.id ?? '';
+    const epoch = person?.credentials.epoch ?? 0;
+    const data = newResetData(account, visitor, onward);
+    const link = links.make('reset', { account, data, epoch });
+    const logged = await securityLog.entry(account, 'reset_requested', visitor);
+    const known = person === undefined ? { check: [], set: [], del: [] } : logged;
+    const set = [link.row, ...known.set];
+    const done = await commitOnce(store, { check: known.check, set, del: known.del });
+    // Deleted at this very moment: it is answered like any that never was.
+    if (done === 'lost') return ok(undefined);
+    if (done.ok && person && !link.isFull) {
+      const { language } = person.credentials;
+      const to = person.account.email;
+      mailer.post(to, language, 'reset', { link: pages.reset(link.token) }, person.id);
+    }
+    return done;
+  }
+
+  async function open(token: string) {
+    const link = await links.find('reset', token);
+    const person = link && (await people.byId(link.account));
+    if (!link || !person || !isActive(person)) return undefined;
+    return link.epoch === person.credentials.epoch ? { link, person } : undefined;
+  }
+
+  async function reset(given: { token: string; password: string; visitor: Visitor }) {
+    const before = await open(given.token);
+    if (before === undefined) return fail('invalid_link');
+    const { email } = before.person.account;
+    const turn = turnOf('known', email, given.visitor);
+    const phc = await newPasswords.accept(given.password, email, turn);
+    if (!phc.ok) return phc;
+    return untilUndisturbed<Reset>(async () => {
+      const found = await open(given.token);
+      if (found === undefined) return fail('invalid_link');
+      const done = await setPassword(found, phc.value, given.visitor);
+      if (done === 'lost' || !done.ok) return done;
+      trust(found.person, given.visitor);
+      return ok({ onward: onwardFor(found.link, given.visitor) });
+    });
+  }
+
+  /** Strangers' guesses were at the old password, and must not hinder the owner with the new one. */
+  function trust(person: Person, { browserId }: Visitor): void {
+    attempts.forgive(nameOf(person));
+    if (browserId !== undefined) attempts.vouch(nameOf(person), browserId);
+  }
+
+  async function changePassword(session: Session, password: string, visitor: Visitor) {
+    if (!(await changes.allows(session))) return fail('reauthentication_required');
+    const turn = turnOf('known', session.email, visitor);
+    const phc = await newPasswords.accept(password, session.email, turn);
+    if (!phc.ok) return phc;
+    const request = { session, visitor, event: 'password_changed', endsOthers: true } as const;
+    const done = await changes.make<void>(request, async () => {
+      const credentials = { passwordHash: phc.value, passwordChangedAt: clock.now() };
+      return ok({ value: undefined, credentials });
+    });
+    return done.ok ? ok({ token: done.value.token, browser: done.value.browser }) : done;
+  }
+
+  /** By a link: in no session, so all of them end. */
+  async function setPassword(
+    { link, person }: { link: FoundLink; person: Person },
+    passwordHash: string,
+    visitor: Visitor,
+  ): Promise<Change<void>> {
+    const { id, credentials } = person;
+    const logged = await securityLog.entry(id, 'password_changed', visitor);
+    const isDue = credentials.reviewSince !== 0 || (await options.hasReviewable(person));
+    const changed = {
+      ...credentials,
+      passwordHash,
+      passwordChangedAt: clock.now(),
+      epoch: credentials.epoch + 1,
+      browsers: [],
+      reviewSince: isDue ? clock.now() : 0,
+    };
+    const told = options.notices.about(person, 'password_changed', visitor);
+    const done = await commitOnce(store, {
+      check: [...unchanged(person), ...logged.check, unused(link)],
+      set: [credentialsRow(person, changed), ...told.set, ...logged.set],
+      del: [link.key, ...logged.del],
+    });
+    if (done === 'lost' || !done.ok) return done;
+    changes.forgive(id);
+    told.send();
+    return done;
+  }
+
+  return {
+    request,
+    reset,
+    changePassword,
+    isOpen: async (token) => (await open(token)) !== undefined,
+  };
+}

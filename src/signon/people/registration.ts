@@ -1,0 +1,316 @@
+/**
+ * Registration and verification of the mail address.
+ *
+ * An account that is not verified is three rows that expire, and nothing in the journal: whoever
+ * registers addresses of others takes no place for good. The address is unique from the first
+ * commit on (`check: null`). Verification makes the rows lasting and tells the journal, in the one
+ * commit that uses the link up.
+ *
+ * A link carries the password that was chosen with it, or the passkey that was made in its place:
+ * that one opens nothing before the link is used. So somebody who registers another's address
+ * and hopes that its owner verifies it has gained nothing once the owner registers and opens the
+ * newer link: that link brings the owner's choice and ends all sessions of the stranger. And the
+ * stranger's link, opened in another browser than the stranger's, asks for the stranger's password or
+ * passkey (verification.ts). Verification ends all sessions but the one in which it is done.
+ *
+ * The answer and the work are the same whether the address has an account or not. What a network that
+ * registers much is asked (pacing.ts) is decided before anybody looks for one.
+ */
+
+import { accountRow } from '../../access/accounts/accounts.ts';
+import type { AccountRecord } from '../../access/accounts/records.ts';
+import { readMailAddress } from '../../core/names/mail-address.ts';
+import { randomToken } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { accountByEmailKey } from '../../store/keys.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
+import type { Mailer, MailValues } from '../mail/mailer.ts';
+import { credentialsRow, isVerified, noCredentials, type Person, unchanged } from '../people.ts';
+import type { CreationOptions } from '../proofs/passkey-ceremonies.ts';
+import { findPasskey } from '../proofs/passkey-records.ts';
+import { turnOf } from '../proofs/proof.ts';
+import { agentName, type Visitor } from '../visitor.ts';
+import { notErased } from './deletion/erasure-mark.ts';
+import { type Asked, type Chosen, isChosenByLink, newLinkData } from './links/link-data.ts';
+import type { PageLinks } from './links/links-to-pages.ts';
+import { type Pace, type Pacing, timeText } from './pacing.ts';
+import { emailRow, pendingLifeMs } from './pending.ts';
+import type { Reservation, RowTally } from './row-tally.ts';
+import { createVerification, type Verification, type VerificationOptions } from './verification.ts';
+
+const idBytes = 12;
+const knownPasskey = fail('conflict', 'This passkey is known already.');
+
+export interface Registration extends Verification {
+  /**
+   * Sends the link, or tells an owner that there is an account. `invalid_parameter` (parameter
+   * `email` or `password`), `weak_password`, `overloaded`, `store_unavailable`.
+   */
+  register(request: RegistrationRequest): Promise<Result<Pace>>;
+  /**
+   * What the browser is asked in order to make a passkey in place of a password. No account is
+   * looked up, and nothing in it depends on one. `invalid_parameter` (parameter `email`).
+   */
+  passkeyOptions(email: string): Promise<Result<CreationOptions>>;
+  /**
+   * As `register`, for the address that the options were asked for. `invalid_code` for all that is
+   * wrong with the answer, `conflict` when the passkey is known already.
+   */
+  registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<Pace>>;
+  /** Whether the form should take neither password nor passkey; see pacing.ts. */
+  isByMailOnly(visitor: Visitor): boolean;
+  /** Another link for somebody who is signed in and not verified. */
+  resend(person: Person, visitor: Visitor, onward?: string): Promise<Result<Pace>>;
+}
+
+export interface RegistrationRequest {
+  readonly email: string;
+  /** Undefined: chosen when the mail's link is opened. */
+  readonly password?: string | undefined;
+  readonly visitor: Visitor;
+  /** Comes back when the link is used in this browser: a query without `?`, checked by its reader. */
+  readonly onward?: string;
+}
+
+export interface PasskeyRegistrationRequest
+  extends Pick<RegistrationRequest, 'visitor' | 'onward'> {
+  /** What the browser sent as JSON, unchecked. */
+  readonly response: unknown;
+}
+
+export interface RegistrationOptions extends VerificationOptions {
+  readonly mailer: Pick<Mailer, 'post'>;
+  readonly pages: PageLinks;
+  readonly pacing: Pacing;
+  /** Counts the accounts that wait for their verification. */
+  readonly pendingAccounts: RowTally;
+}
+
+export function createRegistration(options: RegistrationOptions): Registration {
+  const {
+    store,
+    clock,
+    random,
+    people,
+    links,
+    mailer,
+    pages,
+    newPasswords,
+    pacing,
+    securityLog,
+    ceremonies,
+    pendingAccounts,
+  } = options;
+
+  async function register(request: RegistrationRequest) {
+    const { password, visitor, onward = '' } = request;
+    const email = readMailAddress(request.email);
+    if (email === undefined) {
+      return fail('invalid_parameter', 'This is not a mail address.', 'email');
+    }
+    if (password === undefined || pacing.isByMailOnly(visitor)) {
+      return place(email, { passwordHash: '', passkey: undefined, onward }, visitor);
+    }
+    const phc = await newPasswords.accept(password, email, turnOf('open', email, visitor));
+    if (!phc.ok) return phc;
+    return place(email, { passwordHash: phc.value, passkey: undefined, onward }, visitor);
+  }
+
+  async function passkeyOptions(address: string) {
+    const email = readMailAddress(address);
+    if (email === undefined) {
+      return fail('invalid_parameter', 'This is not a mail address.', 'email');
+    }
+    // Shaped as an account's id is, and random each time: it tells of no account.
+    const handle = randomToken(random, idBytes);
+    return ceremonies.askToCreate({ purpose: 'sign_up', account: email, handle }, email, []);
+  }
+
+  async function registerPasskey({ response, visitor, onward = '' }: PasskeyRegistrationRequest) {
+    const made = await ceremonies.created(response, 'sign_up');
+    if (made === undefined) return fail('invalid_code', 'The passkey was not accepted.');
+    const { id, ...facts } = made.passkey;
+    if ((await findPasskey(store, id)) !== undefined) return knownPasskey;
+    const record = {
+      ...facts,
+      account: '',
+      handle: made.ceremony.handle,
+      name: agentName(visitor.userAgent),
+      createdAt: clock.now(),
+      lastUsedAt: clock.now(),
+    };
+    const chosen = { passwordHash: '', passkey: { id, record }, onward };
+    return place(made.ceremony.account, chosen, visitor);
+  }
+
+  function verifyValues(token: string, { chosen, worksFrom }: Asked): MailValues<'verify'> {
+    return {
+      link: pages.verify(token),
+      worksFrom: worksFrom === 0 ? undefined : timeText(worksFrom),
+      choose: isChosenByLink(chosen),
+    };
+  }
+
+  /** Whatever was chosen: the account begins, begins again, or stays as it is. */
+  async function place(email: string, given: Chosen, visitor: Visitor): Promise<Result<Pace>> {
+    // Before anybody looks whether the address has an account: a refusal tells nothing of that.
+    const room = pendingAccounts.reserve(visitor.network);
+    if (room === undefined) return fail('overloaded');
+    return placeIn(room, email, given, visitor).finally(room.giveBack);
+  }
+
+  async function placeIn(
+    room: Reservation,
+    email: string,
+    given: Chosen,
+    visitor: Visitor,
+  ): Promise<Result<Pace>> {
+    const pace = pacing.take(visitor);
+    const { onward } = given;
+    // What was given before the network came so far is dropped: the link asks for it.
+    const chosen = pace.byMailOnly ? { passwordHash: '', passkey: undefined, onward } : given;
+    const asked = { chosen, worksFrom: pace.worksFrom };
+    const done = await untilUndisturbed(async () => {
+      const person = await people.byEmail(email);
+      if (person === undefined) return begin(room, email, asked, visitor);
+      // A disabled one gets no link, and nobody learns it here.
+      if (isVerified(person) || person.account.disabled) return repeat(person, asked, visitor);
+      return beginAgain(person, asked, visitor);
+    });
+    return done.ok ? ok(pace) : done;
+  }
+
+  async function begin(
+    room: Reservation,
+    email: string,
+    asked: Asked,
+    visitor: Visitor,
+  ): Promise<Change<void>> {
+    const { chosen } = asked;
+    const pendingUntil = clock.now() + pendingLifeMs;
+    room.giveBack();
+    if (!pendingAccounts.admit(email, visitor.network, pendingUntil)) return fail('overloaded');
+    const id = randomToken(random, idBytes);
+    const account: AccountRecord = {
+      email,
+      formerEmail: '',
+      createdAt: clock.now(),
+      disabled: false,
+      pendingUntil,
+      keys: [],
+    };
+    const credentials = {
+      ...noCredentials,
+      passwordHash: chosen.passwordHash,
+      passwordChangedAt: chosen.passwordHash === '' ? 0 : clock.now(),
+      language: visitor.language,
+    };
+    const link = links.make('verify', {
+      account: id,
+      data: newLinkData(id, visitor, asked),
+      epoch: 0,
+    });
+    const logged = await securityLog.entry(id, 'registered', visitor, account.pendingUntil);
+    const done = await commitOnce(store, {
+      check: [{ key: accountByEmailKey(email), version: null }],
+      set: [
+        accountRow(id, account),
+        emailRow(id, account),
+        credentialsRow({ id, account }, credentials),
+        link.row,
+        ...logged.set,
+      ],
+    });
+    if (done !== 'lost' && done.ok && !link.isFull) {
+      mailer.post(email, visitor.language, 'verify', verifyValues(link.token, asked), id);
+    }
+    return done;
+  }
+
+  /** Registered and never verified: whoever opens the newest link is the owner. */
+  async function beginAgain(person: Person, asked: Asked, visitor: Visitor): Promise<Change<void>> {
+    const account = { ...person.account, pendingUntil: clock.now() + pendingLifeMs };
+    const { id, credentials } = person;
+    const data = newLinkData(id, visitor, asked);
+    const link = links.make('verify', { account: id, data, epoch: credentials.epoch });
+    const done = await commitOnce(store, {
+      check: unchanged(person),
+      set: [
+        accountRow(id, account),
+        emailRow(id, account),
+        credentialsRow({ id, account }, credentials),
+        link.row,
+      ],
+    });
+    if (done !== 'lost' && done.ok) pendingAccounts.prolonged(account.email, account.pendingUntil);
+    if (done !== 'lost' && done.ok && !link.isFull) {
+      mailer.post(
+        account.email,
+        visitor.language,
+        'verify',
+        verifyValues(link.token, asked),
+        person.id,
+      );
+    }
+    return done;
+  }
+
+  /** Nothing changes but the log; a row is written all the same, for the sake of equal work. */
+  async function repeat(person: Person, asked: Asked, visitor: Visitor): Promise<Change<void>> {
+    const data = newLinkData(person.id, visitor, asked);
+    const decoy = links.make('verify', { account: '', data, epoch: 0 });
+    // One that the operator disabled may be unverified.
+    const { pendingUntil } = person.account;
+    const event = 'registration_repeated';
+    const logged = await securityLog.entry(person.id, event, visitor, pendingUntil);
+    const set = [decoy.row, ...logged.set];
+    const done = await commitOnce(store, { check: logged.check, set, del: logged.del });
+    // Being deleted: it has no log any more, and nobody learns it here.
+    if (done === 'lost') return ok(undefined);
+    if (done.ok && !person.account.disabled) {
+      const { language } = person.credentials;
+      mailer.post(
+        person.account.email,
+        language,
+        'alreadyRegistered',
+        { link: pages.recover },
+        person.id,
+      );
+    }
+    return done;
+  }
+
+  async function resend(person: Person, visitor: Visitor, onward = ''): Promise<Result<Pace>> {
+    if (isVerified(person)) return fail('conflict', 'The mail address is verified already.');
+    const { passwordHash, epoch, language } = person.credentials;
+    // Who has a session here chose a password: with a passkey nobody signs in before.
+    const chosen = { passwordHash, passkey: undefined, onward };
+    const pace = pacing.take(visitor);
+    const asked = { chosen, worksFrom: pace.worksFrom };
+    const data = newLinkData(person.id, visitor, asked);
+    const link = links.make('verify', { account: person.id, data, epoch });
+    const done = await commitOnce(store, { check: [notErased(person.id)], set: [link.row] });
+    if (done === 'lost') return fail('forbidden');
+    if (done.ok && !link.isFull) {
+      mailer.post(
+        person.account.email,
+        language,
+        'verify',
+        verifyValues(link.token, asked),
+        person.id,
+      );
+    }
+    return done.ok ? ok(pace) : done;
+  }
+
+  const verification = createVerification(options);
+  return {
+    ...{ register, passkeyOptions, registerPasskey, resend, ...verification },
+    isByMailOnly: pacing.isByMailOnly,
+    async verify(...given) {
+      const done = await verification.verify(...given);
+      if (done.ok) pendingAccounts.ended(done.value.email);
+      return done;
+    },
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * The review after a reset: whoever took the account over may have left a passkey, an API key or a
+ * site that goes on opening it. From the reset until its end a session may do nothing else, and
+ * passkeys sign nobody in: only who set the new password decides which of them stay.
+ *
+ * Nothing is kept by silence: each thing wants its own decision, and one that came in between is
+ * asked about. Keys and sites that go, go first; the commit that removes the passkeys ends the
+ * review. A stop between the two leaves the review due, with fewer things in it.
+ */
+
+import type { OwnKey, OwnKeys } from '../../access/keys/own-keys.ts';
+import type { SiteKey, SiteKeys } from '../../access/keys/site-keys.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { consentPrefix, passkeyByAccountPrefix, siteKeyByAccountPrefix } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+import type { Person } from '../people.ts';
+import { passkeyKeysOf } from '../proofs/passkey-records.ts';
+import type { PasskeyInfo, Passkeys } from '../proofs/passkeys.ts';
+import type { Session } from '../sessions/sessions.ts';
+import type { ConnectedSite, Consents } from '../sites/consents.ts';
+import type { Visitor } from '../visitor.ts';
+import type { AccountChanges } from './account-changes.ts';
+
+export interface Reviewed {
+  readonly passkeys: readonly PasskeyInfo[];
+  readonly keys: readonly OwnKey[];
+  readonly siteKeys: readonly SiteKey[];
+  /** One entry a site, the one that was allowed last first. */
+  readonly sites: readonly ConnectedSite[];
+  /** Sites beyond those: one decision is for all of them. */
+  readonly otherSites: readonly ConnectedSite[];
+}
+
+export const decisions = ['keep', 'remove'] as const;
+export type Decision = (typeof decisions)[number];
+
+/** By the name of a thing (`reviewName`); undefined: not decided. */
+export type Decide = (name: string) => Decision | undefined;
+
+export const reviewName = {
+  passkey: (id: string) => `passkey:${id}`,
+  key: (id: string) => `key:${id}`,
+  siteKey: (id: string) => `site_key:${id}`,
+  site: (clientId: string) => `site:${clientId}`,
+  otherSites: 'other_sites',
+} as const;
+
+export interface Review {
+  of(accountId: string): Promise<Reviewed>;
+  /**
+   * Does what was decided and ends the review. `reauthentication_required`; `invalid_parameter`:
+   * something is not decided yet, and nothing happened; `form_expired`, `store_unavailable`. The
+   * token is for the session's new cookie.
+   */
+  finish(session: Session, decide: Decide, visitor: Visitor): Promise<Result<{ token: string }>>;
+}
+
+/** Sites that are asked about one by one. With all other things they fit into one form. */
+export const sitesMax = 100;
+
+/** Whether the account has anything that a review would ask about. */
+export async function hasReviewable(store: Store, { id, account }: Person): Promise<boolean> {
+  if (account.keys.length > 0) return true;
+  const prefixes = [passkeyByAccountPrefix(id), siteKeyByAccountPrefix(id), consentPrefix(id)];
+  const pages = await Promise.all(prefixes.map((prefix) => store.scan(prefix, { limit: 1 })));
+  return pages.some((rows) => rows.length > 0);
+}
+
+/** Names of all that wants a decision. */
+export function reviewNames(reviewed: Reviewed): string[] {
+  const { passkeys, keys, siteKeys, sites, otherSites } = reviewed;
+  return [
+    ...passkeys.map(({ id }) => reviewName.passkey(id)),
+    ...keys.map(({ id }) => reviewName.key(id)),
+    ...siteKeys.map(({ id }) => reviewName.siteKey(id)),
+    ...sites.map(({ clientId }) => reviewName.site(clientId)),
+    ...(otherSites.length > 0 ? [reviewName.otherSites] : []),
+  ];
+}
+
+export function createReview(options: {
+  changes: Pick<AccountChanges, 'make'>;
+  passkeys: Pick<Passkeys, 'list'>;
+  ownKeys: Pick<OwnKeys, 'list' | 'revoke'>;
+  siteKeys: Pick<SiteKeys, 'ofAccount' | 'revoke'>;
+  consents: Pick<Consents, 'list' | 'revoke'>;
+}): Review {
+  const { changes, passkeys, ownKeys, siteKeys, consents } = options;
+
+  async function of(accountId: string): Promise<Reviewed> {
+    const newestFirst = (await consents.list(accountId)).sort((a, b) => b.changedAt - a.changedAt);
+    // A site may have several addresses to be sent to; it is decided as one.
+    const bySite = new Map<string, ConnectedSite>();
+    for (const site of newestFirst) {
+      if (!bySite.has(site.clientId)) bySite.set(site.clientId, site);
+    }
+    const all = [...bySite.values()];
+    return {
+      passkeys: await passkeys.list(accountId),
+      keys: await ownKeys.list(accountId),
+      siteKeys: await siteKeys.ofAccount(accountId),
+      sites: all.slice(0, sitesMax),
+      otherSites: all.slice(sitesMax),
+    };
+  }
+
+  /** What acts in the account's name elsewhere. Removing what is gone already is no error. */
+  async function removeOutside(
+    accountId: string,
+    reviewed: Reviewed,
+    goes: (n: string) => boolean,
+  ) {
+    for (const { id } of reviewed.keys.filter((k) => goes(reviewName.key(k.id)))) {
+      const gone = await ownKeys.revoke(accountId, id);
+      if (!gone.ok && gone.error !== 'unknown_key') return gone;
+    }
+    for (const { id } of reviewed.siteKeys.filter((k) => goes(reviewName.siteKey(k.id)))) {
+      const gone = await siteKeys.revoke(id);
+      if (!gone.ok && gone.error !== 'unknown_key') return gone;
+    }
+    const others = goes(reviewName.otherSites) ? reviewed.otherSites : [];
+    const sites = reviewed.sites.filter(({ clientId }) => goes(reviewName.site(clientId)));
+    for (const { clientId } of [...sites, ...others]) {
+      const gone = await consents.revoke(accountId, clientId);
+      if (!gone.ok) return gone;
+    }
+    return ok(undefined);
+  }
+
+  async function finish(session: Session, decide: Decide, visitor: Visitor) {
+    if (!session.fresh) return fail('reauthentication_required');
+    const reviewed = await of(session.accountId);
+    if (reviewNames(reviewed).some((name) => decide(name) === undefined)) return undecided();
+    const goes = (name: string) => decide(name) === 'remove';
+    const outside = await removeOutside(session.accountId, reviewed, goes);
+    if (!outside.ok) return outside;
+    const request = { session, visitor, event: 'review_done', wasProven: true } as const;
+    const done = await changes.make<void>(request, async (person) => {
+      const now = await passkeys.list(person.id);
+      if (now.some(({ id }) => decide(reviewName.passkey(id)) === undefined)) return undecided();
+      const gone = now.filter(({ id }) => goes(reviewName.passkey(id)));
+      const del = gone.flatMap(({ id }) => passkeyKeysOf(person.id, Buffer.from(id, 'base64url')));
+      return ok({ value: undefined, del, credentials: { reviewSince: 0 } });
+    });
+    return done.ok ? ok({ token: done.value.token }) : done;
+  }
+
+  return { of, finish };
+}
+
+function undecided() {
+  return fail('invalid_parameter', 'Something is not decided yet.');
+}

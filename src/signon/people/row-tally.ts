@@ -1,0 +1,132 @@
+/**
+ * Counts the rows of one kind that anybody can cause, so that their number has a bound: in all, and
+ * for each subject (a network, an account). At a bound nothing further is admitted until a row has
+ * ended; what that means is said where rows are admitted, and /metrics shows how full it is.
+ *
+ * In memory of the one process that serves; whoever makes a tally reads the rows of before once.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+
+export interface RowTally {
+  /**
+   * Whether there may be a row under this key. One that is there already is replaced. A row that
+   * could not be written in the end stays counted until its time is over.
+   * @param expiresAt milliseconds since 1970, as the row has it
+   */
+  admit(key: string, subject: string, expiresAt: number): boolean;
+  /**
+   * Room for one row more of this subject, taken before anybody looks which row it will be. Undefined
+   * at a bound. Given back at once before `admit`, or when no row was needed.
+   */
+  reserve(subject: string): Reservation | undefined;
+  /** The row lasts longer now, for whomever it is counted. Also one that was not known. */
+  prolonged(key: string, expiresAt: number): void;
+  /** The row was removed before its time. */
+  ended(key: string): void;
+  stats(): TallyStats;
+}
+
+export interface Reservation {
+  /** Once or more. */
+  giveBack(): void;
+}
+
+export interface TallyStats {
+  readonly kind: string;
+  readonly rows: number;
+  readonly max: number;
+  /** Since the start. */
+  readonly refused: number;
+}
+
+interface Row {
+  readonly subject: string;
+  readonly expiresAt: number;
+}
+
+/** Least time between two searches for rows that are over: a flood must not cause one each. */
+const pruneMs = 1_000;
+
+export function createRowTally(options: {
+  /** For /metrics and the log (core/bounded-tables.ts). */
+  kind: string;
+  clock: Clock;
+  max: number;
+  perSubjectMax: number;
+}): RowTally {
+  const { kind, clock, max, perSubjectMax } = options;
+  const rows = new Map<string, Row>();
+  const counts = new Map<string, number>();
+  let refused = 0;
+  let reserved = 0;
+  let prunedAtMs = Number.NEGATIVE_INFINITY;
+
+  function count(subject: string, change: 1 | -1): void {
+    const now = (counts.get(subject) ?? 0) + change;
+    if (now === 0) counts.delete(subject);
+    else counts.set(subject, now);
+  }
+
+  function ended(key: string): void {
+    const row = rows.get(key);
+    if (row === undefined) return;
+    rows.delete(key);
+    count(row.subject, -1);
+  }
+
+  function prune(): void {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - prunedAtMs < pruneMs) return;
+    prunedAtMs = nowMs;
+    const now = clock.now();
+    for (const [key, { expiresAt }] of rows) if (expiresAt <= now) ended(key);
+  }
+
+  const hasRoom = (subject: string) =>
+    rows.size + reserved < max && (counts.get(subject) ?? 0) < perSubjectMax;
+
+  /** Counts a refusal. */
+  function findRoom(subject: string): boolean {
+    if (!hasRoom(subject)) prune();
+    if (hasRoom(subject)) return true;
+    refused++;
+    return false;
+  }
+
+  return {
+    admit(key, subject, expiresAt) {
+      const before = rows.get(key);
+      if (before?.subject !== subject && !findRoom(subject)) return false;
+      ended(key);
+      rows.set(key, { subject, expiresAt });
+      count(subject, 1);
+      return true;
+    },
+    reserve(subject) {
+      if (!findRoom(subject)) return undefined;
+      reserved++;
+      count(subject, 1);
+      let isHeld = true;
+      return {
+        giveBack() {
+          if (!isHeld) return;
+          isHeld = false;
+          reserved--;
+          count(subject, -1);
+        },
+      };
+    },
+    prolonged(key, expiresAt) {
+      const subject = rows.get(key)?.subject ?? `prolonged ${key}`;
+      ended(key);
+      rows.set(key, { subject, expiresAt });
+      count(subject, 1);
+    },
+    ended,
+    stats() {
+      prune();
+      return { kind, rows: rows.size, max, refused };
+    },
+  };
+}

@@ -1,0 +1,359 @@
+/**
+ * Using up a link of registration, and who may. Holding the mailbox is half of it: whoever
+ * registers the address of another would else get an account that its owner verified with one
+ * careless press. The other half is the browser that registered, or the password that was chosen
+ * there, or the passkey that was made there.
+ *
+ * A password counts as a try in the link's row before it is judged, so a thousand at once are five
+ * all the same; a signature can't be guessed.
+ * Verification makes the account's rows lasting and tells the journal, in the one commit that uses
+ * the link up, and ends all sessions but the one in which it is done.
+ */
+
+import { accountRow } from '../../access/accounts/accounts.ts';
+import { encodeAccessEvent } from '../../access/accounts/events.ts';
+import type { Clock } from '../../core/clock.ts';
+import { equalBytes } from '../../core/digest.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createEventId } from '../../store/event-id.ts';
+import { passkeyKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../change.ts';
+import {
+  type Credentials,
+  credentialsRow,
+  isVerified,
+  type People,
+  type Person,
+  unchanged,
+  withBrowser,
+} from '../people.ts';
+import type { Attempts } from '../proofs/attempts.ts';
+import type { PasskeyCeremonies, RequestOptions } from '../proofs/passkey-ceremonies.ts';
+import { findPasskey, passkeyRows } from '../proofs/passkey-records.ts';
+import type { NewPasswords } from '../proofs/password/new-password.ts';
+import { normalisePassword, type Passwords } from '../proofs/password/passwords.ts';
+import { turnOf } from '../proofs/proof.ts';
+import type { SecurityLog } from '../sessions/security-log.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
+import { hashOfToken, newToken } from '../tokens.ts';
+import { browserHash, type Visitor } from '../visitor.ts';
+import type { AccountCompanion } from './companion.ts';
+import {
+  type Chosen,
+  isChosenByLink,
+  isOwnBrowser,
+  linkText,
+  onwardFor,
+  readLinkData,
+} from './links/link-data.ts';
+import { type FoundLink, type Links, unused } from './links/links.ts';
+import { emailRow, formerRows, placeAt } from './pending.ts';
+
+export const verifyTriesMax = 5;
+
+export interface Verified {
+  readonly accountId: string;
+  readonly email: string;
+  /**
+   * Where the person was going, as it was given at registration. Empty in another browser: what
+   * waits for them waits in the first one.
+   */
+  readonly onward: string;
+  /** For the browser cookie: the browser that registered is known from now on. */
+  readonly browser: string | undefined;
+  /** For the cookie of the session in which it was done: it may more now. Undefined: it ended. */
+  readonly token: string | undefined;
+}
+
+export interface VerificationProof {
+  readonly password?: string | undefined;
+  /** What the browser sent as JSON, unchecked. */
+  readonly passkey?: unknown;
+  /** The one in which it is done, if there is one. */
+  readonly session?: Session | undefined;
+}
+
+export type LinkAsks = 'nothing' | 'password' | 'passkey' | 'choose' | 'later';
+
+export interface Verification {
+  /**
+   * For the form of a link: `nothing` also for one that is over; `choose`: a new password; `later`:
+   * it does not work yet.
+   */
+  asks(token: string, visitor: Visitor): Promise<LinkAsks>;
+  /** Whether there is such a link and it was not used up. */
+  isOpen(token: string): Promise<boolean>;
+  /** ms since 1970; 0 for a link that works at once, and for one that is over. */
+  worksFrom(token: string): Promise<number>;
+  /** For the proof by the passkey that was made with the link. `invalid_link` if there is none. */
+  proofOptions(token: string): Promise<Result<RequestOptions>>;
+  /**
+   * Uses the link up. `invalid_link` when it was used, has expired or never was; in another browser
+   * than the one that registered, `sign_in_refused` without the right password (five tries) or the
+   * right passkey, `too_many_attempts`, `overloaded`. `conflict`: the passkey is an account's. Before
+   * its time `too_many_attempts` with the wait. A link that asks for a new password takes it in any
+   * browser: `invalid_parameter`, `weak_password`.
+   */
+  verify(token: string, visitor: Visitor, given?: VerificationProof): Promise<Result<Verified>>;
+}
+
+export interface VerificationOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly people: People;
+  readonly links: Links;
+  readonly passwords: Passwords;
+  readonly newPasswords: NewPasswords;
+  readonly attempts: Attempts;
+  readonly sessions: Pick<Sessions, 'carryOver'>;
+  readonly securityLog: SecurityLog;
+  readonly companion: AccountCompanion;
+  readonly ceremonies: PasskeyCeremonies;
+}
+
+interface Opened {
+  readonly link: FoundLink;
+  readonly person: Person;
+}
+
+export function createVerification(options: VerificationOptions): Verification {
+  const {
+    store,
+    clock,
+    random,
+    people,
+    links,
+    passwords,
+    newPasswords,
+    attempts,
+    securityLog,
+    ceremonies,
+  } = options;
+
+  async function open(token: string): Promise<Opened | undefined> {
+    const link = await links.find('verify', token);
+    const person = link && (await people.byId(link.account));
+    if (!link || !person || isVerified(person) || person.account.disabled) return undefined;
+    return link.epoch === person.credentials.epoch ? { link, person } : undefined;
+  }
+
+  /** Counts a try in the link. What it carries; `invalid_link` after five. */
+  function counted(token: string) {
+    return untilUndisturbed(async () => {
+      const link = await links.find('verify', token);
+      if (link === undefined) return fail('invalid_link');
+      const data = readLinkData(link);
+      if (data.tries >= verifyTriesMax) return fail('invalid_link');
+      const row = links.changed('verify', link, linkText({ ...data, tries: data.tries + 1 }));
+      const done = await commitOnce(store, { check: [unused(link)], set: [row] });
+      return done === 'lost' || !done.ok ? done : ok(data);
+    });
+  }
+
+  /** Whether the password is the one that was chosen with the link. */
+  async function provePassword(
+    token: string,
+    person: Person,
+    password: string,
+    visitor: Visitor,
+  ): Promise<Result<void>> {
+    const attempt = {
+      stage: 'password',
+      // Not that of the sign-in: what strangers do there is no concern of who holds the link.
+      account: `verification of ${person.id}`,
+      network: visitor.network,
+      neighbourhood: visitor.neighbourhood,
+      browser: undefined,
+      challenged: true,
+    } as const;
+    const waitSeconds = attempts.begin(attempt);
+    if (waitSeconds > 0) return { ...fail('too_many_attempts'), retryAfterSeconds: waitSeconds };
+    const data = await counted(token);
+    if (!data.ok) return data;
+    const normal = normalisePassword(password);
+    const phc = normal === undefined ? '' : data.value.chosen.passwordHash;
+    const turn = turnOf('open', person.id, visitor);
+    const checked = await passwords.verify(phc, normal ?? '', turn);
+    if (!checked.ok) {
+      attempts.withdrawn(attempt);
+      return checked;
+    }
+    if (!checked.value.right) return fail('sign_in_refused');
+    attempts.succeeded(attempt);
+    return ok(undefined);
+  }
+
+  /** Whether the passkey is the one that was made with the link. */
+  async function provePasskey({ link }: Opened, response: unknown): Promise<Result<void>> {
+    const { passkey } = readLinkData(link).chosen;
+    const proof = await ceremonies.proven(response, 'verify', async (id, { account }) =>
+      passkey && account === link.account && equalBytes(id, passkey.id)
+        ? passkey.record
+        : undefined,
+    );
+    return proof === undefined ? fail('sign_in_refused') : ok(undefined);
+  }
+
+  async function asks(token: string, visitor: Visitor) {
+    const found = await open(token);
+    if (found === undefined) return 'nothing';
+    const { chosen, worksFrom } = readLinkData(found.link);
+    if (worksFrom > clock.now()) return 'later';
+    if (isChosenByLink(chosen)) return 'choose';
+    if (isOwnBrowser(found.link, visitor)) return 'nothing';
+    return chosen.passkey === undefined ? 'password' : 'passkey';
+  }
+
+  async function worksFrom(token: string) {
+    const found = await open(token);
+    return found === undefined ? 0 : readLinkData(found.link).worksFrom;
+  }
+
+  async function proofOptions(token: string) {
+    const found = await open(token);
+    const passkey = found && readLinkData(found.link).chosen.passkey;
+    if (!found || !passkey) return fail('invalid_link');
+    const ceremony = { purpose: 'verify', account: found.link.account, handle: '' } as const;
+    return ceremonies.askToProve(ceremony, [passkey]);
+  }
+
+  async function verify(token: string, visitor: Visitor, given: VerificationProof = {}) {
+    const found = await open(token);
+    if (found === undefined) return fail('invalid_link');
+    const { chosen, worksFrom } = readLinkData(found.link);
+    const waitMs = worksFrom - clock.now();
+    if (waitMs > 0) {
+      return { ...fail('too_many_attempts'), retryAfterSeconds: Math.ceil(waitMs / 1_000) };
+    }
+    if (isChosenByLink(chosen)) return choose(token, found.person, visitor, given);
+    if (!isOwnBrowser(found.link, visitor)) {
+      const proven =
+        chosen.passkey === undefined
+          ? await provePassword(token, found.person, given.password ?? '', visitor)
+          : await provePasskey(found, given.passkey);
+      if (!proven.ok) return proven;
+    }
+    return finish(token, visitor, given.session);
+  }
+
+  /**
+   * Nobody chose anything at registration, so there is nothing of a stranger's to keep out: as with
+   * a link for a new password, the mailbox is enough.
+   */
+  async function choose(token: string, person: Person, visitor: Visitor, given: VerificationProof) {
+    const turn = turnOf('open', person.id, visitor);
+    const phc = await newPasswords.accept(given.password ?? '', person.account.email, turn);
+    return phc.ok ? finish(token, visitor, given.session, phc.value) : phc;
+  }
+
+  /**
+   * Of the browser that registered: it is the owner's, and no sign-in there is news. Of another one
+   * nothing is known.
+   */
+  function browserOf(link: FoundLink, visitor: Visitor): string | undefined {
+    if (!isOwnBrowser(link, visitor)) return undefined;
+    const isGiven = visitor.browser !== undefined && hashOfToken(visitor.browser) !== undefined;
+    return isGiven ? visitor.browser : newToken(random).text;
+  }
+
+  /** The credentials from now on: what the link brings, and nothing of who chose something else. */
+  function credentialsOf(
+    person: Person,
+    { passwordHash }: Chosen,
+    own: string | undefined,
+    visitor: Visitor,
+  ) {
+    const { id, credentials } = person;
+    // No password is nobody's: who has a session chose another one.
+    const sameOwner = passwordHash !== '' && passwordHash === credentials.passwordHash;
+    const browser = own ?? (sameOwner ? visitor.browser : undefined);
+    const before = sameOwner && browser !== undefined ? credentials.browsers : [];
+    const known =
+      browser === undefined
+        ? { ...credentials, browsers: before }
+        : withBrowser({ ...credentials, browsers: before }, browserHash(id, browser));
+    const changed: Credentials = {
+      ...known,
+      passwordHash,
+      passwordChangedAt: passwordHash === '' ? 0 : clock.now(),
+      epoch: credentials.epoch + 1,
+    };
+    return { sameOwner, credentials: changed };
+  }
+
+  /** Rows of the passkey that a link brings. Undefined: it was made an account's meanwhile. */
+  async function passkeyOf({ passkey }: Chosen, account: string) {
+    if (passkey === undefined) return { check: [], set: [] };
+    const { id, record } = passkey;
+    if ((await findPasskey(store, id)) !== undefined) return undefined;
+    const check = [{ key: passkeyKey(id), version: null }];
+    return { check, set: passkeyRows(id, { ...record, account }) };
+  }
+
+  /** @param hash of the password that is chosen now */
+  function finish(token: string, visitor: Visitor, session: Session | undefined, hash?: string) {
+    return untilUndisturbed<Verified>(async () => {
+      const found = await open(token);
+      if (found === undefined) return fail('invalid_link');
+      const { link, person } = found;
+      const { id } = person;
+      const { chosen: brought } = readLinkData(link);
+      const chosen = hash === undefined ? brought : { ...brought, passwordHash: hash };
+      const passkey = await passkeyOf(chosen, id);
+      if (passkey === undefined) return fail('conflict', 'This passkey is known already.');
+      const account = { ...person.account, pendingUntil: 0, formerEmail: '' };
+      const place = await placeAt(store, people, account.email, id);
+      if (place === undefined) return fail('invalid_link');
+      const browser = browserOf(link, visitor);
+      const { sameOwner, credentials } = credentialsOf(person, chosen, browser, visitor);
+      const { epoch } = credentials;
+      const kept =
+        sameOwner && session && (await options.sessions.carryOver(session, person, { epoch }));
+      const before = await securityLog.lasting(id);
+      const logged = await securityLog.entry(id, 'verified', visitor);
+      const event = {
+        kind: 'account.created',
+        account: id,
+        verified: true,
+        slot: 'first_key',
+      } as const;
+      const done = await commitOnce(store, {
+        check: [
+          unused(link),
+          ...unchanged(person),
+          ...place.check,
+          ...passkey.check,
+          ...(kept ? kept.check : []),
+        ],
+        set: [
+          accountRow(id, account),
+          emailRow(id, account),
+          credentialsRow({ id, account }, credentials),
+          ...passkey.set,
+          ...(kept ? kept.set : []),
+          ...before,
+          ...logged.set,
+          ...options.companion.created(id, account.email),
+        ],
+        del: [link.key, ...formerRows(person.account), ...place.del, ...logged.del],
+        events: [encodeAccessEvent(createEventId(clock, random), event)],
+      });
+      if (done === 'lost' || !done.ok) return done;
+      const onward = onwardFor(link, visitor);
+      return ok({
+        accountId: id,
+        email: account.email,
+        onward,
+        browser,
+        token: kept ? kept.token : undefined,
+      });
+    });
+  }
+
+  const isOpen = async (token: string) => (await open(token)) !== undefined;
+
+  return { asks, isOpen, worksFrom, proofOptions, verify };
+}

@@ -1,0 +1,293 @@
+/**
+ * Lock-out. An attempt counts before it is judged, so a thousand at once are as slow as a thousand
+ * in a row; a success takes it back. Nothing here is a lock: who is limited may answer a challenge,
+ * and after that gets a link by mail (sign-in-links.ts). So a stranger slows strangers, and never
+ * keeps the owner out.
+ *
+ *  - account and network together: 5 free, then 1 s, 2 s, 4 s … 15 min
+ *  - account from anywhere: 10 free, 20 with a challenge answered; one more each three minutes
+ *  - second factor of an account from anywhere: 5 free, then up to 15 min
+ *  - network over all accounts: 30 free, then up to 15 min
+ *  - IPv4 /24 or IPv6 /48 over all accounts: 100 free, 400 with a challenge; 100 more an hour
+ *  - account and a browser that it knows: 5 free, up to 15 min, and none of the others: the
+ *    owner's own browser is not slowed by what strangers do
+ *
+ * Whoever proves to be the owner (the right password, a passkey, a new password by mail) is
+ * forgiven what strangers did to the account, at most 20 of it an hour: else each sign-in of the
+ * owner would hand strangers a fresh start. So strangers have at most 80 guesses at a password in
+ * any hour, however many they are, and 40 an hour in the long run; without the owner's help 40 and
+ * 20. The second factor's count is forgiven by its own success alone: who reads the owner's mails
+ * must not gain tries at it by setting the password again and again.
+ *
+ * The account is named by the mail address as typed, known or not: both are alike. In memory of
+ * the main thread, bounded (attempt-table.ts). A restart forgets too, which no stranger can cause.
+ */
+
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { createSubjectTable, type Subject, type SubjectTable } from './attempt-table.ts';
+
+/** Free attempts, then a delay that doubles. */
+interface Growing {
+  readonly free: number;
+  readonly delayMaxMs: number;
+}
+
+/** A vessel: each attempt fills it by one, and it drains. */
+interface Draining {
+  /** Attempts without a challenge. */
+  readonly free: number;
+  /** Attempts at all. */
+  readonly most: number;
+  readonly drainMs: number;
+}
+
+const firstDelayMs = 1_000;
+const quarterHourMs = 15 * 60_000;
+
+export const attemptRules = {
+  pair: { free: 5, delayMaxMs: quarterHourMs },
+  account: { free: 10, most: 20, drainMs: 180_000 },
+  secondFactor: { free: 5, delayMaxMs: quarterHourMs },
+  network: { free: 30, delayMaxMs: quarterHourMs },
+  neighbourhood: { free: 100, most: 400, drainMs: 36_000 },
+  browser: { free: 5, delayMaxMs: quarterHourMs },
+} as const satisfies Record<string, Growing | Draining>;
+
+type RuleName = keyof typeof attemptRules;
+
+/** For metrics and the log. */
+const tableNames: Readonly<Record<RuleName, string>> = {
+  pair: 'sign_in_pairs',
+  account: 'sign_in_accounts',
+  secondFactor: 'sign_in_second_factors',
+  network: 'sign_in_networks',
+  neighbourhood: 'sign_in_wide_networks',
+  browser: 'sign_in_browsers',
+};
+
+/** How long the browser of a reset is trusted to try the new password. */
+const vouchedMs = 3_600_000;
+const vouchedMax = 10_000;
+
+export interface Attempt {
+  readonly stage: 'password' | 'secondFactor';
+  /** Normalised mail address, or account id. */
+  readonly account: string;
+  readonly network: string;
+  /** IPv4 /24 or IPv6 /48. */
+  readonly neighbourhood?: string | undefined;
+  /** A browser that the account knows, in any text form; else undefined. */
+  readonly browser: string | undefined;
+  /**
+   * A session of the account in which it is made, in a browser that the account doesn't know. What
+   * strangers did does not slow it, while it counts for them.
+   */
+  readonly session?: string | undefined;
+  /** A challenge was answered with it. */
+  readonly challenged?: boolean;
+}
+
+/** Proofs that are given together make one try: what they share (the network) is counted once. */
+export interface Attempts {
+  /** 0: counted, go on. Else whole seconds to wait; nothing is counted. */
+  begin(...together: readonly Attempt[]): number;
+  /** It was right: forgives what was counted of the account here, strangers' guesses included. */
+  succeeded(...together: readonly Attempt[]): void;
+  /** It was never judged (overload): not held against anybody. */
+  withdrawn(...together: readonly Attempt[]): void;
+  /** The owner showed up in another way: what strangers did to this password counts no more. */
+  forgive(account: string): void;
+  /** This browser may try the password of the account for an hour, unhindered by strangers. */
+  vouch(account: string, browserId: string): void;
+  isVouched(account: string, browserId: string): boolean;
+  readonly size: number;
+  /** What is remembered of each kind of subject. */
+  readonly tables: readonly BoundedTable[];
+}
+
+/** An account also remembers how much was forgiven lately, and since when its pairs count. */
+interface Account extends Subject {
+  forgiven: number;
+  generation: number;
+}
+
+interface Named {
+  readonly rule: RuleName;
+  readonly name: string;
+  readonly challenged: boolean;
+  /** Counted, and does not hold this attempt up. */
+  readonly isAside: boolean;
+}
+
+export function createAttempts({
+  clock,
+  capacity = 50_000,
+}: {
+  clock: Clock;
+  /** Subjects of each kind. */
+  capacity?: number;
+}): Attempts {
+  const accounts = createSubjectTable<Account>(capacity, (nowMs) => ({
+    ...fresh(nowMs),
+    forgiven: 0,
+    generation: 0,
+  }));
+  const tables: Readonly<Record<RuleName, SubjectTable<Subject>>> = {
+    pair: createSubjectTable(capacity, fresh),
+    account: accounts,
+    secondFactor: createSubjectTable(capacity, fresh),
+    network: createSubjectTable(capacity, fresh),
+    neighbourhood: createSubjectTable(capacity, fresh),
+    browser: createSubjectTable(capacity, fresh),
+  };
+  /** Account and browser → end of the trust, oldest first. */
+  const vouched = new Map<string, number>();
+
+  function namesOf(attempt: Attempt, nowMs: number): Named[] {
+    const { stage, account, network, neighbourhood, browser, session } = attempt;
+    const { challenged = false } = attempt;
+    const isAside = session !== undefined;
+    const named = (rule: RuleName, name: string) => ({ rule, name, challenged, isAside });
+    const own = (name: string): Named => ({
+      ...named('browser', `${stage} ${account} ${name}`),
+      isAside: false,
+    });
+    if (browser !== undefined) return [own(browser)];
+    const isPassword = stage === 'password';
+    const generation = isPassword ? (accounts.peek(account, nowMs)?.generation ?? 0) : 0;
+    return [
+      ...(session === undefined ? [] : [own(`session ${session}`)]),
+      named('pair', `${stage} ${generation} ${account} ${network}`),
+      named(isPassword ? 'account' : 'secondFactor', account),
+      named('network', network),
+      ...(neighbourhood === undefined ? [] : [named('neighbourhood', neighbourhood)]),
+    ];
+  }
+
+  function allNamesOf(together: readonly Attempt[], nowMs: number): Named[] {
+    const all = together.flatMap((attempt) => namesOf(attempt, nowMs));
+    const once = new Map<string, Named>();
+    for (const named of all) {
+      const key = `${named.rule} ${named.name}`;
+      // What two proofs share holds them up if it holds one of them up.
+      if (once.get(key)?.isAside !== false) once.set(key, named);
+    }
+    return [...once.values()];
+  }
+
+  function takeBack({ rule, name }: Named, nowMs: number): void {
+    const subject = tables[rule].peek(name, nowMs);
+    if (subject === undefined) return;
+    drain(attemptRules[rule], subject, nowMs);
+    subject.count = Math.max(0, subject.count - 1);
+    subject.blockedUntilMs = 0;
+  }
+
+  function forgive(name: string, nowMs: number): void {
+    const account = accounts.peek(name, nowMs);
+    if (account === undefined) return;
+    const { most } = attemptRules.account;
+    drain(attemptRules.account, account, nowMs);
+    const forgiven = Math.min(account.count, most - account.forgiven);
+    account.count -= forgiven;
+    account.forgiven += forgiven;
+    account.generation++;
+  }
+
+  return {
+    tables: [
+      ...(Object.keys(tables) as RuleName[]).map((rule) => ({
+        name: tableNames[rule],
+        used: () => tables[rule].size,
+        limit: capacity,
+      })),
+      { name: 'sign_in_vouched', used: () => vouched.size, limit: vouchedMax },
+    ],
+    get size() {
+      return Object.values(tables).reduce((sum, table) => sum + table.size, vouched.size);
+    },
+    begin(...together) {
+      const nowMs = clock.monotonicMs();
+      const names = allNamesOf(together, nowMs);
+      let waitMs = 0;
+      for (const { rule, name, challenged, isAside } of names) {
+        if (isAside) continue;
+        const subject = tables[rule].peek(name, nowMs);
+        if (subject === undefined) continue;
+        waitMs = Math.max(waitMs, waitOf(attemptRules[rule], subject, challenged, nowMs));
+      }
+      if (waitMs > 0) return Math.ceil(waitMs / 1_000);
+      for (const { rule, name } of names) {
+        count(attemptRules[rule], tables[rule].touch(name, nowMs), nowMs);
+      }
+      return 0;
+    },
+    succeeded(...together) {
+      const nowMs = clock.monotonicMs();
+      for (const named of allNamesOf(together, nowMs)) {
+        const { rule, name } = named;
+        // Whoever has one account of their own must not be able to wipe the network's slate.
+        if (rule === 'pair' || rule === 'secondFactor' || rule === 'browser') {
+          tables[rule].delete(name);
+        } else takeBack(named, nowMs);
+      }
+      for (const { stage, account } of together) if (stage === 'password') forgive(account, nowMs);
+    },
+    withdrawn(...together) {
+      const nowMs = clock.monotonicMs();
+      for (const named of allNamesOf(together, nowMs)) takeBack(named, nowMs);
+    },
+    forgive: (account) => forgive(account, clock.monotonicMs()),
+    vouch(account, browserId) {
+      const name = `${account} ${browserId}`;
+      vouched.delete(name);
+      if (vouched.size >= vouchedMax) vouched.delete(vouched.keys().next().value!);
+      vouched.set(name, clock.monotonicMs() + vouchedMs);
+    },
+    isVouched: (account, browserId) =>
+      (vouched.get(`${account} ${browserId}`) ?? 0) > clock.monotonicMs(),
+  };
+}
+
+function fresh(nowMs: number): Subject {
+  return { count: 0, blockedUntilMs: 0, lastMs: nowMs };
+}
+
+function isDraining(rule: Growing | Draining): rule is Draining {
+  return 'drainMs' in rule;
+}
+
+/** Brings a vessel up to now. Both that drain at once in an account do so at the same pace. */
+function drain(rule: Growing | Draining, subject: Subject & { forgiven?: number }, nowMs: number) {
+  if (!isDraining(rule)) return;
+  const drained = (nowMs - subject.lastMs) / rule.drainMs;
+  subject.count = Math.max(0, subject.count - drained);
+  if (subject.forgiven !== undefined) subject.forgiven = Math.max(0, subject.forgiven - drained);
+  subject.lastMs = nowMs;
+}
+
+function count(rule: Growing | Draining, subject: Subject, nowMs: number): void {
+  drain(rule, subject, nowMs);
+  subject.lastMs = nowMs;
+  subject.count++;
+  if (!isDraining(rule)) subject.blockedUntilMs = nowMs + delayMs(rule, subject.count);
+}
+
+/** Milliseconds until the next attempt; 0 or less: now. */
+function waitOf(
+  rule: Growing | Draining,
+  { count: counted, blockedUntilMs, lastMs }: Subject,
+  challenged: boolean,
+  nowMs: number,
+): number {
+  if (!isDraining(rule)) return blockedUntilMs - nowMs;
+  const room = (challenged ? rule.most : rule.free) - 1;
+  return (counted - room) * rule.drainMs - (nowMs - lastMs);
+}
+
+/** How long the next attempt must wait after `count` of them. */
+function delayMs({ free, delayMaxMs }: Growing, attempts: number): number {
+  if (attempts < free) return 0;
+  return Math.min(delayMaxMs, firstDelayMs * 2 ** Math.min(40, attempts - free));
+}

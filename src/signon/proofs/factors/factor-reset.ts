@@ -1,0 +1,74 @@
+/**
+ * The operator switches a second factor off: for a person who lost it, or whose account was taken
+ * over by somebody who set one up, which a new password by mail does not undo. All sessions end,
+ * known browsers are forgotten, and the review of passkeys, keys and sites is due at the next
+ * sign-in: the operator can't know which of them are the owner's. Told by mail and in the log.
+ */
+
+import type { Accounts } from '../../../access/accounts/accounts.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { Random } from '../../../core/random.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import type { Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../change.ts';
+import type { Notices } from '../../mail/notices.ts';
+import { hasReviewable } from '../../people/review.ts';
+import { credentialsRow, isVerified, openPeople, unchanged } from '../../people.ts';
+import { createSecurityLog } from '../../sessions/security-log.ts';
+import type { Visitor } from '../../visitor.ts';
+import { loadFactor } from './second-factor-rows.ts';
+
+export interface FactorReset {
+  /** `unknown_account`, `invalid_parameter`; `conflict`: there is no second factor. */
+  resetFactor(email: string): Promise<Result<{ email: string }>>;
+}
+
+/** Neither a browser nor a place. */
+const operator: Visitor = { network: '', country: 'ZZ', userAgent: '', language: 'en' };
+
+export function createFactorReset(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  accounts: Pick<Accounts, 'find'>;
+  notices: Pick<Notices, 'about'>;
+}): FactorReset {
+  const { store, clock, accounts, notices } = options;
+  const people = openPeople(store);
+  const securityLog = createSecurityLog(options);
+
+  return {
+    async resetFactor(email) {
+      const account = await accounts.find(email);
+      if (!account.ok) return account;
+      return untilUndisturbed<{ email: string }>(async () => {
+        const person = await people.byId(account.value.id);
+        if (person === undefined) return fail('unknown_account');
+        const { key, version, factor } = await loadFactor(store, person.id);
+        if (factor === undefined || factor.enabledAt === 0) {
+          return fail('conflict', `${person.account.email} has no second factor`);
+        }
+        const { credentials } = person;
+        const isDue = credentials.reviewSince !== 0 || (await hasReviewable(store, person));
+        const changed = {
+          ...credentials,
+          epoch: credentials.epoch + 1,
+          factors: credentials.factors + 1,
+          browsers: [],
+          reviewSince: isDue ? clock.now() : 0,
+        };
+        const logged = await securityLog.entry(person.id, 'factor_reset', operator);
+        const told = isVerified(person) && notices.about(person, 'factor_reset', operator);
+        const mails = told ? told.set : [];
+        const done = await commitOnce(store, {
+          check: [...unchanged(person), { key, version }, ...logged.check],
+          set: [credentialsRow(person, changed), ...mails, ...logged.set],
+          del: [key, ...logged.del],
+        });
+        if (done === 'lost' || !done.ok) return done;
+        if (told) told.send();
+        return ok({ email: person.account.email });
+      });
+    },
+  };
+}

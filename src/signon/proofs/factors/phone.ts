@@ -1,0 +1,219 @@
+/**
+ * Codes that show that a phone number is the account's: six digits, ten minutes, five tries. One
+ * code is open per account; each try is taken from the row by compare-and-set before it is judged,
+ * so a hundred at once are still five. The verified number itself is the caller's to keep.
+ *
+ * Each text costs the operator money, and some numbers pay whoever has texts sent to them. So they
+ * go to mobile numbers of listed countries alone, and are bounded for an account, a number, the
+ * networks, and over all in a day. In memory: a restart begins a new day.
+ */
+
+import {
+  isSupportedCountry,
+  type PhoneNumber,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/max';
+import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import type { BoundedTable } from '../../../core/bounded-tables.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { equalBytes, sha256 } from '../../../core/digest.ts';
+import type { Log } from '../../../core/log/log.ts';
+import type { Random } from '../../../core/random.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { createWriter, decode } from '../../../store/codec.ts';
+import { phoneCodeKey } from '../../../store/keys.ts';
+import type { Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../change.ts';
+import { notErased } from '../../people/deletion/erasure-mark.ts';
+import type { MessageSender } from '../../people/messages.ts';
+import type { SecurityLog } from '../../sessions/security-log.ts';
+import type { Language, Visitor } from '../../visitor.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+export const phoneLimits = {
+  account: { max: 5, windowMs: dayMs },
+  number: { max: 3, windowMs: hourMs },
+  network: { max: 10, windowMs: hourMs },
+  neighbourhood: { max: 20, windowMs: dayMs },
+} as const;
+const subjectsMax = 16_384;
+
+export interface PhoneBounds {
+  /** ISO 3166-1 codes; `*`: all. */
+  readonly countries: readonly string[];
+  /** Texts over all in a day. */
+  readonly perDay: number;
+}
+
+export interface PhoneCodes {
+  /** `invalid_parameter` (parameter `phone`), `client_limit_exceeded`, `overloaded`, `store_unavailable`. */
+  send(accountId: string, phone: string, visitor: Visitor): Promise<Result<{ number: string }>>;
+  /** The number in E.164 that is now shown to be the account's. `invalid_code`. */
+  verify(accountId: string, code: string, visitor: Visitor): Promise<Result<{ number: string }>>;
+  /** Forgets an open code. */
+  cancel(accountId: string): Promise<void>;
+  /** Accounts, numbers and networks that are counted. */
+  readonly table: BoundedTable;
+}
+
+export const phoneCodeLifeMs = 10 * 60_000;
+export const phoneTriesMax = 5;
+const layout = 1;
+const textLengthMax = 40;
+
+interface OpenCode {
+  readonly number: string;
+  readonly hash: Uint8Array;
+  readonly triesLeft: number;
+  readonly expiresAt: number;
+}
+
+const texts: Readonly<Record<Language, (code: string, service: string) => string>> = {
+  en: (code, service) => `${code} is your code for ${service}. It is valid for 10 minutes.`,
+  fr: (code, service) => `${code} est votre code pour ${service}. Il est valable 10 minutes.`,
+};
+
+/** Undefined for what is no number. One without `+` is read as of the country. */
+function parsePhone(text: string, country: string): PhoneNumber | undefined {
+  if (text.length > textLengthMax) return undefined;
+  const home = isSupportedCountry(country) ? { defaultCountry: country } : {};
+  const parsed = parsePhoneNumberFromString(text, { ...home, extract: false });
+  return parsed?.isValid() ? parsed : undefined;
+}
+
+/** E.164; undefined for what is no number. */
+export function normalisePhone(text: string, country: string): string | undefined {
+  return parsePhone(text, country)?.number;
+}
+
+/** A mobile number of a listed country: no premium rate, no satellite, no landline. */
+function isReachable(phone: PhoneNumber, countries: readonly string[]): boolean {
+  const type = phone.getType();
+  if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return false;
+  // Some ranges are of no country: satellites.
+  if (phone.country === undefined) return false;
+  return countries.includes('*') || countries.includes(phone.country);
+}
+
+export function createPhoneCodes(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  sender: MessageSender;
+  bounds: PhoneBounds;
+  log: Log;
+  service: string;
+  securityLog: SecurityLog;
+}): PhoneCodes {
+  const { store, clock, random, sender, bounds, service, securityLog, log } = options;
+  const all = { max: bounds.perDay, windowMs: dayMs };
+  const limits = createClientLimits({ ...phoneLimits, all }, subjectsMax);
+
+  /** Whole seconds to wait; 0: it is counted. What is refused by one takes nothing of the next. */
+  function waitFor(account: string, number: string, visitor: Visitor): number {
+    const { network, neighbourhood = network } = visitor;
+    const nowMs = clock.monotonicMs();
+    const waitSeconds =
+      limits.take('account', account, nowMs) ||
+      limits.take('neighbourhood', neighbourhood, nowMs) ||
+      limits.take('network', network, nowMs) ||
+      limits.take('number', number, nowMs);
+    if (waitSeconds > 0) return waitSeconds;
+    const budget = limits.take('all', '', nowMs);
+    if (budget > 0)
+      log.warn({ perDay: bounds.perDay }, 'text messages: the budget of the day is spent');
+    return budget;
+  }
+
+  async function send(accountId: string, phone: string, visitor: Visitor) {
+    const parsed = parsePhone(phone, visitor.country);
+    if (parsed === undefined) {
+      return fail('invalid_parameter', 'This is not a phone number.', 'phone');
+    }
+    if (!isReachable(parsed, bounds.countries)) {
+      return fail('invalid_parameter', 'Texts are not sent to this kind of number.', 'phone');
+    }
+    const { number } = parsed;
+    const waitSeconds = waitFor(accountId, number, visitor);
+    if (waitSeconds > 0) {
+      return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+    }
+    const code = sixDigits(random);
+    const open: OpenCode = {
+      number,
+      hash: hashOf(accountId, code),
+      triesLeft: phoneTriesMax,
+      expiresAt: clock.now() + phoneCodeLifeMs,
+    };
+    const set = [rowOf(accountId, open)];
+    const done = await commitOnce(store, { check: [notErased(accountId)], set });
+    if (done === 'lost') return fail('forbidden');
+    if (!done.ok) return done;
+    const sent = await sender.send(accountId, number, texts[visitor.language](code, service));
+    return sent.ok ? ok({ number }) : sent;
+  }
+
+  function verify(accountId: string, code: string, visitor: Visitor) {
+    const given = hashOf(accountId, code.length > textLengthMax ? '' : code.replace(/\s/gu, ''));
+    return untilUndisturbed<{ number: string }>(async () => {
+      const row = await store.get(phoneCodeKey(accountId));
+      const open = row && decodeCode(row.value);
+      if (!row || !open) return fail('invalid_code', undefined, 'code');
+      const check = [{ key: phoneCodeKey(accountId), version: row.version }];
+      if (equalBytes(given, open.hash)) {
+        const logged = await securityLog.entry(accountId, 'phone_verified', visitor);
+        const del = [phoneCodeKey(accountId), ...logged.del];
+        const checks = [...check, ...logged.check];
+        const done = await commitOnce(store, { check: checks, set: logged.set, del });
+        return done === 'lost' || !done.ok ? done : ok({ number: open.number });
+      }
+      const triesLeft = open.triesLeft - 1;
+      const done = await commitOnce(
+        store,
+        triesLeft === 0
+          ? { check, del: [phoneCodeKey(accountId)] }
+          : { check, set: [rowOf(accountId, { ...open, triesLeft })] },
+      );
+      return done === 'lost' || !done.ok ? done : fail('invalid_code', undefined, 'code');
+    });
+  }
+
+  return {
+    send,
+    verify,
+    table: limits.table('text_limits'),
+    async cancel(accountId) {
+      await store.commit({ del: [phoneCodeKey(accountId)] });
+    },
+  };
+}
+
+/** Uniform: what a multiple of a million does not fill is drawn again. */
+function sixDigits(random: Random): string {
+  const limit = 2 ** 32 - (2 ** 32 % 1_000_000);
+  for (let i = 0; i < 100; i++) {
+    const value = Buffer.from(random.bytes(4)).readUInt32BE();
+    if (value < limit) return String(value % 1_000_000).padStart(6, '0');
+  }
+  throw new Error('the source of randomness is broken');
+}
+
+/** Of no use for guessing: a million codes are hashed in a second. The tries protect it. */
+function hashOf(accountId: string, code: string): Uint8Array {
+  return sha256(`phone code ${accountId} ${code}`);
+}
+
+function rowOf(accountId: string, code: OpenCode) {
+  const out = createWriter(96).u8(layout).text(code.number).bytes(code.hash).u8(code.triesLeft);
+  const value = out.f64(code.expiresAt).finish();
+  return { key: phoneCodeKey(accountId), value, expiresAt: code.expiresAt };
+}
+
+function decodeCode(bytes: Uint8Array): OpenCode | undefined {
+  return decode(bytes, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const [number, hash] = [input.text(), Uint8Array.from(input.bytes())];
+    return { number, hash, triesLeft: input.u8(), expiresAt: input.f64() };
+  });
+}

@@ -1,0 +1,300 @@
+/**
+ * The ceremonies of WebAuthn (@simplewebauthn/server): what a browser is asked, and whether its
+ * answer is right. They know no session and no account: whose passkey it is, is their caller's
+ * business.
+ *
+ * Anybody may begin a ceremony, so nothing is stored for it: its challenge holds what it is for and
+ * when it began, sealed (sealed-text.ts). A right answer writes a row under the seal's id, and a
+ * second one finds it: one challenge, one right answer, within five minutes. User verification is
+ * required. The origin and the relying party follow from BASE_URL.
+ */
+
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import * as v from 'valibot';
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { ok, type Result } from '../../core/result.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import { passkeyChallengeKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+import { commitOnce } from '../change.ts';
+import { createSealedTexts } from '../sealed-text.ts';
+import {
+  type Ceremony,
+  type CeremonyPurpose,
+  decodeCeremony,
+  encodeCeremony,
+  type PasskeyRecord,
+} from './passkey-records.ts';
+
+export type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
+export type RequestOptions = PublicKeyCredentialRequestOptionsJSON;
+
+/** What an authenticator made. */
+export type NewPasskey = Pick<
+  PasskeyRecord,
+  'publicKey' | 'counter' | 'transports' | 'backedUp'
+> & { readonly id: Uint8Array };
+
+/** Enough to judge what an authenticator signed. */
+type Known = Pick<PasskeyRecord, 'publicKey' | 'counter' | 'handle'>;
+
+interface Named {
+  readonly id: Uint8Array;
+  readonly record: Pick<PasskeyRecord, 'transports'>;
+}
+
+/** `response` is what the browser sent as JSON, unchecked. Undefined: anything is wrong with it. */
+export interface PasskeyCeremonies {
+  /** For `navigator.credentials.create`. @param userName shown by the authenticator */
+  askToCreate(
+    ceremony: Ceremony,
+    userName: string,
+    exclude: readonly Named[],
+  ): Promise<Result<CreationOptions>>;
+  created(
+    response: unknown,
+    purpose: CeremonyPurpose,
+  ): Promise<{ readonly ceremony: Ceremony; readonly passkey: NewPasskey } | undefined>;
+  /** For `navigator.credentials.get`. @param allow none: the authenticator offers what it has */
+  askToProve(ceremony: Ceremony, allow?: readonly Named[]): Promise<Result<RequestOptions>>;
+  /** @param find the passkey that an answer names; undefined when it must not be used */
+  proven<K extends Known>(
+    response: unknown,
+    purpose: CeremonyPurpose,
+    find: (id: Uint8Array, ceremony: Ceremony) => Promise<K | undefined>,
+  ): Promise<
+    { readonly ceremony: Ceremony; readonly known: K; readonly counter: number } | undefined
+  >;
+}
+
+/**
+ * The library, loaded before the server listens and by no command: a third of all that a start
+ * loads. Modules are loaded once, so a second call costs nothing.
+ */
+export const webauthn = () => import('@simplewebauthn/server');
+
+export const ceremonyLifeMs = 5 * 60_000;
+export const credentialIdBytesMax = 1_023;
+/** RSA of 4,096 bits has about 550. */
+const publicKeyBytesMax = 2_048;
+
+/** Who may open a challenge: it is given out by an authenticator, which names nobody. */
+const anybody = '';
+/** Time, purpose, mail address or account, handle. Filled up: the length tells nothing of them. */
+const ceremonyBytes = 384;
+
+/** A challenge of ours that an answer names. */
+interface Open {
+  readonly challenge: string;
+  readonly ceremony: Ceremony;
+  readonly id: Uint8Array;
+  readonly endsAt: number;
+}
+
+const base64url = (max: number) =>
+  v.pipe(v.string(), v.maxLength(max), v.regex(/^[0-9A-Za-z_-]+$/));
+const common = {
+  id: base64url(2_048),
+  rawId: base64url(2_048),
+  type: v.literal('public-key'),
+  clientExtensionResults: v.optional(
+    v.pipe(
+      v.unknown(),
+      v.transform(() => ({})),
+    ),
+    {},
+  ),
+};
+/** Only what is used; the library judges what the fields hold. */
+const registrationSchema = v.object({
+  ...common,
+  response: v.object({
+    clientDataJSON: base64url(8_192),
+    attestationObject: base64url(65_536),
+    transports: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(32))), v.maxLength(8))),
+  }),
+});
+const authenticationSchema = v.object({
+  ...common,
+  response: v.object({
+    clientDataJSON: base64url(8_192),
+    authenticatorData: base64url(8_192),
+    signature: base64url(8_192),
+    userHandle: v.nullish(base64url(128)),
+  }),
+});
+
+export function createPasskeyCeremonies(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  masterKey: MasterKey;
+  /** Scheme, host and port: the only origin that is believed. */
+  baseUrl: string;
+}): PasskeyCeremonies {
+  const { store, clock } = options;
+  const origin = new URL(options.baseUrl).origin;
+  const rpID = new URL(options.baseUrl).hostname;
+  const challenges = createSealedTexts({
+    ...options,
+    purpose: 'passkey challenge',
+    plainBytesMax: ceremonyBytes,
+  });
+
+  /** The challenge. */
+  function begin(ceremony: Ceremony): string {
+    const plain = createWriter().f64(clock.now()).bytes(encodeCeremony(ceremony)).finish();
+    const whole = new Uint8Array(ceremonyBytes);
+    whole.set(plain);
+    return challenges.seal(whole, anybody);
+  }
+
+  /** What an answer is for, by the challenge that it names. Undefined: none of ours, or over. */
+  function open(clientDataJSON: string, purpose: CeremonyPurpose): Open | undefined {
+    const challenge = challengeOf(clientDataJSON);
+    const opened = challenge === undefined ? undefined : challenges.open(challenge, anybody);
+    const found =
+      opened &&
+      decode(opened.plain, (input) => {
+        const [begunAt, ceremony] = [input.f64(), input.bytes()];
+        input.raw(input.remaining());
+        return { begunAt, ceremony };
+      });
+    const ceremony = found && decodeCeremony(found.ceremony);
+    if (challenge === undefined || !opened || !found || ceremony?.purpose !== purpose) {
+      return undefined;
+    }
+    const endsAt = found.begunAt + ceremonyLifeMs;
+    return clock.now() >= endsAt ? undefined : { challenge, ceremony, id: opened.id, endsAt };
+  }
+
+  /** Of a right answer: false when there was one before. */
+  async function isFirst({ id, endsAt }: Open): Promise<boolean> {
+    const key = passkeyChallengeKey(id);
+    const used = { key, value: new Uint8Array(), expiresAt: Math.ceil(endsAt) };
+    const done = await commitOnce(store, { check: [{ key, version: null }], set: [used] });
+    return done !== 'lost' && done.ok;
+  }
+
+  async function askToCreate(ceremony: Ceremony, userName: string, exclude: readonly Named[]) {
+    const challenge = begin(ceremony);
+    return ok(
+      await (await webauthn()).generateRegistrationOptions({
+        rpName: rpID,
+        rpID,
+        userName,
+        userID: Uint8Array.from(Buffer.from(ceremony.handle)),
+        challenge: Uint8Array.from(Buffer.from(challenge, 'base64url')),
+        timeout: ceremonyLifeMs,
+        attestationType: 'none',
+        excludeCredentials: exclude.map(described),
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      }),
+    );
+  }
+
+  async function created(response: unknown, purpose: CeremonyPurpose) {
+    const parsed = v.safeParse(registrationSchema, response);
+    if (!parsed.success) return undefined;
+    const taken = open(parsed.output.response.clientDataJSON, purpose);
+    if (taken === undefined) return undefined;
+    const info = await (await webauthn())
+      .verifyRegistrationResponse({
+        response: parsed.output as RegistrationResponseJSON,
+        expectedChallenge: taken.challenge,
+        expectedOrigin: origin,
+        expectedRPID: rpID,
+        requireUserVerification: true,
+      })
+      .catch(() => undefined);
+    if (!info?.verified) return undefined;
+    const { credential, credentialBackedUp } = info.registrationInfo;
+    const id = Buffer.from(credential.id, 'base64url');
+    if (!isCredentialId(id) || credential.publicKey.length > publicKeyBytesMax) return undefined;
+    if (!(await isFirst(taken))) return undefined;
+    const passkey = {
+      id,
+      publicKey: credential.publicKey,
+      counter: credential.counter,
+      transports: parsed.output.response.transports ?? [],
+      backedUp: credentialBackedUp,
+    };
+    return { ceremony: taken.ceremony, passkey };
+  }
+
+  async function askToProve(ceremony: Ceremony, allow: readonly Named[] = []) {
+    const challenge = begin(ceremony);
+    return ok(
+      await (await webauthn()).generateAuthenticationOptions({
+        rpID,
+        challenge: Uint8Array.from(Buffer.from(challenge, 'base64url')),
+        timeout: ceremonyLifeMs,
+        userVerification: 'required',
+        ...(allow.length === 0 ? {} : { allowCredentials: allow.map(described) }),
+      }),
+    );
+  }
+
+  async function proven<K extends Known>(
+    response: unknown,
+    purpose: CeremonyPurpose,
+    find: (id: Uint8Array, ceremony: Ceremony) => Promise<K | undefined>,
+  ) {
+    const parsed = v.safeParse(authenticationSchema, response);
+    if (!parsed.success) return undefined;
+    const taken = open(parsed.output.response.clientDataJSON, purpose);
+    if (taken === undefined) return undefined;
+    const id = Buffer.from(parsed.output.id, 'base64url');
+    const known = isCredentialId(id) ? await find(id, taken.ceremony) : undefined;
+    if (known === undefined) return undefined;
+    const handle = parsed.output.response.userHandle;
+    if (handle && Buffer.from(handle, 'base64url').toString('utf8') !== known.handle) {
+      return undefined;
+    }
+    const checked = await (await webauthn())
+      .verifyAuthenticationResponse({
+        response: parsed.output as AuthenticationResponseJSON,
+        expectedChallenge: taken.challenge,
+        expectedOrigin: origin,
+        expectedRPID: rpID,
+        requireUserVerification: true,
+        credential: {
+          id: parsed.output.id,
+          publicKey: Uint8Array.from(known.publicKey),
+          counter: known.counter,
+        },
+      })
+      .catch(() => undefined);
+    if (!checked?.verified || !(await isFirst(taken))) return undefined;
+    const counter = checked.authenticationInfo.newCounter;
+    return { ceremony: taken.ceremony, known, counter };
+  }
+
+  return { askToCreate, created, askToProve, proven };
+}
+
+export function isCredentialId(id: Uint8Array): boolean {
+  return id.length > 0 && id.length <= credentialIdBytesMax;
+}
+
+function described({ id, record }: Named) {
+  return { id: Buffer.from(id).toString('base64url'), transports: [...record.transports] };
+}
+
+/** The challenge that an answer claims to be for; the library compares it with the real one. */
+function challengeOf(clientDataJSON: string): string | undefined {
+  try {
+    const data: unknown = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString('utf8'));
+    const challenge = (data as { challenge?: unknown } | null)?.challenge;
+    return typeof challenge === 'string' ? challenge : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Passkeys of accounts: registration, discoverable sign-in, and the proof again inside a session
+ * (passkey-ceremonies.ts judges the answers). User verification is required, so a passkey is both
+ * factors at once.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { passkeyKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+import { commitOnce } from '../change.ts';
+import type { AccountChanges } from '../people/account-changes.ts';
+import { isActive, type People } from '../people.ts';
+import type { SecurityLog } from '../sessions/security-log.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
+import type { SignedIn, SignIn } from '../sessions/sign-in/sign-in.ts';
+import type { Visitor } from '../visitor.ts';
+import {
+  type CreationOptions,
+  credentialIdBytesMax,
+  isCredentialId,
+  type PasskeyCeremonies,
+  type RequestOptions,
+} from './passkey-ceremonies.ts';
+import {
+  type CeremonyPurpose,
+  encodePasskey,
+  findPasskey,
+  type PasskeyRecord,
+  passkeyKeysOf,
+  passkeyRows,
+  passkeysOf,
+  type StoredPasskey,
+} from './passkey-records.ts';
+
+export interface PasskeyInfo {
+  /** base64url. */
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number;
+  readonly backedUp: boolean;
+}
+
+/** `response` is what the browser sent as JSON, unchecked. */
+export interface Passkeys {
+  /** In a session that may change factors. `reauthentication_required`, `conflict` (too many). */
+  registrationOptions(session: Session): Promise<Result<CreationOptions>>;
+  /**
+   * `invalid_code` for all that is wrong with the answer; `conflict` when it is known already; and
+   * what `AccountChanges.make` fails with. The token is for the session's new cookie.
+   */
+  register(
+    session: Session,
+    response: unknown,
+    name: string,
+    visitor: Visitor,
+  ): Promise<Result<{ passkey: PasskeyInfo; token: string }>>;
+  /** Anybody may ask; the authenticator offers what it has for this site. */
+  signInOptions(): Promise<Result<RequestOptions>>;
+  /**
+   * `sign_in_refused` for all that is wrong, `review_required` while the review after a reset is
+   * due: whose passkey it is, is what the review asks.
+   */
+  signIn(response: unknown, visitor: Visitor): Promise<Result<SignedIn>>;
+  reauthenticationOptions(session: Session): Promise<Result<RequestOptions>>;
+  /** The session is fresh afterwards and has a new cookie. */
+  reauthenticate(
+    session: Session,
+    response: unknown,
+    visitor: Visitor,
+  ): Promise<Result<{ token: string }>>;
+  list(accountId: string): Promise<PasskeyInfo[]>;
+  /** `unknown_key`, and what `AccountChanges.make` fails with. */
+  remove(session: Session, id: string, visitor: Visitor): Promise<Result<{ token: string }>>;
+}
+
+export const passkeysMax = 20;
+const nameLengthMax = 60;
+
+export function createPasskeys(options: {
+  store: Store;
+  clock: Clock;
+  people: People;
+  sessions: Pick<Sessions, 'renew'>;
+  signIn: Pick<SignIn, 'proven'>;
+  ceremonies: PasskeyCeremonies;
+  securityLog: Pick<SecurityLog, 'add'>;
+  changes: Pick<AccountChanges, 'allows' | 'make'>;
+}): Passkeys {
+  const { store, clock, people, sessions, ceremonies, securityLog, changes } = options;
+
+  async function registrationOptions(session: Session) {
+    if (!(await changes.allows(session))) return fail('reauthentication_required');
+    const own = await passkeysOf(store, session.accountId, passkeysMax);
+    if (own.length >= passkeysMax) return tooMany();
+    const { accountId } = session;
+    const ceremony = { purpose: 'register', account: accountId, handle: accountId } as const;
+    return ceremonies.askToCreate(ceremony, session.email, own);
+  }
+
+  async function register(session: Session, response: unknown, name: string, visitor: Visitor) {
+    const refused = fail('invalid_code', 'The passkey was not accepted.');
+    if (!session.verified) return refused;
+    const made = await ceremonies.created(response, 'register');
+    if (made?.ceremony.account !== session.accountId) return refused;
+    const { id, ...facts } = made.passkey;
+    const record: PasskeyRecord = {
+      ...facts,
+      account: session.accountId,
+      handle: made.ceremony.handle,
+      name: shownName(name),
+      createdAt: clock.now(),
+      lastUsedAt: clock.now(),
+    };
+    const request = { session, visitor, event: 'passkey_added' } as const;
+    const done = await changes.make(request, async () => {
+      const own = await passkeysOf(store, session.accountId, passkeysMax);
+      if (own.length >= passkeysMax) return tooMany();
+      if ((await findPasskey(store, id)) !== undefined) {
+        return fail('conflict', 'This passkey is known already.');
+      }
+      const check = [{ key: passkeyKey(id), version: null }];
+      const value = infoOf({ id, version: 0, record });
+      // Made just now, with finger, face or PIN: who has this session holds it.
+      return ok({ value, check, set: passkeyRows(id, record), proof: 'passkey' });
+    });
+    return done.ok ? ok({ passkey: done.value.value, token: done.value.token }) : done;
+  }
+
+  /** Undefined when anything is wrong with the answer. Moves the counter on. */
+  async function prove(response: unknown, purpose: CeremonyPurpose) {
+    const proof = await ceremonies.proven(response, purpose, async (id) => {
+      const passkey = await findPasskey(store, id);
+      return passkey && { ...passkey.record, id, version: passkey.version };
+    });
+    if (proof === undefined) return undefined;
+    const { id, version, ...record } = proof.known;
+    const used = { ...record, counter: proof.counter, lastUsedAt: clock.now() };
+    // A copy of the authenticator shows as a counter that somebody else moved: one of two loses.
+    const done = await commitOnce(store, {
+      check: [{ key: passkeyKey(id), version }],
+      set: [{ key: passkeyKey(id), value: encodePasskey(used) }],
+    });
+    if (done === 'lost' || !done.ok) return undefined;
+    return { account: record.account, began: proof.ceremony.account };
+  }
+
+  async function signIn(response: unknown, visitor: Visitor): Promise<Result<SignedIn>> {
+    const proof = await prove(response, 'sign_in');
+    const person = proof && (await people.byId(proof.account));
+    if (!person || !isActive(person)) return fail('sign_in_refused');
+    if (person.credentials.reviewSince !== 0) return fail('review_required');
+    return options.signIn.proven(person, 'passkey', visitor);
+  }
+
+  function requestOptions(purpose: CeremonyPurpose, account: string) {
+    return ceremonies.askToProve({ purpose, account, handle: '' });
+  }
+
+  async function reauthenticate(session: Session, response: unknown, visitor: Visitor) {
+    const person = await people.byId(session.accountId);
+    const proof = await prove(response, 'reauthenticate');
+    const own = proof?.account === session.accountId && proof.began === session.accountId;
+    if (!own || person === undefined) return fail('sign_in_refused');
+    const renewed = await sessions.renew(session, 'passkey', person.credentials.factors);
+    if (!renewed.ok) return renewed;
+    if (renewed.value === undefined) return fail('form_expired');
+    await securityLog.add(session.accountId, 'reauthenticated', visitor);
+    return ok(renewed.value);
+  }
+
+  async function remove(session: Session, text: string, visitor: Visitor) {
+    const id = Buffer.from(text.slice(0, 2 * credentialIdBytesMax), 'base64url');
+    const request = { session, visitor, event: 'passkey_removed' } as const;
+    const done = await changes.make<void>(request, async (person) => {
+      const passkey = isCredentialId(id) ? await findPasskey(store, id) : undefined;
+      if (passkey?.record.account !== person.id) return fail('unknown_key');
+      const check = [{ key: passkeyKey(id), version: passkey.version }];
+      return ok({ value: undefined, check, del: passkeyKeysOf(person.id, id) });
+    });
+    return done.ok ? ok({ token: done.value.token }) : done;
+  }
+
+  return {
+    registrationOptions,
+    register,
+    signInOptions: () => requestOptions('sign_in', ''),
+    signIn,
+    reauthenticationOptions: (session) => requestOptions('reauthenticate', session.accountId),
+    reauthenticate,
+    async list(accountId) {
+      const own = await passkeysOf(store, accountId, passkeysMax * 2);
+      return own.map(infoOf).sort((a, b) => a.createdAt - b.createdAt);
+    },
+    remove,
+  };
+}
+
+function tooMany() {
+  return fail('conflict', `An account has at most ${passkeysMax} passkeys.`);
+}
+
+function infoOf({ id, record }: StoredPasskey): PasskeyInfo {
+  const { name, createdAt, lastUsedAt, backedUp } = record;
+  return { id: Buffer.from(id).toString('base64url'), name, createdAt, lastUsedAt, backedUp };
+}
+
+function shownName(name: string): string {
+  const clean = name
+    .slice(0, 4 * nameLengthMax)
+    .replace(/\p{C}/gu, '')
+    .trim();
+  return [...clean].slice(0, nameLengthMax).join('');
+}

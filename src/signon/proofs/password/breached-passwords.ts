@@ -1,0 +1,90 @@
+/**
+ * Asks a range source (the protocol of "Pwned Passwords") whether a password is in a breach.
+ *
+ * Invariants: nothing leaves this machine but the first five hex digits of the SHA-1; padding is
+ * asked for, so that the size of the answer tells nothing either. Whatever goes wrong (no answer in
+ * time, another status, too long, too many at once) counts as "not known", with a line in the log
+ * that holds neither password nor digits: a source that is down must not stop people.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Log } from '../../../core/log/log.ts';
+
+export interface BreachedPasswords {
+  /** True when the source has it. Never rejects; at most `timeoutMs` long. */
+  has(password: string): Promise<boolean>;
+}
+
+const prefixLength = 5;
+const timeoutMsDefault = 2_000;
+/** An answer has some 1,000 lines of 40 bytes. */
+const answerBytesMax = 512 * 1024;
+const runningMax = 8;
+
+export function createBreachedPasswords(options: {
+  /** PWNED_RANGE_URL: the five digits are added to its path. */
+  rangeUrl: string;
+  log: Log;
+  timeoutMs?: number;
+}): BreachedPasswords {
+  const { log, timeoutMs = timeoutMsDefault } = options;
+  const base = options.rangeUrl.endsWith('/') ? options.rangeUrl : `${options.rangeUrl}/`;
+  let running = 0;
+
+  async function ask(hash: string): Promise<boolean> {
+    const answer = await fetch(base + hash.slice(0, prefixLength), {
+      headers: { 'Add-Padding': 'true', 'User-Agent': 'Portcullis', Accept: 'text/plain' },
+      // Where it leads was not named by the operator.
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (answer.status !== 200 || answer.body === null) {
+      await answer.body?.cancel();
+      throw new Error(`status ${answer.status}`);
+    }
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of answer.body) {
+      bytes += chunk.length;
+      if (bytes > answerBytesMax) throw new Error('the answer is too long');
+      chunks.push(chunk);
+    }
+    const rest = hash.slice(prefixLength);
+    // Padding lines have the count 0.
+    return Buffer.concat(chunks)
+      .toString('latin1')
+      .split(/\r?\n/)
+      .some((line) => line.slice(0, rest.length).toUpperCase() === rest && hasCount(line, rest));
+  }
+
+  return {
+    async has(password) {
+      if (running >= runningMax) {
+        log.warn({ reason: 'too many at once' }, 'breached passwords: not asked');
+        return false;
+      }
+      running += 1;
+      try {
+        const hash = createHash('sha1').update(password, 'utf8').digest('hex').toUpperCase();
+        return await ask(hash);
+      } catch (error) {
+        log.warn({ reason: reasonOf(error) }, 'breached passwords: not asked');
+        return false;
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+function hasCount(line: string, rest: string): boolean {
+  return /^:0*[1-9]\d*\s*$/.test(line.slice(rest.length));
+}
+
+/** Not the error's words: those of a failed connection hold the whole address. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { code } = (error.cause ?? {}) as { code?: unknown };
+  if (typeof code === 'string') return code;
+  return error.name === 'Error' ? error.message : error.name;
+}

@@ -1,0 +1,38 @@
+/** A password that somebody chose: normalised, judged and hashed, in this order; each can refuse. */
+
+import { fail, type Result } from '../../../core/result.ts';
+import type { BreachedPasswords } from './breached-passwords.ts';
+import type { Turn } from './password-queue.ts';
+import type { PasswordStrength } from './password-strength.ts';
+import { normalisePassword, type Passwords, passwordLength } from './passwords.ts';
+
+export interface NewPasswords {
+  /**
+   * The PHC string. `invalid_parameter`, `weak_password` (parameter `password`), `overloaded`.
+   * @param email of the account: a password made of it is weak
+   */
+  accept(password: string, email: string, turn?: Turn): Promise<Result<string>>;
+}
+
+export function createNewPasswords(options: {
+  passwords: Passwords;
+  strength: PasswordStrength;
+  service: string;
+  /** Without one the lists that come with the program are all. */
+  breached?: BreachedPasswords | undefined;
+}): NewPasswords {
+  const { passwords, strength, service, breached } = options;
+  return {
+    async accept(password, email, turn) {
+      const normal = normalisePassword(password);
+      if (normal === undefined) {
+        const { min, max } = passwordLength;
+        return fail('invalid_parameter', `A password has ${min} to ${max} characters.`, 'password');
+      }
+      const judged = await strength.check(normal, [email, ...email.split(/[@.]/), service]);
+      if (!judged.ok) return judged;
+      if (await breached?.has(normal)) return fail('weak_password', undefined, 'password');
+      return passwords.hash(normal, turn);
+    },
+  };
+}

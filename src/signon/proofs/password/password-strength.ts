@@ -1,0 +1,47 @@
+/**
+ * Refuses passwords that guessers try first: zxcvbn with its offline lists, on a thread of its own
+ * that starts at the first question and ends after a quiet minute. Its lists take 90 ms to load
+ * and a hostile password up to 80 ms to judge, far too long for the event loop.
+ */
+
+import { Piscina } from 'piscina';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import type { StrengthJob } from './password-strength.worker.ts';
+
+/** What zxcvbn sees of a password; its time grows with the square of the length. */
+const judgedLengthMax = 64;
+const waitingMax = 64;
+const idleTimeoutMs = 60_000;
+
+export interface PasswordStrength {
+  /** `weak_password`, `overloaded`. @param context what a guesser knows: mail address, names */
+  check(password: string, context: readonly string[]): Promise<Result<void>>;
+  close(): Promise<void>;
+}
+
+export function openPasswordStrength(): PasswordStrength {
+  const pool = new Piscina<StrengthJob, boolean>({
+    filename: new URL('./password-strength.worker.js', import.meta.url).href,
+    minThreads: 0,
+    maxThreads: 1,
+    maxQueue: waitingMax,
+    idleTimeout: idleTimeoutMs,
+    recordTiming: false,
+  });
+  let closed = false;
+  return {
+    async check(password, context) {
+      if (closed || pool.queueSize >= waitingMax) return fail('overloaded');
+      const job = {
+        password: password.slice(0, judgedLengthMax),
+        context: context.map((word) => word.slice(0, judgedLengthMax)),
+      };
+      const strong = await pool.run(job);
+      return strong ? ok(undefined) : fail('weak_password', undefined, 'password');
+    },
+    async close() {
+      closed = true;
+      await pool.destroy();
+    },
+  };
+}

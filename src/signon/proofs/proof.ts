@@ -1,0 +1,87 @@
+/**
+ * How a proof of identity is judged, at the sign-in and inside a session alike: whom an attempt is
+ * counted for, the password against the stored hash (with the same work whatever is wrong), and
+ * the security log's entry, written after the answer.
+ */
+
+import type { Log } from '../../core/log/log.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { knowsBrowser, type Person } from '../people.ts';
+import type { SecurityEvent, SecurityLog } from '../sessions/security-log.ts';
+import { browserHash, type Visitor } from '../visitor.ts';
+import type { Attempt, Attempts } from './attempts.ts';
+import type { Turn } from './password/password-queue.ts';
+import { normalisePassword, type Passwords } from './password/passwords.ts';
+
+export interface JudgedPassword {
+  readonly right: boolean;
+  /** As it is hashed. */
+  readonly normal: string;
+  /** Right, but hashed with other parameters than today's. */
+  readonly outdated: boolean;
+}
+
+export interface Proofs {
+  /** @param name the normalised mail address, or the account's id */
+  attemptOf(
+    stage: Attempt['stage'],
+    name: string,
+    person: Person | undefined,
+    visitor: Visitor,
+  ): Attempt;
+  /** `overloaded`: not judged. */
+  judge(person: Person | undefined, password: string, turn: Turn): Promise<Result<JudgedPassword>>;
+  note(person: Person | undefined, event: SecurityEvent, visitor: Visitor): void;
+}
+
+/** Of the right length, for what no password can be: the work must be the same. */
+const impossiblePassword = 'impossible password';
+
+export function createProofs(options: {
+  passwords: Pick<Passwords, 'verify'>;
+  attempts: Pick<Attempts, 'isVouched'>;
+  securityLog: Pick<SecurityLog, 'add'>;
+  log: Log;
+}): Proofs {
+  const { passwords, attempts, securityLog, log } = options;
+  return {
+    attemptOf(stage, account, person, visitor) {
+      const { network, neighbourhood, browserId } = visitor;
+      const browser = person && visitor.browser && browserHash(person.id, visitor.browser);
+      const known = person && browser && knowsBrowser(person, browser);
+      // Of a reset: for the password alone, or a mailbox would bring tries at the second factor.
+      const vouched =
+        stage === 'password' && browserId !== undefined && attempts.isVouched(account, browserId);
+      const name = known ? Buffer.from(browser).toString('hex') : vouched ? browserId : undefined;
+      return { stage, account, network, neighbourhood, browser: name };
+    },
+    async judge(person, password, turn) {
+      const normal = normalisePassword(password);
+      const phc = normal === undefined ? '' : (person?.credentials.passwordHash ?? '');
+      const checked = await passwords.verify(phc, normal ?? impossiblePassword, turn);
+      if (!checked.ok) return checked;
+      const right =
+        checked.value.right && normal !== undefined && person?.account.disabled === false;
+      return ok({ right, normal: normal ?? '', outdated: checked.value.outdated });
+    },
+    // After the answer: writing it down must not tell that there is such an account.
+    note(person, event, visitor) {
+      if (person === undefined) return;
+      const { id, account } = person;
+      setImmediate(() => {
+        securityLog
+          .add(id, event, visitor, account.pendingUntil)
+          .catch((error) => log.warn({ err: error }, 'security log: not written'));
+      });
+    },
+  };
+}
+
+export function turnOf(lane: Turn['lane'], account: string, visitor: Visitor): Turn {
+  const { network, neighbourhood = network } = visitor;
+  return { lane, account, network, neighbourhood };
+}
+
+export function tooMany(retryAfterSeconds: number) {
+  return { ...fail('too_many_attempts'), retryAfterSeconds };
+}

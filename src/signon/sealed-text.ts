@@ -1,0 +1,88 @@
+/**
+ * What a page, a form or an authenticator carries for us, sealed (AES-256-GCM), so that nothing has
+ * to be stored for somebody who is not signed in.
+ *
+ *   ┌─────────┬──────────┬──────────┬────────────┬────────┐
+ *   │ version │ id       │ nonce    │ ciphertext │ tag    │
+ *   │ 1 byte  │ 16 bytes │ 12 bytes │            │ 16     │
+ *   └─────────┴──────────┴──────────┴────────────┴────────┘
+ *
+ * Each seal has a key of its own: HMAC-SHA-256 of a key for the purpose (which follows from the
+ * master key, so it survives a restart) over who may open it and the id. So strangers may have any
+ * number made without a nonce meeting its key twice. The id is random and names the seal: whoever
+ * lets it count once keeps the id, after it was used.
+ */
+
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { deriveKey, type MasterKey } from '../access/keys/master-key.ts';
+import type { Random } from '../core/random.ts';
+
+const version = 1;
+const idBytes = 16;
+const nonceBytes = 12;
+const tagBytes = 16;
+const bodyStart = 1 + idBytes + nonceBytes;
+const cipherName = 'aes-256-gcm';
+
+export interface Opened {
+  /** Names the seal. */
+  readonly id: Uint8Array;
+  readonly plain: Uint8Array;
+}
+
+export interface SealedTexts {
+  /** base64url. @param holder who may open it */
+  seal(plain: Uint8Array, holder: string): string;
+  /** Undefined alike when it was altered, is another holder's, or no seal of this purpose at all. */
+  open(text: string, holder: string): Opened | undefined;
+}
+
+/** @param plainBytesMax longer ones are not looked at */
+export function createSealedTexts(options: {
+  masterKey: MasterKey;
+  purpose: string;
+  random: Random;
+  plainBytesMax: number;
+}): SealedTexts {
+  const { random } = options;
+  const secret = deriveKey(options.masterKey, options.purpose);
+  const charsMax = Math.ceil(((bodyStart + options.plainBytesMax + tagBytes) * 4) / 3);
+
+  function keyFor(holder: string, id: Uint8Array): Uint8Array {
+    // The id has a fixed length and comes last: it can't run into the holder.
+    return createHmac('sha256', secret).update(holder).update(id).digest();
+  }
+
+  return {
+    seal(plain, holder) {
+      const id = random.bytes(idBytes);
+      const nonce = random.bytes(nonceBytes);
+      const head = Buffer.concat([Uint8Array.of(version), id, nonce]);
+      const key = keyFor(holder, id);
+      const cipher = createCipheriv(cipherName, key, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(head);
+      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([head, body, cipher.getAuthTag()]).toString('base64url');
+    },
+    open(text, holder) {
+      if (text.length > charsMax) return undefined;
+      const bytes = Buffer.from(text, 'base64url');
+      if (bytes.length < bodyStart + tagBytes || bytes[0] !== version) return undefined;
+      // Another spelling of the same bytes would be another text of the same seal.
+      if (bytes.toString('base64url') !== text) return undefined;
+      const id = bytes.subarray(1, 1 + idBytes);
+      const nonce = bytes.subarray(1 + idBytes, bodyStart);
+      const tagStart = bytes.length - tagBytes;
+      const key = keyFor(holder, id);
+      const decipher = createDecipheriv(cipherName, key, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(bytes.subarray(0, bodyStart));
+      decipher.setAuthTag(bytes.subarray(tagStart));
+      const start = decipher.update(bytes.subarray(bodyStart, tagStart));
+      try {
+        return { id, plain: Buffer.concat([start, decipher.final()]) };
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}

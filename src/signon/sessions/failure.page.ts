@@ -1,0 +1,45 @@
+/** An expected failure in the reader's language, as a sentence and as a page. */
+
+import type { Failure } from '../../core/result.ts';
+import { linkButton } from '../../web/components/button.ts';
+import { notice } from '../../web/components/notice.ts';
+import type { FailureWords } from '../../web/guard/desk.ts';
+import { html } from '../../web/html.ts';
+import type { Language } from '../../web/language.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { type Catalogue, catalogueFor, frameText } from '../words/words.ts';
+import { narrowPage } from './narrow.page.ts';
+
+/** One sentence. A failure that no page expects says that it is the service's. */
+export function failureText(language: Language, failure: Failure): string {
+  return sentenceOf(catalogueFor(language), failure);
+}
+
+function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): string {
+  const says = text.signon.failures;
+  if (error === 'too_many_attempts' && retryAfterSeconds !== undefined) {
+    return says.waitFor(retryAfterSeconds);
+  }
+  const known: Readonly<Record<string, unknown>> = says;
+  const sentence = Object.hasOwn(known, error) ? known[error] : says.other;
+  return typeof sentence === 'string' ? sentence : says.other;
+}
+
+export function failurePage(frame: PageFrame, failure: Failure): string {
+  const text = frameText(frame);
+  const isExpired = failure.error === 'form_expired' || failure.error === 'unknown_transaction';
+  return narrowPage(frame, {
+    title: isExpired ? text.signon.failureTitles.expired : text.signon.failureTitles.other,
+    body: html`
+      ${notice({ tone: 'warning', body: sentenceOf(text, failure), alert: true })}
+      <p>${linkButton({
+        label: text.error.goHome,
+        href: frame.links.home ?? '/',
+        kind: 'secondary',
+        icon: 'back',
+      })}</p>`,
+  });
+}
+
+/** For the guard, which knows no words of its own. */
+export const failures: FailureWords = { sentence: failureText, page: failurePage };

@@ -1,0 +1,32 @@
+/** The page of one form or one message: a title over a single column. */
+
+import { type Html, html } from '../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+
+export interface NarrowPageOptions {
+  readonly title: string;
+  /** Above the title, e.g. the site that asks. */
+  readonly eyebrow?: string;
+  readonly lede?: Html;
+  /** Static file of a script of this page's own. */
+  readonly script?: string;
+  readonly body: Html;
+  /** Below the surface: ways to other pages. */
+  readonly foot?: Html;
+}
+
+export function narrowPage(frame: PageFrame, options: NarrowPageOptions): string {
+  return renderDocument(frame, {
+    title: options.title,
+    noindex: true,
+    className: 'page-narrow',
+    ...(options.script === undefined ? {} : { script: options.script }),
+    body: html`<div class="wrap narrow">
+      ${options.eyebrow && html`<p class="eyebrow">${options.eyebrow}</p>`}
+      <h1>${options.title}</h1>
+      ${options.lede && html`<p class="narrow-lede">${options.lede}</p>`}
+      <div class="card narrow-card">${options.body}</div>
+      ${options.foot && html`<div class="narrow-foot">${options.foot}</div>`}
+    </div>`,
+  });
+}

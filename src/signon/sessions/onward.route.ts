@@ -1,0 +1,134 @@
+/**
+ * Where a sign-in or a registration leads: a site's request that the form carries (`request`,
+ * sealed) or that is kept (`continue`, its id), or back to a page of ours (`return`). None can name
+ * another site: a request is read by the rules of /authorize.php, an id is only ever put into a path
+ * of ours, and what is left must be a path. Whatever carries them (a query, a form, the row of a link
+ * in a mail), they are read here again.
+ */
+
+import { readKnownAddress } from '../../core/names/mail-address.ts';
+import { type Params, parseQuery } from '../../http/query.ts';
+import { localPath } from '../../web/guard/intake/local-path.ts';
+import type { Visit } from '../desk.route.ts';
+import type { Authorization } from '../sites/authorization.ts';
+import { requestQuery } from '../sites/authorize.ts';
+import { requestQueryCharsMax } from '../sites/request-seal.ts';
+import { type Onward, onwardHref } from './onward.page.ts';
+
+export const authorizePath = '/authorize.php';
+export const continuePath = `${authorizePath}/continue`;
+
+/** Of pages that a site's request comes to as their query. */
+export const carriesRequest = { queryCharsMax: requestQueryCharsMax } as const;
+
+/** Of a request that is kept (signon/sites/transactions.ts). */
+const continueShape = /^[A-Za-z0-9_-]{43}$/;
+
+/** The session that a sign-in opened. */
+interface Entered {
+  readonly sessionId: string;
+  readonly verified: boolean;
+}
+
+export interface Onwards {
+  /** Of a page: a request stands in its query as the site wrote it. */
+  ofQuery(visit: Visit, query: Params): Onward;
+  /** Of a form or a script's call: a request is sealed there. */
+  ofForm(visit: Visit, get: (name: string) => unknown): Onward;
+  /** Where a person goes who has just signed in. A request is kept for the session from now on. */
+  entered(visit: Visit, onward: Onward, session: Entered): Promise<string>;
+  /**
+   * Keeps a request until a link of this kind, which is about to be mailed, is over.
+   * @returns what to put into the link and the next page
+   */
+  hold(visit: Visit, onward: Onward, until: 'verify' | 'reset'): Promise<Onward>;
+}
+
+export function createOnwards(
+  authorization: Pick<Authorization, 'readQuery' | 'seals' | 'transactions'>,
+): Onwards {
+  const { seals, transactions, readQuery } = authorization;
+
+  return {
+    ofQuery(visit, query) {
+      const onward = plainOnward(query.get);
+      if (onward.continueId !== undefined || !query.has('client_id')) return onward;
+      const own = requestQuery(visit.request.query, 'with hint');
+      if (readQuery(own) === undefined) return onward;
+      return { ...onward, request: { query: own, seal: seals.seal(own, visit.browserId) } };
+    },
+    ofForm(visit, get) {
+      const onward = plainOnward(get);
+      const seal = get('request');
+      if (typeof seal !== 'string' || seal === '') return onward;
+      const query = seals.open(seal, visit.browserId)?.query;
+      if (query === undefined) return { ...onward, requestEnded: true };
+      return { ...onward, request: { query, seal } };
+    },
+    async entered(visit, onward, { sessionId, verified }) {
+      const { request } = onward;
+      // Nothing is kept before the address is verified: the page that says so carries it on.
+      if (request === undefined || !verified) return targetOf(onward, verified);
+      const opened = seals.open(request.seal, visit.browserId);
+      const begun = opened && (await transactions.begin(opened, sessionId, opened));
+      return begun?.ok === true ? continueHref(begun.value) : continuePath;
+    },
+    async hold(visit, onward, until) {
+      const { request, continueId } = onward;
+      const { browserId, visitor } = visit;
+      if (continueId !== undefined) {
+        // If it can't be kept now the mail is worth more: it ends by itself.
+        await transactions.prolong(continueId, browserId, visitor.network, until);
+        return onward;
+      }
+      const opened = request && seals.open(request.seal, browserId);
+      const id = opened && (await transactions.wait(opened, browserId, visitor.network, until));
+      return id === undefined ? onward : { back: onward.back, continueId: id };
+    },
+  };
+}
+
+export function continueHref(id: string): string {
+  return `${continuePath}?id=${encodeURIComponent(id)}`;
+}
+
+/** Without a request: for what was kept with a link. */
+function plainOnward(get: (name: string) => unknown): Onward {
+  const text = (name: string) => {
+    const value = get(name);
+    return typeof value === 'string' ? value : undefined;
+  };
+  const id = text('continue');
+  const continueId = id !== undefined && continueShape.test(id) ? id : undefined;
+  return { continueId, back: localPath(text('return')) };
+}
+
+/** For the row of a link: a query without `?`, empty if there is nowhere in particular to go. */
+export function keptOnward({ continueId, back }: Onward): string {
+  return onwardHref('', { continueId, back }).slice(1);
+}
+
+/** From the query that was kept with a link (`keptOnward`). */
+export function onwardKept(query: string): Onward {
+  const parsed = parseQuery(query);
+  return parsed.ok ? plainOnward(parsed.value.get) : {};
+}
+
+/**
+ * For somebody who is known to this browser.
+ * @param verified an address that is not yet leads to its page first, a site's request aside
+ */
+export function targetOf(onward: Onward, verified: boolean): string {
+  const { request, requestEnded, continueId, back } = onward;
+  if (request !== undefined) return `${authorizePath}?${request.query}`;
+  // Its page says that the request is over.
+  if (requestEnded === true) return continuePath;
+  if (continueId !== undefined) return continueHref(continueId);
+  return verified ? (back ?? '/account') : '/verify';
+}
+
+/** The address that a site suggests (`login_hint`). Undefined for what can't be one. */
+export function hintOf(query: Params): string | undefined {
+  const hint = query.get('hint') ?? query.get('login_hint');
+  return hint === undefined ? undefined : readKnownAddress(hint);
+}

@@ -1,0 +1,203 @@
+/**
+ * What happened to an account, for its owner: coarse facts, newest first, bounded. Rows live under
+ * the account's own keys and go with it: those of one that is not verified expire when it does, and
+ * its verification makes them lasting. Never a token, an address or a full user agent.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import { type Key, securityLogKey, securityLogPrefix } from '../../store/keys.ts';
+import type { Check, SetRow, Store } from '../../store/store.ts';
+import { notErased } from '../people/deletion/erasure-mark.ts';
+import { agentName, countryOf, type Visitor } from '../visitor.ts';
+
+/** In this order on disk: add at the end only. */
+export const securityEvents = [
+  'registered',
+  'registration_repeated',
+  'verified',
+  'signed_in',
+  'sign_in_failed',
+  'second_factor_failed',
+  'reset_requested',
+  'password_changed',
+  'sessions_ended',
+  'totp_enabled',
+  'totp_disabled',
+  'backup_codes_made',
+  'backup_code_used',
+  'passkey_added',
+  'passkey_removed',
+  'phone_verified',
+  'email_change_requested',
+  'email_changed',
+  'reauthenticated',
+  'reauthentication_failed',
+  'api_key_made',
+  'api_key_revoked',
+  'phone_removed',
+  'factor_reset',
+  'review_done',
+  'sign_in_link_sent',
+] as const;
+
+export type SecurityEvent = (typeof securityEvents)[number];
+
+/** Completed changes of how the account is opened, and of what acts in its name. Each is mailed. */
+export const changeEvents = [
+  'password_changed',
+  'email_changed',
+  'totp_enabled',
+  'totp_disabled',
+  'backup_codes_made',
+  'passkey_added',
+  'passkey_removed',
+  'api_key_made',
+  'api_key_revoked',
+  'phone_verified',
+  'phone_removed',
+  'factor_reset',
+  'review_done',
+] as const satisfies readonly SecurityEvent[];
+
+export type ChangeEvent = (typeof changeEvents)[number];
+
+export interface SecurityLogEntry {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly event: SecurityEvent;
+  readonly country: string;
+  /** As `agentName` gives it. */
+  readonly agent: string;
+}
+
+export interface SecurityLog {
+  /**
+   * Check and rows of an entry for the commit that it tells of, all three; the oldest beyond the
+   * bound go with it.
+   * @param pendingUntil of the account's record: 0 (or left out) for one that is verified
+   */
+  entry(
+    account: string,
+    event: SecurityEvent,
+    visitor: Visitor,
+    pendingUntil?: number,
+  ): Promise<{ check: Check[]; set: SetRow[]; del: Key[] }>;
+  /**
+   * An entry alone. A store that can't write is no error, nor is an account that was deleted.
+   * @param pendingUntil as of `entry`
+   */
+  add(
+    account: string,
+    event: SecurityEvent,
+    visitor: Visitor,
+    pendingUntil?: number,
+  ): Promise<void>;
+  /** All rows again, without expiry: for the commit that verifies the account. */
+  lasting(account: string): Promise<SetRow[]>;
+  /** Newest first. */
+  list(account: string): Promise<SecurityLogEntry[]>;
+  clear(account: string): Promise<void>;
+}
+
+export const securityLogMax = 200;
+/** Of these a stranger causes as many as they like: they have a bound of their own. */
+const strangersEvents: readonly SecurityEvent[] = [
+  'registration_repeated',
+  'sign_in_failed',
+  'reset_requested',
+];
+export const strangersLogMax = 20;
+/** Changes: what else is done in the account, as often as one likes, can't push them out. */
+export const changesLogMax = 80;
+/** Rows deleted at a time; also how far the bound may be passed for a moment. */
+const surplusMax = 100;
+const layout = 1;
+
+export function createSecurityLog(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}): SecurityLog {
+  const { store, clock, random } = options;
+
+  function row(
+    account: string,
+    event: SecurityEvent,
+    visitor: Visitor,
+    pendingUntil: number,
+  ): SetRow {
+    const value = createWriter().u8(layout).u8(securityEvents.indexOf(event));
+    return {
+      key: securityLogKey(account, clock.now(), random.bytes(4)),
+      value: value.text(countryOf(visitor)).text(agentName(visitor.userAgent)).finish(),
+      ...(pendingUntil === 0 ? {} : { expiresAt: pendingUntil }),
+    };
+  }
+
+  async function entry(account: string, event: SecurityEvent, visitor: Visitor, pendingUntil = 0) {
+    const kind = kindOf(event);
+    const alike = (await page(account)).filter(({ value }) => kindOf(eventOf(value)) === kind);
+    const max = maxOf[kind];
+    const surplus = alike.slice(max - 1).map(({ key }) => key);
+    const set = [row(account, event, visitor, pendingUntil)];
+    return { check: [notErased(account)], set, del: surplus };
+  }
+
+  function page(account: string) {
+    return store.scan(securityLogPrefix(account), { limit: securityLogMax + surplusMax });
+  }
+
+  return {
+    entry,
+    async add(account, event, visitor, pendingUntil) {
+      await store.commit(await entry(account, event, visitor, pendingUntil));
+    },
+    lasting: async (account) => (await page(account)).map(({ key, value }) => ({ key, value })),
+    async list(account) {
+      const entries: SecurityLogEntry[] = [];
+      for (const { key, value } of (await page(account)).slice(0, securityLogMax)) {
+        const entry = decodeEntry(key, value);
+        if (entry !== undefined) entries.push(entry);
+      }
+      return entries;
+    },
+    async clear(account) {
+      for (;;) {
+        const del = (await page(account)).map(({ key }) => key);
+        if (del.length === 0) return;
+        const done = await store.commit({ del });
+        if (!done.ok) throw new Error(`the security log can't be cleared: ${done.error}`);
+      }
+    },
+  };
+}
+
+type Kind = 'strangers' | 'changes' | 'rest';
+
+const maxOf: Readonly<Record<Kind, number>> = {
+  strangers: strangersLogMax,
+  changes: changesLogMax,
+  rest: securityLogMax - strangersLogMax - changesLogMax,
+};
+
+function kindOf(event: SecurityEvent): Kind {
+  if (strangersEvents.includes(event)) return 'strangers';
+  return (changeEvents as readonly SecurityEvent[]).includes(event) ? 'changes' : 'rest';
+}
+
+function eventOf(value: Uint8Array): SecurityEvent {
+  // The layout's byte is before it.
+  return securityEvents[value[1] ?? 0] ?? 'registered';
+}
+
+function decodeEntry(key: Uint8Array, value: Uint8Array): SecurityLogEntry | undefined {
+  const at = 0xffff_ffff_ffff - Buffer.from(key.subarray(-10)).readUIntBE(0, 6);
+  return decode(value, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const event = securityEvents[input.u8()];
+    if (event === undefined) input.reject();
+    return { at, event: event ?? 'registered', country: input.text(), agent: input.text() };
+  });
+}

@@ -1,0 +1,397 @@
+/**
+ * Sessions. The cookie is `<session id>.<secret>`: the id (128 bits) finds the row, of the secret
+ * (256 bits) only the SHA-256 is stored. The id stays for the life of the session and may be named
+ * elsewhere; the secret is new at each rise of privilege.
+ *
+ * Nothing is cached: each request reads the row, the account and its credentials, so an end, a
+ * password change or a disabled account counts at the next request, whoever did it. A session
+ * belongs to an epoch of its account's credentials; growing the epoch ends all of them in the very
+ * commit that changes the password, and a sign-in under way then can't slip through: it checks the
+ * credentials' version.
+ *
+ * Each change of what a session may do makes a new secret in its own commit: a copy of the cookie
+ * is dead from then on, and a request of before that is under way changes nothing (`carryOver`).
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { equalBytes, sha256 } from '../../core/digest.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { credentialsKey, sessionByAccountKey, sessionKey } from '../../store/keys.ts';
+import type { Check, SetRow, Store } from '../../store/store.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
+import { notErased } from '../people/deletion/erasure-mark.ts';
+import {
+  type Credentials,
+  credentialsRow,
+  isConfirmed,
+  isVerified,
+  type People,
+  type Person,
+  withBrowserAlone,
+} from '../people.ts';
+import { agentName, countryOf, type Visitor } from '../visitor.ts';
+import {
+  csrfOf,
+  decodeSession,
+  encodeSession,
+  type Renewed,
+  type SessionInfo,
+  type SessionMethod,
+  type SessionRecord,
+  sessionIdsOf,
+  sessionKeysOf,
+} from './session-records.ts';
+
+export const sessionLife = {
+  idleMs: 14 * 24 * 3_600_000,
+  absoluteMs: 90 * 24 * 3_600_000,
+  /** "Last seen" is as coarse as this, which also bounds the writes. */
+  seenMs: 3_600_000,
+  /** How long a sign-in counts as fresh, for what asks for re-authentication. */
+  freshMs: 10 * 60_000,
+} as const;
+export const sessionsPerAccountMax = 50;
+export const sessionsPerPendingMax = 4;
+
+export interface Session {
+  readonly id: string;
+  readonly person: Person;
+  readonly accountId: string;
+  readonly email: string;
+  /** False: nothing but verification and sign-out is allowed. */
+  readonly verified: boolean;
+  /** Verified, and the address need not be confirmed anew: sites may learn of the person. */
+  readonly confirmed: boolean;
+  readonly method: SessionMethod;
+  readonly createdAt: number;
+  /** Of the last proof of identity, milliseconds since 1970; 0: none but the link of a mail. */
+  readonly authenticatedAt: number;
+  /** How that proof was given. */
+  readonly proof: SessionMethod;
+  /** The proof is recent, and no factor was changed since: keys may be revealed and so on. */
+  readonly fresh: boolean;
+  /** A reset was made and its review is due: nothing but that is allowed. */
+  readonly reviewing: boolean;
+  /** SHA-256 of the cookie's secret: tells a session as it was from one that was renewed. */
+  readonly mark: Uint8Array;
+  /** For the hidden field of forms: follows from the cookie, changes with it. */
+  readonly csrf: string;
+}
+
+export interface OpenRequest {
+  /** As it was when the proof was checked: anything changed since refuses the session. */
+  readonly person: Person;
+  /** What to write into the credentials beside it. */
+  readonly credentials: Credentials;
+  readonly method: SessionMethod;
+  readonly visitor: Visitor;
+  /** False: it does not count as a fresh proof of identity. */
+  readonly fresh?: boolean | undefined;
+  /** Used up in the same commit. */
+  readonly also?: { readonly check: readonly Check[]; readonly del: readonly SetRow['key'][] };
+}
+
+/** `renewed`: it is alive and has another cookie. `ended`: not by what was done in its browser. */
+export type SessionFate = 'renewed' | 'ended' | 'unknown';
+
+export interface Sessions {
+  /** `lost`: the person was changed meanwhile, or what goes with it was used up. */
+  open(request: OpenRequest): Promise<Change<{ id: string; token: string }>>;
+  /** The session of a cookie; undefined for one that is over, unknown or malformed. */
+  find(token: string): Promise<Session | undefined>;
+  csrfMatches(session: Session, given: string): boolean;
+  /**
+   * After a new proof of identity: a new cookie, the old one is dead. Undefined: it has ended, or
+   * has another cookie by now.
+   * @param factors the credentials' when the proof was judged
+   */
+  renew(
+    session: Session,
+    proof: SessionMethod,
+    factors: number,
+  ): Promise<Result<{ token: string } | undefined>>;
+  /** Of a cookie for which `find` has nothing. */
+  fateOf(token: string): Promise<SessionFate>;
+  list(accountId: string, currentId?: string): Promise<SessionInfo[]>;
+  /** What is over already, or another account's, is left alone. */
+  end(accountId: string, id: string): Promise<Result<void>>;
+  /** All of the account. */
+  endAll(accountId: string): Promise<Result<void>>;
+  /**
+   * All others of the account, which forgets the other browsers too. This one gets a new cookie:
+   * a copy of the old one is over as well. `form_expired`: it was renewed or ended meanwhile.
+   */
+  endOthers(session: Session, visitor: Visitor): Promise<Result<Renewed>>;
+  alive(id: string): Promise<boolean>;
+  /**
+   * Rows for a commit that changes what the session rests on, with which it goes on under a new
+   * cookie. Undefined: it is over, or has another cookie by now.
+   * @param person as it is before the commit, whose checks must name its credentials
+   */
+  carryOver(
+    session: Session,
+    person: Person,
+    to: { readonly epoch: number; readonly factors?: number; readonly proof?: SessionMethod },
+  ): Promise<CarriedOver | undefined>;
+}
+
+export interface CarriedOver {
+  /** The new cookie, once the commit is done. */
+  readonly token: string;
+  readonly check: readonly Check[];
+  readonly set: readonly SetRow[];
+}
+
+const idPattern = /^[0-9A-Za-z_-]{22}$/;
+const tokenPattern = /^([0-9A-Za-z_-]{22})\.([0-9A-Za-z_-]{43})$/;
+const idBytes = 16;
+const secretBytes = 32;
+
+export function createSessions(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  people: People;
+}): Sessions {
+  const { store, clock, random, people } = options;
+
+  const keyOf = (id: string) => sessionKey(Buffer.from(id, 'base64url'));
+
+  async function load(id: string) {
+    if (!idPattern.test(id)) return undefined;
+    const key = keyOf(id);
+    const row = await store.get(key);
+    const record = row && decodeSession(row.value);
+    return row && record ? { key, version: row.version, record } : undefined;
+  }
+
+  /** The person of a session that counts; undefined when it is over for any reason. */
+  async function ownerOf(record: SessionRecord): Promise<Person | undefined> {
+    const now = clock.now();
+    if (now >= record.createdAt + sessionLife.absoluteMs) return undefined;
+    if (now >= record.lastSeenAt + sessionLife.idleMs) return undefined;
+    const person = await people.byId(record.account);
+    if (!person || person.account.disabled) return undefined;
+    return person.credentials.epoch === record.epoch ? person : undefined;
+  }
+
+  function rowOf(id: string, record: SessionRecord): SetRow {
+    const expiresAt = Math.min(
+      record.createdAt + sessionLife.absoluteMs,
+      record.lastSeenAt + sessionLife.idleMs,
+    );
+    return { key: keyOf(id), value: encodeSession(record), expiresAt };
+  }
+
+  /** Keys of the oldest sessions, so that one more stays within the bound. */
+  async function surplus(accountId: string, max: number) {
+    const ids = await sessionIdsOf(store, accountId, sessionsPerAccountMax * 2);
+    if (ids.length < max) return [];
+    const found = await Promise.all(
+      ids.map(async (id) => ({ id, seenAt: (await load(id))?.record.lastSeenAt ?? 0 })),
+    );
+    found.sort((a, b) => a.seenAt - b.seenAt);
+    return found.slice(0, ids.length - max + 1).flatMap(({ id }) => sessionKeysOf(accountId, id));
+  }
+
+  async function open(request: OpenRequest): Promise<Change<{ id: string; token: string }>> {
+    const { person, credentials, method, visitor, also, fresh = true } = request;
+    const now = clock.now();
+    const id = randomToken(random, idBytes);
+    const secret = randomToken(random, secretBytes);
+    const record: SessionRecord = {
+      account: person.id,
+      secretHash: sha256(secret),
+      epoch: credentials.epoch,
+      createdAt: now,
+      lastSeenAt: now,
+      authenticatedAt: fresh ? now : 0,
+      method,
+      agent: agentName(visitor.userAgent),
+      country: countryOf(visitor),
+      proof: method,
+      factors: credentials.factors,
+    };
+    const max = isVerified(person) ? sessionsPerAccountMax : sessionsPerPendingMax;
+    const del = new Set([...(await surplus(person.id, max)), ...(also?.del ?? [])]);
+    const done = await commitOnce(store, {
+      check: [
+        { key: credentialsKey(person.id), version: person.credentialsVersion },
+        notErased(person.id),
+        ...(also?.check ?? []),
+      ],
+      set: [
+        rowOf(id, record),
+        {
+          key: sessionByAccountKey(person.id, Buffer.from(id, 'base64url')),
+          value: new Uint8Array(),
+          expiresAt: now + sessionLife.absoluteMs,
+        },
+        credentialsRow(person, credentials),
+      ],
+      del: [...del],
+    });
+    return done === 'lost' || !done.ok ? done : ok({ id, token: `${id}.${secret}` });
+  }
+
+  async function find(token: string): Promise<Session | undefined> {
+    const [, id, secret] = tokenPattern.exec(token) ?? [];
+    if (id === undefined || secret === undefined) return undefined;
+    const found = await load(id);
+    if (!found || !equalBytes(found.record.secretHash, sha256(secret))) return undefined;
+    const { record } = found;
+    const person = await ownerOf(record);
+    if (!person) return undefined;
+    const now = clock.now();
+    if (now - record.lastSeenAt >= sessionLife.seenMs) {
+      // Whoever was faster wrote the same; a store that can't write must not end the session.
+      await store.commit({
+        check: [{ key: found.key, version: found.version }],
+        set: [rowOf(id, { ...record, lastSeenAt: now })],
+      });
+    }
+    return {
+      id,
+      person,
+      accountId: person.id,
+      email: person.account.email,
+      verified: isVerified(person),
+      confirmed: isConfirmed(person),
+      method: record.method,
+      createdAt: record.createdAt,
+      authenticatedAt: record.authenticatedAt,
+      proof: record.proof,
+      fresh:
+        now - record.authenticatedAt < sessionLife.freshMs &&
+        record.factors === person.credentials.factors,
+      reviewing: person.credentials.reviewSince !== 0,
+      mark: record.secretHash,
+      csrf: csrfOf(secret),
+    };
+  }
+
+  /** The row of a session whose cookie is still the one that the request came with. */
+  async function present(session: Session) {
+    const found = await load(session.id);
+    return found && equalBytes(found.record.secretHash, session.mark) ? found : undefined;
+  }
+
+  function renew(session: Session, proof: SessionMethod, factors: number) {
+    return untilUndisturbed<{ token: string } | undefined>(async () => {
+      const found = await present(session);
+      if (!found || !(await ownerOf(found.record))) return ok(undefined);
+      const secret = randomToken(random, secretBytes);
+      const now = clock.now();
+      const record = {
+        ...found.record,
+        secretHash: sha256(secret),
+        authenticatedAt: now,
+        lastSeenAt: now,
+        proof,
+        factors,
+      };
+      const done = await commitOnce(store, {
+        check: [{ key: found.key, version: found.version }],
+        set: [rowOf(session.id, record)],
+      });
+      return done === 'lost' || !done.ok ? done : ok({ token: `${session.id}.${secret}` });
+    });
+  }
+
+  async function list(accountId: string, currentId?: string): Promise<SessionInfo[]> {
+    const infos: SessionInfo[] = [];
+    for (const id of await sessionIdsOf(store, accountId, sessionsPerAccountMax * 2)) {
+      const record = (await load(id))?.record;
+      if (!record || !(await ownerOf(record))) continue;
+      const { createdAt, lastSeenAt, agent, country, method } = record;
+      infos.push({ id, createdAt, lastSeenAt, agent, country, method, current: id === currentId });
+    }
+    return infos.sort((a, b) => b.lastSeenAt - a.lastSeenAt);
+  }
+
+  async function end(accountId: string, id: string): Promise<Result<void>> {
+    const found = await load(id);
+    if (!found || found.record.account !== accountId) return ok(undefined);
+    return untilUndisturbed(() => commitOnce(store, { del: sessionKeysOf(accountId, id) }));
+  }
+
+  async function fateOf(token: string): Promise<SessionFate> {
+    const [, id, secret = ''] = tokenPattern.exec(token) ?? [];
+    const found = id === undefined ? undefined : await load(id);
+    if (found === undefined) return 'unknown';
+    if ((await ownerOf(found.record)) !== undefined) return 'renewed';
+    return equalBytes(found.record.secretHash, sha256(secret)) ? 'ended' : 'unknown';
+  }
+
+  async function carryOver(
+    session: Session,
+    person: Person,
+    to: { epoch: number; factors?: number; proof?: SessionMethod },
+  ): Promise<CarriedOver | undefined> {
+    const kept = await present(session);
+    if (kept?.record.account !== person.id || kept.record.epoch !== person.credentials.epoch) {
+      return undefined;
+    }
+    const secret = randomToken(random, secretBytes);
+    const record = { ...kept.record, ...to, secretHash: sha256(secret) };
+    const check = [{ key: kept.key, version: kept.version }];
+    return { check, set: [rowOf(session.id, record)], token: `${session.id}.${secret}` };
+  }
+
+  /** Keys of all the account's sessions but one. */
+  async function keysOfOthers(accountId: string, id?: string) {
+    const ids = await sessionIdsOf(store, accountId, sessionsPerAccountMax * 2);
+    return ids.filter((other) => other !== id).flatMap((other) => sessionKeysOf(accountId, other));
+  }
+
+  function endAll(accountId: string): Promise<Result<void>> {
+    return untilUndisturbed(async () => {
+      const person = await people.byId(accountId);
+      if (!person) return ok(undefined);
+      const epoch = person.credentials.epoch + 1;
+      return commitOnce(store, {
+        check: [
+          { key: credentialsKey(accountId), version: person.credentialsVersion },
+          notErased(accountId),
+        ],
+        set: [credentialsRow(person, { ...person.credentials, epoch })],
+        del: await keysOfOthers(accountId),
+      });
+    });
+  }
+
+  function endOthers(session: Session, visitor: Visitor) {
+    return untilUndisturbed<Renewed>(async () => {
+      const person = await people.byId(session.accountId);
+      const epoch = (person?.credentials.epoch ?? 0) + 1;
+      const kept = person && (await carryOver(session, person, { epoch }));
+      if (!person || !kept) return fail('form_expired');
+      const { credentials, browser } = withBrowserAlone(person, visitor.browser, random);
+      const own = { key: credentialsKey(person.id), version: person.credentialsVersion };
+      const done = await commitOnce(store, {
+        check: [own, notErased(person.id), ...kept.check],
+        set: [credentialsRow(person, { ...credentials, epoch }), ...kept.set],
+        del: await keysOfOthers(person.id, session.id),
+      });
+      return done === 'lost' || !done.ok ? done : ok({ token: kept.token, browser });
+    });
+  }
+
+  return {
+    open,
+    find,
+    renew,
+    list,
+    end,
+    endAll,
+    endOthers,
+    fateOf,
+    carryOver,
+    csrfMatches: (session, given) => equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
+    async alive(id) {
+      const found = await load(id);
+      return found !== undefined && (await ownerOf(found.record)) !== undefined;
+    },
+  };
+}

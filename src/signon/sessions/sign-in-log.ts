@@ -1,0 +1,238 @@
+/**
+ * The operators' log of sign-ins: who came in, who failed, who was held back, from which address.
+ * Kept for 30 days. An account stands there by its id; what somebody typed that is no account is
+ * never kept. When a person goes, so do their rows.
+ *
+ * A handler runs inside `during`: whatever the account's own log hears meanwhile belongs to that
+ * request and its address. Entries wait in memory for a second at most; they are the operator's
+ * convenience, and no promise to a client rests on them.
+ */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { findAccountId } from '../../access/account-names.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import { type Key, signInLogKey, signInLogPrefix } from '../../store/keys.ts';
+import { logRows } from '../../store/log-rows.ts';
+import type { SetRow, Store } from '../../store/store.ts';
+import type { PersonalData } from '../people/deletion/deletion.ts';
+import { isErased } from '../people/deletion/erasure-mark.ts';
+import type { SecurityLog } from './security-log.ts';
+
+export interface SignInEntry {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** An event of the account's log, `refused` or `held_back` (too many attempts). */
+  readonly event: string;
+  /** Canonical text. */
+  readonly address: string;
+  /** Its id; empty when none is known. */
+  readonly account: string;
+  /** Of the request, such as `/signin`. */
+  readonly path: string;
+  readonly status: number;
+}
+
+export interface SignInLog {
+  /** Runs a handler; `note` says afterwards what came of it. */
+  during<T>(run: () => Promise<T>, note: (result: T) => Outcome): Promise<T>;
+  /** The account's log, listened to. */
+  listenTo(log: SecurityLog): SecurityLog;
+  /** Writes what waits. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+  readonly waiting: number;
+}
+
+export interface Outcome {
+  readonly address: string;
+  readonly path: string;
+  readonly status: number;
+  /** As it was typed; compared with the accounts and dropped. */
+  readonly email?: string | undefined;
+}
+
+export const signInLogKeptMs = 30 * 86_400_000;
+export const signInLogWaitingMax = 2_000;
+/** Entries in a UTC day, refusals apart from what accounts did: a flood of them hides nothing. */
+export const signInLogDayMax = 50_000;
+const flushMs = 1_000;
+const rowsPerCommit = 200;
+/** Longer than any mail address. */
+const addressCharsMax = 320;
+const layout = 1;
+const dayMs = 86_400_000;
+
+interface Heard {
+  account: string;
+  event: string;
+}
+
+interface Waiting extends Omit<SignInEntry, 'account'> {
+  readonly account: string;
+  readonly email: string | undefined;
+}
+
+export function createSignInLog(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}): SignInLog {
+  const { store, clock, random, log } = options;
+  const requests = new AsyncLocalStorage<Heard[]>();
+  let waiting: Waiting[] = [];
+  let dropped = 0;
+  let day = 0;
+  const today = { accounts: 0, refusals: 0 };
+  let writing = Promise.resolve();
+
+  function add(entry: Waiting): void {
+    const now = Math.floor(entry.at / dayMs);
+    if (now !== day) Object.assign(today, { accounts: 0, refusals: 0 });
+    day = now;
+    const kind = entry.account === '' ? 'refusals' : 'accounts';
+    if (waiting.length >= signInLogWaitingMax || today[kind] >= signInLogDayMax) {
+      dropped++;
+      return;
+    }
+    today[kind]++;
+    waiting.push(entry);
+  }
+
+  function settle(heard: readonly Heard[], { address, path, status, email }: Outcome): void {
+    const base = { at: clock.now(), address, path, status };
+    for (const { account, event } of heard) add({ ...base, account, event, email: undefined });
+    if (heard.length > 0 || status < 400 || status === 404) return;
+    add({ ...base, account: '', event: status === 429 ? 'held_back' : 'refused', email });
+  }
+
+  async function accountOf({ account, email }: Waiting): Promise<string> {
+    if (account !== '' || email === undefined || email.length > addressCharsMax) return account;
+    return (await findAccountId(store, email)) ?? '';
+  }
+
+  async function rowOf(entry: Waiting): Promise<SetRow | undefined> {
+    const account = await accountOf(entry);
+    // Somebody who has just gone leaves nothing behind.
+    if (account !== '' && (await isErased(store, account))) return undefined;
+    const value = createWriter().u8(layout).text(entry.event).text(entry.address);
+    return {
+      key: signInLogKey(entry.at, random.bytes(4)),
+      value: value.text(account).text(entry.path).u16(entry.status).finish(),
+      expiresAt: entry.at + signInLogKeptMs,
+    };
+  }
+
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, rowsPerCommit);
+      waiting = waiting.slice(rowsPerCommit);
+      const rows = await Promise.all(batch.map(rowOf));
+      const done = await store.commit({ set: rows.filter((row) => row !== undefined) });
+      if (!done.ok) dropped += batch.length;
+    }
+    if (dropped > 0) log.warn({ entries: dropped }, 'sign-in log: entries left out');
+    dropped = 0;
+  }
+
+  function flush(): Promise<void> {
+    writing = writing.then(write).catch((error) => {
+      log.warn({ err: error }, 'sign-in log: not written');
+    });
+    return writing;
+  }
+
+  const timer = setInterval(() => void (waiting.length > 0 && flush()), flushMs);
+  timer.unref();
+
+  return {
+    async during(run, note) {
+      const heard: Heard[] = [];
+      const result = await requests.run(heard, run);
+      const outcome = note(result);
+      // The account's log is told right after the answer, so that its work says nothing.
+      setImmediate(() => setImmediate(() => settle(heard, outcome)));
+      return result;
+    },
+    listenTo(own) {
+      const hear = (account: string, event: string) =>
+        void requests.getStore()?.push({ account, event });
+      return {
+        ...own,
+        entry(account, event, ...rest) {
+          hear(account, event);
+          return own.entry(account, event, ...rest);
+        },
+        add(account, event, ...rest) {
+          hear(account, event);
+          return own.add(account, event, ...rest);
+        },
+      };
+    },
+    flush,
+    async close() {
+      clearInterval(timer);
+      await flush();
+    },
+    get waiting() {
+      return waiting.length;
+    },
+  };
+}
+
+/** Oldest first, those from `since` (ms) on. */
+export async function* readSignIns(store: Store, since: number): AsyncGenerator<SignInEntry> {
+  const from = since > 0 ? signInLogKey(since - 1, new Uint8Array(4).fill(0xff)) : undefined;
+  for await (const page of logRows(store, signInLogPrefix(), from)) {
+    for (const { key, value } of page) {
+      const entry = decodeEntry(key, value);
+      if (entry !== undefined) yield entry;
+    }
+  }
+}
+
+/** What the log holds of a person: part of their data, and gone with them. */
+export function signInLogData(store: Store): PersonalData {
+  return {
+    name: 'signInLog',
+    async exportOf(accountId, _email, pace) {
+      const own = [];
+      for await (const entry of readSignIns(store, 0)) {
+        if (pace.isOver()) await pace.next();
+        if (entry.account !== accountId) continue;
+        const { at, event, address } = entry;
+        own.push({ at: new Date(at).toISOString(), event, address });
+      }
+      return own;
+    },
+    async erase(accountId, _email, pace) {
+      let del: Key[] = [];
+      async function flush(): Promise<void> {
+        if (del.length === 0) return;
+        if (!(await store.commit({ del })).ok) throw new Error('the sign-in log is not writable');
+        del = [];
+      }
+      for await (const page of logRows(store, signInLogPrefix())) {
+        if (pace.isOver()) await pace.next();
+        for (const { key, value } of page) {
+          if (decodeEntry(key, value)?.account === accountId) del.push(key);
+        }
+        await flush();
+      }
+    },
+  };
+}
+
+function decodeEntry(key: Uint8Array, value: Uint8Array): SignInEntry | undefined {
+  const at = Buffer.from(key).readUIntBE(1, 6);
+  return decode(value, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const event = input.text();
+    const address = input.text();
+    const account = input.text();
+    return { at, event, address, account, path: input.text(), status: input.u16() };
+  });
+}

@@ -1,0 +1,201 @@
+/**
+ * /signin: password, second factor, passkey. Afterwards the visitor goes on to where they were
+ * going (onward.ts), or to the account. Who is limited gets a challenge in the form, and after that
+ * a link by mail (sign-in-link.ts).
+ *
+ * Limits per address and neighbourhood are for strangers: the browser of an owner and passkeys have
+ * their own, so that whoever tries passwords from the same network does not keep them out.
+ */
+
+import type { Failure, Result } from '../../../core/result.ts';
+import type { Reply } from '../../../http/message.ts';
+import type { Params } from '../../../http/query.ts';
+import type { PlainRoute } from '../../../http/router.ts';
+import { deskCall, deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
+import type { Visit } from '../../desk.route.ts';
+import { emailLengthMax } from '../../people/pages/register.page.ts';
+import { type RegisterOptions, tooMany } from '../../people/pages/register.route.ts';
+import { catalogueFor } from '../../words/words.ts';
+import { failureText } from '../failure.page.ts';
+import { isForSite, type Onward, onwardHref } from '../onward.page.ts';
+import { carriesRequest, hintOf, keptOnward, targetOf } from '../onward.route.ts';
+import { type SignInPageData, secondFactorPage, signInPage } from './sign-in.page.ts';
+import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
+import { linkSentPath, signInLinkRoutes } from './sign-in-link.route.ts';
+
+const path = '/signin';
+const needs = { formAction: 'unrestricted', connect: true } as const;
+
+const passkey = { limits: ['passkey'], errors: ['sign_in_refused', 'review_required'] } as const;
+
+export const signInEndpoints = {
+  ask: deskPage(path, 'anyone', carriesRequest),
+  /** Its limits depend on whose browser it is. */
+  withPassword: deskForm(path, 'anyone', {
+    handlerLimits: ['signIn', 'signInNear', 'signInOwner'],
+    errors: ['sign_in_refused', 'invalid_link'],
+  }),
+  /** Its form is the answer to a password: there is nothing to come back to. */
+  noSecondFactor: deskPage(`${path}/second-factor`, 'anyone'),
+  withSecondFactor: deskForm(`${path}/second-factor`, 'anyone', {
+    handlerLimits: ['signIn', 'signInOwner'],
+    errors: ['invalid_link', 'invalid_code', 'sign_in_refused'],
+  }),
+  passkeyOptions: deskCall(`${path}/passkey/options`, 'anyone', passkey),
+  withPasskey: deskCall(`${path}/passkey`, 'anyone', passkey),
+};
+
+const doneNames = ['verified', 'reset'] as const;
+/** Of what a person can get wrong: the form is shown again. */
+const shownAgain: readonly Failure['error'][] = ['sign_in_refused', 'too_many_attempts'];
+
+type SignInRoutesOptions = Pick<
+  RegisterOptions,
+  'desk' | 'signon' | 'onwards' | 'callers' | 'challenges'
+>;
+
+/** Of the form, when it is shown again. */
+interface Again {
+  readonly failure: Failure;
+  readonly answerError?: string | undefined;
+  /** It had a challenge, or would need one now. */
+  readonly challenged: boolean;
+}
+
+export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
+  const { desk, signon, onwards, callers, challenges } = options;
+  const at = signInEndpoints;
+
+  function show(visit: Visit, data: Omit<SignInPageData, 'csrf'>): Reply {
+    return desk.show(visit, (frame) => signInPage(frame, { csrf: visit.csrf, ...data }), { needs });
+  }
+
+  function showAgain(visit: Visit, data: Omit<SignInPageData, 'csrf'>, again: Again): Reply {
+    const { failure, answerError, challenged } = again;
+    const isLimited = failure.error === 'too_many_attempts';
+    const challenge = challenged
+      ? (challenges.make(visit.request) ?? ('busy' as const))
+      : undefined;
+    // What is to be done about a limit stands above the challenge.
+    const error = isLimited ? {} : { error: failureText(visit.language, failure) };
+    const whole = { csrf: visit.csrf, ...data, ...error, challenge, answerError };
+    return desk.show(visit, (frame) => signInPage(frame, whole), {
+      failure,
+      needs: { ...needs, media: challenged },
+      headers: challenged ? challenges.headers(visit.request) : [],
+    });
+  }
+
+  function ask(visit: Visit, query: Params): Reply {
+    const onward = onwards.ofQuery(visit, query);
+    // An authorization asks anew even if there is a session; it decides what is needed.
+    if (visit.session !== undefined && !isForSite(onward)) {
+      return desk.go(visit, targetOf(onward, visit.session.verified));
+    }
+    const done =
+      doneNames.find((name) => name === query.get('done')) ??
+      (visit.isRenewed ? 'renewed' : undefined);
+    return show(visit, { ...onward, done, hint: hintOf(query) });
+  }
+
+  /** Ends the session that this browser had: a browser has one. */
+  async function leaveFormer({ session }: Visit): Promise<void> {
+    // If it can't be ended now it ends by itself: the sign-in is worth more.
+    if (session !== undefined) await signon.sessions.end(session.accountId, session.id);
+  }
+
+  async function enter(visit: Visit, signedIn: SignedIn, onward: Onward): Promise<Reply> {
+    await leaveFormer(visit);
+    return desk.signedIn(visit, signedIn, await onwards.entered(visit, onward, signedIn));
+  }
+
+  /** An owner's browser has a limit of its own; strangers share those of their networks. */
+  async function waitFor({ request, visitor }: Visit, email: string): Promise<number> {
+    const owner = await signon.signIn.ownersBrowser(email, visitor);
+    if (owner !== undefined) return callers.takeFor('signInOwner', owner);
+    const near = callers.networkOf(request).wide;
+    return callers.take('signIn', request) || callers.takeFor('signInNear', near);
+  }
+
+  async function withPassword(visit: Visit, form: Params): Promise<Reply> {
+    const onward = onwards.ofForm(visit, form.get);
+    const email = form.get('email') ?? '';
+    const password = form.get('password') ?? '';
+    const waitSeconds = await waitFor(visit, email);
+    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    const answered = challenges.answerIn(visit.request, form);
+    const answer = 'judge' in answered ? answered.judge() : 'wrong';
+    const { visitor } = visit;
+    const challenged = answer === 'right';
+    let held = onward;
+    const keep = async () => {
+      held = await onwards.hold(visit, onward, 'reset');
+      return keptOnward(held);
+    };
+    const request = { email, password, visitor, challenged, onward: keep };
+    const done = await signon.signIn.withPassword(request);
+    if (!done.ok) {
+      if (!shownAgain.includes(done.error)) return desk.problem(visit, done);
+      const isLimited = done.error === 'too_many_attempts';
+      const { challengeWrong } = catalogueFor(visit.language).signon;
+      return showAgain(
+        visit,
+        { ...onward, email: email.slice(0, emailLengthMax) },
+        {
+          failure: done,
+          answerError: isLimited && answer === 'wrong' ? challengeWrong : undefined,
+          challenged: isLimited || answer !== 'none',
+        },
+      );
+    }
+    if (done.value.kind !== 'link_mailed') return goOn(visit, done.value, onward);
+    return desk.go(visit, onwardHref(linkSentPath, held));
+  }
+
+  async function goOn(visit: Visit, done: SignedIn | SecondFactorNeeded, onward: Onward) {
+    if (done.kind === 'signed_in') return enter(visit, done, onward);
+    return askForCode(visit, { ...onward, ticket: done.ticket });
+  }
+
+  function askForCode(visit: Visit, data: Onward & { ticket: string }, failure?: Failure): Reply {
+    const error = failure && { error: failureText(visit.language, failure) };
+    const whole = { csrf: visit.csrf, ...data, ...error };
+    return desk.show(visit, (frame) => secondFactorPage(frame, whole), { failure, needs });
+  }
+
+  async function withSecondFactor(visit: Visit, form: Params): Promise<Reply> {
+    const onward = onwards.ofForm(visit, form.get);
+    const ticket = form.get('ticket') ?? '';
+    const code = form.get('code') ?? '';
+    const owner = await signon.signIn.ownersBrowserOf(ticket, visit.visitor);
+    const waitSeconds =
+      owner === undefined
+        ? callers.take('signIn', visit.request)
+        : callers.takeFor('signInOwner', owner);
+    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    const done = await signon.signIn.withSecondFactor({ ticket, code, visitor: visit.visitor });
+    if (done.ok) return enter(visit, done.value, onward);
+    const again = done.error === 'invalid_code' || done.error === 'too_many_attempts';
+    return again ? askForCode(visit, { ...onward, ticket }, done) : desk.problem(visit, done);
+  }
+
+  async function withPasskey(visit: Visit, body: { readonly [name: string]: unknown }) {
+    const done: Result<SignedIn> = await signon.passkeys.signIn(body.response, visit.visitor);
+    if (!done.ok) return done;
+    await leaveFormer(visit);
+    const onward = onwards.ofForm(visit, (name) => body[name]);
+    const next = await onwards.entered(visit, onward, done.value);
+    const headers = desk.sessionCookies(done.value);
+    return { ok: true as const, value: { next }, headers };
+  }
+
+  return [
+    desk.page(at.ask, ask),
+    desk.form(at.withPassword, withPassword),
+    ...signInLinkRoutes({ desk, signon, onwards, goOn }),
+    desk.page(at.noSecondFactor, (visit) => desk.go(visit, path)),
+    desk.form(at.withSecondFactor, withSecondFactor),
+    desk.call(at.passkeyOptions, () => signon.passkeys.signInOptions()),
+    desk.call(at.withPasskey, withPasskey),
+  ];
+}

@@ -1,0 +1,323 @@
+/**
+ * Sign-in by password, with a second factor where one is set up. An unknown address, a wrong
+ * password, an account without one and a disabled account get the same answer after the same work.
+ * Who is limited (attempts.ts) may try again with a challenge answered; who still is then gets a
+ * link by mail (sign-in-links.ts), which stands in for the password.
+ */
+
+import type { BoundedTable } from '../../../core/bounded-tables.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { Log } from '../../../core/log/log.ts';
+import { readKnownAddress } from '../../../core/names/mail-address.ts';
+import type { Random } from '../../../core/random.ts';
+import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
+import type { Store } from '../../../store/store.ts';
+import { commitOnce, untilUndisturbed } from '../../change.ts';
+import type { Mailer } from '../../mail/mailer.ts';
+import { notErased } from '../../people/deletion/erasure-mark.ts';
+import { type Links, unused } from '../../people/links/links.ts';
+import type { PageLinks } from '../../people/links/links-to-pages.ts';
+import {
+  type Credentials,
+  isConfirmed,
+  isVerified,
+  knowsBrowser,
+  nameOf,
+  type People,
+  type Person,
+  withBrowser,
+} from '../../people.ts';
+import type { Attempts } from '../../proofs/attempts.ts';
+import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
+import type { Passwords } from '../../proofs/password/passwords.ts';
+import { createProofs, tooMany, turnOf } from '../../proofs/proof.ts';
+import { createReauthenticate, type Reauthenticate } from '../../proofs/reauthentication.ts';
+import { hashOfToken, newToken } from '../../tokens.ts';
+import { agentName, browserHash, countryOf, type Visitor } from '../../visitor.ts';
+import type { SecurityLog } from '../security-log.ts';
+import type { SessionMethod } from '../session-records.ts';
+import type { OpenRequest, Sessions } from '../sessions.ts';
+import { createSignInLinks, type LinkState } from './sign-in-links.ts';
+
+export interface SignedIn {
+  readonly kind: 'signed_in';
+  /** For the session cookie. */
+  readonly token: string;
+  readonly sessionId: string;
+  readonly accountId: string;
+  /** False: send the person to "confirm your mail address", for the first time or anew. */
+  readonly verified: boolean;
+  /** For the browser cookie (lasts a year or more): the one that came, or a new one. */
+  readonly browser: string;
+}
+
+/** The password was right; the ticket goes into the form that asks for the code. 10 minutes. */
+export interface SecondFactorNeeded {
+  readonly kind: 'second_factor';
+  readonly ticket: string;
+}
+
+/** Nothing was judged: a link is on its way, if there is such an account. */
+export interface LinkMailed {
+  readonly kind: 'link_mailed';
+}
+
+export interface PasswordRequest {
+  /** Address, former spelling, or id. */
+  readonly email: string;
+  readonly password: string;
+  readonly visitor: Visitor;
+  /** A challenge was answered with it. */
+  readonly challenged?: boolean;
+  /**
+   * Called once, when a link is to be mailed: what comes back when it is used, a query without `?`,
+   * checked by its reader.
+   */
+  readonly onward?: () => Promise<string>;
+}
+
+export interface SignIn {
+  /**
+   * `sign_in_refused`; `too_many_attempts` (with `retryAfterSeconds`): try with a challenge
+   * answered; `overloaded`, `store_unavailable`.
+   */
+  withPassword(
+    request: PasswordRequest,
+  ): Promise<Result<SignedIn | SecondFactorNeeded | LinkMailed>>;
+  /** `invalid_link` when it is over, `forbidden` in another browser than asked. */
+  withLink(request: {
+    token: string;
+    visitor: Visitor;
+  }): Promise<Result<{ done: SignedIn | SecondFactorNeeded; onward: string }>>;
+  /** Looks without using the link up. */
+  linkState(token: string, visitor: Visitor): Promise<LinkState>;
+  /**
+   * A text that names the browser of an owner, as far as a sign-in to this address goes: what
+   * strangers do must not hinder it. Undefined: it is a stranger's.
+   */
+  ownersBrowser(email: string, visitor: Visitor): Promise<string | undefined>;
+  /** The same, by the ticket of a right password. */
+  ownersBrowserOf(ticket: string, visitor: Visitor): Promise<string | undefined>;
+  /** A TOTP or backup code. `invalid_code`, `invalid_link` (ticket over), `too_many_attempts`. */
+  withSecondFactor(request: {
+    ticket: string;
+    code: string;
+    visitor: Visitor;
+  }): Promise<Result<SignedIn>>;
+  /** For a proof that was checked elsewhere (a passkey): opens the session. `sign_in_refused`. */
+  proven(person: Person, method: SessionMethod, visitor: Visitor): Promise<Result<SignedIn>>;
+  readonly reauthenticate: Reauthenticate;
+  /** Requests for links to sign in that are counted. */
+  readonly table: BoundedTable;
+}
+
+export interface SignInOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly people: People;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
+  readonly attempts: Attempts;
+  readonly links: Links;
+  readonly secondFactors: Pick<SecondFactors, 'isEnabled' | 'matches' | 'use'>;
+  readonly mailer: Pick<Mailer, 'post'>;
+  readonly pages: PageLinks;
+  readonly securityLog: SecurityLog;
+}
+
+export function createSignIn(options: SignInOptions): SignIn {
+  const { store, random, people, passwords, sessions, attempts, links, secondFactors } = options;
+  const proofs = createProofs(options);
+  const { attemptOf, judge, note } = proofs;
+  const signInLinks = createSignInLinks(options);
+
+  /**
+   * Whom the typed text names, and whom attempts are counted for. With the same reads whether there
+   * is such an account or not.
+   */
+  async function namedBy(typed: string): Promise<{ name: string; person: Person | undefined }> {
+    const person = (await people.byName(typed)) ?? (await people.byId(nobody));
+    return { person, name: person ? nameOf(person) : (readKnownAddress(typed) ?? malformed) };
+  }
+
+  /** The person with this password. Counts the attempt. `limited`: not judged. */
+  async function prove(
+    name: string,
+    person: Person | undefined,
+    { password, visitor, challenged = false }: PasswordRequest,
+  ): Promise<Result<Proven> | { readonly limited: Failure }> {
+    const attempt = { ...attemptOf('password', name, person, visitor), challenged };
+    const waitSeconds = attempts.begin(attempt);
+    if (waitSeconds > 0) return { limited: tooMany(waitSeconds) };
+    const lane = attempt.browser === undefined ? 'open' : 'known';
+    const judged = await judge(person, password, turnOf(lane, name, visitor));
+    if (!judged.ok) {
+      attempts.withdrawn(attempt);
+      return judged;
+    }
+    const { right, normal, outdated } = judged.value;
+    if (!right || person === undefined) {
+      note(person, 'sign_in_failed', visitor);
+      return fail('sign_in_refused');
+    }
+    attempts.succeeded(attempt);
+    return ok({ person, normal, outdated });
+  }
+
+  async function withPassword(request: PasswordRequest) {
+    const { visitor, challenged = false, onward } = request;
+    const { name, person } = await namedBy(request.email);
+    const proof = await prove(name, person, request);
+    if ('limited' in proof) {
+      if (!challenged) return proof.limited;
+      const asked = await signInLinks.ask({ name, person, visitor, onward });
+      return asked.ok ? ok({ kind: 'link_mailed' as const }) : asked;
+    }
+    if (!proof.ok) return proof;
+    const proven = proof.value.person;
+    if (await secondFactors.isEnabled(proven.id)) return askForCode(proven, 'password');
+    let passwordHash = proven.credentials.passwordHash;
+    if (proof.value.outdated) {
+      const turn = turnOf('known', nameOf(proven), visitor);
+      const rehashed = await passwords.hash(proof.value.normal, turn);
+      // Under overload the old hash does for now.
+      if (rehashed.ok) passwordHash = rehashed.value;
+    }
+    return open(proven, 'password', visitor, { change: { passwordHash } });
+  }
+
+  /** @param also used up in the commit that makes the ticket */
+  async function askForCode(person: Person, by: 'password' | 'link', also?: OpenRequest['also']) {
+    const { epoch } = person.credentials;
+    const ticket = links.make('secondFactor', { account: person.id, data: by, epoch });
+    const check = [notErased(person.id), ...(also?.check ?? [])];
+    const done = await commitOnce(store, { check, set: [ticket.row], del: also?.del ?? [] });
+    if (done === 'lost') return fail(also === undefined ? 'sign_in_refused' : 'invalid_link');
+    return done.ok ? ok({ kind: 'second_factor' as const, ticket: ticket.token }) : done;
+  }
+
+  async function withLink({ token, visitor }: { token: string; visitor: Visitor }) {
+    const link = await signInLinks.open(token, visitor);
+    if (!link.ok) return link;
+    const { person, onward, also } = link.value;
+    const done = (await secondFactors.isEnabled(person.id))
+      ? await askForCode(person, 'link', also)
+      : await open(person, 'link', visitor, { also });
+    return done.ok ? ok({ done: done.value, onward }) : done;
+  }
+
+  /** Opens the session for a person whose proof was checked against the credentials as loaded. */
+  function open(
+    proven: Person,
+    method: SessionMethod,
+    visitor: Visitor,
+    { change = {}, also }: { change?: Partial<Credentials>; also?: OpenRequest['also'] } = {},
+  ): Promise<Result<SignedIn>> {
+    const given = visitor.browser !== undefined && hashOfToken(visitor.browser) !== undefined;
+    const browser = given ? visitor.browser! : newToken(random).text;
+    const mark = browserHash(proven.id, browser);
+    return untilUndisturbed(async () => {
+      const person = await people.byId(proven.id);
+      if (!person || person.account.disabled || !sameProof(person, proven)) {
+        return fail('sign_in_refused');
+      }
+      const opened = await sessions.open({
+        person,
+        credentials: withBrowser({ ...person.credentials, ...change }, mark),
+        method,
+        visitor,
+        // The mailbox opens the account, and nothing that asks for a proof of identity.
+        fresh: method !== 'link' && method !== 'link+totp',
+        ...(also === undefined ? {} : { also }),
+      });
+      if (opened === 'lost') return also && (await isSpent(also)) ? fail('invalid_link') : 'lost';
+      if (!opened.ok) return opened;
+      attempts.forgive(nameOf(person));
+      note(person, 'signed_in', visitor);
+      if (isVerified(person) && !knowsBrowser(person, mark)) {
+        options.mailer.post(
+          person.account.email,
+          person.credentials.language,
+          'newSignIn',
+          {
+            link: options.pages.security,
+            agent: agentName(visitor.userAgent),
+            country: countryOf(visitor),
+          },
+          person.id,
+        );
+      }
+      const { id: sessionId, token } = opened.value;
+      const verified = isConfirmed(person);
+      return ok({ kind: 'signed_in', token, sessionId, accountId: person.id, verified, browser });
+    });
+  }
+
+  async function isSpent(also: NonNullable<OpenRequest['also']>): Promise<boolean> {
+    const found = await Promise.all(also.check.map(({ key }) => store.get(key)));
+    return found.some((row, i) => row?.version !== also.check[i]!.version);
+  }
+
+  async function withSecondFactor(request: { ticket: string; code: string; visitor: Visitor }) {
+    const { visitor } = request;
+    const ticket = await links.find('secondFactor', request.ticket);
+    const person = ticket && (await people.byId(ticket.account));
+    if (!ticket || !person || ticket.epoch !== person.credentials.epoch) {
+      return fail('invalid_link');
+    }
+    const attempt = attemptOf('secondFactor', person.id, person, visitor);
+    const waitSeconds = attempts.begin(attempt);
+    if (waitSeconds > 0) return tooMany(waitSeconds);
+    const used = await secondFactors.use(person.id, request.code);
+    if (!used.ok) {
+      if (used.error !== 'invalid_code') attempts.withdrawn(attempt);
+      else note(person, 'second_factor_failed', visitor);
+      return used;
+    }
+    attempts.succeeded(attempt);
+    if (used.value === 'backup') note(person, 'backup_code_used', visitor);
+    const also = { check: [unused(ticket)], del: [ticket.key] };
+    return open(person, `${ticket.data === 'link' ? 'link' : 'password'}+totp`, visitor, { also });
+  }
+
+  return {
+    withPassword,
+    withSecondFactor,
+    withLink,
+    linkState: signInLinks.state,
+    async ownersBrowser(given, visitor) {
+      const { name, person } = await namedBy(given);
+      const attempt = attemptOf('password', name, person, visitor);
+      return attempt.browser && `${name} ${attempt.browser}`;
+    },
+    async ownersBrowserOf(text, visitor) {
+      const ticket = await links.find('secondFactor', text);
+      const person = ticket && (await people.byId(ticket.account));
+      if (person === undefined) return undefined;
+      const { browser } = attemptOf('secondFactor', person.id, person, visitor);
+      return browser && `${nameOf(person)} ${browser}`;
+    },
+    proven: (person, method, visitor) => open(person, method, visitor),
+    table: signInLinks.table,
+    reauthenticate: createReauthenticate({ people, sessions, attempts, secondFactors, proofs }),
+  };
+}
+
+interface Proven {
+  readonly person: Person;
+  /** The password, as it is hashed. */
+  readonly normal: string;
+  readonly outdated: boolean;
+}
+
+/** No account's id: ids are random and longer. */
+const nobody = 'nobody';
+/** Counts all that can't be an address as one: an `@` is missing. */
+const malformed = 'malformed';
+
+/** Nothing that the proof rests on was changed since. */
+function sameProof({ credentials: a }: Person, { credentials: b }: Person): boolean {
+  return a.epoch === b.epoch && a.passwordHash === b.passwordHash;
+}

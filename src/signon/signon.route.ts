@@ -1,0 +1,67 @@
+/** All pages of sign-on in one table, made at one desk (desk.ts). */
+
+import type { Accounts } from '../access/accounts/accounts.ts';
+import type { SiteKeys } from '../access/keys/site-keys.ts';
+import type { Config } from '../config.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Random } from '../core/random.ts';
+import type { GeoReader } from '../geo/reader.ts';
+import type { PlainRoute } from '../http/router.ts';
+import type { Callers } from '../web/guard/callers.ts';
+import { createCookies } from '../web/guard/cookies.ts';
+import { createDesk } from '../web/guard/desk.ts';
+import type { FormChallenges } from '../web/guard/form-challenges.ts';
+import { createVisits } from '../web/guard/visit.ts';
+import type { PageTools } from '../web/page-tools.ts';
+import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
+import type { Signon } from './open.ts';
+import { recoverRoutes } from './people/pages/recover.route.ts';
+import { registerRoutes } from './people/pages/register.route.ts';
+import { verifyRoutes } from './people/pages/verify.route.ts';
+import type { Profiles } from './people/profile/profile-store.ts';
+import { failures } from './sessions/failure.page.ts';
+import { createOnwards } from './sessions/onward.route.ts';
+import { signInRoutes } from './sessions/sign-in/sign-in.route.ts';
+import { signOutRoutes } from './sessions/sign-out.route.ts';
+import type { Authorization } from './sites/authorization.ts';
+import { authorizeRoutes } from './sites/pages/authorize.route.ts';
+import { consentRoute } from './sites/pages/consent.route.ts';
+
+export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'desk' | 'onwards'> {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly random: Random;
+  readonly tools: PageTools;
+  readonly callers: Callers;
+  readonly geo: GeoReader;
+  readonly signon: Signon;
+  readonly authorization: Authorization;
+  readonly profiles: Profiles;
+  readonly accounts: Accounts;
+  readonly siteKeys: SiteKeys;
+  readonly challenges: FormChallenges;
+}
+
+export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
+  const { config, signon } = options;
+  const { baseUrl } = config;
+  const cookies = createCookies(baseUrl.startsWith('https:'));
+  const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
+  const desk = createDesk({
+    ...options,
+    ...{ failures, sessions: signon.sessions, cookies, visitOf, baseUrl },
+  });
+  const parts = { ...options, desk, onwards: createOnwards(options.authorization) };
+  return [
+    ...registerRoutes({ ...parts, registrationOpen: config.registrationOpen }),
+    ...verifyRoutes(parts),
+    ...signInRoutes(parts),
+    ...signOutRoutes(parts),
+    ...recoverRoutes(parts),
+    ...authorizeRoutes(parts),
+    consentRoute(parts),
+    ...accountRoutes(parts),
+  ];
+}

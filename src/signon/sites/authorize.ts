@@ -1,0 +1,231 @@
+/**
+ * The request at /authorize.php as an ordered list of small checks. First client and redirect:
+ * until both hold, the address is not trusted with anything, not even with an error. Then the
+ * rest, whose failures may be told to the client. The first failure ends the list.
+ */
+
+import type { ErrorCode } from '../../core/errors.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { type Client, type ClientRules, parseClientId } from './clients/client-id.ts';
+import { answerAddress, parseRedirectUri, type RedirectUri } from './clients/redirect-uri.ts';
+import { parseScope, type Scope } from './scopes.ts';
+
+export interface AuthorizationRequest {
+  readonly client: Client;
+  readonly redirect: RedirectUri;
+  /** Undefined when none was sent; an empty one is returned too. */
+  readonly state: string | undefined;
+  readonly scopes: readonly Scope[];
+  /** SHA-256 of the verifier as RFC 7636 has it. */
+  readonly codeChallenge: string | undefined;
+  readonly prompt: readonly Prompt[];
+  /** To fill the sign-in form with; decides nothing. */
+  readonly loginHint: string | undefined;
+}
+
+/** Enough to send an answer to the client. */
+export type AnswerTarget = Pick<AuthorizationRequest, 'client' | 'redirect' | 'state'>;
+
+export const prompts = ['none', 'login', 'consent'] as const;
+export type Prompt = (typeof prompts)[number];
+
+/** Errors that a client may be told, by the names of RFC 6749 and OpenID Connect. */
+export const authorizeErrors = [
+  'unsupported_response_type',
+  'invalid_scope',
+  'invalid_request',
+  'access_denied',
+  'temporarily_unavailable',
+  'login_required',
+  'consent_required',
+] as const satisfies readonly ErrorCode[];
+export type AuthorizeError = (typeof authorizeErrors)[number];
+
+/**
+ * `refused`: a page of our own with status 400, without redirect and without a link there.
+ * `error`: may be told to the client, but not unasked: see authorize-flow.ts.
+ */
+export type AuthorizeReading =
+  | {
+      readonly kind: 'refused';
+      readonly error: 'invalid_client_id' | 'invalid_redirect_uri';
+      readonly detail: string;
+    }
+  | {
+      readonly kind: 'error';
+      readonly target: AnswerTarget;
+      readonly error: AuthorizeError;
+      readonly detail: string;
+    }
+  | { readonly kind: 'request'; readonly request: AuthorizationRequest };
+
+/** Decoded parameters, each at most once: repeated ones and bad escapes were refused before. */
+export interface AuthorizeParameters {
+  get(name: string): string | undefined;
+}
+
+/** All that a request may say. */
+const parameterNames = [
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'prompt',
+  'login_hint',
+] as const;
+
+export const responseType = 'code';
+export const codeChallengeMethod = 'S256';
+export const stateCharsMax = 2_048;
+export const loginHintCharsMax = 320;
+const challengePattern = /^[A-Za-z0-9\-._~]{43,128}$/;
+const loneSurrogate = /\p{Cs}/u;
+
+type Found = { -readonly [name in keyof AuthorizationRequest]?: AuthorizationRequest[name] };
+
+/** Reads its parameters and adds what it found; a failure ends the list. */
+type Check = (parameters: AuthorizeParameters, found: Found) => Result<Found>;
+
+/** In this order; `state` first, so that every later failure can carry it. */
+const tellableChecks: readonly Check[] = [
+  checkState,
+  checkResponseType,
+  checkScope,
+  checkCodeChallenge,
+  checkPrompt,
+  checkLoginHint,
+];
+
+export function readAuthorizeRequest(
+  parameters: AuthorizeParameters,
+  rules: ClientRules,
+): AuthorizeReading {
+  const client = parseClientId(parameters.get('client_id') ?? '', rules);
+  if (!client.ok) return refused('invalid_client_id', client.detail);
+  const redirect = parseRedirectUri(parameters.get('redirect_uri') ?? '', client.value, rules);
+  if (!redirect.ok) return refused('invalid_redirect_uri', redirect.detail);
+  let found: Found = { client: client.value, redirect: redirect.value };
+  for (const check of tellableChecks) {
+    const result = check(parameters, found);
+    if (!result.ok) {
+      const target = { client: client.value, redirect: redirect.value, state: found.state };
+      const error = result.error as AuthorizeError;
+      return { kind: 'error', target, error, detail: result.detail ?? '' };
+    }
+    found = { ...found, ...result.value };
+  }
+  return { kind: 'request', request: found as AuthorizationRequest };
+}
+
+/**
+ * The query of a request, each parameter as it was written and nothing else: never longer than what
+ * came. `login_hint` may be a mail address: leave it out where the query is stored.
+ */
+export function requestQuery(query: string, hint: 'with hint' | 'without hint'): string {
+  const known: readonly string[] =
+    hint === 'with hint' ? parameterNames : parameterNames.filter((name) => name !== 'login_hint');
+  return (
+    query
+      .split('&')
+      .filter((pair) => known.includes(decodedName(pair)))
+      .join('&')
+      // No address has them; a header could not carry them.
+      .replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
+  );
+}
+
+function decodedName(pair: string): string {
+  const [name = ''] = pair.split('=', 1);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return '';
+  }
+}
+
+function refused(
+  error: 'invalid_client_id' | 'invalid_redirect_uri',
+  detail = '',
+): AuthorizeReading {
+  return { kind: 'refused', error, detail };
+}
+
+function checkState(parameters: AuthorizeParameters): Result<Found> {
+  const state = parameters.get('state');
+  if (state === undefined) return ok({ state: undefined });
+  // Cutting it would fool the client's comparison, so what can't be returned whole is refused.
+  if (state.length > stateCharsMax) {
+    return fail('invalid_request', `state is longer than ${stateCharsMax} characters`);
+  }
+  if (loneSurrogate.test(state)) return fail('invalid_request', 'state is not valid text');
+  return ok({ state });
+}
+
+function checkResponseType(parameters: AuthorizeParameters): Result<Found> {
+  const type = parameters.get('response_type') ?? '';
+  if (type === '') return fail('invalid_request', 'response_type is missing');
+  return type === responseType
+    ? ok({})
+    : fail('unsupported_response_type', 'response_type must be code');
+}
+
+function checkScope(parameters: AuthorizeParameters): Result<Found> {
+  const scopes = parseScope(parameters.get('scope'));
+  return scopes.ok ? ok({ scopes: scopes.value }) : scopes;
+}
+
+function checkCodeChallenge(parameters: AuthorizeParameters): Result<Found> {
+  const codeChallenge = parameters.get('code_challenge');
+  const method = parameters.get('code_challenge_method');
+  if (codeChallenge === undefined) {
+    return method === undefined
+      ? ok({ codeChallenge })
+      : fail('invalid_request', 'code_challenge is missing');
+  }
+  // RFC 7636 lets a missing method mean `plain`, which protects from nobody who reads the request.
+  if (method !== codeChallengeMethod)
+    return fail('invalid_request', 'code_challenge_method must be S256');
+  return challengePattern.test(codeChallenge)
+    ? ok({ codeChallenge })
+    : fail('invalid_request', 'code_challenge must be 43 to 128 unreserved characters');
+}
+
+function checkPrompt(parameters: AuthorizeParameters): Result<Found> {
+  const text = parameters.get('prompt') ?? '';
+  if (text === '') return ok({ prompt: [] });
+  const names = text.length > 64 ? [] : text.split(' ').filter((name) => name !== '');
+  const prompt = prompts.filter((name) => names.includes(name));
+  const allKnown = names.every((name) => (prompts as readonly string[]).includes(name));
+  if (names.length === 0 || !allKnown) {
+    return fail('invalid_request', `prompt may be ${prompts.join(', ')}`);
+  }
+  return prompt.includes('none') && prompt.length > 1
+    ? fail('invalid_request', 'prompt=none stands alone')
+    : ok({ prompt });
+}
+
+function checkLoginHint(parameters: AuthorizeParameters): Result<Found> {
+  const hint = parameters.get('login_hint');
+  if (hint === undefined || hint === '') return ok({ loginHint: undefined });
+  return hint.length > loginHintCharsMax || /[\p{Cc}\p{Cs}]/u.test(hint)
+    ? fail('invalid_request', 'login_hint is too long or not text')
+    : ok({ loginHint: hint });
+}
+
+/** Where the browser goes with a code. */
+export function codeAddress(target: AnswerTarget, code: string): string {
+  return answerAddress(target.redirect, [['code', code], ...stateOf(target)]);
+}
+
+/** Where the browser goes with an error. `detail` is for the client's developer: ASCII, no data. */
+export function errorAddress(target: AnswerTarget, error: AuthorizeError, detail = ''): string {
+  const description = detail === '' ? [] : [['error_description', detail] as const];
+  return answerAddress(target.redirect, [['error', error], ...description, ...stateOf(target)]);
+}
+
+function stateOf({ state }: AnswerTarget): readonly (readonly [string, string])[] {
+  return state === undefined ? [] : [['state', state]];
+}

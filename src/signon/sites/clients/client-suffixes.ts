@@ -1,0 +1,93 @@
+/**
+ * Names of an intranet that the operator lets be clients (CLIENT_SUFFIXES). Nobody registers such
+ * names, so they mean something in one network alone, and are refused unless they are listed. A
+ * name under a listed suffix counts as registered with one label more; a name without a dot stands
+ * for that host and no other. What the public suffix list knows is never ruled here.
+ */
+
+import { domainToASCII } from 'node:url';
+import { parse } from 'tldts';
+
+/** The entry that stands for every name without a dot: such names are right under the root. */
+export const rootSuffix = '.';
+/** RFC 1035, 2.3.4, as text without the final dot. */
+const hostCharsMax = 253;
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const hostPattern = new RegExp(`^${label}(?:\\.${label})*$`);
+
+/** In the public list, but for private networks alone (RFC 8375). */
+const privateArpa = 'home.arpa';
+/** Whoever resolves one of these reaches the visitor's own machine. */
+const ownMachine: ReadonlySet<string> = new Set([
+  ...['localhost', 'localdomain', 'ip6-localhost', 'ip6-loopback', 'loopback', 'broadcasthost'],
+]);
+
+export interface ClientSuffixes {
+  /** Undefined for a name that the operator does not list, and for a listed suffix itself. */
+  registrable(host: string): string | undefined;
+}
+
+/** Lower-case LDH labels, valid A-labels where one begins with `xn--`, and no address. */
+export function isName(text: string): boolean {
+  if (text.length > hostCharsMax || !hostPattern.test(text)) return false;
+  // The same reading as a browser's: refuses bad punycode and numbers that are really addresses.
+  return domainToASCII(text) === text;
+}
+
+/** Undefined for a public suffix, an address, and what lies under no known top-level domain. */
+export function publicRegistrable(host: string): string | undefined {
+  if (isPrivateArpa(host)) return undefined;
+  const parts = parse(host, { allowPrivateDomains: true });
+  if (parts.isIp === true || !isKnown(parts)) return undefined;
+  return parts.domain ?? undefined;
+}
+
+/** Why a suffix can't be listed, in words that follow its text; undefined: it can. */
+export function suffixFault(suffix: string): string | undefined {
+  if (suffix === rootSuffix) return undefined;
+  if (!isName(`x.${suffix}`)) return 'not a name such as internal or home.arpa';
+  if (suffix.split('.').some((part) => ownMachine.has(part))) {
+    return "a name of every visitor's own machine";
+  }
+  // Looked at two labels below: the list has rules (*.ck) that say nothing of the name itself.
+  const below = parse(`a.b.${suffix}`, { allowPrivateDomains: true });
+  return isKnown(below) && !isPrivateArpa(suffix)
+    ? 'a public suffix or a name under one'
+    : undefined;
+}
+
+/** @throws TypeError for a suffix that has a fault: the settings were read without a look at it. */
+export function createClientSuffixes(suffixes: readonly string[]): ClientSuffixes {
+  const listed = new Set(suffixes);
+  for (const suffix of listed) {
+    const fault = suffixFault(suffix);
+    if (fault !== undefined) throw new TypeError(`client suffix ${suffix}: ${fault}`);
+  }
+
+  function singleLabel(host: string): string | undefined {
+    if (!listed.has(rootSuffix) || ownMachine.has(host)) return undefined;
+    // `ai` and `wiki` are somebody else's, with or without a host of that name.
+    return suffixFault(host) === undefined ? host : undefined;
+  }
+
+  return {
+    registrable(host) {
+      if (listed.has(host)) return undefined;
+      const labels = host.split('.');
+      if (labels.length === 1) return singleLabel(host);
+      // The longest listed suffix first.
+      for (let from = 1; from < labels.length; from++) {
+        if (listed.has(labels.slice(from).join('.'))) return labels.slice(from - 1).join('.');
+      }
+      return undefined;
+    },
+  };
+}
+
+function isPrivateArpa(host: string): boolean {
+  return host === privateArpa || host.endsWith(`.${privateArpa}`);
+}
+
+function isKnown({ isIcann, isPrivate }: ReturnType<typeof parse>): boolean {
+  return isIcann === true || isPrivate === true;
+}

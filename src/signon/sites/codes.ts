@@ -1,0 +1,180 @@
+/**
+ * Authorization codes: 256 random bits, five minutes, one use. A code is claimed by the commit that
+ * turns it into a tombstone, with a check of its version, so of any number of callers in any number
+ * of processes one gets the profile.
+ *
+ * The exchange names no client by itself, so a site could be handed another site's code. Whatever
+ * the caller sends to prove that the code is its own must match; a code of which anything does not
+ * match is burned, because it is in hands where it doesn't belong.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { authorizationCodeKey, consentKey } from '../../store/keys.ts';
+import type { SetRow, Store } from '../../store/store.ts';
+import type { SeenValues } from '../people/profile/seen-values.ts';
+import {
+  type CodeGrant,
+  type CodeRow,
+  decodeCode,
+  encodeLiveCode,
+  encodeTombstone,
+} from './code-row.ts';
+import type { Consents, StoredConsent } from './consents.ts';
+
+export const codeLifeMs = 300_000;
+const codeBytes = 32;
+const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
+/** Each further attempt means that the consent was changed at this very moment. */
+const attemptsMax = 5;
+
+/** Whether what a code depends on is still there. */
+export interface Standing {
+  sessionAlive(sessionId: string): boolean | Promise<boolean>;
+  accountEnabled(accountId: string): boolean | Promise<boolean>;
+}
+
+/** What a caller of the exchange sent. An optional one that was sent must match, even when empty. */
+export interface Redemption {
+  readonly code: string;
+  readonly clientId: string | undefined;
+  readonly redirectUri: string | undefined;
+  readonly codeVerifier: string | undefined;
+}
+
+export interface Codes {
+  /** A new code and its row, for the commit that grants it. */
+  issue(grant: CodeGrant): { readonly code: string; readonly row: SetRow };
+  /** `invalid_grant` for every code that gives nothing, whatever the reason; `store_unavailable`. */
+  redeem(redemption: Redemption): Promise<Result<Redeemed>>;
+}
+
+/** What a code gave. */
+export interface Redeemed extends CodeGrant {
+  /** Values that the person agreed to. */
+  readonly seen: SeenValues;
+}
+
+type LiveCode = Extract<CodeRow, { kind: 'live' }>;
+
+export function createCodes(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  consents: Consents;
+  standing: Standing;
+}): Codes {
+  const { store, clock, random, log, consents, standing } = options;
+  /** Read when there is no row: a code that never was takes the work of one that was used. */
+  const decoy = encodeTombstone('client.example', clock.now());
+
+  function issue(grant: CodeGrant) {
+    const code = randomToken(random, codeBytes);
+    const expiresAt = Math.floor(clock.now()) + codeLifeMs;
+    const value = encodeLiveCode(grant, expiresAt);
+    return { code, row: { key: authorizationCodeKey(sha256(code)), value, expiresAt } };
+  }
+
+  async function redeem(redemption: Redemption): Promise<Result<Redeemed>> {
+    const key = authorizationCodeKey(sha256(redemption.code));
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const entry = await store.get(key);
+      const row = decodeCode(entry?.value ?? decoy);
+      if (entry === undefined || row === undefined) return fail('invalid_grant');
+      if (row.kind === 'tombstone') {
+        noteReplay(row.clientId, clock.now() - row.claimedAt);
+        return fail('invalid_grant');
+      }
+      const claimed = await claim({ key, version: entry.version }, row, redemption);
+      if (claimed !== undefined) return claimed;
+    }
+    return fail('store_unavailable', 'the consent is being changed all the time');
+  }
+
+  /** Undefined: somebody was faster, look again. */
+  async function claim(
+    check: { key: ReturnType<typeof authorizationCodeKey>; version: number },
+    { grant, expiresAt }: LiveCode,
+    redemption: Redemption,
+  ): Promise<Result<Redeemed> | undefined> {
+    const { clientId } = grant;
+    const consent = await consents.find(grant);
+    const flaw = mismatchOf(redemption, grant) ?? (await lossOf(grant, consent));
+    const tombstone = { key: check.key, value: encodeTombstone(clientId, clock.now()), expiresAt };
+    if (flaw !== undefined || consent === undefined) {
+      const burned = await store.commit({ check: [check], set: [tombstone] });
+      if (burned.ok) log.warn({ client: clientId, flaw }, 'exchange: a code was burned');
+      return answer(burned, fail('invalid_grant'));
+    }
+    const use = await consents.useRow(grant);
+    const consentCheck = {
+      key: consentKey(grant.accountId, clientId, grant.origin),
+      version: consent.version,
+    };
+    const done = await store.commit({
+      check: [check, consentCheck],
+      set: use === undefined ? [tombstone] : [tombstone, use],
+    });
+    // A scope that was taken back since the code was issued is not given out.
+    const scopes = grant.scopes.filter((scope) => consent.granted.includes(scope));
+    return answer(done, ok({ ...grant, scopes, seen: consent.seen }));
+  }
+
+  function answer(
+    done: Awaited<ReturnType<Store['commit']>>,
+    result: Result<Redeemed>,
+  ): Result<Redeemed> | undefined {
+    if (done.ok) return result;
+    return done.error === 'check_failed' ? undefined : fail('store_unavailable');
+  }
+
+  /** What the code depended on and is gone; undefined when all is there. */
+  async function lossOf(
+    grant: CodeGrant,
+    consent: StoredConsent | undefined,
+  ): Promise<string | undefined> {
+    if (consent === undefined || !equal(consent.grantId, grant.grantId)) return 'consent revoked';
+    if (!(await standing.accountEnabled(grant.accountId))) return 'account disabled';
+    return (await standing.sessionAlive(grant.sessionId)) ? undefined : 'session ended';
+  }
+
+  /** After the answer: writing the line must not make a used code slower than an unknown one. */
+  function noteReplay(client: string, claimedMsAgo: number): void {
+    setImmediate(() => log.warn({ client, claimedMsAgo }, 'exchange: a code was sent again'));
+  }
+
+  return { issue, redeem };
+}
+
+/** Name of the first thing that was sent and doesn't match, or had to be sent and wasn't. */
+function mismatchOf(redemption: Redemption, grant: CodeGrant): string | undefined {
+  const { clientId, redirectUri, codeVerifier } = redemption;
+  if (clientId !== undefined && clientId !== grant.clientId) return 'client_id differs';
+  if (redirectUri !== undefined && redirectUri !== grant.redirectUri) {
+    return 'redirect_uri differs';
+  }
+  if (grant.codeChallenge === undefined) {
+    // Somebody took the challenge out of the request on its way here.
+    return codeVerifier === undefined ? undefined : 'code_verifier without a challenge';
+  }
+  if (codeVerifier === undefined) return 'code_verifier missing';
+  const isRight =
+    verifierPattern.test(codeVerifier) &&
+    equal(
+      Buffer.from(sha256(codeVerifier).toString('base64url')),
+      Buffer.from(grant.codeChallenge),
+    );
+  return isRight ? undefined : 'code_verifier differs';
+}
+
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,280 @@
+/**
+ * What a person allowed which site to read. A consent holds for one account, client and redirect
+ * origin; it remembers every scope that was asked, granted or not, and the values that were shown
+ * (people/profile/seen-values.ts), so only what is new is asked about again. Codes carry the consent's
+ * grant id: revoking it, and even allowing the site again afterwards, leaves every earlier code dead.
+ * An account has a bounded number of them; at the bound a new one is refused, and nothing that was
+ * allowed before is touched.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { createWriter, decode, type Reader } from '../../store/codec.ts';
+import { consentKey, consentPrefix, consentUseKey, type Key } from '../../store/keys.ts';
+import type { Entry, SetRow, Store } from '../../store/store.ts';
+import {
+  fingerprintBytes,
+  type SeenValues,
+  storedFields,
+  storedFieldsOf,
+} from '../people/profile/seen-values.ts';
+import { type Scope, scopeBits, scopesOf } from './scopes.ts';
+
+/** Whom a consent is between. */
+export interface ConsentParties {
+  readonly accountId: string;
+  readonly clientId: string;
+  /** Scheme, host and port of the redirect address. */
+  readonly origin: string;
+}
+
+export interface Consent {
+  /** 16 random bytes, made when the site was first allowed. */
+  readonly grantId: Uint8Array;
+  readonly asked: readonly Scope[];
+  readonly granted: readonly Scope[];
+  /** The values of the granted scopes that were shown. */
+  readonly seen: SeenValues;
+  /** Milliseconds since 1970, as the one below. */
+  readonly grantedAt: number;
+  readonly changedAt: number;
+}
+
+export interface StoredConsent extends Consent {
+  readonly version: number;
+}
+
+export interface ConnectedSite {
+  readonly clientId: string;
+  readonly origin: string;
+  readonly granted: readonly Scope[];
+  readonly grantedAt: number;
+  readonly changedAt: number;
+  /** When a code was last exchanged, to the minute; undefined if never. */
+  readonly lastUsedAt: number | undefined;
+}
+
+export interface Consents {
+  find(parties: ConsentParties): Promise<StoredConsent | undefined>;
+  /**
+   * The row after a person decided, for the commit that consumes the form.
+   * @param shown values of the requested scopes
+   */
+  decided(
+    before: Consent | undefined,
+    parties: ConsentParties,
+    requested: readonly Scope[],
+    granted: readonly Scope[],
+    shown?: SeenValues,
+  ): { readonly consent: Consent; readonly row: SetRow };
+  /**
+   * Room for one consent more, until `leave` is called after its commit. Undefined: the account has
+   * as many as it may.
+   */
+  claim(accountId: string): Promise<Claim | undefined>;
+  /** The row that notes a use now, or none while the last one is fresh. */
+  useRow(parties: ConsentParties): Promise<SetRow | undefined>;
+  /** Of an account, by client id and origin. */
+  list(accountId: string): Promise<ConnectedSite[]>;
+  /** All origins of a client, or all clients. @returns how many consents went */
+  revoke(accountId: string, clientId?: string): Promise<Result<number>>;
+}
+
+export interface Claim {
+  leave(): void;
+}
+
+/** Of an account; a site counts once for each address that it is sent to. */
+export const consentsPerAccountMax = 1_000;
+const grantIdBytes = 16;
+/** A busy site must not cost a second row in every exchange. */
+const useGrainMs = 60_000;
+/** Read, or removed in one commit, at a time: about a millisecond of the event loop. */
+const pageRows = 50;
+/** 1 had no values; whoever agreed then is asked once more. */
+const layout = 2;
+const layoutWithoutValues = 1;
+
+export function isRemembered(
+  consent: Consent | undefined,
+  requested: readonly Scope[],
+): consent is Consent {
+  return consent !== undefined && requested.every((scope) => consent.asked.includes(scope));
+}
+
+export function createConsents(options: { store: Store; clock: Clock; random: Random }): Consents {
+  const { store, clock, random } = options;
+  const keyOf = ({ accountId, clientId, origin }: ConsentParties) =>
+    consentKey(accountId, clientId, origin);
+  const useKeyOf = ({ accountId, clientId, origin }: ConsentParties) =>
+    consentUseKey(accountId, clientId, origin);
+
+  async function find(parties: ConsentParties): Promise<StoredConsent | undefined> {
+    const entry = await store.get(keyOf(parties));
+    const consent = entry && decodeConsent(entry.value)?.consent;
+    return entry && consent && { ...consent, version: entry.version };
+  }
+
+  function decided(
+    before: Consent | undefined,
+    parties: ConsentParties,
+    requested: readonly Scope[],
+    granted: readonly Scope[],
+    shown: SeenValues = {},
+  ) {
+    const now = clock.now();
+    const askedNow = scopeBits(requested);
+    // What this form didn't ask about stays as it was.
+    const kept = scopeBits(before?.granted ?? []) & ~askedNow;
+    const allowedNow = scopeBits(granted) & askedNow;
+    const consent: Consent = {
+      grantId: before?.grantId ?? random.bytes(grantIdBytes),
+      asked: scopesOf(scopeBits(before?.asked ?? []) | askedNow),
+      granted: scopesOf(kept | allowedNow),
+      seen: {
+        ...pick(before?.seen ?? {}, scopesOf(kept)),
+        ...pick(shown, scopesOf(allowedNow)),
+      },
+      grantedAt: before?.grantedAt ?? now,
+      changedAt: now,
+    };
+    return { consent, row: { key: keyOf(parties), value: encodeConsent(parties, consent) } };
+  }
+
+  /** Claims whose commit is under way: two at once can't both take the last place. */
+  const claims = new Map<string, number>();
+
+  function leave(accountId: string): void {
+    const left = (claims.get(accountId) ?? 1) - 1;
+    if (left === 0) claims.delete(accountId);
+    else claims.set(accountId, left);
+  }
+
+  async function claim(accountId: string): Promise<Claim | undefined> {
+    claims.set(accountId, (claims.get(accountId) ?? 0) + 1);
+    let count = 0;
+    try {
+      for await (const page of pages(consentPrefix(accountId))) count += page.length;
+    } catch (error) {
+      leave(accountId);
+      throw error;
+    }
+    if (count + claims.get(accountId)! <= consentsPerAccountMax) {
+      return { leave: () => leave(accountId) };
+    }
+    leave(accountId);
+    return undefined;
+  }
+
+  async function lastUse(parties: ConsentParties): Promise<number | undefined> {
+    const entry = await store.get(useKeyOf(parties));
+    return entry && decode(entry.value, (input) => input.f64());
+  }
+
+  async function useRow(parties: ConsentParties): Promise<SetRow | undefined> {
+    const now = clock.now();
+    const last = await lastUse(parties);
+    if (last !== undefined && now - last < useGrainMs) return undefined;
+    return { key: useKeyOf(parties), value: createWriter(16).f64(now).finish() };
+  }
+
+  /** Others get their turn between the pages. */
+  async function* pages(prefix: Key): AsyncGenerator<readonly Entry[]> {
+    let after: Key | undefined;
+    for (;;) {
+      const limit = pageRows;
+      const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
+      if (page.length === 0) return;
+      yield page;
+      after = page.at(-1)!.key;
+      await nextTurn();
+    }
+  }
+
+  async function list(accountId: string): Promise<ConnectedSite[]> {
+    const sites: ConnectedSite[] = [];
+    for await (const page of pages(consentPrefix(accountId))) {
+      for (const { value } of page) {
+        const row = decodeConsent(value);
+        if (row === undefined) continue;
+        const { clientId, origin } = row;
+        const { granted, grantedAt, changedAt } = row.consent;
+        const lastUsedAt = await lastUse({ accountId, clientId, origin });
+        sites.push({ clientId, origin, granted, grantedAt, changedAt, lastUsedAt });
+      }
+    }
+    return sites;
+  }
+
+  async function revoke(accountId: string, clientId?: string): Promise<Result<number>> {
+    let count = 0;
+    for await (const page of pages(consentPrefix(accountId, clientId))) {
+      const del = page.flatMap(({ key, value }) => {
+        const row = decodeConsent(value);
+        return row === undefined ? [key] : [key, useKeyOf({ accountId, ...row })];
+      });
+      if (!(await store.commit({ del })).ok) return fail('store_unavailable');
+      count += page.length;
+    }
+    return ok(count);
+  }
+
+  return { find, decided, claim, useRow, list, revoke };
+}
+
+function encodeConsent({ clientId, origin }: ConsentParties, consent: Consent): Uint8Array {
+  return createWriter(128)
+    .u8(layout)
+    .text(clientId)
+    .text(origin)
+    .raw(consent.grantId)
+    .u8(scopeBits(consent.asked))
+    .u8(scopeBits(consent.granted))
+    .f64(consent.grantedAt)
+    .f64(consent.changedAt)
+    .raw(encodeSeen(consent.seen))
+    .finish();
+}
+
+/** Of the fields of these scopes. */
+function pick(seen: SeenValues, scopes: readonly Scope[]): SeenValues {
+  const fields = [...storedFieldsOf(scopes)].filter((field) => seen[field] !== undefined);
+  return Object.fromEntries(fields.map((field) => [field, seen[field]]));
+}
+
+/** Bit n of the first two bytes for the n-th field, then a fingerprint for each bit. */
+function encodeSeen(seen: SeenValues): Uint8Array {
+  const fields = storedFields.filter((field) => seen[field] !== undefined);
+  const bits = fields.reduce((sum, field) => sum | (1 << storedFields.indexOf(field)), 0);
+  const writer = createWriter(2 + fields.length * fingerprintBytes).u16(bits);
+  for (const field of fields) writer.raw(Buffer.from(seen[field]!, 'hex'));
+  return writer.finish();
+}
+
+function readSeen(input: Reader): SeenValues {
+  const bits = input.u16();
+  const fields = storedFields.filter((_, n) => (bits & (1 << n)) !== 0);
+  const hex = () => Buffer.from(input.raw(fingerprintBytes)).toString('hex');
+  return Object.fromEntries(fields.map((field) => [field, hex()]));
+}
+
+function decodeConsent(bytes: Uint8Array) {
+  return decode(bytes, (input) => {
+    const stored = input.u8();
+    if (stored !== layout && stored !== layoutWithoutValues) input.reject();
+    return {
+      clientId: input.text(),
+      origin: input.text(),
+      consent: {
+        grantId: input.raw(grantIdBytes),
+        asked: scopesOf(input.u8()),
+        granted: scopesOf(input.u8()),
+        grantedAt: input.f64(),
+        changedAt: input.f64(),
+        seen: stored === layout ? readSeen(input) : {},
+      } satisfies Consent,
+    };
+  });
+}

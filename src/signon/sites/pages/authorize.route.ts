@@ -1,0 +1,248 @@
+/**
+ * GET /authorize.php, and where it goes on after a sign-in. The domain decides what comes next;
+ * here each decision becomes an answer. Until client and redirect address are known to belong
+ * together, nothing that leads there is sent: no redirect and no link.
+ *
+ * Nothing is stored for somebody who has not signed in: the request goes on as the query of the next
+ * page, and from there in its form (onward.ts).
+ *
+ * HEAD is refused: these GETs keep requests and issue codes, and programs send HEAD on their own.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import { lookAlikeOf } from '../../../core/names/look-alike.ts';
+import { domainOf } from '../../../core/names/mail-address.ts';
+import type { Failure } from '../../../core/result.ts';
+import type { Reply } from '../../../http/message.ts';
+import type { Params } from '../../../http/query.ts';
+import type { PlainRoute } from '../../../http/router.ts';
+import { reviewPath } from '../../../web/guard/desk.ts';
+import { deskPage } from '../../../web/guard/desk-endpoint.ts';
+import type { Desk, Visit } from '../../desk.route.ts';
+import { onwardHref } from '../../sessions/onward.page.ts';
+import {
+  authorizePath,
+  continueHref,
+  continuePath,
+  targetOf,
+} from '../../sessions/onward.route.ts';
+import type { Session } from '../../sessions/sessions.ts';
+import type { Authorization, Kept, SignedIn } from '../authorization.ts';
+import {
+  type AuthorizationRequest,
+  type AuthorizeReading,
+  errorAddress,
+  requestQuery,
+} from '../authorize.ts';
+import type { ErrorAnswer, FlowDecision } from '../authorize-flow.ts';
+import type { Client } from '../clients/client-id.ts';
+import { requestQueryCharsMax } from '../request-seal.ts';
+import { consentPage } from './consent.page.ts';
+import {
+  endedFormPage,
+  nameTargetPage,
+  refusalPage,
+  verifyFirstPage,
+} from './consent-notes.page.ts';
+
+export const consentPath = `${authorizePath}/consent`;
+const signInPath = '/signin';
+const verifyPath = '/verify';
+
+/** Each further one means that the consent was changed at this very moment. */
+const attemptsMax = 3;
+
+export const authorizeEndpoints = {
+  begin: deskPage(authorizePath, 'anyone', {
+    limits: ['authorize'],
+    queryCharsMax: requestQueryCharsMax,
+    noHead: true,
+  }),
+  goOn: deskPage(continuePath, 'anyone', { limits: ['consent'], noHead: true }),
+};
+
+export interface AuthorizeOptions {
+  readonly desk: Desk;
+  readonly clock: Clock;
+  readonly authorization: Pick<
+    Authorization,
+    'read' | 'decide' | 'transactions' | 'asked' | 'issue' | 'connectedSites' | 'registrableOf'
+  >;
+}
+
+/** A request on its way to an answer. */
+interface Course {
+  readonly visit: Visit;
+  readonly reading: AuthorizeReading;
+  /** Of the request (`requestQuery`). */
+  readonly query: string;
+  /** When it was first seen. */
+  readonly askedAt: number;
+  /** A request that is kept already goes on under its id. */
+  readonly kept: Kept | undefined;
+  /** Its form was sent, and a value is not what it showed. */
+  readonly hasChanged: boolean;
+}
+
+type Answerable = Exclude<FlowDecision, { next: 'issue-code' }>;
+
+/** The form there carries the request on. */
+export function signInHref(query: string): string {
+  return `${signInPath}?${query}`;
+}
+
+export function signedInOf(session: Session): SignedIn {
+  const { id, accountId, createdAt, authenticatedAt, confirmed } = session;
+  const signedInAt = Math.max(createdAt, authenticatedAt);
+  return { sessionId: id, accountId, signedInAt, verified: confirmed };
+}
+
+/** Whom the request is answered for. While a review is due nobody: it comes first. */
+function askedOf({ session }: Visit): SignedIn | undefined {
+  return session === undefined || session.reviewing ? undefined : signedInOf(session);
+}
+
+export function authorizeRoutes({ desk, authorization, clock }: AuthorizeOptions): PlainRoute[] {
+  const { transactions } = authorization;
+
+  /** By the id of a request that is kept for this session or this browser. */
+  async function resume(visit: Visit, id: string, hasChanged: boolean): Promise<Reply> {
+    for (const holder of [visit.session?.id, visit.browserId]) {
+      const found = holder === undefined ? undefined : await transactions.find(id, holder);
+      if (holder === undefined || found === undefined) continue;
+      const { request, query, askedAt } = found;
+      const reading = { kind: 'request', request } as const;
+      return follow({ visit, reading, query, askedAt, kept: { id, holder }, hasChanged });
+    }
+    return over(visit);
+  }
+
+  function over(visit: Visit): Reply {
+    return desk.show(visit, (frame) => endedFormPage(frame), { status: 403 });
+  }
+
+  async function follow(course: Course): Promise<Reply> {
+    const { visit, reading, askedAt, kept } = course;
+    const who = askedOf(visit);
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const decision = await authorization.decide(reading, who, askedAt);
+      if (decision.next !== 'issue-code') return answer(course, decision);
+      const issued = await authorization.issue(decision.request, who!, kept);
+      if (issued.ok) return desk.go(visit, issued.value);
+      if (issued.error === 'unknown_transaction') return over(visit);
+    }
+    return cannotSave(course);
+  }
+
+  function answer(course: Course, decision: Answerable): Reply | Promise<Reply> {
+    const { visit } = course;
+    switch (decision.next) {
+      case 'refuse':
+        return desk.show(visit, (frame) => refusalPage(frame, decision), { status: 400 });
+      case 'sign-in':
+        return signIn(course);
+      case 'verify':
+        return verify(course);
+      case 'consent':
+        return ask(course, decision.request);
+      case 'redirect-error':
+        return desk.go(visit, addressOf(decision));
+      case 'name-target':
+        return desk.show(visit, (frame) => nameTargetPage(frame, decision, addressOf(decision)));
+      default:
+        decision satisfies never;
+        throw new TypeError('no such decision');
+    }
+  }
+
+  /** What waits for this browser is named by its id; anything else by its own query. */
+  function signIn({ visit, query, kept }: Course): Reply {
+    if (visit.session?.reviewing) {
+      const onward =
+        kept === undefined ? { request: { query, seal: '' } } : { continueId: kept.id };
+      return desk.go(visit, onwardHref(reviewPath, onward));
+    }
+    const waits = kept?.holder === visit.browserId;
+    const href = onwardHref(signInPath, { continueId: kept?.id });
+    return desk.go(visit, waits ? href : signInHref(query));
+  }
+
+  function verify({ visit, query, kept }: Course): Reply {
+    const { email } = visit.session!;
+    const onward = kept === undefined ? { request: { query, seal: '' } } : { continueId: kept.id };
+    const againHref = onwardHref(verifyPath, onward);
+    const data = { email, nextHref: targetOf(onward, false), againHref };
+    return desk.show(visit, (frame) => verifyFirstPage(frame, data));
+  }
+
+  /** Of the names that the person knows: the mail domain, and the sites that they signed in to. */
+  async function lookAlike({ registrable }: Client, session: Session) {
+    const sites = await authorization.connectedSites(session.accountId);
+    const known = [domainOf(session.email), ...sites.map(({ clientId }) => clientId)];
+    return lookAlikeOf(
+      registrable,
+      known.map((name) => authorization.registrableOf(name) ?? name),
+    );
+  }
+
+  async function ask(course: Course, request: AuthorizationRequest): Promise<Reply> {
+    const { visit, query, askedAt, kept } = course;
+    const session = visit.session!;
+    if (kept !== undefined && kept.holder !== session.id) {
+      const moved = await transactions.rebind(kept.id, kept.holder, session.id);
+      if (moved.ok) return desk.go(visit, continueHref(moved.value));
+      // The old id has ended: a page that is loaded again must ask for the new one.
+      return moved.error === 'unknown_transaction' ? over(visit) : cannotSave(course);
+    }
+    const begun =
+      kept === undefined ? await transactions.begin({ query, askedAt }, session.id) : undefined;
+    if (begun?.ok === false) return cannotSave(course);
+    const id = begun?.value ?? kept!.id;
+    const data = {
+      client: request.client,
+      redirectHost: request.redirect.host,
+      email: session.email,
+      lookAlike: await lookAlike(request.client, session),
+      ...(await authorization.asked(request, signedInOf(session), id)),
+      hasChanged: course.hasChanged,
+      action: consentPath,
+      id,
+      csrf: visit.csrf,
+    };
+    // What the form is answered with leads to the site, and Chromium applies form-action to that.
+    const needs = { formAction: 'unrestricted' } as const;
+    return desk.show(visit, (frame) => consentPage(frame, data), { needs });
+  }
+
+  /** Told to the site of a request that was read: nothing is saved for any other. */
+  function cannotSave(course: Course): Reply | Promise<Reply> {
+    const { reading, visit } = course;
+    if (reading.kind !== 'request') throw new TypeError('nothing was to be saved');
+    const next = visit.session?.confirmed === true ? 'redirect-error' : 'name-target';
+    const error = 'temporarily_unavailable';
+    return answer(course, { next, target: reading.request, error, detail: '' });
+  }
+
+  function badQuery(visit: Visit, { detail = '' }: Failure): Reply {
+    const refusal = { error: 'invalid_request', detail };
+    return desk.show(visit, (frame) => refusalPage(frame, refusal), { status: 400 });
+  }
+
+  function begin(visit: Visit, parameters: Params) {
+    const reading = authorization.read(parameters);
+    const query = requestQuery(visit.request.query, 'with hint');
+    const fresh = { kept: undefined, hasChanged: false };
+    return follow({ visit, reading, query, ...fresh, askedAt: clock.now() });
+  }
+
+  return [
+    desk.page(authorizeEndpoints.begin, begin, badQuery),
+    desk.page(authorizeEndpoints.goOn, (visit, query) =>
+      resume(visit, query.get('id') ?? '', query.has('changed')),
+    ),
+  ];
+}
+
+function addressOf({ target, error, detail }: ErrorAnswer): string {
+  return errorAddress(target, error, detail);
+}

@@ -1,0 +1,91 @@
+/**
+ * The pages that stand in place of a consent: a request that is not trusted with anything, an
+ * error that is told to a site only if the person wants it, an address that is not verified yet, a
+ * form that is over. None of them links to an address that was refused.
+ */
+
+import { linkButton } from '../../../web/components/button.ts';
+import { notice } from '../../../web/components/notice.ts';
+import { type Html, html, safeHref } from '../../../web/html.ts';
+import { foreignForm, hostName } from '../../../web/layout/host-name.ts';
+import { type PageFrame, renderDocument } from '../../../web/layout/layout.ts';
+import type { ErrorAnswer } from '../authorize-flow.ts';
+import { consentText } from './consent.page.ts';
+
+interface Note {
+  readonly title: string;
+  readonly text: string;
+  readonly rest?: Html;
+}
+
+function notePage(frame: PageFrame, { title, text, rest }: Note): string {
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    className: 'page-consent',
+    stylesheet: 'consent.css',
+    body: html`<div class="wrap consent consent-note">
+      <header class="consent-head"><h1>${title}</h1><p class="lede">${text}</p></header>
+      ${rest}
+    </div>`,
+  });
+}
+
+/** The developers' words are English whatever the page speaks. */
+function forDevelopers(frame: PageFrame, detail: string): Html {
+  if (detail === '') return null;
+  const label = consentText(frame.language).forDevelopers;
+  return html`<p class="consent-detail">${label}: <code lang="en">${detail}</code></p>`;
+}
+
+/** Names neither the site nor the address: both may be made to look like anything. */
+export function refusalPage(
+  frame: PageFrame,
+  { error, detail }: { readonly error: string; readonly detail: string },
+): string {
+  const { titles, texts, todo } = consentText(frame.language).refusal;
+  return notePage(frame, {
+    title: titles[error] ?? titles.invalid_request!,
+    text: texts[error] ?? texts.invalid_request!,
+    rest: html`<p>${todo}</p>${forDevelopers(frame, detail)}`,
+  });
+}
+
+/** @param address carries the error; followed only by a click, for any domain can be a client */
+export function nameTargetPage(frame: PageFrame, answer: ErrorAnswer, address: string): string {
+  const text = consentText(frame.language);
+  const { client, redirect } = answer.target;
+  const foreign = foreignForm(redirect.host);
+  return notePage(frame, {
+    title: text.named.title,
+    text: text.named.texts[answer.error],
+    rest: html`<dl class="consent-parties">
+        <div><dt>${text.site}</dt><dd>${hostName(redirect.host, client.registrable)}
+          ${foreign !== undefined && html`<span class="host-foreign">${text.inItsLetters} <bdi>${foreign}</bdi></span>`}</dd></div>
+      </dl>
+      ${foreign !== undefined && notice({ tone: 'warning', body: text.foreignLetters })}
+      <p>${text.named.warning}</p>
+      <p><a class="button button-secondary" rel="noreferrer nofollow" href=${safeHref(address)}><span>${text.named.back(redirect.host)}</span></a></p>
+      ${forDevelopers(frame, answer.detail)}`,
+  });
+}
+
+export function verifyFirstPage(
+  frame: PageFrame,
+  data: { readonly email: string; readonly nextHref: string; readonly againHref: string },
+): string {
+  const text = consentText(frame.language).verify;
+  return notePage(frame, {
+    title: text.title,
+    text: text.text(data.email),
+    rest: html`<div class="consent-answers">
+      ${linkButton({ label: text.next, href: data.nextHref })}
+      ${linkButton({ label: text.other, href: data.againHref, kind: 'secondary' })}
+    </div>`,
+  });
+}
+
+/** Answered already, too old, or somebody else's: not told apart. */
+export function endedFormPage(frame: PageFrame): string {
+  return notePage(frame, consentText(frame.language).over);
+}

@@ -1,0 +1,113 @@
+/**
+ * GET and POST /api.php: a code for the profile, once. For servers alone: no CORS, nothing stored
+ * on the way, and HEAD and OPTIONS, which programs send on their own, never redeem.
+ *
+ * Every code that gives nothing has one answer, so nobody learns whether it ever was one.
+ */
+
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { mediaType, parseForm } from '../../../http/body.ts';
+import { firstHeader, type Request } from '../../../http/message.ts';
+import { type Params, parseQuery } from '../../../http/query.ts';
+import type { PlainRoute } from '../../../http/router.ts';
+import { endpoint } from '../../../web/guard/endpoint.ts';
+import type { Answer, Guard } from '../../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../../web/shape.ts';
+import type { Authorization } from '../authorization.ts';
+import {
+  type ExchangeParameter,
+  exchangeByFormDocs,
+  exchangeDocs,
+  exchangeParameters,
+} from '../exchange.openapi.ts';
+
+const bodyBytesMax = 8 * 1024;
+/** A redirect_uri of 2,000 characters is three times as long when all of it is escaped. */
+const queryCharsMax = 8 * 1024;
+export const exchangePath = '/api.php';
+
+const base = {
+  path: exchangePath,
+  who: 'anyone',
+  shape: 'exchange',
+  thread: 'main',
+  limits: ['exchange'],
+  queryCharsMax,
+  errors: ['invalid_grant', 'invalid_request', 'store_unavailable'],
+} as const;
+
+export const exchangeEndpoint = endpoint({
+  ...base,
+  method: 'GET',
+  noHead: true,
+  docs: exchangeDocs,
+});
+
+export const exchangeByFormEndpoint = endpoint({
+  ...base,
+  method: 'POST',
+  headers: ['content-type'],
+  body: { types: ['form'], bytesMax: bodyBytesMax },
+  docs: exchangeByFormDocs,
+});
+
+export function profileExchangeRoutes(options: {
+  authorization: Pick<Authorization, 'exchange'>;
+  guard: Pick<Guard, 'open'>;
+}): PlainRoute[] {
+  const { authorization, guard } = options;
+
+  async function exchange(request: Request): Promise<Answer> {
+    const sent = readParameters(request);
+    if (!sent.ok) return fail('invalid_request', sent.detail ?? '');
+    const code = sent.value.get('code') ?? '';
+    if (code === '') return fail('invalid_request', 'The code parameter is required.');
+    const exchanged = await authorization.exchange({
+      code,
+      clientId: sent.value.get('client_id'),
+      redirectUri: sent.value.get('redirect_uri'),
+      codeVerifier: sent.value.get('code_verifier'),
+    });
+    if (!exchanged.ok) {
+      const isGrant = exchanged.error === 'invalid_grant';
+      return fail(isGrant ? 'invalid_grant' : 'store_unavailable');
+    }
+    const { clientId, profile } = exchanged.value;
+    return {
+      status: 200,
+      // Lets a client written by hand see that the code was meant for it.
+      headers: [jsonType, noStore, ['X-SSO-Client', clientId]],
+      body: JSON.stringify(profile),
+    };
+  }
+
+  return [guard.open(exchangeEndpoint, exchange), guard.open(exchangeByFormEndpoint, exchange)];
+}
+
+/** From query and form together; a name that comes twice is refused, wherever it stands. */
+function readParameters(request: Request): Result<ReadonlyMap<ExchangeParameter, string>> {
+  const query = parseQuery(request.query, { charsMax: queryCharsMax });
+  if (!query.ok) return query;
+  const sources: Params[] = [query.value];
+  if (request.body.length > 0) {
+    const kind = mediaType(firstHeader(request, 'content-type'));
+    if (kind !== 'form') {
+      return fail('invalid_request', 'Send a form (application/x-www-form-urlencoded).');
+    }
+    const form = parseForm(request.body);
+    if (!form.ok) return form;
+    sources.push(form.value);
+  }
+  const found = new Map<ExchangeParameter, string>();
+  for (const source of sources) {
+    for (const name of exchangeParameters) {
+      const value = source.get(name);
+      if (value === undefined) continue;
+      if (found.has(name)) {
+        return fail('invalid_request', `The ${name} parameter is given more than once.`, name);
+      }
+      found.set(name, value);
+    }
+  }
+  return ok(found);
+}

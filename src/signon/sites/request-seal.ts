@@ -1,0 +1,75 @@
+/**
+ * A site's request before anybody has signed in. Nothing of it is stored: the pages carry it, sealed
+ * (sealed-text.ts), in the body of their forms, so a million requests cost no byte of disk. A seal
+ * opens for the browser that got it alone, for an hour. Who signs in with it uses it up
+ * (transactions.ts).
+ */
+
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { createWriter, decode } from '../../store/codec.ts';
+import { createSealedTexts } from '../sealed-text.ts';
+
+/** How long a page may stay open before its form is sent. */
+export const sealLifeMs = 3_600_000;
+/** state and redirect_uri of full length, every character of them escaped. */
+export const requestQueryCharsMax = 12_288;
+/** Of the time and the length. */
+const fieldBytes = 16;
+
+/** What travels. */
+export interface CarriedRequest {
+  /** As `requestQuery` gives it. */
+  readonly query: string;
+  /** When the request was first seen, milliseconds since 1970. */
+  readonly askedAt: number;
+}
+
+export interface OpenedRequest extends CarriedRequest {
+  /** Names the seal. */
+  readonly id: Uint8Array;
+  /** Nobody can open it from then on. */
+  readonly endsAt: number;
+}
+
+export interface RequestSeals {
+  /**
+   * A request that is seen now.
+   * @param query as `requestQuery` gives it
+   * @param browserId of the visit: no other browser can open it
+   */
+  seal(query: string, browserId: string): string;
+  /** Undefined alike when it was altered, is over, or is another browser's. */
+  open(text: string, browserId: string): OpenedRequest | undefined;
+}
+
+export function createRequestSeals(options: {
+  masterKey: MasterKey;
+  clock: Clock;
+  random: Random;
+}): RequestSeals {
+  const { clock } = options;
+  const texts = createSealedTexts({
+    ...options,
+    purpose: 'site request seal',
+    plainBytesMax: requestQueryCharsMax + fieldBytes,
+  });
+
+  return {
+    seal(query, browserId) {
+      const plain = createWriter(query.length + fieldBytes)
+        .f64(clock.now())
+        .text(query);
+      return texts.seal(plain.finish(), browserId);
+    },
+    open(text, browserId) {
+      const opened = texts.open(text, browserId);
+      const found =
+        opened && decode(opened.plain, (input) => ({ askedAt: input.f64(), query: input.text() }));
+      if (!opened || !found) return undefined;
+      const endsAt = found.askedAt + sealLifeMs;
+      return clock.now() >= endsAt ? undefined : { ...found, id: opened.id, endsAt };
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * The scopes of the specification, section 2.3, in its order. At rest a set of scopes is one byte:
+ * bit n for the n-th name. The order is on disk and never changes.
+ */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+
+export const scopeNames = [
+  'openid',
+  'profile',
+  'email',
+  'phone',
+  'address',
+  'age',
+  'subscription',
+  'preferences',
+] as const;
+
+export type Scope = (typeof scopeNames)[number];
+
+/** Fields of the profile that a scope stands for, in the order in which a person reads them. */
+export const scopeFields = {
+  openid: ['service_id'],
+  profile: ['given_name', 'family_name', 'nickname', 'picture'],
+  email: ['email', 'email_verified'],
+  phone: ['phone_number', 'phone_number_verified'],
+  address: ['address'],
+  age: ['birthdate', 'age', 'age_verified'],
+  subscription: ['service_plus', 'service_plan'],
+  preferences: ['liquid_glass'],
+} as const satisfies Record<Scope, readonly string[]>;
+
+/** Every name once, and some spaces. */
+const charsMax = 400;
+
+export function isScope(name: string): name is Scope {
+  return (scopeNames as readonly string[]).includes(name);
+}
+
+/**
+ * Space-separated names to a set in the order above. `invalid_request` when there is none,
+ * `invalid_scope` for a name that isn't offered: a client must not take silence for a yes.
+ */
+export function parseScope(text: string | undefined): Result<readonly Scope[]> {
+  const names = (text ?? '').slice(0, charsMax + 1).split(' ');
+  const asked = names.filter((name) => name !== '');
+  if (asked.length === 0) return fail('invalid_request', 'scope is missing', 'scope');
+  if (text!.length > charsMax || !asked.every(isScope)) {
+    return fail('invalid_scope', `scope may name: ${scopeNames.join(' ')}`, 'scope');
+  }
+  return ok(inOrder(asked));
+}
+
+/** Known names of a list, each once, in the order above; what is no scope is left out. */
+export function inOrder(names: Iterable<string>): readonly Scope[] {
+  const given = new Set(names);
+  return scopeNames.filter((name) => given.has(name));
+}
+
+export function scopeBits(scopes: readonly Scope[]): number {
+  return scopes.reduce((bits, scope) => bits | (1 << scopeNames.indexOf(scope)), 0);
+}
+
+export function scopesOf(bits: number): readonly Scope[] {
+  return scopeNames.filter((_, i) => (bits & (1 << i)) !== 0);
+}

@@ -1,0 +1,181 @@
+/**
+ * Opens a store for the server or a command, and leads an older one to the present data format
+ * first: step by step, batch by batch, each batch in one transaction with the place it reached.
+ *
+ * Invariants: nobody else has the store open while its rows change (the server's lock is held, and
+ * LMDB's table of readers names no other process); the new number is written before the first row,
+ * so a program of an older format stays out from then on; a kill at any moment leaves a store that
+ * the next open leads on to the same end.
+ */
+
+import { OperatorError } from '../core/errors.ts';
+import type { Random } from '../core/random.ts';
+import {
+  dataFormat,
+  formatOf,
+  isUpToDate,
+  type MigrationPlace,
+  type MigrationReader,
+  type MigrationRow,
+  type MigrationStep,
+  migrationPlace,
+  migrationSteps,
+  writeFormat,
+  writeMigrationPlace,
+} from './format.ts';
+import { type Key, prefixEnd, storedKey } from './keys.ts';
+import { createLmdbStore, type LmdbStoreOptions } from './lmdb.ts';
+import { applyCommit, prepareCommit, type WriteContext } from './lmdb-commit.ts';
+import {
+  openTables,
+  otherReader,
+  readCounters,
+  type Tables,
+  writeCounters,
+} from './lmdb-tables.ts';
+import { acquireServerLock } from './lock.ts';
+import { claimMasterKey, claimPresence, type MasterKeyClaim, refuseLostStore } from './presence.ts';
+import { isExpired, readEntry } from './rows.ts';
+import type { Store } from './store.ts';
+
+export interface OpenStoreOptions extends LmdbStoreOptions {
+  /** Holds the server's socket, as in `lock.ts`. */
+  readonly dataDir: string;
+  readonly random: Random;
+  readonly pid: number;
+  /** Of those who read or write what it seals. */
+  readonly masterKey?: MasterKeyClaim;
+  /** For tests: other steps, smaller batches, a pause after each. */
+  readonly steps?: readonly MigrationStep[];
+  readonly batchRows?: number;
+  readonly afterBatch?: () => Promise<void>;
+}
+
+/** Rows of one batch: some milliseconds of work, far below the bounds of a commit. */
+const batchRowsDefault = 500;
+
+/**
+ * The store in the present format.
+ * @throws OperatorError when it is newer, can't be opened, or is older and in use by another process
+ */
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const steps = options.steps ?? migrationSteps;
+  refuseLostStore(options.dataDir, options.path);
+  const tables = openTables(options.path, { steps, refuseOlder: false });
+  const store = createLmdbStore(tables, options);
+  try {
+    if (!isUpToDate(tables, steps)) await updateAlone(store, tables, steps, options);
+    if (options.masterKey !== undefined) claimMasterKey(tables.meta, options.masterKey);
+    claimPresence(tables.meta, options.dataDir, options.random);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function updateAlone(
+  store: Store,
+  tables: Tables,
+  steps: readonly MigrationStep[],
+  options: OpenStoreOptions,
+): Promise<void> {
+  const { path, dataDir, random, pid, log } = options;
+  const from = formatOf(tables.meta) ?? 1;
+  const lock = await acquireServerLock({ store, dataDir, random, pid }).catch((error: Error) => {
+    const why = `; stop it for the update from data format ${from} to ${dataFormat}`;
+    throw new OperatorError(`${error.message}${why}`);
+  });
+  try {
+    refuseOtherReaders(tables, path, from);
+    tables.meta.transactionSync(() => {
+      writeFormat(tables.meta);
+      writeMigrationPlace(tables.meta, migrationPlace(tables.meta));
+    });
+    // One that opened between the look and the write is still among the readers.
+    refuseOtherReaders(tables, path, from);
+    const rows = await runSteps(tables, steps, options);
+    log.info({ from, to: dataFormat, rows }, 'store: led to the present data format');
+  } finally {
+    await lock.release();
+  }
+}
+
+function refuseOtherReaders(tables: Tables, path: string, from: number): void {
+  const other = otherReader(tables);
+  if (other === undefined) return;
+  throw new OperatorError(
+    `the store in ${path} has data format ${from} and process ${other} uses it: stop that one, then start again for the update to ${dataFormat}`,
+  );
+}
+
+/** Number of rows written. */
+async function runSteps(
+  tables: Tables,
+  steps: readonly MigrationStep[],
+  { clock, log, batchRows = batchRowsDefault, afterBatch }: OpenStoreOptions,
+): Promise<number> {
+  let rows = 0;
+  for (;;) {
+    const place = migrationPlace(tables.meta);
+    const step = steps[place.done];
+    if (step === undefined) return rows;
+    if (place.after === undefined) log.info({ step: step.name }, 'store: a step of the update');
+    const nowMs = clock.now();
+    rows += tables.root.transactionSync(() => runBatch(tables, step, place, nowMs, batchRows));
+    await afterBatch?.();
+    await new Promise(setImmediate);
+  }
+}
+
+function runBatch(
+  tables: Tables,
+  step: MigrationStep,
+  { done, after }: MigrationPlace,
+  nowMs: number,
+  limit: number,
+): number {
+  const context: WriteContext = { tables, nowMs, counters: readCounters(tables.meta), writes: 0 };
+  const { commit, next } = step.plan(readerOf(tables, nowMs), after, limit);
+  const result = applyCommit(context, prepareCommit(commit));
+  if (!result.ok) throw new Error(`a batch of '${step.name}' was refused: ${result.error}`);
+  if (context.writes > 0) writeCounters(tables.meta, context.counters);
+  const place = next === undefined ? { done: done + 1, after: undefined } : { done, after: next };
+  writeMigrationPlace(tables.meta, place);
+  return context.writes;
+}
+
+function readerOf({ entries }: Tables, nowMs: number): MigrationReader {
+  /** A copy: the row's bytes lie in the page that the batch is about to change. */
+  function rowOf(key: Key, row: Buffer): MigrationRow | undefined {
+    const entry = readEntry(key, row);
+    if (isExpired(entry, nowMs)) return undefined;
+    return { key, value: Uint8Array.from(entry.value), expiresAt: entry.expiresAt };
+  }
+  return {
+    nowMs,
+    get(key) {
+      const row = entries.get(key);
+      return row === undefined ? undefined : rowOf(key, row);
+    },
+    scan(prefix, after, limit) {
+      const end = prefixEnd(prefix);
+      const range = entries.getRange({
+        start: after ?? prefix,
+        exclusiveStart: after !== undefined,
+        limit,
+        ...(end === undefined ? {} : { end }),
+      });
+      const rows: MigrationRow[] = [];
+      let seen = 0;
+      let last: Key | undefined;
+      for (const { key, value } of range) {
+        seen += 1;
+        last = storedKey(key);
+        const row = rowOf(last, value);
+        if (row !== undefined) rows.push(row);
+      }
+      return { rows, last: seen < limit ? undefined : last };
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Tells a store that was lost from one that is new. LMDB makes an empty store wherever there is
+ * none, so without this a server whose file was removed starts, serves nobody's data and says that
+ * it is ready.
+ *
+ * Invariants: `DATA_DIR/store.id` names the store that lives there and is written only when that
+ * store is on disk; the same name stands inside the store. While a process has the store open, its
+ * path leads to the same file, which only grows.
+ */
+
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../core/errors.ts';
+import type { Random } from '../core/random.ts';
+import { makeFileOnce } from './files.ts';
+import { metaRowKey } from './keys.ts';
+import { stateOfFile } from './lmdb-file.ts';
+import type { Table } from './lmdb-tables.ts';
+
+const idFile = 'store.id';
+/** In the data directory: what makes a server's next start fast. */
+export const snapshotFile = 'index.snapshot';
+/** Written beside the store by a server: each shows that there was one. */
+const companions = [idFile, snapshotFile] as const;
+const idPattern = /^[0-9a-f]{32}\n$/;
+
+/** Whether a store lies there, or did. @param path the store's directory */
+export function hadStore(dataDir: string, path: string): boolean {
+  const { kind } = stateOfFile(join(path, 'data.mdb'));
+  return (kind !== 'missing' && kind !== 'empty') || companionIn(dataDir) !== undefined;
+}
+
+/** @throws OperatorError when the file is gone or empty and something shows that it was not */
+export function refuseLostStore(dataDir: string, path: string): void {
+  const { kind } = stateOfFile(join(path, 'data.mdb'));
+  if (kind !== 'missing' && kind !== 'empty') return;
+  const companion = companionIn(dataDir);
+  if (companion === undefined) return;
+  throw new OperatorError(
+    `the store is lost: ${path}/data.mdb is ${kind}, and ${companion} shows that there was one. ` +
+      `Put it back or restore a backup; to begin with an empty store, remove ${companion}`,
+  );
+}
+
+/**
+ * Gives a store its name and keeps the name beside it.
+ * @throws OperatorError when the name beside it is another store's
+ */
+export function claimPresence(meta: Table, dataDir: string, random: Random): void {
+  const id = meta.get(metaRowKey('identity')) ?? nameStore(meta, random);
+  const own = `${id.toString('hex')}\n`;
+  const path = join(dataDir, idFile);
+  if (!existsSync(path)) makeFileOnce(path, own, random);
+  const found = readFileSync(path, 'latin1');
+  if (found === own) return;
+  const whose = idPattern.test(found) ? 'names another store' : 'is damaged';
+  throw new OperatorError(
+    `${path} ${whose} than the one in ${dataDir}/store: put back the data.mdb that belongs there; ` +
+      `to go on with this one, remove ${companions.map((name) => join(dataDir, name)).join(' and ')}`,
+  );
+}
+
+export interface MasterKeyClaim {
+  /** Names the key and tells nothing about it: 4 bytes. */
+  readonly id: Uint8Array;
+  /** Go on with another key: what the former one sealed stays unreadable. */
+  readonly replaces?: boolean;
+}
+
+/**
+ * The store keeps the name of the key that seals its secrets, from the first one on.
+ * @throws OperatorError when the key is another one
+ */
+export function claimMasterKey(meta: Table, { id, replaces = false }: MasterKeyClaim): void {
+  const key = metaRowKey('master_key');
+  const known = meta.get(key);
+  if (known !== undefined && !replaces) {
+    if (known.equals(id)) return;
+    const [own, other] = [known, Buffer.from(id)].map((name) => name.toString('hex'));
+    throw new OperatorError(
+      `the master key is another one: the store is sealed with ${own}, the key given is ${other}. Put ` +
+        'the right file back, or name it in MASTER_KEY_FILE. If it is lost for good, `portcullis ' +
+        'master-key replace` goes on without all that it sealed',
+    );
+  }
+  meta.putSync(key, Buffer.from(id));
+}
+
+/**
+ * Looks each second whether the path still leads to the file that is open, and whether it became
+ * shorter. What is written to a file without a name is acknowledged and lost.
+ * @param onLost once, with the reason; nothing may be written beside the store any more
+ */
+export function watchPresence(
+  path: string,
+  onLost: (reason: string) => void,
+  intervalMs = 1_000,
+): { readonly isLost: () => boolean; readonly stop: () => void } {
+  const file = join(path, 'data.mdb');
+  const opened = statSync(file);
+  let { size } = opened;
+  let reason: string | undefined;
+  function look(): void {
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found === undefined) reason = `${file} was removed`;
+    else if (found.ino !== opened.ino || found.dev !== opened.dev) reason = `${file} was replaced`;
+    else if (found.size < size) reason = `${file} was cut to ${found.size} bytes`;
+    size = Math.max(size, found?.size ?? 0);
+    if (reason === undefined) return;
+    clearInterval(timer);
+    onLost(reason);
+  }
+  const timer = setInterval(look, intervalMs);
+  timer.unref();
+  return {
+    isLost() {
+      if (reason === undefined) look();
+      return reason !== undefined;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+function companionIn(dataDir: string): string | undefined {
+  return companions.map((name) => join(dataDir, name)).find((path) => existsSync(path));
+}
+
+/** In a transaction: two processes may meet in a new store. */
+function nameStore(meta: Table, random: Random): Buffer {
+  const key = metaRowKey('identity');
+  return meta.transactionSync(() => {
+    const there = meta.get(key);
+    if (there !== undefined) return there;
+    const id = Buffer.from(random.bytes(16));
+    meta.putSync(key, id);
+    return id;
+  });
+}

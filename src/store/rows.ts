@@ -1,0 +1,136 @@
+/**
+ * The layout of the rows of `entries` and `journal`, each with a checksum: LMDB has none, so without
+ * it a byte that a disk changed would be served as if somebody had written it.
+ *
+ * Invariants: a row that is written ends with the CRC-32 of its key and of all bytes before. Its
+ * mark stands in the four highest bits of its time: no time until the year 2527 uses them, and no
+ * single changed bit makes a marked row look like one of the programs that wrote none.
+ */
+
+import { crc32 } from 'node:zlib';
+import { eventIdRowKey, journalRowKey } from './keys.ts';
+import type { NewEvent, StoreEvent } from './store.ts';
+
+/** A row whose bytes are not those that were written. */
+export class DamagedRowError extends Error {
+  constructor(table: 'entries' | 'journal', key: Uint8Array) {
+    super(`the row ${Buffer.from(key).toString('hex')} of ${table} is damaged`);
+  }
+}
+
+/** LMDB met a page that can't be what it should be, or a row's checksum is another one. */
+export function isDamage(error: unknown): error is Error {
+  if (error instanceof DamagedRowError) return true;
+  const lmdbFault = /^MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID)\b/;
+  return error instanceof Error && lmdbFault.test(error.message);
+}
+
+/** Above the 44 bits of a time in milliseconds. */
+const markUnit = 2 ** 44;
+const mark = 0b1010;
+const crcBytes = 4;
+
+const entryHeaderBytes = 12;
+
+export interface EntryHeader {
+  readonly version: number;
+  /** Milliseconds since 1970; 0: never. */
+  readonly expiresAt: number;
+}
+
+export interface StoredEntry extends EntryHeader {
+  readonly value: Buffer;
+}
+
+/** Without version and checksum: both are given inside the transaction (`sealEntry`). */
+export function encodeEntry(value: Uint8Array, expiresAt: number): Buffer {
+  const row = Buffer.allocUnsafe(entryHeaderBytes + value.length + crcBytes);
+  row.writeUIntBE(0, 0, 6);
+  row.writeUIntBE(expiresAt + mark * markUnit, 6, 6);
+  row.set(value, entryHeaderBytes);
+  return row;
+}
+
+export function sealEntry(row: Buffer, key: Uint8Array, version: number): void {
+  row.writeUIntBE(version, 0, 6);
+  writeCrc(row, key);
+}
+
+/** Of a row whose value is of no interest: looked at, not checked. */
+export function readEntryHeader(row: Buffer): EntryHeader {
+  return { version: row.readUIntBE(0, 6), expiresAt: row.readUIntBE(6, 6) % markUnit };
+}
+
+/** @throws DamagedRowError */
+export function readEntry(key: Uint8Array, row: Buffer): StoredEntry {
+  const end = checkedEnd(row, key, 6, 'entries');
+  const { version, expiresAt } = readEntryHeader(row);
+  return { version, expiresAt, value: row.subarray(entryHeaderBytes, end) };
+}
+
+/** Absent from the very millisecond named by `expiresAt`. */
+export function isExpired(header: EntryHeader, nowMs: number): boolean {
+  return header.expiresAt !== 0 && header.expiresAt <= nowMs;
+}
+
+const eventHeaderBytes = 10;
+
+/** Without time and checksum: both are given inside the transaction (`sealEvent`). */
+export function encodeEvent(event: NewEvent): Buffer {
+  const id = eventIdRowKey(event.id);
+  const kind = Buffer.from(event.kind, 'utf8');
+  const bytes = eventHeaderBytes + id.length + kind.length + event.body.length + crcBytes;
+  const row = Buffer.allocUnsafe(bytes);
+  row.writeUIntBE(0, 0, 6);
+  row.writeUInt16BE(event.version, 6);
+  row.writeUInt8(id.length, 8);
+  row.writeUInt8(kind.length, 9);
+  row.set(id, eventHeaderBytes);
+  row.set(kind, eventHeaderBytes + id.length);
+  row.set(event.body, eventHeaderBytes + id.length + kind.length);
+  return row;
+}
+
+export function sealEvent(row: Buffer, seq: number, atMs: number): void {
+  row.writeUIntBE(atMs + mark * markUnit, 0, 6);
+  writeCrc(row, journalRowKey(seq));
+}
+
+/** @throws DamagedRowError */
+export function decodeEvent(seq: bigint, row: Buffer): StoreEvent {
+  const end = checkedEnd(row, journalRowKey(Number(seq)), 0, 'journal');
+  const idEnd = eventHeaderBytes + row.readUInt8(8);
+  const kindEnd = idEnd + row.readUInt8(9);
+  return {
+    seq,
+    at: row.readUIntBE(0, 6) % markUnit,
+    version: row.readUInt16BE(6),
+    id: row.toString('utf8', eventHeaderBytes, idEnd),
+    kind: row.toString('utf8', idEnd, kindEnd),
+    body: row.subarray(kindEnd, end),
+  };
+}
+
+function writeCrc(row: Buffer, key: Uint8Array): void {
+  const end = row.length - crcBytes;
+  row.writeUInt32BE(crc32(row.subarray(0, end), crc32(key)), end);
+}
+
+/** Where the row's own bytes end. A row without a mark is of a program that wrote no checksum. */
+function checkedEnd(
+  row: Buffer,
+  key: Uint8Array,
+  markAt: number,
+  table: 'entries' | 'journal',
+): number {
+  const least = table === 'entries' ? entryHeaderBytes : eventHeaderBytes;
+  const found = row.length < least ? -1 : row.readUInt8(markAt) >> 4;
+  if (found === 0) return row.length;
+  const end = row.length - crcBytes;
+  const isWhole =
+    found === mark &&
+    end >= least &&
+    row.readUInt32BE(end) === crc32(row.subarray(0, end), crc32(key));
+  if (!isWhole) throw new DamagedRowError(table, key);
+  return end;
+}

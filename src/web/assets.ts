@@ -1,0 +1,166 @@
+/**
+ * Static files: read once at start, compressed when first asked for, served from memory under a name that holds the hash of their
+ * content, so that browsers keep them for ever. A request is one map look-up: no request text ever
+ * becomes a file path, and nothing but the files listed at start can be reached.
+ */
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
+import { type Preparation, type Prepared, prepared } from '../core/work/preparation.ts';
+
+export interface AssetBody {
+  /** Made when it is first read, where it is a compressed one. */
+  readonly body: Buffer;
+  /** Strong, quoted; differs between encodings. */
+  readonly etag: string;
+}
+
+export interface Asset {
+  /** Content-Type. */
+  readonly type: string;
+  readonly cacheControl: string;
+  readonly identity: AssetBody;
+  /** Present where compressing saves something; send `Vary: Accept-Encoding` then. */
+  readonly gzip?: AssetBody;
+  readonly brotli?: AssetBody;
+  /** Compress what nobody has asked for yet, in other threads. */
+  readonly preparations: readonly Preparation[];
+}
+
+export interface Assets {
+  /** `app.css` → `/static/app.<hash>.css`. Throws on a name that is not in the folder. */
+  url(name: string): string;
+  /** By request path, exactly as it arrived; undefined when there is none. */
+  assetFor(path: string): Asset | undefined;
+  /** Those of all files. */
+  readonly preparations: readonly Preparation[];
+}
+
+const filesMax = 256;
+const fileBytesMax = 4 * 1_048_576;
+const hashLength = 16;
+
+const contentTypes: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.woff2': 'font/woff2',
+  '.png': 'image/png',
+};
+const compressible = new Set(['.css', '.js', '.svg', '.txt']);
+
+/** Names below `folder` with `/`, e.g. `fonts/a.woff2`. Links and other special files are refused. */
+function listFiles(folder: string, prefix = ''): string[] {
+  const names: string[] = [];
+  for (const entry of readdirSync(join(folder, prefix), { withFileTypes: true })) {
+    const name = prefix + entry.name;
+    if (entry.isDirectory()) names.push(...listFiles(folder, `${name}/`));
+    else if (entry.isFile()) names.push(name);
+    else throw new Error(`static file is not a regular file: ${name}`);
+    if (names.length > filesMax) throw new Error(`more than ${filesMax} static files`);
+  }
+  return names.sort();
+}
+
+function hashOf(body: Buffer): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, hashLength);
+}
+
+function hashedPath(name: string, hash: string): string {
+  const extension = extname(name);
+  return `/static/${name.slice(0, -extension.length)}.${hash}${extension}`;
+}
+
+/** A body served under a path that stays when its content changes, with its compressed twins. */
+export function encodeAsset(name: string, body: Buffer, cacheControl: string): Asset {
+  const type = contentTypes[extname(name)];
+  if (type === undefined) throw new Error(`file of unknown type: ${name}`);
+  return createAsset(type, body, hashOf(body), compressible.has(extname(name)), cacheControl);
+}
+
+function createAsset(
+  type: string,
+  body: Buffer,
+  hash: string,
+  compress: boolean,
+  cacheControl = 'public, max-age=31536000, immutable',
+): Asset {
+  const base = { type, cacheControl, identity: { body, etag: `"${hash}"` } };
+  if (!compress) return { ...base, preparations: [] };
+  const level = { level: 9 };
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+  const twins = {
+    gzip: prepared(
+      () => gzipSync(body, level),
+      () => promisify(gzip)(body, level),
+    ),
+    brotli: prepared(
+      () => brotliCompressSync(body, quality),
+      () => promisify(brotliCompress)(body, quality),
+    ),
+  };
+  return {
+    ...base,
+    gzip: encodedBody(`"${hash}-gzip"`, twins.gzip),
+    brotli: encodedBody(`"${hash}-br"`, twins.brotli),
+    preparations: [twins.gzip.prepare, twins.brotli.prepare],
+  };
+}
+
+function encodedBody(etag: string, body: Prepared<Buffer>): AssetBody {
+  return {
+    etag,
+    get body() {
+      return body.get();
+    },
+  };
+}
+
+export function loadAssets(folder: string): Assets {
+  const paths = new Map<string, string>();
+  const assets = new Map<string, Asset>();
+
+  function add(name: string, body: Buffer): void {
+    const extension = extname(name);
+    const type = contentTypes[extension];
+    if (type === undefined) throw new Error(`static file of unknown type: ${name}`);
+    const hash = hashOf(body);
+    const path = hashedPath(name, hash);
+    paths.set(name, path);
+    assets.set(path, createAsset(type, body, hash, compressible.has(extension)));
+  }
+
+  function read(name: string): Buffer {
+    const body = readFileSync(join(folder, name));
+    if (body.length > fileBytesMax)
+      throw new Error(`static file over ${fileBytesMax} bytes: ${name}`);
+    return body;
+  }
+
+  function url(name: string): string {
+    const path = paths.get(name);
+    if (path === undefined) throw new Error(`no static file ${name}`);
+    return path;
+  }
+
+  const names = listFiles(folder);
+  // Style sheets name other files, by their hashed path: so they come last.
+  for (const name of names) if (!name.endsWith('.css')) add(name, read(name));
+  for (const name of names) {
+    if (!name.endsWith('.css')) continue;
+    const text = read(name).toString('utf8');
+    add(
+      name,
+      Buffer.from(text.replace(/url\("\.\/([^"]+)"\)/g, (_, file) => `url("${url(file)}")`)),
+    );
+  }
+  return {
+    url,
+    assetFor: (path) => assets.get(path),
+    preparations: [...assets.values()].flatMap(({ preparations }) => preparations),
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * The motion CAPTCHA inside a page: picture, sound, and (in a form) the box for the answer. A GIF
+ * can't be paused, so who asks for less motion gets a still and a way to the picture first.
+ */
+
+import { type Html, html, safeHref } from '../html.ts';
+import { frameText, type PageFrame } from '../layout/layout.ts';
+import { field } from './field.ts';
+import { hidden } from './form.ts';
+import { icon } from './icon.ts';
+import { notice } from './notice.ts';
+
+export interface ChallengeView {
+  readonly token: string;
+  readonly imageHref: string;
+  readonly audioHref: string;
+  /** CSS pixels at which the picture is shown. */
+  readonly width: number;
+  readonly height: number;
+  /** `dots:pixels` of every size that the picture may have. */
+  readonly widths: string;
+}
+
+/** As long as anything that is asked for, with room for the spaces that people put between. */
+export const answerLengthMax = 32;
+
+/** @param ownTab the picture of the choice leaves the form that it stands in alone */
+export function challengeStage(frame: PageFrame, challenge: ChallengeView, ownTab = false): Html {
+  const { challenge: text } = frameText(frame);
+  const { width, height, widths } = challenge;
+  const href = safeHref(challenge.imageHref);
+  return html`<div class="captcha-stage">
+    <picture>
+      <source media="(prefers-reduced-motion: no-preference)" srcset=${href} />
+      <img class="captcha-image" src=${frame.assets.url('captcha-still.svg')} alt=${text.imageAlt}
+        width=${width} height=${height} data-widths=${widths} />
+    </picture>
+    <canvas class="captcha-frozen" role="img" aria-label=${text.frozenAlt} hidden></canvas>
+    <div class="captcha-choice">
+      <p>${text.lessMotion}</p>
+      <a class="button button-secondary" href=${href} target=${ownTab ? '_blank' : undefined}>${text.showPicture}</a>
+    </div>
+  </div>`;
+}
+
+export function challengeSound(frame: PageFrame, challenge: ChallengeView): Html {
+  const { challenge: text } = frameText(frame);
+  return html`<div class="captcha-sound">
+    <p class="captcha-sound-title">${icon('sound')}<span id="captcha-sound">${text.soundTitle}</span></p>
+    <p class="field-hint">${text.soundHint}</p>
+    <audio controls preload="none" src=${safeHref(challenge.audioHref)} aria-labelledby="captcha-sound"></audio>
+  </div>`;
+}
+
+/**
+ * For a form: sends `captcha_token` and `captcha_answer`.
+ * @param challenge undefined for a client that has asked for too many
+ */
+export function challengeField(
+  frame: PageFrame,
+  challenge: ChallengeView | undefined,
+  error?: string,
+): Html {
+  const text = frameText(frame);
+  if (challenge === undefined) return notice({ tone: 'warning', body: text.challenge.busy });
+  return html`<fieldset class="challenge">
+    <legend>${text.challenge.legend}</legend>
+    ${hidden('captcha_token', challenge.token)}
+    ${challengeStage(frame, challenge, true)}
+    ${challengeSound(frame, challenge)}
+    ${field({
+      id: 'captcha-answer',
+      name: 'captcha_answer',
+      label: text.challenge.answer,
+      hint: text.challenge.answerHint,
+      required: true,
+      maxLength: answerLengthMax,
+      autocomplete: 'off',
+      mono: true,
+      ...(error === undefined ? {} : { error }),
+    })}
+  </fieldset>`;
+}

@@ -1,0 +1,74 @@
+/**
+ * Who calls, for limits per client and for reputation. A client is an IPv4 address or an IPv6
+ * /64. The one place where a route's limit meets a request.
+ */
+
+import type { ClientLimits, Network } from '../../access/quota/client-limits.ts';
+import type { ClientLimitName } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Request } from '../../http/message.ts';
+import { parseIp } from '../../ip/address.ts';
+import { clientOf, networksOf } from '../../ip/networks.ts';
+
+export type Caller = Pick<Request, 'clientIp'>;
+
+export interface Callers {
+  /** Name of the client that limits count by. */
+  clientOf(caller: Caller): string;
+  /** Counts one request of whatever this text names. 0 when admitted, else whole seconds to wait. */
+  takeFor(limit: ClientLimitName, name: string): number;
+  /** The same, with the wider network around it. */
+  networkOf(caller: Caller): Network;
+  /** Counts one request. 0 when admitted, else whole seconds to wait. */
+  take(limit: ClientLimitName, caller: Caller): number;
+  /** Counts `cost` more for a request that was admitted. */
+  charge(limit: ClientLimitName, caller: Caller, cost: number): void;
+  isMalicious(caller: Caller): boolean;
+  /** 0 to 100; 0 for what is no address. */
+  abuseScoreOf(caller: Caller): number;
+}
+
+export function createCallers(options: {
+  /** Undefined when CLIENT_LIMITS=off. */
+  limits: ClientLimits<ClientLimitName> | undefined;
+  /** The verdict of the index on an address. */
+  check: {
+    judge(
+      family: 4 | 6,
+      words: Uint32Array,
+      nowMs: number,
+    ): {
+      readonly malicious: boolean;
+      readonly score: number;
+    };
+  };
+  clock: Clock;
+}): Callers {
+  const { limits, check, clock } = options;
+  const words = new Uint32Array(4);
+
+  function nameOf({ clientIp }: Caller): string {
+    const family = parseIp(clientIp, words);
+    return family === 0 ? clientIp : clientOf(family, words);
+  }
+
+  return {
+    clientOf: nameOf,
+    networkOf({ clientIp }) {
+      const { client, network } = networksOf(clientIp);
+      return { narrow: client, wide: network };
+    },
+    takeFor: (limit, name) => limits?.take(limit, name, clock.monotonicMs()) ?? 0,
+    take: (limit, caller) => limits?.take(limit, nameOf(caller), clock.monotonicMs()) ?? 0,
+    charge: (limit, caller, cost) =>
+      limits?.charge(limit, nameOf(caller), clock.monotonicMs(), cost),
+    isMalicious({ clientIp }) {
+      const family = parseIp(clientIp, words);
+      return family !== 0 && check.judge(family, words, clock.now()).malicious;
+    },
+    abuseScoreOf({ clientIp }) {
+      const family = parseIp(clientIp, words);
+      return family === 0 ? 0 : check.judge(family, words, clock.now()).score;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * The cookies. `session` is the sign-in; `form` names a browser that has none yet, so that forms
+ * before sign-in have a token too; `browser` tells a browser that signed in before; `captcha`
+ * gives a browser its own share of challenges (captcha/page/captcha-visitors.route.ts), also in other sites'
+ * pages. Over https each has the `__Host-` prefix: no sub-domain can set or read it. On plain
+ * http (loopback) browsers would refuse that prefix and `Secure`, so both are left out.
+ */
+
+import type { Header, Request } from '../../http/message.ts';
+
+export type CookieName = 'session' | 'form' | 'browser' | 'captcha';
+
+export interface Cookies {
+  /** Undefined when it did not come or can't be ours. */
+  read(request: Request, name: CookieName): string | undefined;
+  /** `Set-Cookie`. Without `maxAgeSeconds` it ends with the browser. */
+  set(name: CookieName, value: string, maxAgeSeconds?: number): Header;
+  clear(name: CookieName): Header;
+}
+
+/** Of all that we set. */
+const valueShape = /^[0-9A-Za-z_.-]{22,90}$/;
+const pairsMax = 100;
+
+export function createCookies(https: boolean): Cookies {
+  const prefix = https ? '__Host-' : '';
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${https ? '; Secure' : ''}`;
+  // Partitioned: one for each site that the widget stands on, so nobody is followed by it.
+  const embedded = https ? 'Path=/; HttpOnly; SameSite=None; Secure; Partitioned' : attributes;
+  const attributesOf = (name: CookieName) => (name === 'captcha' ? embedded : attributes);
+  return {
+    read(request, name) {
+      const wanted = `${prefix}${name}`;
+      for (const line of request.headers.cookie ?? []) {
+        for (const pair of line.split(';', pairsMax)) {
+          const equals = pair.indexOf('=');
+          if (equals < 0 || pair.slice(0, equals).trim() !== wanted) continue;
+          const value = pair.slice(equals + 1).trim();
+          return valueShape.test(value) ? value : undefined;
+        }
+      }
+      return undefined;
+    },
+    set(name, value, maxAgeSeconds) {
+      if (!valueShape.test(value)) throw new TypeError(`not a value of the cookie ${name}`);
+      const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
+      return ['Set-Cookie', `${prefix}${name}=${value}; ${attributesOf(name)}${age}`];
+    },
+    clear: (name) => ['Set-Cookie', `${prefix}${name}=; ${attributesOf(name)}; Max-Age=0`],
+  };
+}

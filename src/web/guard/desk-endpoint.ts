@@ -1,0 +1,69 @@
+/**
+ * Declarations of what is made at the desk (desk.ts): the pages of sign-on, their forms, uploads and the
+ * calls of their scripts. What they have in common stands here; a route adds limits and errors.
+ */
+
+import type { Access, Endpoint } from './endpoint.ts';
+import { formBytesMax } from './intake/form.ts';
+import { visitHeaders } from './visit.ts';
+
+export interface DeskEndpoint<A extends Access = Access> extends Endpoint {
+  readonly who: A;
+  readonly isOfDesk: true;
+  /** Of `confirmed`: the page that somebody comes back to with a proof of identity. */
+  readonly backTo?: string;
+}
+
+type More = Partial<
+  Pick<Endpoint, 'limits' | 'handlerLimits' | 'queryCharsMax' | 'noHead' | 'errors'>
+> &
+  Pick<DeskEndpoint, 'backTo'>;
+
+/** JSON of our own scripts: a passkey's answer is the longest. */
+const callBytesMax = 131_072;
+
+const common = { isOfDesk: true, shape: 'page', thread: 'main', headers: visitHeaders } as const;
+
+export function isDeskEndpoint(declared: Endpoint): declared is DeskEndpoint {
+  return 'isOfDesk' in declared;
+}
+
+/** GET of a page. Crawlers have no business where somebody must be signed in. */
+export function deskPage<A extends Access>(
+  path: string,
+  who: A,
+  { errors = [], ...more }: More = {},
+): DeskEndpoint<A> {
+  const robots = who === 'anyone' ? {} : ({ robots: 'disallow' } as const);
+  return { ...common, method: 'GET', path, who, docs: 'page', ...robots, errors, ...more };
+}
+
+function post<A extends Access>(
+  path: string,
+  who: A,
+  body: NonNullable<Endpoint['body']>,
+  { errors = [], ...more }: More,
+): DeskEndpoint<A> {
+  const all = ['unsupported_media_type', 'store_unavailable', ...errors] as const;
+  return { ...common, method: 'POST', path, who, docs: 'page', body, errors: all, ...more };
+}
+
+/** POST of an urlencoded form. */
+export function deskForm<A extends Access>(path: string, who: A, more: More = {}): DeskEndpoint<A> {
+  return post(path, who, { types: ['form'], bytesMax: formBytesMax }, more);
+}
+
+/** POST of a form with a file in it. */
+export function deskUpload<A extends Access>(
+  path: string,
+  who: A,
+  more: More & { readonly bytesMax: number },
+): DeskEndpoint<A> {
+  const { bytesMax, ...others } = more;
+  return post(path, who, { types: ['multipart'], bytesMax }, others);
+}
+
+/** POST of JSON by a script of our own, answered with JSON. */
+export function deskCall<A extends Access>(path: string, who: A, more: More = {}): DeskEndpoint<A> {
+  return post(path, who, { types: ['json-call'], bytesMax: callBytesMax }, more);
+}

@@ -1,0 +1,327 @@
+/**
+ * What every page of sign-on is made with. A declaration (desk-endpoint.ts) says who may use it, how
+ * often, and how it can fail; the route says what it answers. The desk reads the session, checks
+ * forms, counts limits, sends away who may not enter, and puts headers and cookies on the answer. So
+ * no page can forget a check.
+ *
+ * - `desk.page(declared, handle)`: GET
+ * - `desk.form(declared, handle)`: POST of an urlencoded form
+ * - `desk.upload(declared, handle)`: POST of a multipart form
+ * - `desk.call(declared, handle)`: POST of JSON by a script of our own, answered with JSON
+ * - answers: `desk.show` (a page), `desk.go` (303), `desk.problem` (an expected failure as a
+ *   page), `desk.signedIn` and `desk.signedOut` (303 with cookies)
+ *
+ * Forms carry `visit.csrf` in a hidden field `csrf` (web/components/form.ts does it). What needs no
+ * session is read by `intake/`, which any thread could do; the desk is on the main thread.
+ */
+
+import { equalBytes } from '../../core/digest.ts';
+import type { Failure } from '../../core/result.ts';
+import { fail, type Result } from '../../core/result.ts';
+import type { Header, Reply, Request } from '../../http/message.ts';
+import { type Params, parseQuery } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { statusOf } from '../errors.ts';
+import type { Language } from '../language.ts';
+import type { PageFrame } from '../layout/layout.ts';
+import type { PageTools } from '../page-tools.ts';
+import type { SecurityNeeds } from '../security-headers.ts';
+import { apiErrorBody, jsonType, noStore } from '../shape.ts';
+import type { Callers } from './callers.ts';
+import type { Cookies } from './cookies.ts';
+import type { DeskEndpoint } from './desk-endpoint.ts';
+import { type Access, noteFailure, routeFacts } from './endpoint.ts';
+import {
+  type CallBody,
+  readCall,
+  readForm,
+  readUpload,
+  type Sent,
+  type Upload,
+} from './intake/form.ts';
+import { localPath } from './intake/local-path.ts';
+import { type SessionLike, type Visit, withSession } from './visit.ts';
+
+type VisitOf<S extends SessionLike, A extends Access> = A extends 'anyone'
+  ? Visit<S>
+  : Visit<S> & { readonly session: S };
+
+export interface ShowOptions {
+  /** 200 unless told; with a failure 422, or 429 where it passes. */
+  readonly status?: number;
+  /** That the page tells of. Of one that passes, `Retry-After` says when. */
+  readonly failure?: Failure | undefined;
+  /** Of the policy: `formAction: 'unrestricted'` for sign-in and consent only. */
+  readonly needs?: Omit<SecurityNeeds, 'https' | 'nonce'>;
+  readonly headers?: readonly Header[];
+}
+
+type Answer = Reply | Promise<Reply>;
+
+export interface Desk<S extends SessionLike = SessionLike> {
+  /** @param badQuery in place of the page of a malformed request: for a repeated name or a broken escape */
+  page<A extends Access>(
+    declared: DeskEndpoint<A>,
+    handle: (visit: VisitOf<S, A>, query: Params) => Answer,
+    badQuery?: (visit: Visit<S>, failure: Failure) => Reply,
+  ): PlainRoute;
+  /** @param repeatable names that may come more than once */
+  form<A extends Access>(
+    declared: DeskEndpoint<A>,
+    handle: (visit: VisitOf<S, A>, form: Params) => Answer,
+    repeatable?: readonly string[],
+  ): PlainRoute;
+  upload<A extends Access>(
+    declared: DeskEndpoint<A>,
+    handle: (visit: VisitOf<S, A>, upload: Upload) => Answer,
+  ): PlainRoute;
+  /** The value is sent as JSON; a failure as `{"errors":[{"detail","status"}]}` in the language. */
+  call<A extends Access>(
+    declared: DeskEndpoint<A>,
+    handle: (visit: VisitOf<S, A>, body: CallBody) => Promise<Called | Failure>,
+  ): PlainRoute;
+  show(visit: Visit, render: (frame: PageFrame) => string, options?: ShowOptions): Reply;
+  /** 303 to a path of our own, or (consent) an address that was checked. */
+  go(visit: Visit, target: string, headers?: readonly Header[]): Reply;
+  /** Status, `Retry-After` and words by the failure. */
+  problem(visit: Visit, failure: Failure): Reply;
+  /** `Set-Cookie` by which an account knows this browser again. */
+  browserCookie(browser: string): Header;
+  /** `Set-Cookie` of a session that began or was renewed. */
+  sessionCookies(signedIn: OwnCookies): Header[];
+  /** 303 with them. */
+  signedIn(visit: Visit, signedIn: OwnCookies, target: string): Reply;
+  signedOut(visit: Visit, target: string): Reply;
+  /** The visit with the session's new cookie, for a page that is shown in answer to a change. */
+  renewed<V extends Visit<S> & { readonly session: S }>(visit: V, token: string): Promise<V>;
+}
+
+/** Of a session that began or was renewed. */
+export interface OwnCookies {
+  readonly token: string;
+  readonly browser?: string | undefined;
+}
+
+export interface Called {
+  readonly ok: true;
+  readonly value: object;
+  readonly headers?: readonly Header[];
+}
+
+/** How an expected failure is told, in the reader's language. */
+export interface FailureWords {
+  sentence(language: Language, failure: Failure): string;
+  page(frame: PageFrame, failure: Failure): string;
+}
+
+export interface DeskOptions<S extends SessionLike> {
+  readonly failures: FailureWords;
+  readonly tools: PageTools;
+  readonly cookies: Cookies;
+  readonly visitOf: (request: Request, declared: DeskEndpoint) => Promise<Visit<S>>;
+  readonly callers: Pick<Callers, 'take'>;
+  /** The session of a cookie. */
+  readonly sessions: { find(token: string): Promise<S | undefined> };
+  readonly baseUrl: string;
+  readonly log: { error(facts: object, text: string): void };
+}
+
+/** As long as a session can last. */
+const sessionCookieSeconds = 90 * 86_400;
+/** The longest that browsers keep one. */
+const browserCookieSeconds = 400 * 86_400;
+const signInPath = '/signin';
+const verifyPath = '/verify';
+const confirmPath = '/account/confirm';
+export const reviewPath = '/account/review';
+
+export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk<S> {
+  const { tools, cookies, visitOf, callers, sessions, baseUrl, failures, log } = options;
+
+  function show(visit: Visit, render: (frame: PageFrame) => string, more: ShowOptions = {}): Reply {
+    const needs = { ...more.needs, nonce: visit.nonce };
+    const { failure } = more;
+    if (failure !== undefined) noteFailure(log, visit.endpoint, failure);
+    const passes = failure?.retryAfterSeconds !== undefined;
+    return {
+      status: more.status ?? (passes ? 429 : failure === undefined ? 200 : 422),
+      headers: [
+        ...tools.headers(visit.language, needs),
+        noStore,
+        ...visit.cookies,
+        ...(failure === undefined ? [] : retryAfter(failure)),
+        ...(more.headers ?? []),
+      ],
+      body: render(visit.frame),
+    };
+  }
+
+  function go(visit: Visit, target: string, headers: readonly Header[] = []): Reply {
+    return {
+      status: 303,
+      headers: [
+        ['Location', target],
+        noStore,
+        ['Referrer-Policy', 'no-referrer'],
+        ...visit.cookies,
+        ...headers,
+      ],
+    };
+  }
+
+  function problem(visit: Visit, failure: Failure): Reply {
+    const status = statusOf(failure.error);
+    return show(visit, (frame) => failures.page(frame, failure), { status, failure });
+  }
+
+  /** Where somebody who may not enter goes; undefined: let in. */
+  function turnedAway(visit: Visit): Reply | undefined {
+    const { request, session, endpoint } = visit;
+    const access = endpoint.who;
+    if (access === 'anyone') return undefined;
+    const isForm = request.method === 'POST';
+    const asked = request.query === '' ? request.path : `${request.path}?${request.query}`;
+    const back = isForm ? undefined : localPath(asked);
+    const query = back === undefined ? '' : `?return=${encodeURIComponent(back)}`;
+    if (session === undefined) {
+      // The page that it is on is of before the session's new cookie. Nothing happened.
+      if (visit.isRenewed && isForm) return problem(visit, fail('form_expired'));
+      return go(visit, `${signInPath}${query}`);
+    }
+    if (access === 'signed-in') return undefined;
+    if (!session.verified) return go(visit, verifyPath);
+    return access !== 'reviewing' && session.reviewing
+      ? go(visit, `${reviewPath}${query}`)
+      : undefined;
+  }
+
+  /** Undefined: let in. The first limit that is used up refuses. */
+  function limited({ request, endpoint }: Visit): Failure | undefined {
+    for (const limit of endpoint.limits ?? []) {
+      const retryAfterSeconds = callers.take(limit, request);
+      if (retryAfterSeconds > 0) return { ...fail('too_many_attempts'), retryAfterSeconds };
+    }
+    return undefined;
+  }
+
+  /**
+   * What a form must pass after it was read: the token is this visitor's own, the limits. They are
+   * counted when it is a form of ours: another site can't use up a visitor's share.
+   */
+  function refused(visit: Visit, sent: Result<Sent<unknown>>): Failure | undefined {
+    if (!sent.ok) return sent;
+    const isOwn = equalBytes(Buffer.from(visit.csrf), Buffer.from(sent.value.csrf));
+    return isOwn ? limited(visit) : fail('form_expired');
+  }
+
+  /** With no fresh proof of identity, where one is given; undefined: let in. */
+  function toConfirm(visit: Visit): Reply | undefined {
+    const { who, path, backTo = path } = visit.endpoint;
+    if (who !== 'confirmed' || visit.session?.fresh) return undefined;
+    return go(visit, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
+  }
+
+  /** The steps before the handler, the same for all that answer with pages. */
+  function guarded<A extends Access>(
+    declared: DeskEndpoint<A>,
+    handle: (visit: VisitOf<S, A>) => Answer,
+  ): PlainRoute {
+    return {
+      kind: 'plain',
+      ...routeFacts(declared),
+      async handle(request) {
+        const visit = await visitOf(request, declared);
+        return turnedAway(visit) ?? handle(visit as VisitOf<S, A>);
+      },
+    };
+  }
+
+  function callReply(visit: Visit, called: Called | Failure): Reply {
+    if (called.ok) {
+      return {
+        status: 200,
+        headers: [jsonType, noStore, ...visit.cookies, ...(called.headers ?? [])],
+        body: JSON.stringify(called.value),
+      };
+    }
+    noteFailure(log, visit.endpoint, called);
+    const status = statusOf(called.error);
+    return {
+      status,
+      headers: [jsonType, noStore, ...visit.cookies, ...retryAfter(called)],
+      body: apiErrorBody(status, failures.sentence(visit.language, called), called.parameter),
+    };
+  }
+
+  return {
+    page: (declared, handle, badQuery) =>
+      guarded(declared, (visit) => {
+        const failure = limited(visit);
+        if (failure !== undefined) return problem(visit, failure);
+        const { queryCharsMax: charsMax = 4_096 } = declared;
+        const query = parseQuery(visit.request.query, { charsMax });
+        if (query.ok) return toConfirm(visit) ?? handle(visit, query.value);
+        return badQuery?.(visit, query) ?? problem(visit, fail('bad_request'));
+      }),
+    form: (declared, handle, repeatable = []) =>
+      guarded(declared, (visit) => {
+        const sent = readForm(visit.request, { baseUrl, repeatable });
+        const failure = refused(visit, sent);
+        if (failure !== undefined || !sent.ok) return problem(visit, failure!);
+        return toConfirm(visit) ?? handle(visit, sent.value.fields);
+      }),
+    upload: (declared, handle) =>
+      guarded(declared, async (visit) => {
+        const sent = await readUpload(visit.request, { baseUrl });
+        const failure = refused(visit, sent);
+        if (failure !== undefined || !sent.ok) return problem(visit, failure!);
+        return toConfirm(visit) ?? handle(visit, sent.value.fields);
+      }),
+    call: (declared, handle) => ({
+      kind: 'plain',
+      ...routeFacts(declared),
+      async handle(request) {
+        const visit = await visitOf(request, declared);
+        if (turnedAway(visit) !== undefined) {
+          return callReply(visit, fail(visit.isRenewed ? 'form_expired' : 'forbidden'));
+        }
+        const sent = readCall(request, { baseUrl });
+        const failure = refused(visit, sent);
+        if (failure !== undefined || !sent.ok) return callReply(visit, failure!);
+        if (toConfirm(visit) !== undefined) {
+          return callReply(visit, fail('reauthentication_required'));
+        }
+        type Own = VisitOf<S, typeof declared.who>;
+        return callReply(visit, await handle(visit as Own, sent.value.fields));
+      },
+    }),
+    show,
+    go,
+    problem,
+    browserCookie,
+    sessionCookies,
+    signedIn: (visit, signedIn, target) => go(visit, target, sessionCookies(signedIn)),
+    // Never "cookies": that would forget the known browser, and those of sibling hosts.
+    signedOut: (visit, target) =>
+      go(visit, target, [cookies.clear('session'), ['Clear-Site-Data', '"cache", "storage"']]),
+    async renewed(visit, token) {
+      const session = (await sessions.find(token)) ?? visit.session;
+      return withSession(visit, session, sessionCookies({ token }));
+    },
+  };
+
+  function browserCookie(browser: string): Header {
+    return cookies.set('browser', browser, browserCookieSeconds);
+  }
+
+  function sessionCookies(signedIn: OwnCookies): Header[] {
+    const session = cookies.set('session', signedIn.token, sessionCookieSeconds);
+    if (signedIn.browser === undefined) return [session];
+    return [session, browserCookie(signedIn.browser)];
+  }
+}
+
+/** Whole seconds, of a failure that passes. */
+export function retryAfter({ retryAfterSeconds }: Failure): Header[] {
+  return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
+}

@@ -1,0 +1,182 @@
+/**
+ * The declaration of an endpoint: everything that is known of it before a request comes. The guard
+ * works by it, and what is published (OpenAPI, manifest, tables of limits, robots.txt, the list of
+ * routes) is derived from it, so nothing about an endpoint is written a second time.
+ */
+
+import type { ClientLimitName } from '../../config.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import type { Failure } from '../../core/result.ts';
+import type { PlainRoute, Route } from '../../http/router.ts';
+import type { Described } from '../openapi.ts';
+import type { ErrorShape } from '../shape.ts';
+
+/**
+ * Who may call.
+ * - `anyone`: no proof is asked for; a page may know its visitor all the same
+ * - `api-key`: a key of an account, in the header `Key`, the query or the body's fields
+ * - `operator`: this machine, or the bearer of METRICS_TOKEN
+ * - the others of `Access`: a person with a session
+ */
+export type Who = Access | 'api-key' | 'operator';
+
+/**
+ * Who may use a page of sign-on. Others are sent to sign in, to verify or to the review, and come back.
+ * - `signed-in`: a session, verified or not
+ * - `verified`: a session of an account whose mail address is verified, no review being due
+ * - `reviewing`: as `verified`, and while a review is due
+ * - `confirmed`: as `verified`, with a recent proof of identity
+ */
+export type Access = 'anyone' | 'signed-in' | 'reviewing' | 'verified' | 'confirmed';
+
+/** What a body may be. `json-call` is JSON of our own scripts, with the form's token in it. */
+export type BodyType = 'form' | 'multipart' | 'json' | 'text' | 'csv' | 'json-call';
+
+export interface Endpoint {
+  readonly method: Route['method'];
+  /** As in the router: exact, with one `:name`, or ending in `/*`. */
+  readonly path: string;
+  readonly who: Who;
+  /** How its errors look. */
+  readonly shape: ErrorShape;
+  /** `any`: every front-end thread answers it from shared memory. */
+  readonly thread: 'any' | 'main';
+  /** Counted by the guard, once for each request that is admitted; see `clientLimits`. */
+  readonly limits?: readonly ClientLimitName[];
+  /**
+   * Counted by the handler, which knows better for whom: a browser, an account, the owner of a link.
+   * A request is refused when those that apply to it are used up.
+   */
+  readonly handlerLimits?: readonly ClientLimitName[];
+  /** What it costs of an API key's quota: one unit, or one unit `more` (`for each address`). */
+  readonly cost?: { readonly quota: 'read' | 'write'; readonly more?: string };
+  /** Lower-case names of the request headers that the handler reads beside the guard's. */
+  readonly headers?: readonly string[];
+  readonly body?: {
+    readonly types: readonly BodyType[];
+    readonly bytesMax: number;
+  };
+  readonly queryCharsMax?: number;
+  /** Milliseconds for the whole exchange, where the server's own deadline does not fit. */
+  readonly timeoutMs?: number;
+  /** Scripts of other origins may use it. `exposeHeaders`: what they may read of the answer. */
+  readonly cors?: {
+    readonly allowHeaders: readonly string[];
+    readonly exposeHeaders?: readonly string[];
+  };
+  /** Of the service's health: asked outside of the places for requests in flight. */
+  readonly isProbe?: boolean;
+  /** A GET that changes something: HEAD gets 405. */
+  readonly noHead?: boolean;
+  /** Errors of its own. `errorsOf` adds those of the guard and the transport. */
+  readonly errors: readonly ErrorCode[];
+  /** Crawlers are asked to stay away. */
+  readonly robots?: 'disallow';
+  /** Parameters that may come more than once, and as `name[]` and `name[0]`. */
+  readonly lists?: readonly string[];
+  /** What OpenAPI says of it, or what it gives that is no JSON. */
+  readonly docs: Described | 'page' | 'text' | 'file';
+}
+
+/** Gives the declaration its type and keeps its literals. */
+export function endpoint<const E extends Endpoint>(declaration: E): E {
+  return declaration;
+}
+
+/** What most things that need no key have in common. */
+const open = { method: 'GET', who: 'anyone', thread: 'main', errors: [] } as const;
+
+/** A page that anyone may read. */
+export function openPage(path: string, more: Partial<Endpoint> = {}): Endpoint {
+  return { ...open, path, shape: 'page', docs: 'page', ...more };
+}
+
+/** A file, a text or another thing that is no page and no JSON. */
+export function openFile(path: string, more: Partial<Endpoint> = {}): Endpoint {
+  return { ...open, path, shape: 'page', docs: 'file', ...more };
+}
+
+/** Of the transport, on every path. */
+const ofTransport: readonly ErrorCode[] = [
+  'bad_request',
+  'method_not_allowed',
+  'not_found',
+  'client_limit_exceeded',
+  'overloaded',
+  'deadline_exceeded',
+  'internal',
+];
+
+/** Every error that a caller of the endpoint can meet. */
+export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
+  const { who, body, cost, shape } = declared;
+  const isSession = who !== 'anyone' && who !== 'api-key' && who !== 'operator';
+  const isLimited = limitsOf(declared).length > 0;
+  return new Set<ErrorCode>([
+    ...ofTransport,
+    ...(body === undefined ? [] : (['body_too_large', 'body_timeout', 'length_required'] as const)),
+    ...(who === 'api-key' || who === 'operator' ? (['unauthenticated'] as const) : []),
+    ...(cost === undefined ? [] : (['quota_exceeded', 'invalid_parameter'] as const)),
+    ...(isSession && shape === 'page' ? (['form_expired', 'forbidden'] as const) : []),
+    ...(shape === 'page' && declared.method === 'POST' ? (['form_expired'] as const) : []),
+    ...(isLimited ? (['too_many_attempts'] as const) : []),
+    ...(who === 'confirmed' ? (['reauthentication_required'] as const) : []),
+    ...declared.errors,
+  ]);
+}
+
+/** Names of the parameters that it knows, the key's among them. */
+export function parametersOf({ docs }: Endpoint): ReadonlySet<string> {
+  const described = typeof docs === 'string' ? [] : (docs.parameters ?? []);
+  return new Set(['key', ...described.map((one) => String((one as { name?: string }).name))]);
+}
+
+/** All limits per client that a caller of the endpoint can meet. */
+export function limitsOf({
+  limits = [],
+  handlerLimits = [],
+}: Pick<Endpoint, 'limits' | 'handlerLimits'>): readonly ClientLimitName[] {
+  return [...limits, ...handlerLimits];
+}
+
+/** A failure that the declaration does not name is told all the same, and is a bug of ours. */
+export function noteFailure(
+  log: { error(facts: object, text: string): void },
+  declared: Endpoint,
+  { error: code }: Failure,
+): void {
+  if (errorsOf(declared).has(code)) return;
+  const { method, path } = declared;
+  log.error({ method, path, code }, 'an error that the endpoint does not declare');
+}
+
+type RouteFacts = Omit<PlainRoute, 'kind' | 'handle'>;
+
+/** What the transport needs of a declaration. */
+export function routeFacts(declared: Endpoint, guardHeaders: readonly string[] = []): RouteFacts {
+  const { method, path, who, shape, body, queryCharsMax, timeoutMs, cors, noHead, isProbe } =
+    declared;
+  return {
+    method,
+    path,
+    who,
+    shape,
+    headers: [...new Set([...guardHeaders, ...(declared.headers ?? [])])],
+    ...(body === undefined ? {} : { bodyBytesMax: body.bytesMax }),
+    ...(queryCharsMax === undefined ? {} : { queryCharsMax }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(cors === undefined ? {} : { cors }),
+    ...(noHead === undefined ? {} : { noHead }),
+    ...(isProbe === undefined ? {} : { isProbe }),
+    // Clients join a base address that ends in a slash with a path that begins with one.
+    ...(path.startsWith('/api/v2/') ? { takesStraySlashes: true } : {}),
+  };
+}
+
+/** The same of a streamed body, whose bounds must be declared. */
+export function streamFacts(
+  declared: Endpoint & Required<Pick<Endpoint, 'body' | 'timeoutMs'>>,
+): RouteFacts & { bodyBytesMax: number; timeoutMs: number } {
+  const { body, timeoutMs } = declared;
+  return { ...routeFacts(declared), bodyBytesMax: body.bytesMax, timeoutMs };
+}

@@ -1,0 +1,23 @@
+/** Our own challenge inside a form, as the pages of other wings use it: made for a page, judged when the form comes. */
+
+import type { Header, Request } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { ChallengeView } from '../components/challenge.ts';
+
+/** An answer that was counted and not yet judged. */
+export interface ChallengeAnswer {
+  /** `none`: the form has no challenge. Takes the challenge, whatever the answer. */
+  judge(): 'none' | 'right' | 'wrong';
+}
+
+export interface FormChallenges {
+  /** Undefined for a client that has asked for too many. */
+  make(request: Request): ChallengeView | undefined;
+  /** Of the answer that shows a challenge. */
+  headers(request: Request): readonly Header[];
+  /**
+   * The answer in a form, counted at once and judged when the rest of the form is good: a slip
+   * elsewhere wastes no challenge.
+   */
+  answerIn(request: Request, form: Params): ChallengeAnswer | { readonly waitSeconds: number };
+}

@@ -1,0 +1,244 @@
+/**
+ * The guard of everything that is not a page of sign-on (those go through the desk, desk.ts). It
+ * reads an endpoint's declaration and does what stands in it: who calls, the limit of the client,
+ * the quota of the key, the shape of an error, `Retry-After`. A handler gets a caller that may call
+ * and gives a reply or an expected failure; the guard tells the failure.
+ *
+ * Order of refusals with a key: 401, 429, 422. Who is wrong about a parameter has paid for the answer.
+ */
+
+import { type Gate, quotaKind } from '../../access/quota/gate.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
+import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
+import { type Params, parseQuery } from '../../http/query.ts';
+import type { Caller, PlainRoute } from '../../http/router.ts';
+import { type RenderErrorPage, tellFailure } from '../shape.ts';
+import type { Callers } from './callers.ts';
+import { type Endpoint, noteFailure, parametersOf, routeFacts } from './endpoint.ts';
+import { type Fields, keyOf, readFields } from './intake/fields.ts';
+import { ignoredParameters } from './intake/ignored.ts';
+import { quotaDetail, quotaHeaders } from './quota-headers.ts';
+
+export type Answer = Reply | Failure;
+
+/** A request with a key that lives, of an account that could pay the first unit. */
+export interface KeyedCall {
+  readonly request: Request;
+  /** Slot of the account. */
+  readonly slot: number;
+  /** Rate-limit headers: for the reply. The guard puts them on failures itself. */
+  readonly headers: readonly Header[];
+  /** Takes more units; the failure is `quota_exceeded`. `headers` tells what is left then. */
+  spend(units: number, detail?: (said: string) => string): Failure | undefined;
+}
+
+export interface Guard {
+  /** For `who: 'anyone'`: counts the declared limits, then asks the handler. */
+  open(
+    declared: Endpoint,
+    handle: (request: Request, caller: Caller) => Answer | Promise<Answer>,
+  ): PlainRoute;
+  /**
+   * For `who: 'api-key'` with the key in the header or the query.
+   * @param read the parameters, checked; asked when the key is good, before it pays
+   */
+  keyed<Asked>(
+    declared: Endpoint,
+    read: (params: Params, request: Request) => Result<Asked>,
+    handle: (asked: Asked, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
+    /** Units of the whole request, taken at once or not at all; one when left out. */
+    unitsOf?: (asked: Asked) => number,
+  ): PlainRoute;
+  /** For `who: 'api-key'` with the key also among the fields of query and body. */
+  keyedFields(
+    declared: Endpoint,
+    handle: (fields: Fields, call: KeyedCall, caller: Caller) => Answer | Promise<Answer>,
+    options?: {
+      /** Another name under which clients send the key. */
+      readonly keyField?: string;
+      /** Told of each refusal before the handler is asked, and of its failures. */
+      readonly onRefused?: (failure: Failure) => void;
+    },
+  ): PlainRoute;
+  /** The failure in the endpoint's shape. */
+  tell(declared: Endpoint, failure: Failure, headers?: readonly Header[]): Reply;
+  /**
+   * Key and first units of a request whose key was found elsewhere, as in a streamed form.
+   * @param unitsOf asked when the key is good; one when left out
+   */
+  admit(
+    declared: Endpoint,
+    request: Request,
+    keyText: string | undefined,
+    unitsOf?: () => number,
+  ): { readonly call: KeyedCall } | { readonly failure: Failure; readonly headers: Header[] };
+}
+
+export interface GuardOptions {
+  readonly gate: Gate;
+  readonly callers: Pick<Callers, 'take'>;
+  readonly renderPage: RenderErrorPage;
+  readonly log: { error(facts: object, text: string): void };
+}
+
+export function createGuard({ gate, callers, renderPage, log }: GuardOptions): Guard {
+  function tell(
+    declared: Endpoint,
+    failure: Failure,
+    headers: readonly Header[] = [],
+    request?: Request,
+  ): Reply {
+    noteFailure(log, declared, failure);
+    const { shape, cors } = declared;
+    if (cors?.exposeHeaders !== undefined) {
+      headers = [['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')], ...headers];
+    }
+    if (shape !== 'page') return tellFailure(shape, failure, headers);
+    const told = tellFailure('text', failure, headers);
+    const page = renderPage(told.status, String(told.body).trimEnd(), {
+      code: failure.error,
+      acceptLanguage: request && firstHeader(request, 'accept-language'),
+      waitSeconds: failure.retryAfterSeconds,
+    });
+    const isWait = ([name]: Header) => name === 'Retry-After';
+    const wait = headers.some(isWait) ? [] : told.headers.filter(isWait);
+    return {
+      status: told.status,
+      headers: [...page.headers, ...headers, ...wait],
+      body: page.html,
+    };
+  }
+
+  /** Undefined: let in. */
+  function limited(declared: Endpoint, request: Request): Failure | undefined {
+    for (const limit of declared.limits ?? []) {
+      const waitSeconds = callers.take(limit, request);
+      if (waitSeconds > 0) {
+        return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+      }
+    }
+    return undefined;
+  }
+
+  function admit(
+    declared: Endpoint,
+    request: Request,
+    keyText: string | undefined,
+    unitsOf = () => 1,
+  ) {
+    const slot = gate.authenticate(keyText);
+    if (slot < 0) return { failure: fail('unauthenticated'), headers: [] as Header[] };
+    const { quota } = declared.cost!;
+    let headers: Header[] = [];
+    function spend(units: number, detail = (said: string) => said): Failure | undefined {
+      const isAdmitted = gate.spend(slot, quotaKind[quota], units);
+      // Copied at once: the findings belong to the gate's last call, and handlers await.
+      headers = quotaHeaders(gate.quotas);
+      return isAdmitted
+        ? undefined
+        : fail('quota_exceeded', detail(quotaDetail(gate.quotas, quota)));
+    }
+    const failure = spend(unitsOf());
+    if (failure !== undefined) return { failure, headers };
+    const call: KeyedCall = {
+      request,
+      slot,
+      spend,
+      get headers() {
+        return headers;
+      },
+    };
+    return { call };
+  }
+
+  function told(
+    declared: Endpoint,
+    answer: Answer,
+    headers: readonly Header[],
+    request?: Request,
+  ): Reply {
+    return 'ok' in answer ? tell(declared, answer, headers, request) : answer;
+  }
+
+  return {
+    tell,
+    admit,
+    open: (declared, handle) => ({
+      kind: 'plain',
+      ...routeFacts(declared),
+      async handle(request, caller) {
+        const failure = limited(declared, request);
+        if (failure !== undefined) return tell(declared, failure, [], request);
+        return told(declared, await handle(request, caller), [], request);
+      },
+    }),
+    keyed: (declared, read, handle, unitsOf, known = parametersOf(declared)) => ({
+      kind: 'plain',
+      ...routeFacts(declared, ['key']),
+      async handle(request, caller) {
+        const query = parseQuery(request.query, { lists: declared.lists ?? [] });
+        const inQuery = query.ok ? query.value.get('key') : undefined;
+        const keyText = firstHeader(request, 'key') ?? inQuery;
+        const held: { asked?: ReturnType<typeof read> } = {};
+        const admitted = admit(declared, request, keyText, () => {
+          const asked = query.ok ? read(query.value, request) : query;
+          held.asked = asked;
+          return asked.ok ? (unitsOf?.(asked.value) ?? 1) : 1;
+        });
+        if ('failure' in admitted) return tell(declared, admitted.failure, admitted.headers);
+        const ignored = query.ok ? ignoredParameters(query.value.names, known) : undefined;
+        const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
+        const asked = held.asked!;
+        const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
+        return told(declared, answer, call.headers);
+      },
+    }),
+    keyedFields: (declared, handle, { keyField, onRefused } = {}) => ({
+      kind: 'plain',
+      ...routeFacts(declared, ['key', 'content-type']),
+      async handle(request, caller) {
+        const fields = await readFields(request);
+        const other = keyField !== undefined && fields.ok ? fields.value.text(keyField) : undefined;
+        const admitted = admit(declared, request, keyOf(request, fields) ?? other);
+        if ('failure' in admitted) {
+          if (admitted.failure.error !== 'unauthenticated') onRefused?.(admitted.failure);
+          return tell(declared, admitted.failure, admitted.headers);
+        }
+        const { call } = admitted;
+        const answer = fields.ok ? await handle(fields.value, call, caller) : fields;
+        if ('ok' in answer && answer.error !== 'unauthenticated') onRefused?.(answer);
+        return told(declared, answer, call.headers);
+      },
+    }),
+  };
+}
+
+/** The same call; its replies have one more header. */
+function withHeader(call: KeyedCall, header: Header): KeyedCall {
+  return {
+    request: call.request,
+    slot: call.slot,
+    spend: call.spend,
+    get headers() {
+      return [...call.headers, header];
+    },
+  };
+}
+
+/** A path that has another one for good; browsers remember it for a day. */
+export function movedTo(path: string): Reply {
+  const headers: Header[] = [
+    ['Location', path],
+    ['Cache-Control', 'public, max-age=86400'],
+  ];
+  return { status: 301, headers };
+}
+
+/** False once nobody waits for the answer: long work ends. */
+export function wantedBy(caller: Caller): () => boolean {
+  let isWanted = true;
+  caller.onGone(() => {
+    isWanted = false;
+  });
+  return () => isWanted;
+}

@@ -1,0 +1,76 @@
+/**
+ * Public pages with the session in their header. They are made, and kept, for everybody; for who is
+ * signed in the header is put into the finished page. That answer is for one browser: nobody may
+ * keep it. Every other one says that it depends on the cookie.
+ */
+
+import type { Header, Reply, Request } from '../../http/message.ts';
+import type { PlainRoute, Route } from '../../http/router.ts';
+import { withPersonMenu } from '../layout/layout.ts';
+import { languageOf, type PageTools } from '../page-tools.ts';
+import { noStore } from '../shape.ts';
+import type { Cookies } from './cookies.ts';
+import type { SessionLike } from './visit.ts';
+
+export interface HeaderPersonOptions {
+  readonly sessions: { find(token: string): Promise<SessionLike | undefined> };
+  readonly cookies: Cookies;
+  readonly tools: PageTools;
+  /** Whether a route gives such a page. */
+  readonly isPublicPage: (route: Route) => boolean;
+}
+
+/** They ask for a part, a copy or an encoding of the page that everybody gets. */
+const conditions = ['if-none-match', 'if-modified-since', 'accept-encoding', 'range'];
+/** They speak of that page. */
+const replaced = ['cache-control', 'etag', 'last-modified', 'accept-ranges', 'age'];
+
+export function withHeaderPerson(routes: readonly Route[], options: HeaderPersonOptions): Route[] {
+  return routes.map((route) =>
+    route.kind === 'plain' && options.isPublicPage(route) ? personal(route, options) : route,
+  );
+}
+
+function personal(route: PlainRoute, options: HeaderPersonOptions): PlainRoute {
+  const { sessions, cookies, tools } = options;
+  return {
+    ...route,
+    headers: [...new Set([...(route.headers ?? []), 'cookie', 'accept-language'])],
+    async handle(request, caller) {
+      const token = cookies.read(request, 'session');
+      const session = token === undefined ? undefined : await sessions.find(token);
+      if (session === undefined) return forAll(await route.handle(request, caller));
+      const reply = await route.handle(unconditional(request), caller);
+      const markup = isPage(reply) ? textOf(reply) : undefined;
+      if (markup === undefined) return forAll(reply);
+      const person = { email: session.email, csrf: session.csrf };
+      const body = withPersonMenu(markup, { ...tools.frame(languageOf(request)), person });
+      const kept = reply.headers.filter(([name]) => !replaced.includes(name.toLowerCase()));
+      return forAll({ status: reply.status, headers: [...kept, noStore], body });
+    },
+  };
+}
+
+function unconditional(request: Request): Request {
+  const headers = Object.entries(request.headers).filter(([name]) => !conditions.includes(name));
+  return { ...request, headers: Object.fromEntries(headers) };
+}
+
+function isPage({ headers }: Reply): boolean {
+  return headers.some(
+    ([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('text/html'),
+  );
+}
+
+function textOf({ body }: Reply): string | undefined {
+  if (body === undefined || typeof body === 'string') return body;
+  return Buffer.concat(body instanceof Uint8Array ? [body] : body).toString('utf8');
+}
+
+/** A cache must not give one visitor's page to another. */
+function forAll(reply: Reply): Reply {
+  const vary: Header = ['Vary', 'Cookie'];
+  return isPage(reply) || reply.status === 304
+    ? { ...reply, headers: [...reply.headers, vary] }
+    : reply;
+}

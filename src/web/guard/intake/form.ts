@@ -1,0 +1,115 @@
+/**
+ * Reads a POST that says it comes from a form (or script) of our own page in the same browser: the
+ * browser's word on where it began, where it gives one, the encoding, and a token of the right shape.
+ * Whether the token is the visitor's own needs the session: the desk compares it.
+ */
+
+import { fail, ok, type Result } from '../../../core/result.ts';
+import {
+  mediaType,
+  type Part,
+  parseForm,
+  parseJsonObject,
+  parseMultipart,
+} from '../../../http/body.ts';
+import { firstHeader, type Request } from '../../../http/message.ts';
+import type { Params } from '../../../http/query.ts';
+
+/** Of urlencoded forms. */
+export const formBytesMax = 65_536;
+const pairsMax = 256;
+
+const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * @param baseUrl BASE_URL. A service on plain http is looked at on its own machine, under any of
+ *   the machine's names for itself.
+ */
+export function isOwnOrigin(request: Request, baseUrl: string): boolean {
+  const site = firstHeader(request, 'sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin') return false;
+  const lines = request.headers.origin ?? [];
+  if (lines.length === 0) return true;
+  const origin = lines[0]!;
+  if (lines.length > 1) return false;
+  const own = new URL(baseUrl);
+  if (origin === own.origin) return true;
+  const host = firstHeader(request, 'host') ?? '';
+  return own.protocol === 'http:' && loopback.test(host) && origin === `http://${host}`;
+}
+
+/** Of every token that we make (web/guard/visit.ts, sessions). */
+const tokenShape = /^[\w-]{20,90}$/;
+
+/** What a form of ours sent. */
+export interface Sent<T> {
+  readonly fields: T;
+  /** Of the form's hidden field; of the right shape, and not compared with anything yet. */
+  readonly csrf: string;
+}
+
+export interface FormRules {
+  readonly baseUrl: string;
+  /** Names that may come more than once. */
+  readonly repeatable?: readonly string[];
+}
+
+function withToken<T>(fields: T, csrf: unknown): Result<Sent<T>> {
+  const isToken = typeof csrf === 'string' && tokenShape.test(csrf);
+  return isToken ? ok({ fields, csrf }) : fail('form_expired');
+}
+
+/** `form_expired` for what is not from our page; `unsupported_media_type`; `bad_request`. */
+export function readForm(request: Request, rules: FormRules): Result<Sent<Params>> {
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  const type = mediaType(firstHeader(request, 'content-type'));
+  if (type !== 'form' && request.body.length > 0) return fail('unsupported_media_type');
+  const { repeatable = [] } = rules;
+  const form = parseForm(request.body, { pairsMax, repeatable });
+  return form.ok ? withToken(form.value, form.value.get('csrf')) : fail('bad_request');
+}
+
+export interface Upload {
+  /** First text of a plain field. */
+  text(name: string): string | undefined;
+  /** The file sent under this name; undefined when none was chosen. */
+  file(name: string): Part | undefined;
+}
+
+/** A multipart form, e.g. with a picture. Its size was bounded by the route. */
+export async function readUpload(
+  request: Request,
+  rules: FormRules,
+): Promise<Result<Sent<Upload>>> {
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  const parts = await parseMultipart(request.body, firstHeader(request, 'content-type') ?? '');
+  if (!parts.ok) return parts;
+  const text = (name: string) => {
+    const part = parts.value.find((p) => p.name === name && p.filename === undefined);
+    return part && Buffer.from(part.data).toString('utf8');
+  };
+  const file = (name: string) =>
+    parts.value.find((p) => p.name === name && p.filename !== undefined && p.data.length > 0);
+  return withToken({ text, file }, text('csrf'));
+}
+
+export type CallBody = { readonly [name: string]: unknown };
+
+/** JSON of our own scripts, with the token as its `csrf`. */
+export function readCall(request: Request, rules: FormRules): Result<Sent<CallBody>> {
+  if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
+  if (mediaType(firstHeader(request, 'content-type')) !== 'json') {
+    return fail('unsupported_media_type');
+  }
+  const body = parseJsonObject(request.body);
+  return body.ok ? withToken(body.value, body.value.csrf) : body;
+}
+
+/** JSON that a script of ours put into a field of a form. Undefined for what is none. */
+export function jsonOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

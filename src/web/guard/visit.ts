@@ -1,0 +1,160 @@
+/**
+ * One request of a person to the pages of sign-on: whose session it is, in which language it is
+ * answered, and with which token its forms are made. Read anew at each request; nothing is kept.
+ */
+
+import { sha256 } from '../../core/digest.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import type { GeoReader } from '../../geo/reader.ts';
+import { clientCountry } from '../../geo/reader.ts';
+import { firstHeader, type Header, type Request } from '../../http/message.ts';
+import type { Language } from '../language.ts';
+import type { PageFrame } from '../layout/layout.ts';
+import { languageOf, type PageTools } from '../page-tools.ts';
+import type { Callers } from './callers.ts';
+import type { Cookies } from './cookies.ts';
+import type { DeskEndpoint } from './desk-endpoint.ts';
+
+/** Headers that every route of sign-on reads. */
+export const visitHeaders = [
+  'accept-language',
+  'content-type',
+  'cookie',
+  'host',
+  'origin',
+  'sec-fetch-site',
+  'user-agent',
+] as const;
+
+/** What the guard must know of a session; the sign-on's own has more. */
+export interface SessionLike {
+  readonly email: string;
+  /** False: nothing but verification and sign-out is allowed. */
+  readonly verified: boolean;
+  /** A review of the account is due. */
+  readonly reviewing: boolean;
+  /** The proof of identity is recent. */
+  readonly fresh: boolean;
+  /** For the hidden field of forms. */
+  readonly csrf: string;
+}
+
+/** Coarse facts of the client, as the request tells them. */
+export interface ClientFacts {
+  /** The client's network, see `clientOf` in access/quota/client-limits.ts. */
+  readonly network: string;
+  /** Of the client's address, `ZZ` when unknown. */
+  readonly country: string;
+  /** The header as it came. */
+  readonly userAgent: string;
+  /** The browser cookie, if it came. */
+  readonly browser?: string | undefined;
+  /** Names a browser that has not signed in, too; follows from a cookie that it alone has. */
+  readonly browserId?: string | undefined;
+  readonly language: Language;
+}
+
+export interface Visit<Session extends SessionLike = SessionLike> {
+  /** Undefined without a live session. It may be unverified: routes say who may use them. */
+  readonly session: Session | undefined;
+  /** There is none, but one that is alive had this cookie until lately: another request renewed it. */
+  readonly isRenewed: boolean;
+  readonly language: Language;
+  readonly visitor: ClientFacts;
+  readonly request: Request;
+  /** What was asked for: says which failures it may be answered with. */
+  readonly endpoint: DeskEndpoint;
+  /**
+   * Names this browser whether it is signed in or not, and stays the same over a sign-in: the
+   * holder of an authorization until there is a session (`transactions.begin`, `rebind`).
+   */
+  readonly browserId: string;
+  /** For the hidden field `csrf` of every form on the page. */
+  readonly csrf: string;
+  /** For the page: has the signed-in person in its header, and the nonce. */
+  readonly frame: PageFrame;
+  /** Random, of this answer: allows its own inline script or style element. */
+  readonly nonce: string;
+  /** `Set-Cookie` headers that every answer to this visit must carry. */
+  readonly cookies: readonly Header[];
+}
+
+const secretBytes = 32;
+const nonceBytes = 16;
+
+export interface VisitOptions<Session extends SessionLike> {
+  readonly sessions: {
+    /** The session of a cookie; undefined for one that is over, unknown or malformed. */
+    find(token: string): Promise<Session | undefined>;
+    /** Of a cookie without a session. */
+    fateOf(token: string): Promise<string | undefined>;
+  };
+  readonly cookies: Cookies;
+  readonly callers: Pick<Callers, 'networkOf'>;
+  readonly geo: GeoReader;
+  readonly random: Random;
+  readonly tools: PageTools;
+}
+
+export function createVisits<Session extends SessionLike>(
+  options: VisitOptions<Session>,
+): (request: Request, endpoint: DeskEndpoint) => Promise<Visit<Session>> {
+  const { sessions, cookies, callers, geo, random, tools } = options;
+
+  return async (request, endpoint) => {
+    const token = cookies.read(request, 'session');
+    const session = token === undefined ? undefined : await sessions.find(token);
+    const isDead = token !== undefined && session === undefined;
+    const fate = isDead ? await sessions.fateOf(token) : undefined;
+    const known = cookies.read(request, 'form');
+    const form = known ?? randomToken(random, secretBytes);
+    const language = languageOf(request);
+    const csrf = session?.csrf ?? derived('form token', form);
+    const nonce = randomToken(random, nonceBytes);
+    const browserId = derived('browser', form);
+    const network = callers.networkOf(request);
+    const person = session && { email: session.email, csrf };
+    return {
+      request,
+      endpoint,
+      session,
+      isRenewed: fate === 'renewed',
+      language,
+      visitor: {
+        network: network.narrow,
+        neighbourhood: network.wide,
+        country: clientCountry(geo, request.clientIp),
+        userAgent: firstHeader(request, 'user-agent') ?? '',
+        browser: cookies.read(request, 'browser'),
+        browserId,
+        language,
+      },
+      browserId,
+      csrf,
+      frame: { ...tools.frame(language), person, nonce },
+      nonce,
+      cookies: [
+        ...(known === undefined ? [cookies.set('form', form)] : []),
+        // One that is over would only be sent again and again. But this answer may come after the
+        // one that brings the browser its session's next cookie, and would take that one away.
+        ...(fate === 'ended' ? [cookies.clear('session')] : []),
+      ],
+    };
+  };
+}
+
+/** The visit as it goes on under the session's new cookie, which its answer brings. */
+export function withSession<Session extends SessionLike, V extends Visit<Session>>(
+  visit: V,
+  session: Session,
+  cookie: readonly Header[],
+): V & { readonly session: Session } {
+  const person = { email: session.email, csrf: session.csrf };
+  const cookies = [...visit.cookies, ...cookie];
+  return { ...visit, session, csrf: session.csrf, frame: { ...visit.frame, person }, cookies };
+}
+
+/** Known to whoever has the cookie and to nobody else; tells nothing of it. */
+function derived(purpose: string, secret: string): string {
+  return Buffer.from(sha256(`${purpose} ${secret}`)).toString('base64url');
+}

@@ -1,0 +1,74 @@
+/**
+ * Which language a page speaks. `Accept-Language` is attacker-controlled text: it is read up to a
+ * fixed length and number of ranges, and a malformed range counts as absent.
+ */
+
+import { type Catalogue, en } from './layout/words.en.ts';
+import { fr } from './layout/words.fr.ts';
+
+export type { Catalogue };
+
+/** First is the default. */
+export const languages = ['en', 'fr'] as const;
+export type Language = (typeof languages)[number];
+
+const catalogues: Record<Language, Catalogue> = { en, fr };
+
+/** The sentences of every page and those of a wing, as one catalogue a language. */
+export function joined<Own extends object>(
+  own: Readonly<Record<Language, Own>>,
+): Readonly<Record<Language, Catalogue & Own>> {
+  return { en: { ...en, ...own.en }, fr: { ...fr, ...own.fr } };
+}
+
+export function catalogueFor(language: Language): Catalogue {
+  return catalogues[language];
+}
+
+const headerLengthMax = 512;
+const rangesMax = 32;
+const rangePattern =
+  /^(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)(?:;q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/i;
+
+interface LanguageRange {
+  /** Primary subtag in lower case, or `*`. */
+  readonly primary: string;
+  /** 0 (never) to 1. */
+  readonly quality: number;
+}
+
+function parseRanges(header: string): LanguageRange[] {
+  const ranges: LanguageRange[] = [];
+  for (const part of header.split(',', rangesMax)) {
+    const match = rangePattern.exec(part.replace(/[ \t]+/g, ''));
+    if (match === null) continue;
+    const tag = match[1]!.toLowerCase();
+    ranges.push({ primary: tag.split('-', 1)[0]!, quality: Number(match[2] ?? 1) });
+  }
+  return ranges;
+}
+
+/** The best of `languages` for an `Accept-Language` header (RFC 9110, 12.5.4); English when nothing fits. */
+export function pickLanguage(header: string | undefined): Language {
+  if (header === undefined || header.length > headerLengthMax) return languages[0];
+  const ranges = parseRanges(header);
+  let best: Language = languages[0];
+  let bestQuality = 0;
+  let bestPosition = Number.POSITIVE_INFINITY;
+  for (const language of languages) {
+    let position = ranges.findIndex((range) => range.primary === language);
+    if (position < 0) position = ranges.findIndex((range) => range.primary === '*');
+    if (position < 0) continue;
+    const quality = ranges[position]!.quality;
+    // At equal quality the order of the header decides.
+    if (
+      quality > bestQuality ||
+      (quality === bestQuality && quality > 0 && position < bestPosition)
+    ) {
+      best = language;
+      bestQuality = quality;
+      bestPosition = position;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,40 @@
+/** The page of a failure: says what happened and what to do, never how the inside looks. */
+
+import { linkButton } from '../components/button.ts';
+import { lookupForm } from '../components/field.ts';
+import { gateDrawing } from '../components/gauge.ts';
+import { html } from '../html.ts';
+import { frameText, type PageFrame, renderDocument } from './layout.ts';
+
+export type ErrorStatus = 400 | 403 | 404 | 429 | 500 | 503;
+
+export interface ErrorPageData {
+  readonly status: ErrorStatus;
+  /** In place of the catalogue's words for the status. */
+  readonly title?: string | undefined;
+  readonly detail?: string | undefined;
+}
+
+export function errorPage(frame: PageFrame, data: ErrorPageData): string {
+  const text = frameText(frame);
+  const title = data.title ?? text.error.titles[data.status];
+  return renderDocument(frame, {
+    title,
+    noindex: true,
+    className: 'page-error',
+    body: html`<div class="wrap failure">
+      ${gateDrawing('failure-gate', 1, 'failure-gate')}
+      <div class="failure-text">
+        <p class="eyebrow">${text.error.status(data.status)}</p>
+        <h1>${title}</h1>
+        <p class="lede">${data.detail ?? text.error.details[data.status]}</p>
+        ${
+          data.status === 400 || data.status === 404
+            ? lookupForm({ id: 'failure-lookup', action: frame.lookupAction ?? '/ip', text })
+            : null
+        }
+        <p>${linkButton({ label: text.error.goHome, href: frame.links.home ?? '/', kind: 'secondary', icon: 'back' })}</p>
+      </div>
+    </div>`,
+  });
+}

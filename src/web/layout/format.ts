@@ -1,0 +1,73 @@
+/** Numbers, dates and country names as a reader of a language expects them. Dates are UTC and say so. */
+
+import { once } from '../../core/work/preparation.ts';
+import type { Language } from '../language.ts';
+
+const locales: Record<Language, string> = { en: 'en-GB', fr: 'fr-FR' };
+
+const dayMs = 86_400_000;
+
+export interface Format {
+  number(value: number): string;
+  /** `0 B`, `1.4 kB`, `36 MB`: two figures, thousands. */
+  bytes(value: number): string;
+  /** `21 Nov 2026`. */
+  day(epochMs: number): string;
+  /** `21 Nov 2026, 09:30 UTC`. */
+  moment(epochMs: number): string;
+  /** `today`, `3 days ago`; from whole days between two instants. */
+  ago(epochMs: number, nowMs: number): string;
+  /** Name of an ISO 3166 code, or undefined when it has none (`ZZ`, malformed). */
+  country(code: string): string | undefined;
+}
+
+/** `2026-11-21T09:30:00Z`, for `datetime` attributes. */
+export function machineTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}
+
+const byteUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+
+function createFormat(language: Language): Format {
+  const locale = locales[language];
+  const number = new Intl.NumberFormat(locale);
+  const bytes = byteUnits.map(
+    (unit) => new Intl.NumberFormat(locale, { style: 'unit', unit, maximumSignificantDigits: 2 }),
+  );
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
+  const moment = new Intl.DateTimeFormat(locale, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  });
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const regions = new Intl.DisplayNames(locale, { type: 'region', fallback: 'none' });
+  return {
+    number: (value) => number.format(value),
+    bytes(value) {
+      const power = Math.floor(Math.log10(Math.max(1, value)) / 3);
+      const unit = Math.min(power, byteUnits.length - 1);
+      return bytes[unit]!.format(value / 1_000 ** unit);
+    },
+    day: (epochMs) => day.format(epochMs),
+    moment: (epochMs) => `${moment.format(epochMs)} UTC`,
+    ago(epochMs, nowMs) {
+      const days = Math.max(0, Math.floor(nowMs / dayMs) - Math.floor(epochMs / dayMs));
+      if (days < 60) return relative.format(-days, 'day');
+      return relative.format(-Math.round(days / 30.44), 'month');
+    },
+    country(code) {
+      if (!/^[A-Z]{2}$/.test(code) || code === 'ZZ') return undefined;
+      return regions.of(code);
+    },
+  };
+}
+
+const formats: Record<Language, () => Format> = {
+  en: once(() => createFormat('en')),
+  fr: once(() => createFormat('fr')),
+};
+
+export function formatFor(language: Language): Format {
+  return formats[language]();
+}

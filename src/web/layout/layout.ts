@@ -1,0 +1,179 @@
+/**
+ * The document around every page: head, header, navigation, footer. A page gives its title and its
+ * body; what differs per request (language, links that exist, nonce) arrives in the frame.
+ */
+
+import type { Assets } from '../assets.ts';
+import { button } from '../components/button.ts';
+import { lookupForm } from '../components/field.ts';
+import { form } from '../components/form.ts';
+import { icon } from '../components/icon.ts';
+import { type Html, html, renderHtml, safeHref } from '../html.ts';
+import { type Catalogue, catalogueFor, type Language } from '../language.ts';
+import { logo } from './logo.ts';
+
+export type LinkName = keyof Catalogue['links'];
+
+/** Pages that exist on this server, by name; a link without a target is not shown. */
+export type SiteLinks = Partial<Record<LinkName, string>>;
+
+export interface PageFrame {
+  readonly language: Language;
+  readonly assets: Pick<Assets, 'url'>;
+  readonly links: SiteLinks;
+  /** Where the address box sends `?address=`; `/ip` unless told. */
+  readonly lookupAction?: string;
+  /** Put on the page's script and style elements; see security-headers.ts. */
+  readonly nonce?: string | undefined;
+  /** Which link of the navigation this page is. */
+  readonly current?: LinkName;
+  /**
+   * Who is signed in: shown in the header, with a way out. Only for pages that are made for one
+   * visitor and kept by nobody; see `headerLinks`.
+   */
+  readonly person?: { readonly email: string; readonly csrf: string } | undefined;
+}
+
+export interface DocumentOptions {
+  readonly title: string;
+  readonly description?: string;
+  /** Keeps the page out of search engines. */
+  readonly noindex?: boolean;
+  /** The address box in the header; the home page has its own. */
+  readonly headerLookup?: boolean;
+  readonly className?: string;
+  /** Static file of a style sheet of this page's own. */
+  readonly stylesheet?: string;
+  /** Static file of a script of this page's own. */
+  readonly script?: string;
+  readonly body: Html;
+}
+
+/**
+ * The same for everybody. A page that a browser, a proxy or this server's memory may keep can't know
+ * who reads it, so none says "sign in" or a name: the link to the account is right for all, and
+ * /account asks whoever isn't signed in. For who is signed in it is replaced (`personMenu`), on public
+ * pages when they are finished (web/guard/header-person.ts).
+ */
+const headerLinks: readonly LinkName[] = ['docs', 'feeds', 'captchaDemo', 'account'];
+const footerLinks: readonly LinkName[] = [
+  'docs',
+  'feeds',
+  'captchaDemo',
+  'report',
+  'kit',
+  'manifest',
+  'guide',
+  'source',
+  'outbox',
+];
+
+export function frameText(frame: PageFrame): Catalogue {
+  return catalogueFor(frame.language);
+}
+
+function linkItems(frame: PageFrame, names: readonly LinkName[]): Html[] {
+  const text = frameText(frame);
+  return names
+    .filter((name) => frame.links[name] !== undefined)
+    .map(
+      (name) => html`<li><a href=${safeHref(frame.links[name]!)}
+        aria-current=${frame.current === name ? 'page' : undefined}>${text.links[name]}</a></li>`,
+    );
+}
+
+function documentHead(frame: PageFrame, options: DocumentOptions): Html {
+  const text = frameText(frame);
+  const { url } = frame.assets;
+  return html`<head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${options.title} · ${text.site.name}</title>
+    ${options.description && html`<meta name="description" content=${options.description} />`}
+    ${options.noindex && html`<meta name="robots" content="noindex" />`}
+    <meta name="color-scheme" content="light dark" />
+    <meta name="theme-color" content="#f2f4f3" media="(prefers-color-scheme: light)" />
+    <meta name="theme-color" content="#0c131a" media="(prefers-color-scheme: dark)" />
+    <link rel="icon" type="image/svg+xml" href=${url('favicon.svg')} />
+    <link rel="preload" as="font" type="font/woff2" crossorigin="anonymous" href=${url('fonts/recursive-latin.woff2')} />
+    <link rel="stylesheet" href=${url('app.css')} nonce=${frame.nonce} />
+    ${options.stylesheet && html`<link rel="stylesheet" href=${url(options.stylesheet)} nonce=${frame.nonce} />`}
+    <script src=${url('app.js')} defer nonce=${frame.nonce}></script>
+    ${options.script && html`<script src=${url(options.script)} defer nonce=${frame.nonce}></script>`}
+  </head>`;
+}
+
+/** In place of the link to the account. */
+function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>): Html {
+  const text = frameText(frame);
+  const label = text.person.signedInAs(person.email);
+  return html`<div class="site-person">
+    <a class="site-person-name" href="/account" title=${label}
+      aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span
+        class="visually-hidden">${text.links.account}: </span><span>${person.email}</span></a>
+    ${form({
+      action: '/signout',
+      csrf: person.csrf,
+      className: 'site-person-out',
+      body: button({ label: text.person.signOut, kind: 'quiet' }),
+    })}
+  </div>`;
+}
+
+/** The link to the account is the last of the header's. */
+const accountLink = /<li><a href="\/account"[^>]*>[^<]*<\/a><\/li>(<\/ul><\/nav>)/;
+
+/** A page that was made for everybody, with the person of the frame in its header. */
+export function withPersonMenu(markup: string, frame: PageFrame): string {
+  const { person } = frame;
+  if (person === undefined) return markup;
+  return markup.replace(
+    accountLink,
+    (_link, end: string) => end + renderHtml(personMenu(frame, person)),
+  );
+}
+
+function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
+  const text = frameText(frame);
+  const { person } = frame;
+  const names = person ? headerLinks.filter((name) => name !== 'account') : headerLinks;
+  const items = linkItems(frame, names);
+  return html`<header class="site-header"><div class="wrap site-header-row">
+    <a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>
+    ${
+      options.headerLookup &&
+      lookupForm({
+        id: 'header-lookup',
+        action: frame.lookupAction ?? '/ip',
+        text,
+        compact: true,
+      })
+    }
+    ${items.length > 0 && html`<nav class="site-nav" aria-label=${text.site.navigation}><ul>${items}</ul></nav>`}
+    ${person && personMenu(frame, person)}
+  </div></header>`;
+}
+
+function documentFooter(frame: PageFrame): Html {
+  const text = frameText(frame);
+  const items = linkItems(frame, footerLinks);
+  return html`<footer class="site-footer"><div class="wrap site-footer-row">
+    <p class="site-tagline">${logo()}<span><strong>${text.site.name}</strong> ${text.site.tagline}</span></p>
+    ${items.length > 0 && html`<nav aria-label=${text.site.footerNavigation}><ul>${items}</ul></nav>`}
+  </div></footer>`;
+}
+
+/** The whole document as text, to be sent as UTF-8. */
+export function renderDocument(frame: PageFrame, options: DocumentOptions): string {
+  const text = frameText(frame);
+  const page = html`<html lang=${frame.language}>
+    ${documentHead(frame, options)}
+    <body class=${options.className}>
+      <a class="skip" href="#main">${text.site.skip}</a>
+      ${documentHeader(frame, options)}
+      <main id="main" tabindex="-1">${options.body}</main>
+      ${documentFooter(frame)}
+    </body>
+  </html>`;
+  return `<!doctype html>${renderHtml(page)}`;
+}

@@ -1,0 +1,89 @@
+/** The same in French. Non-breaking spaces stand where French typography wants them. */
+
+import type { Catalogue } from './words.en.ts';
+
+export const fr: Catalogue = {
+  site: {
+    name: 'Portcullis',
+    tagline: 'Réputation d’adresses IP et connexion unique, chez vous',
+    skip: 'Aller au contenu',
+    navigation: 'Principale',
+    home: 'Portcullis, page d’accueil',
+    footerNavigation: 'Plus',
+  },
+  links: {
+    home: 'Accueil',
+    docs: 'Documentation',
+    feeds: 'Listes de blocage',
+    captchaDemo: 'Démo du CAPTCHA',
+    report: 'Signaler une adresse',
+    signIn: 'Se connecter',
+    register: 'Créer un compte',
+    account: 'Compte',
+    manifest: 'Manifeste',
+    guide: 'llms.txt',
+    kit: 'Kit d’intégration',
+    outbox: 'Courriels de cette démo',
+    source: 'Code source',
+  },
+  lookup: {
+    label: 'Adresse IP',
+    placeholder: '203.0.113.7 ou 2001:db8::1',
+    submit: 'Vérifier',
+    examples: 'Par exemple',
+  },
+  code: { copy: 'Copier', copied: 'Copié' },
+  score: {
+    words: { clean: 'Sain', low: 'Faible', suspect: 'Suspect', malicious: 'Malveillant' },
+    meanings: {
+      clean: 'Rien, ou presque rien, ne parle contre elle.',
+      low: 'Quelques signalements. Laissez passer, gardez un œil dessus.',
+      suspect: 'Assez pour demander une preuve, pas assez pour fermer la porte.',
+      malicious: 'Plusieurs sources indépendantes concordent. À bloquer.',
+    },
+    gauge: (score, word) => `Score ${score} sur 100 : ${word}`,
+    scale: 'Scores de 0 à 100',
+    outOf: 'sur 100',
+  },
+  error: {
+    titles: {
+      400: 'Nous ne comprenons pas cette demande',
+      403: 'Cette porte reste fermée',
+      404: 'Il n’y a rien derrière cette porte',
+      429: 'Trop de demandes',
+      500: 'Quelque chose s’est cassé chez nous',
+      503: 'Fermé pour un instant',
+    },
+    details: {
+      400: 'Vérifiez l’adresse saisie et réessayez.',
+      403: 'Vous n’avez pas le droit de voir cette page.',
+      404: 'La page a peut-être changé de place, ou le lien est faux.',
+      429: 'Vous demandez plus vite que nous ne répondons. Patientez un peu, puis réessayez.',
+      500: 'La faute est la nôtre et elle est consignée. Réessayez dans un moment.',
+      503: 'Le service ne peut pas répondre pour l’instant. Réessayez dans une minute.',
+    },
+    tryAgainIn: (seconds) =>
+      seconds < 90
+        ? `Réessayez dans ${seconds} ${seconds < 2 ? 'seconde' : 'secondes'}.`
+        : `Réessayez dans ${Math.ceil(seconds / 60)} minutes.`,
+    status: (status) => `Erreur ${status}`,
+    goHome: 'Retour à l’accueil',
+    lookUp: 'Vérifier une adresse',
+  },
+  challenge: {
+    legend: 'Montrez que vous êtes une personne',
+    imageAlt:
+      'Image animée de lettres et de chiffres à recopier. Si vous ne les voyez pas, utilisez les chiffres dictés ci-dessous.',
+    frozenAlt: 'Une seule image de l’animation : du bruit.',
+    lessMotion:
+      'Votre appareil demande moins de mouvement : l’image attend. Vous pouvez aussi écouter.',
+    showPicture: 'Montrer l’image animée',
+    soundTitle: 'Ou écoutez',
+    soundHint:
+      'Six chiffres, dits en anglais seulement, sur un fond de bruit. Tapez-les en chiffres à la place du mot.',
+    answer: 'Ce que vous voyez ou entendez',
+    answerHint: 'Majuscules et espaces ne comptent pas.',
+    busy: 'Il y a trop de demandes en ce moment. Patientez une minute, puis demandez un autre défi.',
+  },
+  person: { signOut: 'Se déconnecter', signedInAs: (email) => `Connecté : ${email}` },
+};

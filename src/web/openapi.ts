@@ -1,0 +1,122 @@
+/**
+ * The pieces of the OpenAPI document: schemas, answers, parameters. An endpoint describes with them
+ * what only it knows; `published/openapi` makes the document of all declarations.
+ */
+
+import { jsonType } from './shape.ts';
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+/** A JSON Schema, 2020-12. */
+export type Schema = JsonObject;
+
+export interface Answer {
+  readonly description: string;
+  readonly headers?: JsonObject;
+  /** By media type. */
+  readonly content?: JsonObject;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly description?: string;
+  readonly security?: readonly Json[];
+  readonly parameters?: readonly Json[];
+  readonly requestBody?: JsonObject;
+  readonly responses: Readonly<Record<string, Answer>>;
+}
+
+export const jsonMedia = jsonType[1];
+
+export function ref(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** All of them required, and no others, unless told. */
+export function object(
+  properties: Readonly<Record<string, Schema>>,
+  { optional = [] }: { optional?: readonly string[] } = {},
+): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+export const string: Schema = { type: 'string' };
+export const boolean: Schema = { type: 'boolean' };
+export const count: Schema = { type: 'integer', minimum: 0 };
+export const score: Schema = { type: 'integer', minimum: 0, maximum: 100 };
+export const dateTime: Schema = { type: 'string', format: 'date-time' };
+export const country: Schema = {
+  type: 'string',
+  pattern: '^[A-Z]{2}$',
+  description: 'ISO 3166-1; ZZ: unknown',
+};
+
+export function nullable(schema: Schema): Schema {
+  return { anyOf: [schema, { type: 'null' }] };
+}
+
+export function list(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
+export function media(schema: Schema, type: string = jsonMedia): JsonObject {
+  return { [type]: { schema } };
+}
+
+export function answer(description: string, content: JsonObject, headers?: JsonObject): Answer {
+  return { description, content, ...(headers === undefined ? {} : { headers }) };
+}
+
+const wholeNumber = (description: string, required: boolean): JsonObject => ({
+  description,
+  required,
+  schema: { type: 'integer', minimum: 0 },
+});
+
+/** On every answer to a request with a valid key. */
+export const quotaHeaders: JsonObject = {
+  'X-RateLimit-Limit': wholeNumber('Requests a minute.', true),
+  'X-RateLimit-Remaining': wholeNumber('What is left of them.', true),
+  'X-RateLimit-Reset': wholeNumber('Unix time in seconds at which there is more.', true),
+};
+export const retryAfter: JsonObject = { 'Retry-After': wholeNumber('Seconds to wait.', true) };
+
+export function query(name: string, schema: Schema, description: string, required = false): Json {
+  return { name, in: 'query', required, schema, description };
+}
+
+/** A flag: only its presence counts. */
+export function flag(name: string, description: string): Json {
+  return { name, in: 'query', required: false, allowEmptyValue: true, schema: string, description };
+}
+
+/** What only the endpoint itself can say of its operation; the rest follows from the declaration. */
+export interface Described extends Pick<Operation, 'summary' | 'description' | 'parameters'> {
+  /** `operationId`: of this method and path alone. */
+  readonly id: string;
+  readonly tag: string;
+  readonly requestBody?: JsonObject;
+  /** Its own successes and odd answers, by status. */
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** In place of the shape's own, where refusals look in more than one way. */
+  readonly refusals?: JsonObject;
+  /** Named schemas that `ref` names here. */
+  readonly schemas?: Readonly<Record<string, Schema>>;
+}
+
+/** The same fields as a form, a multipart form or JSON. */
+export function formOrJson(schema: Schema, required = true): JsonObject {
+  return {
+    required,
+    content: {
+      'application/x-www-form-urlencoded': { schema },
+      'multipart/form-data': { schema },
+      [jsonMedia]: { schema },
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/** What every page is made with: the frame, the headers, the language of the reader, the page of an error. */
+
+import { fileURLToPath } from 'node:url';
+import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
+import { type Assets, loadAssets } from './assets.ts';
+import { sentenceFor } from './errors.ts';
+import { catalogueFor, type Language, pickLanguage } from './language.ts';
+import { type ErrorStatus, errorPage } from './layout/error.page.ts';
+import type { PageFrame, SiteLinks } from './layout/layout.ts';
+import { pageHeaders, type SecurityNeeds } from './security-headers.ts';
+import type { RenderErrorPage } from './shape.ts';
+
+/** Headers that a page's route reads. */
+export const pageRequestHeaders = ['accept-language'] as const;
+
+export interface PageTools {
+  frame(language: Language): PageFrame;
+  /** `needs` of the page's own; whether it is https is known here. */
+  headers(language: Language, needs?: Omit<SecurityNeeds, 'https'>): Header[];
+}
+
+/** Pages that every server has. */
+export const siteLinks: SiteLinks = {
+  captchaDemo: '/captcha/',
+  feeds: '/feeds',
+  kit: '/kit.zip',
+  account: '/account',
+  register: '/register',
+  docs: '/docs',
+  manifest: '/manifest',
+  guide: '/llms.txt',
+};
+
+export function createPageTools(options: {
+  assets: Assets;
+  links: SiteLinks;
+  https: boolean;
+}): PageTools {
+  const { assets, links, https } = options;
+  return {
+    frame: (language) => ({ language, assets, links }),
+    headers: (language, needs) => Object.entries(pageHeaders(language, { ...needs, https })),
+  };
+}
+
+export function languageOf(request: Request): Language {
+  return pickLanguage(firstHeader(request, 'accept-language'));
+}
+
+const pageStatuses: readonly ErrorStatus[] = [400, 403, 404, 429, 500, 503];
+
+/** The page for a status; one without a page of its own shows the nearest. */
+export function errorReply(
+  tools: PageTools,
+  language: Language,
+  status: number,
+  detail?: string,
+): Reply {
+  const page = pageStatuses.find((s) => s === status) ?? (status < 500 ? 400 : 503);
+  return {
+    status,
+    headers: [...tools.headers(language), ['Cache-Control', 'no-store']],
+    body: errorPage(tools.frame(language), { status: page, detail }),
+  };
+}
+
+/** Texts of the transport are few: more are not kept. */
+const keptPagesMax = 64;
+
+/**
+ * For refusals by the transport and the guard. Rendered once for each
+ * text: a flood of refused requests shall not pay with our time.
+ */
+/** The sentence, and when to try again. */
+export function withWait(language: Language, detail: string, seconds: number | undefined): string {
+  if (seconds === undefined) return detail;
+  return `${detail} ${catalogueFor(language).error.tryAgainIn(seconds)}`;
+}
+
+/** For a page of 429. */
+export function tooManyText(language: Language, seconds: number): string {
+  return withWait(language, sentenceFor('client_limit_exceeded', language), seconds);
+}
+
+export function createRenderErrorPage(tools: PageTools): RenderErrorPage {
+  const kept = new Map<string, ReturnType<RenderErrorPage>>();
+  return (status, english, { code, acceptLanguage, waitSeconds } = {}) => {
+    const language = pickLanguage(acceptLanguage);
+    const said = language === 'en' || code === undefined ? english : sentenceFor(code, language);
+    const detail = withWait(language, said, waitSeconds);
+    const key = `${language} ${status} ${detail}`;
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const reply = errorReply(tools, language, status, detail);
+    const page = { html: String(reply.body), headers: reply.headers };
+    if (kept.size < keptPagesMax) kept.set(key, page);
+    return page;
+  };
+}
+
+/** Folder of styles, scripts and fonts, found from the compiled file: dist/src/web/. */
+const staticFolder = fileURLToPath(new URL('../../../data/static', import.meta.url));
+
+export function openAssets(): Assets {
+  return loadAssets(staticFolder);
+}
+
+/** Error pages alone, for a front-end thread that has no other page. */
+export function openErrorPages(https: boolean): RenderErrorPage {
+  return createRenderErrorPage(createPageTools({ assets: openAssets(), links: siteLinks, https }));
+}

@@ -1,0 +1,159 @@
+/**
+ * How an error looks on the wire. Each endpoint declares one shape; the guard, the handlers and the
+ * transport tell every refusal in it.
+ */
+
+import type { ErrorCode } from '../core/errors.ts';
+import type { Failure } from '../core/result.ts';
+import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
+import { createRouter } from '../http/router.ts';
+import { detailOf, statusOf } from './errors.ts';
+
+/**
+ * - `api`: `{"errors":[{"detail","status","source":{"parameter"}}]}`
+ * - `exchange`: `{"error","error_description"}` with the names of RFC 6749, 5.2
+ * - `captcha`: `{"ok":false}`, whatever the reason: the status tells the rest
+ * - `siteverify`: `{"success":false,"error-codes":[…]}`, as libraries for other services read it
+ * - `text`: the sentence, for scripts
+ * - `page`: a page for people
+ */
+export const errorShapes = ['api', 'exchange', 'captcha', 'siteverify', 'text', 'page'] as const;
+export type ErrorShape = (typeof errorShapes)[number];
+
+export const jsonType: Header = ['Content-Type', 'application/json'];
+export const textType: Header = ['Content-Type', 'text/plain; charset=utf-8'];
+export const noStore: Header = ['Cache-Control', 'no-store'];
+
+/** Seconds that a client should wait when the service can't answer now. */
+const retryAfterSeconds = 5;
+
+/** Codes of the exchange; one that RFC 6749 doesn't know becomes the nearest that it does. */
+export const exchangeErrors = [
+  'invalid_grant',
+  'invalid_request',
+  'temporarily_unavailable',
+] as const satisfies readonly ErrorCode[];
+
+/** Body of the shape `captcha`. */
+export const captchaRefusal = '{"ok":false}';
+
+/** Body of the shape `api`. */
+export function apiErrorBody(status: number, detail: string, parameter?: string): string {
+  const source = parameter === undefined ? {} : { source: { parameter } };
+  return JSON.stringify({ errors: [{ detail, status, ...source }] });
+}
+
+interface Told {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly detail: string;
+  readonly parameter?: string | undefined;
+}
+
+const bodies: Readonly<Record<Exclude<ErrorShape, 'page'>, (told: Told) => string>> = {
+  api: ({ status, detail, parameter }) => apiErrorBody(status, detail, parameter),
+  exchange: ({ code, status, detail }) => {
+    const nearest = isOurs(status) ? 'temporarily_unavailable' : 'invalid_request';
+    const error: (typeof exchangeErrors)[number] = code === 'invalid_grant' ? code : nearest;
+    return JSON.stringify({ error, error_description: detail });
+  },
+  captcha: () => captchaRefusal,
+  siteverify: ({ status }) =>
+    `{"success":false,"error-codes":["${isOurs(status) ? 'internal-error' : 'bad-request'}"]}`,
+  text: ({ detail }) => `${detail}\n`,
+};
+
+function isOurs(status: number): boolean {
+  return status >= 500 || status === 429;
+}
+
+/** Reply to an expected failure in a shape that is not a page. */
+export function tellFailure(
+  shape: Exclude<ErrorShape, 'page'>,
+  failure: Failure,
+  headers: readonly Header[] = [],
+): Reply {
+  const asked = statusOf(failure.error);
+  // The API has one status for every fault of a parameter, the form of an address included.
+  const status = asked === 400 && failure.parameter !== undefined ? 422 : asked;
+  const waitSeconds = failure.retryAfterSeconds ?? (status === 503 ? retryAfterSeconds : undefined);
+  const retry: Header[] =
+    waitSeconds !== undefined && !headers.some(([name]) => name === 'Retry-After')
+      ? [['Retry-After', String(waitSeconds)]]
+      : [];
+  const detail = failure.detail ?? detailOf(failure.error);
+  const told = { code: failure.error, status, detail, parameter: failure.parameter };
+  return {
+    status,
+    headers: [shape === 'text' ? textType : jsonType, noStore, ...headers, ...retry],
+    body: bodies[shape](told),
+  };
+}
+
+export interface ErrorPageFacts {
+  /** Its sentence stands for the detail in another language than English. */
+  readonly code?: ErrorCode | undefined;
+  readonly acceptLanguage?: string | undefined;
+  /** When to try again. */
+  readonly waitSeconds?: number | undefined;
+}
+
+/** A page for people, given by the composition; the transport's own refusals end here too. */
+export type RenderErrorPage = (
+  status: number,
+  detail: string,
+  more?: ErrorPageFacts,
+) => { html: string; headers: readonly Header[] };
+
+/** The shape of paths that no endpoint has: the longest beginning counts. */
+export type Areas = readonly (readonly [prefix: string, shape: ErrorShape])[];
+
+/**
+ * How a refusal by the transport looks: as the endpoint of the path declares it. The transport adds
+ * the problem's own headers (`Allow`, `Retry-After`) itself.
+ */
+export function createRenderProblem(options: {
+  routes: readonly { readonly path: string; readonly shape?: string | undefined }[];
+  areas: Areas;
+  renderPage: RenderErrorPage;
+}): RenderProblem {
+  const { areas, renderPage } = options;
+  const shapes = new Map(options.routes.map(({ path, shape }) => [path, shape]));
+  const router = createRouter(
+    [...shapes.keys()].map((path) => ({
+      ...{ kind: 'plain', method: 'GET', path },
+      handle: () => ({ status: 404, headers: [] }),
+    })),
+  );
+
+  function shapeOf(path: string): ErrorShape {
+    const match = router.match(path);
+    if (match !== undefined)
+      return (shapes.get(match.resource.path) as ErrorShape | undefined) ?? 'page';
+    const tidy = path.replace(/^\/{2,}/, '/');
+    const area = areas.find(([prefix]) => tidy.startsWith(prefix))?.[1];
+    return area ?? (path.endsWith('.json') ? 'api' : 'page');
+  }
+
+  return ({ code, status, detail, headers }: Problem, line: RequestLine): Reply => {
+    const shape = shapeOf(line.path);
+    if (shape === 'page') {
+      const wait = headers.find(([name]) => name === 'Retry-After')?.[1];
+      const { acceptLanguage } = line;
+      const waitSeconds = wait === undefined ? undefined : Number(wait);
+      const page = renderPage(status, detail, { code, acceptLanguage, waitSeconds });
+      return { status, headers: page.headers, body: page.html };
+    }
+    const type = shape === 'text' ? textType : jsonType;
+    return { status, headers: [type, noStore], body: bodies[shape]({ code, status, detail }) };
+  };
+}
+
+/** The same look for a failure of a handler that the transport doesn't know of. */
+export function renderFailure(render: RenderProblem, failure: Failure, line: RequestLine): Reply {
+  const status = statusOf(failure.error);
+  const detail = failure.detail ?? detailOf(failure.error);
+  const reply = render({ code: failure.error, status, detail, headers: [] }, line);
+  if (status !== 503) return reply;
+  return { ...reply, headers: [...reply.headers, ['Retry-After', String(retryAfterSeconds)]] };
+}

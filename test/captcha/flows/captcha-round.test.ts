@@ -1,0 +1,68 @@
+/**
+ * The whole round on a real server, in a real browser: a form on another origin, the widget, the
+ * picture read from its GIF, the receipt, and the site's server that redeems it.
+ */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { axeProblems, openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
+import { startSite } from '../../support/captcha/site.ts';
+import { solveGif } from '../../support/captcha/solver.ts';
+import { demoEmail, startTestServer, threadCounts, within } from '../../support/server/server.ts';
+
+/** The solver misreads one in ten. */
+const solvingAttempts = 8;
+
+/** Waits for a picture other than `before`, reads it, types the word. @returns its address */
+async function answerPicture(page: Page, before: string): Promise<string> {
+  const picture = page.locator('.portcullis-captcha img');
+  const source = async () => (await picture.getAttribute('src')) ?? before;
+  await within(async () => (await source()) !== before, 'a new picture');
+  const gif = await fetch(await source());
+  const { word } = solveGif(new Uint8Array(await gif.arrayBuffer()));
+  await page.getByLabel('Type the moving letters').fill(word);
+  const answered = page.waitForResponse((response) => response.url().endsWith('/captcha/verify'));
+  const address = await source();
+  await page.keyboard.press('Enter');
+  await answered;
+  return address;
+}
+
+for (const threads of threadCounts) {
+  it(`a visitor solves, the site redeems, ${threads} threads`, { timeout: 600_000 }, async () => {
+    const env = { CLIENT_LIMITS: 'off', CAPTCHA_THREADS: '1' };
+    await using server = await startTestServer({ threads, env });
+    const made = ['sitekey', 'create', demoEmail, '--host', 'localhost'];
+    const { id: siteKey } = await server.cliJson(...made);
+    const service = { origin: server.baseUrl, siteKey, apiKey: server.key };
+    await using site = await startSite(service);
+    await withBrowser(async (browser) => {
+      const page = await (await openContext(browser, { reducedMotion: 'no-preference' })).newPage();
+      const finish = await watchPage(page, site.url());
+      await page.goto(site.url());
+      const receipt = page.locator('input[name="portcullis-receipt"]');
+      const status = page.locator('.portcullis-captcha [role=status]');
+      const said = async () => (await status.textContent()) ?? '';
+      let address = '';
+      for (let i = 0; i < solvingAttempts && (await receipt.count()) === 0; i++) {
+        address = await answerPicture(page, address);
+        await within(async () => /Done|Not right/.test(await said()), 'an answer');
+      }
+      assert.equal(await receipt.count(), 1, 'solved');
+      const problems = [...(await axeProblems(page)), ...(await finish())];
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('heading', { name: 'Sent' }).waitFor();
+      assert.deepEqual(problems, []);
+    });
+    const [verdict] = site.verdicts;
+    assert.equal(verdict?.success, true, JSON.stringify(verdict));
+    assert.equal(verdict?.hostname, 'localhost');
+    const again = await server.fetch('/captcha/receipt', {
+      method: 'POST',
+      headers: { Key: server.key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ receipt: site.sent[0]!['portcullis-receipt'] }),
+    });
+    assert.equal(again.body, '{"ok":false}', 'used');
+  });
+}

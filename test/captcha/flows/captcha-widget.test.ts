@@ -1,0 +1,368 @@
+/**
+ * The widget in a real browser, on a page of another origin with a strict policy: solved with
+ * the keyboard alone, by sight and by ear, in two languages, and when things go wrong.
+ */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { axeProblems, openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
+import { startCaptchaService, type TestCaptchaService } from '../../support/captcha/service.ts';
+import { type PageOptions, startSite, type TestSite } from '../../support/captcha/site.ts';
+import { within } from '../../support/server/server.ts';
+
+let service: TestCaptchaService;
+let site: TestSite;
+before(async () => {
+  service = await startCaptchaService();
+  site = await startSite(service);
+});
+after(async () => {
+  await site[Symbol.asyncDispose]();
+  await service[Symbol.asyncDispose]();
+});
+
+interface Visit {
+  readonly page: Page;
+  /** What a visitor or an auditor would object to, so far. */
+  problems(): Promise<string[]>;
+}
+
+async function visit(
+  browser: Browser,
+  options: PageOptions & { reducedMotion?: 'reduce'; stopClock?: boolean },
+  run: (visit: Visit) => Promise<void>,
+): Promise<void> {
+  const { reducedMotion, stopClock, ...asked } = options;
+  const settings: BrowserContextOptions = { reducedMotion: reducedMotion ?? 'no-preference' };
+  const context = await openContext(browser, settings);
+  try {
+    const page = await context.newPage();
+    const url = site.url(asked);
+    const finish = await watchPage(page, url);
+    if (stopClock) await page.clock.install();
+    await page.goto(url);
+    await run({
+      page,
+      problems: async () => [...(await axeProblems(page)), ...(await finish())],
+    });
+  } finally {
+    service.refuse.clear();
+    await context.close();
+  }
+}
+
+const widget = (page: Page) => page.locator('.portcullis-captcha');
+const picture = (page: Page) => widget(page).locator('img');
+const status = (page: Page) => widget(page).getByRole('status');
+const receiptOf = (page: Page, name = 'portcullis-receipt') =>
+  page.locator(`input[name="${name}"]`);
+
+/** Playwright's own waiting is stopped by the page's policy: it evaluates text in the page. */
+function until(page: Page, expression: string): Promise<void> {
+  return within(async () => Boolean(await page.evaluate(expression)), expression);
+}
+
+async function pictureShown(page: Page): Promise<void> {
+  await until(
+    page,
+    `(([image]) =>
+    image?.hasAttribute('src') && image.complete && image.naturalWidth > 0)(document.images)`,
+  );
+}
+
+/** Tab until the name of what has the focus contains `text`; where it stands then. */
+async function tabTo(page: Page, text: string): Promise<void> {
+  for (let presses = 0; presses < 20; presses++) {
+    await page.keyboard.press('Tab');
+    const name = await page.evaluate(
+      "document.activeElement.textContent || document.activeElement.closest('label')?.textContent",
+    );
+    if (String(name).includes(text)) return;
+  }
+  assert.fail(`${text} is not reached with the keyboard`);
+}
+
+it('the widget in a browser', { timeout: 600_000 }, async (t) => {
+  await withBrowser(async (browser) => {
+    const asVisitor = (
+      name: string,
+      options: Parameters<typeof visit>[1],
+      run: (v: Visit) => Promise<void>,
+    ) => t.test(name, () => visit(browser, options, run));
+
+    await asVisitor('is solved with the keyboard alone', {}, async ({ page, problems }) => {
+      await pictureShown(page);
+      assert.deepEqual(await problems(), []);
+      assert.equal(await page.evaluate('document.images[0].width'), 300);
+      await tabTo(page, 'Type the moving letters');
+      await page.keyboard.type(service.answers.img.toLowerCase());
+      await page.keyboard.press('Enter');
+      await receiptOf(page).waitFor({ state: 'attached' });
+      assert.equal(await status(page).textContent(), 'Done.');
+      assert.equal(await page.evaluate("document.activeElement.getAttribute('role')"), 'status');
+      assert.equal(await widget(page).locator('button:visible, img:visible').count(), 0);
+      assert.deepEqual(await problems(), []);
+      await tabTo(page, 'Send');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Sent' }).waitFor();
+      const verdict = site.verdicts.at(-1)!;
+      assert.equal(verdict.success, true, JSON.stringify(verdict));
+      assert.equal(verdict.hostname, 'localhost');
+      assert.equal(site.sent.at(-1)!.name, 'Ada');
+    });
+
+    await asVisitor('a form is not sent unsolved', {}, async ({ page, problems }) => {
+      await pictureShown(page);
+      const before = site.sent.length;
+      await page.getByRole('button', { name: 'Send' }).click();
+      assert.equal(await status(page).textContent(), 'Solve the check first.');
+      const focused = await page.evaluate("document.activeElement.closest('label')?.textContent");
+      assert.equal(focused, 'Type the moving letters');
+      assert.equal(site.sent.length, before);
+      assert.deepEqual(await problems(), []);
+    });
+
+    await asVisitor('a wrong answer brings a new challenge', {}, async ({ page, problems }) => {
+      await pictureShown(page);
+      const first = await picture(page).getAttribute('src');
+      await page.getByLabel('Type the moving letters').fill('wrong');
+      await page.keyboard.press('Enter');
+      await page.getByText('Not right. Here is a new one.').waitFor();
+      await until(page, `(document.querySelector('img').src || '${first}') !== '${first}'`);
+      await pictureShown(page);
+      assert.equal(await page.evaluate('document.activeElement.value'), '', 'the emptied field');
+      await page.keyboard.type(service.answers.img);
+      await page.getByRole('button', { name: 'Check' }).click();
+      await receiptOf(page).waitFor({ state: 'attached' });
+      assert.deepEqual(await problems(), []);
+    });
+
+    const calm = { reducedMotion: 'reduce' } as const;
+    await asVisitor('reduced motion: nothing is loaded until chosen', calm, async (v) => {
+      const { page, problems } = v;
+      service.asked.length = 0;
+      await page.getByText('Choose a moving picture or a sound.').waitFor();
+      assert.deepEqual(service.asked, []);
+      assert.deepEqual(await problems(), []);
+      await page.getByRole('button', { name: 'Send' }).click();
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'Show the picture');
+      await tabTo(page, 'Listen instead');
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Type the digits you hear').waitFor();
+      await until(page, "document.querySelector('audio').readyState > 0");
+      assert.deepEqual(service.asked, ['GET new', 'GET audio']);
+      assert.deepEqual(await problems(), []);
+      await page.keyboard.type('314 159');
+      await page.keyboard.press('Enter');
+      await receiptOf(page).waitFor({ state: 'attached' });
+      assert.deepEqual(await problems(), []);
+    });
+
+    await asVisitor(
+      'from picture to sound and back, one challenge',
+      {},
+      async ({ page, problems }) => {
+        await pictureShown(page);
+        service.asked.length = 0;
+        await page.getByRole('button', { name: 'Listen instead' }).click();
+        await until(page, "document.querySelector('audio').readyState > 0");
+        assert.ok(!(await picture(page).isVisible()));
+        await page.getByRole('button', { name: 'Show the picture' }).click();
+        await pictureShown(page);
+        assert.ok(!service.asked.includes('GET new'), service.asked.join());
+        await page.getByLabel('Type the moving letters').fill(service.answers.img);
+        await page.keyboard.press('Enter');
+        await receiptOf(page).waitFor({ state: 'attached' });
+        assert.deepEqual(await problems(), []);
+      },
+    );
+
+    await asVisitor('in French', { language: 'fr-CA' }, async ({ page, problems }) => {
+      await pictureShown(page);
+      await page.getByRole('button', { name: 'Écouter plutôt' }).waitFor();
+      await page.getByLabel('Tapez les lettres mobiles').fill('faux');
+      await page.getByRole('button', { name: 'Vérifier' }).click();
+      await page.getByText('Ce n’est pas juste. En voici une autre.').waitFor();
+      assert.equal(await widget(page).getAttribute('lang'), 'fr');
+      assert.deepEqual(await problems(), []);
+    });
+
+    await asVisitor(
+      'an expired challenge is renewed three times',
+      { stopClock: true },
+      async (v) => {
+        const { page, problems } = v;
+        await pictureShown(page);
+        for (let i = 0; i < 3; i++) {
+          const before = await picture(page).getAttribute('src');
+          await page.clock.runFor(121_000);
+          await until(page, `(document.querySelector('img').src || '${before}') !== '${before}'`);
+          assert.equal(await status(page).textContent(), 'Expired. Here is a new one.');
+          // One that is still on its way would be given up, which counts as a problem.
+          await pictureShown(page);
+        }
+        service.asked.length = 0;
+        await page.clock.runFor(121_000);
+        assert.equal(await status(page).textContent(), 'Expired. Choose again.');
+        assert.deepEqual(service.asked, []);
+        await page.getByRole('button', { name: 'Show the picture' }).click();
+        await pictureShown(page);
+        assert.deepEqual(await problems(), []);
+      },
+    );
+
+    await asVisitor(
+      'a receipt that ends is taken out of the form',
+      { stopClock: true },
+      async (v) => {
+        const { page, problems } = v;
+        await pictureShown(page);
+        await page.getByLabel('Type the moving letters').fill(service.answers.img);
+        await page.keyboard.press('Enter');
+        await receiptOf(page).waitFor({ state: 'attached' });
+        await page.clock.runFor(299_000);
+        assert.equal(await receiptOf(page).count(), 0);
+        assert.equal(await widget(page).locator('input[type=hidden]').inputValue(), '');
+        await page.getByText('Expired. Choose again.').waitFor();
+        assert.deepEqual(await problems(), []);
+      },
+    );
+
+    const refusals = [
+      [429, 'Too many requests. Try again later.'],
+      [503, 'Too many requests. Try again later.'],
+      [500, 'No connection. Try again.'],
+    ] as const;
+    for (const [code, text] of refusals) {
+      for (const path of ['new', 'verify'] as const) {
+        await asVisitor(`${code} for ${path} is said, and tried again`, calm, async ({ page }) => {
+          if (path === 'new') service.refuse.set(path, code);
+          await page.getByRole('button', { name: 'Show the picture' }).click();
+          if (path === 'verify') {
+            await pictureShown(page);
+            service.refuse.set(path, code);
+            await page.getByLabel('Type the moving letters').fill('x');
+            await page.keyboard.press('Enter');
+          }
+          await page.getByText(text).waitFor();
+          assert.equal(
+            await page.evaluate('document.activeElement.textContent'),
+            'Show the picture',
+          );
+          service.refuse.clear();
+          await page.keyboard.press('Enter');
+          await pictureShown(page);
+          await page.getByLabel('Type the moving letters').fill(service.answers.img);
+          await page.keyboard.press('Enter');
+          await receiptOf(page).waitFor({ state: 'attached' });
+        });
+      }
+    }
+
+    await asVisitor('a picture that does not come, and no network', calm, async ({ page }) => {
+      service.refuse.set('img', 404);
+      await page.getByRole('button', { name: 'Show the picture' }).click();
+      await page.getByText('No connection. Try again.').waitFor();
+      service.refuse.clear();
+      await page.context().setOffline(true);
+      await page.getByRole('button', { name: 'Listen instead' }).click();
+      await page.getByText('No connection. Try again.').waitFor();
+      await page.context().setOffline(false);
+      await page.getByRole('button', { name: 'Show the picture' }).click();
+      await pictureShown(page);
+    });
+
+    for (const siteKey of ['pcs_unknown', 'pcs_closed']) {
+      await asVisitor(`a page that may not use ${siteKey} says so`, { siteKey }, async (v) => {
+        const { page, problems } = v;
+        await pictureShown(page);
+        await page.getByLabel('Type the moving letters').fill(service.answers.img);
+        await page.keyboard.press('Enter');
+        await page.getByText('This site is not set up for the check.').waitFor();
+        assert.deepEqual(await problems(), []);
+      });
+    }
+
+    await asVisitor(
+      'two widgets on a page are two checks',
+      { forms: 2 },
+      async ({ page, problems }) => {
+        await until(page, '[...document.images].filter((i) => i.naturalWidth > 0).length === 2');
+        assert.deepEqual(await problems(), []);
+        const second = page.getByRole('form', { name: 'Form 2' });
+        await second
+          .getByRole('textbox', { name: 'Type the moving letters' })
+          .fill(service.answers.img);
+        await second.getByRole('button', { name: 'Check' }).click();
+        await second.locator('input[name="portcullis-receipt"]').waitFor({ state: 'attached' });
+        assert.equal(await receiptOf(page).count(), 1);
+        await page
+          .getByRole('form', { name: 'Form 1' })
+          .getByRole('button', { name: 'Send' })
+          .click();
+        await page.getByText('Solve the check first.').waitFor();
+        await second.getByRole('button', { name: 'Send' }).click();
+        await page.getByRole('heading', { name: 'Sent' }).waitFor();
+        assert.equal(site.verdicts.at(-1)!.success, true);
+      },
+    );
+
+    const compat = { field: 'g-recaptcha-response' };
+    await asVisitor('the field has the name that the site asks for', compat, async ({ page }) => {
+      await page.evaluate(`globalThis.heard = [];
+        addEventListener('portcullis-receipt', (event) => heard.push(event.detail))`);
+      await pictureShown(page);
+      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.keyboard.press('Enter');
+      await receiptOf(page, compat.field).waitFor({ state: 'attached' });
+      const value = await receiptOf(page, compat.field).inputValue();
+      assert.deepEqual(await page.evaluate('heard'), [value]);
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('heading', { name: 'Sent' }).waitFor();
+      assert.equal(site.verdicts.at(-1)!.success, true);
+      assert.equal(site.sent.at(-1)!['g-recaptcha-response'], value);
+    });
+
+    await asVisitor('pressing twice asks once', {}, async ({ page }) => {
+      await pictureShown(page);
+      service.asked.length = 0;
+      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.evaluate(`for (let i = 0; i < 3; i++) document.activeElement.dispatchEvent(
+        new KeyboardEvent('keydown', { key: 'Enter', cancelable: true }))`);
+      await receiptOf(page).waitFor({ state: 'attached' });
+      assert.deepEqual(service.asked, ['POST verify']);
+    });
+
+    await asVisitor('a page that comes back from memory starts anew', {}, async (v) => {
+      const { page, problems } = v;
+      await pictureShown(page);
+      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.keyboard.press('Enter');
+      await receiptOf(page).waitFor({ state: 'attached' });
+      // The first load of a page is none of this.
+      await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))");
+      assert.equal(await receiptOf(page).count(), 1);
+      await page.evaluate(
+        "dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))",
+      );
+      assert.equal(await receiptOf(page).count(), 0);
+      await pictureShown(page);
+      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.keyboard.press('Enter');
+      await receiptOf(page).waitFor({ state: 'attached' });
+      assert.deepEqual(await problems(), []);
+    });
+
+    await asVisitor('a form that is reset starts anew', {}, async ({ page, problems }) => {
+      await pictureShown(page);
+      await page.getByLabel('Type the moving letters').fill(service.answers.img);
+      await page.keyboard.press('Enter');
+      await receiptOf(page).waitFor({ state: 'attached' });
+      await page.evaluate("document.querySelector('form').reset()");
+      assert.equal(await receiptOf(page).count(), 0);
+      await pictureShown(page);
+      assert.deepEqual(await problems(), []);
+    });
+  });
+});

@@ -1,0 +1,187 @@
+/** The rendered picture: deterministic, well-formed, seamless, and exactly what was composed. */
+
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import gifenc from 'gifenc';
+import { alphabet, type ProfileName, profiles } from '../../../src/captcha/challenge/profile.ts';
+import { frameOptions } from '../../../src/captcha/picture/gif.ts';
+import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
+import { createBitLzw, lzwBytesMax } from '../../../src/captcha/picture/lzw.ts';
+import { createMotionRenderer } from '../../../src/captcha/picture/render.ts';
+import { drawWord } from '../../../src/captcha/picture/scene.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { outlines, seeds, soundChallenge } from '../../support/captcha/frames.ts';
+
+interface Reader {
+  readonly width: number;
+  readonly height: number;
+  numFrames(): number;
+  loopCount(): number;
+  frameInfo(k: number): { delay: number };
+  decodeAndBlitFrameRGBA(k: number, rgba: Uint8Array): void;
+}
+const { GifReader } = createRequire(import.meta.url)('omggif') as {
+  GifReader: new (bytes: Uint8Array) => Reader;
+};
+
+const names = Object.keys(profiles) as ProfileName[];
+const render = createMotionRenderer(outlines);
+
+test('the same seed gives the same bytes, another seed others', () => {
+  const [one, two] = seeds(1, 2) as [Uint8Array, Uint8Array];
+  for (const name of names) {
+    const first = render(name, one);
+    assert.deepEqual(createMotionRenderer(outlines)(name, one), first);
+    assert.notDeepEqual(render(name, two).gif, first.gif);
+    assert.deepEqual(render(name, one), first, 'also after another one');
+  }
+});
+
+test('words have the length of the profile and use the whole alphabet, evenly', () => {
+  const counts = new Map<string, number>();
+  for (const seed of seeds(2, 400)) {
+    const answer = drawWord(createKeystream(seed), profiles.default.letters);
+    assert.equal(answer.length, profiles.default.letters);
+    for (const letter of answer) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  }
+  assert.deepEqual([...counts.keys()].sort(), [...alphabet].sort());
+  const expected = (400 * profiles.default.letters) / alphabet.length;
+  const chiSquare = [...counts.values()].reduce(
+    (sum, n) => sum + (n - expected) ** 2 / expected,
+    0,
+  );
+  assert.ok(chiSquare < 60, `chi-square ${chiSquare} with 23 degrees of freedom`);
+});
+
+test('another decoder gets exactly the composed frames', () => {
+  for (const name of names) {
+    for (const seed of seeds(3, 3)) {
+      const { frames, profile, answer } = soundChallenge(name, seed);
+      const image = render(name, seed);
+      assert.equal(image.answer, answer);
+      const reader = new GifReader(image.gif);
+      assert.equal(reader.numFrames(), profile.frames);
+      assert.equal(reader.loopCount(), 0, 'for ever');
+      assert.deepEqual([reader.width, reader.height], [profile.widthDots, profile.heightDots]);
+      const rgba = new Uint8Array(4 * profile.widthDots * profile.heightDots);
+      for (const [k, frame] of frames.entries()) {
+        assert.equal(reader.frameInfo(k).delay * 10, profile.frameMs);
+        reader.decodeAndBlitFrameRGBA(k, rgba);
+        const dots = frame.map((_, i) => (rgba[4 * i] === frameOptions.palette[1][0] ? 1 : 0));
+        assert.deepEqual(dots, frame, `${name}, frame ${k}`);
+      }
+    }
+  }
+});
+
+test('the bytes are those that gifenc writes, past a full dictionary too', () => {
+  const random = seededRandom(4);
+  for (const [width, height] of [
+    [1, 1],
+    [2, 1],
+    [33, 7],
+    [150, 50],
+    [500, 700],
+  ] as const) {
+    const words = (width + 31) >> 5;
+    const rows = new Int32Array(random.bytes(4 * words * height).buffer);
+    const bytes = new Uint8Array(width * height);
+    for (let i = 0; i < bytes.length; i++) {
+      const x = i % width;
+      bytes[i] = (rows[((i - x) / width) * words + (x >> 5)]! >>> (x & 31)) & 1;
+    }
+    const gif = gifenc.GIFEncoder();
+    gif.writeFrame(bytes, width, height, { ...frameOptions });
+    const out = new Uint8Array(lzwBytesMax(width * height));
+    const end = createBitLzw(width, height).encode(rows, words, out, 0);
+    assert.deepEqual(out.subarray(0, end), gif.bytesView().subarray(56), `${width} × ${height}`);
+  }
+});
+
+test('the step from the last frame to the first is like all others', () => {
+  for (const name of names) {
+    for (const seed of seeds(5, 20)) {
+      const { path, profile, masks } = soundChallenge(name, seed);
+      const steps = masks.map((mask, k) => {
+        const next = (k + 1) % masks.length;
+        const changed = mask.reduce((sum, v, i) => sum + (v ^ masks[next]![i]!), 0);
+        return {
+          cloud: Math.hypot(path.dx[next]! - path.dx[k]!, path.dy[next]! - path.dy[k]!),
+          changed,
+        };
+      });
+      const last = steps.pop()!;
+      const clouds = steps.map((s) => s.cloud);
+      const arc = (2 * Math.PI * profile.amplitudeDots) / profile.frames;
+      for (const cloud of [...clouds, last.cloud]) assert.ok(Math.abs(cloud - arc) < 1.5);
+      assert.ok(last.changed <= Math.max(...steps.map((s) => s.changed)) * 1.3 + 10);
+    }
+  }
+});
+
+test('the clouds begin anywhere on the circle and run either way', () => {
+  for (const name of names) {
+    const starts = new Set<number>();
+    const senses = new Set<number>();
+    for (const seed of seeds(7, 60)) {
+      const { path } = soundChallenge(name, seed);
+      const at = (k: number) => Math.atan2(path.dy[k]!, path.dx[k]!);
+      starts.add(Math.floor(((at(0) + Math.PI) / (2 * Math.PI)) * 7.999));
+      // Dots are whole: a few steps on the sense is beyond doubt.
+      senses.add(Math.sign(Math.sin(at(4) - at(0))));
+    }
+    assert.equal(starts.size, 8, `${name}: starts in each eighth of the circle`);
+    assert.deepEqual([...senses].sort(), [-1, 1], name);
+  }
+});
+
+test('each letter bobs and turns by what the profile says', () => {
+  for (const name of names) {
+    const { profile, masks } = soundChallenge(name, seeds(8, 1)[0]!);
+    const { widthDots: w, bobDots, turnDegrees } = profile;
+    // The first letter alone: all that stands left of the gap before the second.
+    const letters = masks.map((mask) => momentsOf(mask, w, w / profile.letters));
+    const reach = (values: number[]) => Math.max(...values) - Math.min(...values);
+    const bob = reach(letters.map((letter) => letter.middleY));
+    assert.ok(Math.abs(bob - 2 * bobDots) <= 1.5, `${name}: ${bob} dots up and down`);
+    const turn = reach(letters.map((letter) => letter.tiltDegrees));
+    assert.ok(turn > turnDegrees && turn < 4 * turnDegrees, `${name}: ${turn} degrees`);
+  }
+});
+
+/** Where the middle of the dots left of `limit` is, and how their long axis is tilted. */
+function momentsOf(mask: Uint8Array, width: number, limit: number) {
+  const dots = [...mask.keys()].filter((i) => mask[i] === 1 && i % width < limit);
+  const mean = (of: (i: number) => number) => dots.reduce((sum, i) => sum + of(i), 0) / dots.length;
+  const x = (i: number) => i % width;
+  const y = (i: number) => Math.floor(i / width);
+  const middleX = mean(x);
+  const middleY = mean(y);
+  const xx = mean((i) => (x(i) - middleX) ** 2);
+  const yy = mean((i) => (y(i) - middleY) ** 2);
+  const xy = mean((i) => (x(i) - middleX) * (y(i) - middleY));
+  return { middleY, tiltDegrees: (Math.atan2(2 * xy, yy - xx) / 2 / Math.PI) * 180 };
+}
+
+test('the clouds agree with themselves along the path, and at the seam as elsewhere', () => {
+  const { frames, masks, path, profile } = soundChallenge('default', seeds(6, 1)[0]!);
+  const { widthDots: w, heightDots: h } = profile;
+  for (let k = 0; k < frames.length; k++) {
+    const next = (k + 1) % frames.length;
+    let equal = 0;
+    let count = 0;
+    for (let y = 4; y < h - 4; y++) {
+      for (let x = 4; x < w - 4; x++) {
+        const sign = masks[k]![y * w + x] === 1 ? 1 : -1;
+        const tx = x - sign * (path.dx[next]! - path.dx[k]!);
+        const ty = y - sign * (path.dy[next]! - path.dy[k]!);
+        if (masks[next]![ty * w + tx] !== masks[k]![y * w + x]) continue;
+        equal += frames[k]![y * w + x] === frames[next]![ty * w + tx] ? 1 : 0;
+        count++;
+      }
+    }
+    // Half, and the other half where both dots follow: (1 + 0.703²) / 2.
+    assert.ok(Math.abs(equal / count - 0.747) < 0.03, `pair ${k}: ${equal / count}`);
+  }
+});

@@ -1,0 +1,147 @@
+/** When a build begins, and what happens when it fails or can't be stored. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { manualClock } from '../../../src/core/clock.ts';
+import type { Built } from '../../../src/reputation/blocklists/builder/build.ts';
+import { createFeedPublisher } from '../../../src/reputation/blocklists/publish.ts';
+import { memoryLog } from '../../support/server/memory-log.ts';
+import { createMemoryStore } from '../../support/server/memory-store.ts';
+
+const stats = { entries: 0, dropped: 0, textBytes: 0, gzipBytes: 0, brotliBytes: 0 };
+const tickMs = 250;
+
+function builtAt(version: number): Built {
+  const none = new Uint8Array();
+  return {
+    files: [],
+    changes: {
+      version,
+      since: [version],
+      addedBytes: [0],
+      removedBytes: [0],
+      added: none,
+      removed: none,
+    },
+    head: { version, floor: version, baseVersion: version, contents: [] },
+    step: undefined,
+    dropped: [],
+    base: Uint8Array.of(3, 0),
+    stats,
+  };
+}
+
+function world(t: TestContext, intervalMs = 60_000) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const clock = manualClock(Date.UTC(2026, 10, 21, 9));
+  const memory = createMemoryStore();
+  const state = { position: 1n, urgent: 0, available: true, failing: false };
+  const builds: number[] = [];
+  const publisher = createFeedPublisher({
+    store: {
+      ...memory,
+      writeState: () => ({ available: state.available, fatal: false, detail: '' }),
+    },
+    clock,
+    log: memoryLog().log,
+    openThread: () => ({
+      async build(nowMs) {
+        builds.push(clock.monotonicMs());
+        if (state.failing) throw new Error('told to fail');
+        return builtAt(nowMs);
+      },
+      async close() {},
+    }),
+    position: () => state.position,
+    urgent: () => state.urgent,
+    intervalMs,
+    onReplaced: () => {},
+  });
+  /** Ticks of so long in all, each with what it begins done. */
+  async function pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += tickMs) {
+      clock.advance(tickMs);
+      t.mock.timers.tick(tickMs);
+      for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
+    }
+  }
+  t.after(() => publisher.stop());
+  publisher.start();
+  return { publisher, memory, state, builds, pass };
+}
+
+test('a change is built once in an interval, an urgent one at once, and the full hour always', async (t) => {
+  const { builds, state, pass } = world(t);
+  await pass(1_000);
+  state.position++;
+  await pass(2_000);
+  assert.equal(builds.length, 2, 'the first build delays nothing');
+  for (let second = 0; second < 50; second++) {
+    state.position++;
+    await pass(1_000);
+  }
+  assert.equal(builds.length, 2);
+  state.position++;
+  state.urgent++;
+  await pass(1_500);
+  assert.equal(builds.length, 3);
+  await pass(3_600_000 - builds.at(-1)! + tickMs);
+  assert.equal(builds.length, 4);
+  assert.ok(builds.at(-1)! >= 3_600_000);
+});
+
+test('changes that never end are waited for no longer than three seconds', async (t) => {
+  const { builds, state, pass } = world(t, 10_000);
+  for (let i = 0; i < 4 * 60; i++) {
+    state.position++;
+    await pass(tickMs);
+  }
+  const gaps = builds.slice(2).map((at, i) => at - builds[i + 1]!);
+  assert.ok(builds.length >= 5);
+  assert.ok(
+    gaps.every((gap) => gap >= 10_000 && gap <= 13_500),
+    gaps.join(' '),
+  );
+});
+
+test('after failures the next attempt comes ever later, after a success soon again', async (t) => {
+  const { builds, state, pass, publisher } = world(t);
+  state.failing = true;
+  state.position++;
+  await pass(200_000);
+  const gaps = builds.slice(1).map((at, i) => at - builds[i]!);
+  assert.deepEqual(
+    gaps.map((gap) => Math.round(gap / 1_000)),
+    [5, 10, 20, 40, 80],
+  );
+  assert.equal(publisher.current(), undefined);
+  state.failing = false;
+  await pass(300_000);
+  assert.ok(publisher.current() !== undefined);
+  const before = builds.length;
+  state.failing = true;
+  state.position++;
+  await pass(75_000);
+  assert.ok(builds.length >= before + 2, 'five seconds again');
+});
+
+test('while the store takes no writes nothing is built, and what is served stays', async (t) => {
+  const { builds, state, memory, pass, publisher } = world(t);
+  await pass(1_000);
+  const served = publisher.current();
+  assert.ok(served !== undefined);
+  memory.failFrom(0);
+  state.position++;
+  await pass(2_000);
+  assert.equal(builds.length, 2, 'one build finds out');
+  state.available = false;
+  state.urgent++;
+  await pass(600_000);
+  assert.equal(builds.length, 2);
+  assert.equal(publisher.current(), served);
+  state.available = true;
+  memory.failFrom(undefined);
+  await pass(2_000);
+  assert.equal(builds.length, 3);
+  assert.notEqual(publisher.current(), served);
+});

@@ -1,0 +1,100 @@
+/** What a check says of lists and reports that meet at one address, without a server. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { isoSeconds } from '../../../src/core/iso-seconds.ts';
+import { parsePrefix } from '../../../src/ip/prefix.ts';
+import type { ListKind, RowBatch } from '../../../src/reputation/state/events.ts';
+import { batchOf } from '../../support/reputation/random-journal.ts';
+import { type FoldFixture, openFold } from '../state/fixture.ts';
+
+const startMs = Date.UTC(2026, 0, 1);
+const hourMs = 3_600_000;
+const startSecond = startMs / 1_000;
+
+/** Rows as text: `network score reports`. */
+async function load(
+  state: FoldFixture,
+  source: string,
+  rows: readonly string[],
+  { at = startMs, list = 'seed' as ListKind } = {},
+): Promise<void> {
+  const ref = { list, source, run: `${source}${at}` };
+  const parts = rows.map((row) => row.split(' '));
+  const prefixes = parts.map(([network, score]) => {
+    const prefix = parsePrefix(network!);
+    assert.ok(prefix.ok, network);
+    return { prefix: prefix.value, score: Number(score) };
+  });
+  const reports = Uint8Array.from(parts, ([, , count]) => Number(count ?? 1));
+  const batch: RowBatch = { ...batchOf(prefixes), reports };
+  await state.fold.apply({ kind: 'list.begun', ref, holdDays: 30 }, at);
+  await state.fold.apply({ kind: 'list.rows', ref, rows: batch }, at);
+  await state.fold.apply({ kind: 'list.ended', ref }, at);
+}
+
+function wide(state: FoldFixture, ip: string): Record<string, unknown> {
+  return JSON.parse(state.check.wideJson(ip, startMs)!) as Record<string, unknown>;
+}
+
+function counts(state: FoldFixture, ip: string): unknown[] {
+  const { totalReports, numDistinctUsers, lastReportedAt } = wide(state, ip);
+  return [totalReports, numDistinctUsers, lastReportedAt];
+}
+
+it('counts a row as reports of its lists, at the time of the newest', async () => {
+  const state = openFold();
+  await load(state, 'ipsum', ['6.0.0.1 99 8', '6.0.0.2 25']);
+  assert.deepEqual(counts(state, '6.0.0.1'), [8, 8, isoSeconds(startSecond)]);
+  assert.deepEqual(counts(state, '6.0.0.2'), [1, 1, isoSeconds(startSecond)]);
+  await load(state, 'other', ['6.0.0.1 75'], { at: startMs + hourMs });
+  assert.deepEqual(counts(state, '6.0.0.1'), [9, 9, isoSeconds(startSecond + 3_600)]);
+  assert.deepEqual(counts(state, '6.0.0.9'), [0, 0, null]);
+});
+
+it('lets no more specific entry hide the lists around it', async () => {
+  const state = openFold();
+  await load(state, 'bad', ['6.0.0.0/24 90 3', '2001:db9::/48 80']);
+  // The exits of an anonymising network are entries of their own, with nothing reported.
+  await load(state, 'tor', ['6.0.0.7 0', '2001:db9::7 0'], { list: 'anon' });
+  for (const [ip, total] of [
+    ['6.0.0.7', 3],
+    ['2001:db9::7', 1],
+  ] as const) {
+    const { malicious, isAnon, isTor, totalReports } = wide(state, ip);
+    assert.deepEqual([malicious, isAnon, isTor, totalReports], [true, true, true, total], ip);
+  }
+  await load(state, 'hosts', ['6.0.0.7 80 2']);
+  assert.equal(wide(state, '6.0.0.7').totalReports, 5);
+});
+
+it('keeps the flags of a private, an allowed and a known-good address apart', async () => {
+  const state = openFold();
+  await load(state, 'good', ['6.0.0.8 0'], { list: 'good' });
+  const words = Uint32Array.of(0x0600_0009, 0, 0, 0);
+  await state.fold.apply({ kind: 'allow.added', family: 4, words, length: 32 }, startMs);
+  const flags = (ip: string) => {
+    const { isPublic, ipVersion, isWhitelisted, isTor } = wide(state, ip);
+    return [isPublic, ipVersion, isWhitelisted, isTor];
+  };
+  assert.deepEqual(flags('6.0.0.8'), [true, 4, true, false]);
+  assert.deepEqual(flags('6.0.0.9'), [true, 4, true, false]);
+  assert.deepEqual(flags('6.0.0.10'), [true, 4, false, false]);
+  assert.deepEqual(flags('10.0.0.1'), [false, 4, false, false]);
+  assert.deepEqual(flags('::1'), [false, 6, false, false]);
+  assert.deepEqual(flags('::ffff:6.0.0.8'), [true, 4, true, false]);
+  assert.equal(counts(state, '6.0.0.8')[0], 0);
+});
+
+it('writes the same seven fields with and without the nine', async () => {
+  const state = openFold();
+  await load(state, 'bad', ['6.0.0.0/24 90 3', '2001:db9::/48 80']);
+  for (const ip of ['6.0.0.1', '7.0.0.1', '2001:db9::1', '::1', '::ffff:6.0.0.1']) {
+    const seven = state.check.json(ip, startMs)!;
+    assert.equal(Object.keys(JSON.parse(seven)).length, 7);
+    const all = state.check.wideJson(ip, startMs)!;
+    assert.ok(all.startsWith(`${seven.slice(0, -1)},"isPublic":`), all);
+    assert.equal(Object.keys(JSON.parse(all)).length, 16);
+  }
+  assert.equal(state.check.wideJson('nonsense', startMs), undefined);
+});

@@ -1,0 +1,321 @@
+/** Feeds of the whole server: what a firewall's refresher asks, across changes and restarts. */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { recipesFor } from '../../../src/reputation/blocklists/recipes.ts';
+import {
+  type Answer,
+  metric,
+  proveEachThread,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+  within,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const listed = '198.51.100.7';
+const names = [
+  'blocklist.txt',
+  'blocklist.csv',
+  'blocklist.json',
+  'anon-exits.txt',
+  'blocklist.ipset',
+  'blocklist.nft',
+  'blocklist.haproxy',
+  'blocklist.nginx',
+  'blocklist.geo',
+  'blocklist.rsc',
+  'blocklist.zone',
+  'blocklist.zone6',
+] as const;
+const env = { CLIENT_LIMITS: 'off', FEED_INTERVAL_SECONDS: '1' };
+
+function entriesIn(body: string): string[] {
+  return body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+async function text(server: TestServer, path = 'blocklist.txt'): Promise<string[]> {
+  let answer = await server.fetch(`/feeds/${path}`);
+  // On a busy machine the first build takes longer than a request waits for it.
+  for (let tries = 0; answer.status === 503 && tries < 8; tries++) {
+    await sleep(1_000);
+    answer = await server.fetch(`/feeds/${path}`);
+  }
+  assert.equal(answer.status, 200, answer.body);
+  return entriesIn(answer.body);
+}
+
+async function fingerprints(server: TestServer): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of names) {
+    for (const encoding of ['identity', 'gzip', 'br']) {
+      const { headers } = await server.fetch(`/feeds/${name}`, {
+        method: 'HEAD',
+        headers: { 'Accept-Encoding': encoding },
+      });
+      found.push(`${name} ${encoding} ${headers.etag} ${headers['last-modified']}`);
+    }
+  }
+  return found;
+}
+
+async function refusal(server: TestServer, path: string, status: number): Promise<Answer> {
+  const answer = await server.fetch(`/feeds/${path}`);
+  assert.equal(answer.status, status, `${path}: ${answer.body}`);
+  assert.ok(answer.body.length > 10, path);
+  assert.doesNotMatch(answer.body, /<html/);
+  return answer;
+}
+
+for (const threads of threadCounts) {
+  describe(`feeds, ${threads} threads`, () => {
+    it('are served in each encoding, with conditions, ranges and HEAD, by every thread', async () => {
+      await using server = await startTestServer({ threads, env });
+      for (const name of names) {
+        const path = `/feeds/${name}`;
+        const plain = await server.fetch(path);
+        assert.equal(plain.status, 200, name);
+        assert.ok(plain.bytes.length > 20, name);
+        assert.equal(plain.headers.vary, 'Accept-Encoding');
+        assert.equal(plain.headers['access-control-allow-origin'], '*');
+        assert.match(plain.headers['cache-control']!, /^public, max-age=\d+$/);
+        const zipped = await server.fetch(path, { headers: { 'Accept-Encoding': 'gzip' } });
+        assert.deepEqual(gunzipSync(zipped.bytes), plain.bytes, name);
+        const brotli = await server.fetch(path, { headers: { 'Accept-Encoding': 'br, gzip' } });
+        assert.deepEqual(brotliDecompressSync(brotli.bytes), plain.bytes, name);
+        const etag = plain.headers.etag!;
+        const date = plain.headers['last-modified']!;
+        const status = async (headers: Record<string, string>) =>
+          (await server.fetch(path, { headers })).status;
+        assert.equal(await status({ 'If-None-Match': etag }), 304);
+        assert.equal(await status({ 'If-Modified-Since': date }), 304);
+        assert.equal(await status({ 'If-None-Match': zipped.headers.etag! }), 200);
+        const part = await server.fetch(path, {
+          headers: { Range: 'bytes=5-14', 'If-Range': etag },
+        });
+        assert.equal(part.status, 206);
+        assert.deepEqual(part.bytes, plain.bytes.subarray(5, 15));
+        const head = await server.fetch(path, { method: 'HEAD' });
+        assert.equal(head.headers['content-length'], String(plain.bytes.length));
+        assert.equal(head.bytes.length, 0);
+      }
+      const lines = await text(server);
+      assert.ok(lines.includes(listed));
+      const { data } = (await server.fetch('/feeds/blocklist.json')).json() as {
+        data: { ipAddress: string }[];
+      };
+      assert.deepEqual(data.map((one) => one.ipAddress).sort(), [...lines].sort());
+      for (const address of lines) {
+        const [host] = address.split('/');
+        assert.ok((await server.check(host!)).malicious, address);
+      }
+      await proveEachThread(server, '/feeds/blocklist.txt', () => text(server));
+      const bytes = await metric(server, 'portcullis_feed_bytes');
+      for (const encoding of ['identity', 'gzip', 'br']) {
+        assert.ok(bytes.get(`encoding="${encoding}"`)! > 0, encoding);
+      }
+      assert.ok((await metric(server, 'portcullis_feed_variants')).get('')! > 50);
+    });
+
+    it('refuse with the right status and a line of text', async () => {
+      await using server = await startTestServer({ threads, env });
+      await refusal(server, 'nothing.txt', 404);
+      for (const query of [
+        'ipVersion=5',
+        'ipVersion=',
+        'ipVersion=4&ipVersion=4',
+        'minimumScore=80',
+        'minimumScore=75.0',
+        'aggregate=yes',
+        'unknown=1',
+        'ipVersion=%00',
+        'ipVersion=%ff',
+        `minimumScore=${'9'.repeat(300)}`,
+      ]) {
+        await refusal(server, `blocklist.txt?${query}`, 422);
+      }
+      await refusal(server, 'blocklist.csv?aggregate=1', 422);
+      await refusal(server, 'blocklist.nft?minimumScore=95', 422);
+      await refusal(server, 'blocklist.zone?ipVersion=6', 422);
+      await refusal(server, 'anon-exits.txt?minimumScore=85', 422);
+      const { body } = await refusal(server, 'blocklist.json?minimumScore=1', 422);
+      assert.equal(JSON.parse(body).errors[0].source.parameter, 'minimumScore');
+      for (const since of [
+        '',
+        '?since=',
+        '?since=-1',
+        '?since=1e3',
+        '?since=x',
+        '?since=1&since=2',
+        '?a=1',
+      ]) {
+        await refusal(server, `changes.json${since}`, 422);
+      }
+      const future = await refusal(server, 'changes.json?since=999999999999999', 422);
+      assert.match(future.body, /newest version/);
+      const post = await server.fetch('/feeds/blocklist.txt', { method: 'POST', body: 'x' });
+      assert.equal(post.status, 405);
+      assert.equal(post.headers.allow, 'GET, HEAD, OPTIONS');
+      const range = await server.fetch('/feeds/blocklist.txt', {
+        headers: { Range: 'bytes=9999999-' },
+      });
+      assert.equal(range.status, 416);
+      const preflight = await server.fetch('/feeds/blocklist.txt', { method: 'OPTIONS' });
+      assert.equal(preflight.status, 204);
+    });
+
+    it('are limited per client, all feeds together', async () => {
+      await using server = await startTestServer({ threads, env: { FEED_INTERVAL_SECONDS: '1' } });
+      const statuses: number[] = [];
+      let last: Answer | undefined;
+      for (let i = 0; i < 62; i++) {
+        last = await server.fetch(`/feeds/${names[i % names.length]}`);
+        statuses.push(last.status);
+      }
+      // The first ones may come before a list is built: 503.
+      assert.ok(
+        statuses.every((status) => [200, 503, 429].includes(status)),
+        `${statuses}`,
+      );
+      assert.equal(statuses.filter((status) => status !== 429).length, 60);
+      assert.equal(last!.status, 429);
+      assert.ok(Number(last!.headers['retry-after']) >= 1);
+    });
+
+    it('let an allowlisted address go at once, whatever the interval', async () => {
+      await using server = await startTestServer({
+        threads,
+        env: { ...env, FEED_INTERVAL_SECONDS: '3600' },
+      });
+      await text(server);
+      // The builds behind the first two begin at once; an interval of an hour begins with the second.
+      for (const address of [listed, '203.0.113.129', '192.0.2.95']) {
+        await server.cliJson('allow', 'add', address);
+        await within(async () => !(await text(server)).includes(address), address);
+      }
+    });
+
+    it('are told of on a page, with what is served and the texts to paste', async () => {
+      await using server = await startTestServer({ threads, env });
+      await text(server);
+      const page = await server.fetch('/feeds');
+      assert.equal(page.status, 200);
+      for (const name of names) assert.ok(page.body.includes(`href="/feeds/${name}"`), name);
+      const shown = page.body.replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+      for (const { id, code } of Object.values(recipesFor('http://localhost:0/feeds')).flat()) {
+        const escaped = code.replaceAll('<', '&lt;');
+        assert.ok(shown.includes(`<code id="${id}">${escaped}</code>`), id);
+      }
+      const again = await server.fetch('/feeds', {
+        headers: { 'If-None-Match': page.headers.etag! },
+      });
+      assert.equal(again.status, 304);
+      const french = await server.fetch('/feeds', { headers: { 'Accept-Language': 'fr' } });
+      assert.match(french.body, /<html lang="fr">/);
+      assert.notEqual(french.headers.etag, page.headers.etag);
+      assert.equal((await server.fetch('/feeds/')).headers.location, '/feeds');
+      assert.match((await server.fetch('/')).body, /href="\/feeds"/);
+      await server.cliJson('allow', 'add', listed);
+      const isNewer = async () => (await server.fetch('/feeds')).headers.etag !== page.headers.etag;
+      await within(isNewer, 'the new figures');
+    });
+
+    it('follow the allowlist and the lists, and tell what changed', async () => {
+      const directory = makeTempDir('feeds');
+      try {
+        await using server = await startTestServer({ threads, env });
+        const before = await text(server);
+        const version = (await server.fetch('/feeds/blocklist.txt')).headers['x-feed-version'];
+        await server.cliJson('allow', 'add', listed);
+        await server.cliJson('allow', 'add', '203.0.113.129');
+        await within(async () => !(await text(server)).includes(listed), 'the removal');
+        await within(async () => (await text(server)).includes('203.0.113.128'), 'the cut');
+        const file = `${directory.path}/list.txt`;
+        writeFileSync(file, '100.64.0.0/10\n9.9.9.8\n9.9.9.9\n2620:fe::9\n');
+        const seed = ['seed', file, '--format', 'plain', '--confidence', '96', '--source', 's'];
+        await server.cliJson(...seed);
+        await within(async () => (await text(server)).includes('9.9.9.9'), 'the addition');
+        const after = await text(server);
+        const changes = (await server.fetch(`/feeds/changes.json?since=${version}`)).json() as {
+          reload: boolean;
+          added: string[];
+          removed: string[];
+        };
+        assert.equal(changes.reload, false);
+        const list = new Set(before);
+        for (const one of changes.removed) list.delete(one);
+        for (const one of changes.added) list.add(one);
+        assert.deepEqual([...list].sort(), [...after].sort());
+        assert.ok(changes.removed.includes(listed));
+        const aggregated = await text(server, 'blocklist.txt?aggregate=1&ipVersion=4');
+        assert.ok(aggregated.includes('9.9.9.8/31') && !aggregated.includes('9.9.9.9'));
+        const high = await text(server, 'blocklist.txt?minimumScore=95');
+        assert.ok(high.includes('9.9.9.9') && high.length < after.length);
+        assert.equal(await server.check('203.0.113.129').then((data) => data.malicious), false);
+        const covering = after.filter((one) => one.startsWith('203.0.113.128/'));
+        assert.deepEqual(covering, [], 'no prefix covers the allowlisted address');
+        const reload = (await server.fetch('/feeds/changes.json?since=5')).json();
+        assert.deepEqual(
+          { ...(reload as object), version: 0 },
+          {
+            version: 0,
+            since: 5,
+            reload: true,
+            added: [],
+            removed: [],
+          },
+        );
+      } finally {
+        directory.remove();
+      }
+    });
+
+    it('have the same ETags and dates after a stop and after kill -9, and remember changes', async () => {
+      const directory = makeTempDir('feeds');
+      try {
+        const options = { threads, env, dataDir: directory.path };
+        let old: string;
+        let before: string[];
+        let known: string[];
+        {
+          await using first = await startTestServer(options);
+          await text(first);
+          old = String((await first.fetch('/feeds/blocklist.txt')).headers['x-feed-version']);
+          known = await text(first);
+          await first.cliJson('allow', 'add', listed);
+          await within(async () => !(await text(first)).includes(listed));
+          before = await fingerprints(first);
+          await first.stop();
+        }
+        {
+          await using second = await startTestServer(options);
+          await text(second);
+          assert.deepEqual(await fingerprints(second), before);
+          await second.cliJson('allow', 'remove', listed);
+          await within(async () => (await text(second)).includes(listed));
+          before = await fingerprints(second);
+          await second.kill();
+        }
+        await using third = await startTestServer(options);
+        const present = await text(third);
+        assert.deepEqual(await fingerprints(third), before);
+        const changes = (await third.fetch(`/feeds/changes.json?since=${old}`)).json() as {
+          reload: boolean;
+          added: string[];
+          removed: string[];
+        };
+        assert.equal(changes.reload, false);
+        const list = new Set(known);
+        for (const one of changes.removed) list.delete(one);
+        for (const one of changes.added) list.add(one);
+        assert.deepEqual([...list].sort(), [...present].sort());
+      } finally {
+        directory.remove();
+      }
+    });
+  });
+}

@@ -1,0 +1,189 @@
+/** A page of entries, and the arrays beside the index, come back whole: reports and all. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { bytesOf } from '../../../src/core/array-image.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import type { IpIndex } from '../../../src/index/ip-index.ts';
+import {
+  ceilingOf,
+  firstReportedAtOf,
+  lastReportedAtOf,
+  metaOf,
+  packMeta,
+  reportersOf,
+  reportsOf,
+  setMeta,
+  setReportedAt,
+  setReporters,
+  setReports,
+  setStrength,
+  strengthOf,
+} from '../../../src/index/records.ts';
+import { formatPrefix } from '../../../src/ip/prefix.ts';
+import {
+  halfLivesAt,
+  strengthOf as strengthOfEvidence,
+} from '../../../src/reputation/check/score.ts';
+import {
+  contributionKinds,
+  countIn,
+  said,
+  tagOf,
+} from '../../../src/reputation/state/contributions.ts';
+import type { Entries } from '../../../src/reputation/state/entries.ts';
+import { createWriter } from '../../../src/store/codec.ts';
+import { corrupted } from '../../support/reputation/corrupted.ts';
+import { createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { type FoldFixture, openFold } from './fixture.ts';
+
+/** Entries with all that can be said of one: lists, rules, and many accounts' reports. */
+function filled(seed: number): FoldFixture {
+  const random = seededRandom(seed);
+  const below = (n: number) => Math.floor(random.next() * n);
+  const state = openFold();
+  const { contributions, claim, settle } = state.entries;
+  const { records } = state.index;
+  for (const { family, words, length } of createRandomJournal({ random, name: '' }).pool) {
+    const entry = claim(family, words, length);
+    for (let i = below(40); i >= 0; i--) {
+      const kind = 1 + below(Object.keys(contributionKinds).length);
+      const tag = tagOf(kind, below(65_536));
+      const node = contributions.find(entry, tag) || contributions.add(entry, tag);
+      contributions.x[node] = below(2 ** 32);
+      contributions.y[node] = below(2 ** 32);
+      contributions.z[node] = below(below(2) === 0 ? 200 : 2 ** 32);
+      if (kind === contributionKinds.reports) contributions.voice[node] = below(2 ** 32);
+    }
+    if (below(2) === 0) {
+      setReports(records, entry, 1 + below(100_000));
+      setStrength(records, entry, random.next() * 50);
+      setReportedAt(records, entry, below(2 ** 32), below(2 ** 32));
+      setMeta(records, entry, packMeta(0, 0, 49, 0));
+      setReporters(records, entry, below(65_536));
+    }
+    settle(entry);
+  }
+  return state;
+}
+
+function shown({ contributions }: Entries, index: IpIndex): string[] {
+  const lines: string[] = [];
+  const { records } = index;
+  for (const family of [4, 6] as const) {
+    index.walk({ family, words: new Uint32Array(4), length: 0 }, (entry) => {
+      const said: string[] = [];
+      const { tag, x, y, z, voice, next, owner } = contributions;
+      for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
+        assert.equal(owner[n], entry);
+        said.push(`${tag[n]}:${x[n]}:${y[n]}:${z[n]}:${voice[n]}`);
+      }
+      const of = [metaOf, reportsOf, strengthOf, firstReportedAtOf, lastReportedAtOf];
+      const fields = of.map((field) => field(records, entry));
+      lines.push(`${formatPrefix(index.prefixOf(entry)!)} ${fields} ${said}`);
+    });
+  }
+  return lines;
+}
+
+it('pages come back as they were written', () => {
+  for (const seed of [1, 2, 3]) {
+    const written = filled(seed);
+    const read = openFold();
+    const { section } = written.entries;
+    for (let page = 0; page < section.pages; page++) {
+      const bytes = section.encode(page);
+      if (bytes.length > 0) assert.ok(read.entries.section.load(page, bytes));
+    }
+    assert.deepEqual(
+      shown(read.entries, read.index),
+      shown(written.entries, written.index),
+      `seed ${seed}`,
+    );
+    assert.equal(read.entries.contributions.count(), written.entries.contributions.count());
+  }
+});
+
+it('a page of data format 1 gives the evidence of newcomers, and what lists say as it was', () => {
+  const read = openFold();
+  const out = createWriter();
+  // 9.9.9.1: two reports of slot 7, confirmed, evidence 4; a list rates it 60.
+  out.u8(32).u32(0x0909_0901).varint(2);
+  const now = halfLivesAt(Date.UTC(2026, 10, 21));
+  out.f32(strengthOfEvidence(4, now)).u16(1).u32(1_700_000_000).u32(1_700_000_100).varint(2);
+  const strength = Buffer.alloc(4);
+  strength.writeFloatBE(strengthOfEvidence(4, now));
+  out
+    .u32(tagOf(contributionKinds.reports, 7))
+    .raw(strength)
+    .u32(1_700_000_100)
+    .varint((2 << 1) | 1);
+  out
+    .u32(tagOf(contributionKinds.seed, 1))
+    .u32((1 << 8) | 60)
+    .u32(0)
+    .varint(0);
+  assert.ok(read.entries.section.load(0x0909, out.finish()));
+  const words = Uint32Array.of(0x0909_0901, 0, 0, 0);
+  const { records } = read.index;
+  const entry = read.index.get({ family: 4, words, length: 32 });
+  assert.equal(reportsOf(records, entry), 2);
+  assert.equal(reportersOf(records, entry), 1);
+  // The list is nine units: no quorum.
+  assert.equal(ceilingOf(metaOf(records, entry)), 74);
+  const { contributions } = read.entries;
+  const node = contributions.find(entry, tagOf(contributionKinds.reports, 7));
+  assert.equal(countIn(contributions.z[node]!), 2);
+  assert.equal(contributions.z[node]! & said.confirmed, said.confirmed);
+  assert.equal(contributions.voice[node], 0);
+  const verdict = read.check.judge(4, words, Date.UTC(2026, 10, 21));
+  assert.equal(verdict.score, Math.round(74 * (1 - Math.exp(-160 / 74))));
+});
+
+it('damaged pages are refused or read as other entries: no throw, no hang', () => {
+  const { section } = filled(4).entries;
+  const random = seededRandom(4);
+  let refused = 0;
+  for (let page = 0; page < section.pages; page++) {
+    const bytes = section.encode(page);
+    if (bytes.length === 0) continue;
+    for (const bad of corrupted(bytes, random, 5)) {
+      if (!openFold({ entriesMax: 200 }).entries.section.load(page, bad)) refused++;
+    }
+  }
+  assert.ok(refused > 100);
+});
+
+it('a page under the number of another is refused', () => {
+  const { section } = filled(5).entries;
+  for (let page = 0; page < section.pages; page++) {
+    const bytes = section.encode(page);
+    if (bytes.length > 0) assert.equal(openFold().entries.section.load(page ^ 1, bytes), false);
+  }
+});
+
+it('the image of the arrays comes back, and work goes on with it', () => {
+  const written = filled(6);
+  const { contributions } = written.entries;
+  const image = new Map([...written.entries.image()].map(([k, v]) => [k, Uint8Array.from(v)]));
+  const read = openFold();
+  assert.ok(read.entries.restore(image));
+  const other = read.entries.contributions;
+  assert.equal(other.count(), contributions.count());
+  assert.equal(other.highest(), contributions.highest());
+  for (const name of ['owner', 'next', 'tag', 'x', 'y', 'z'] as const) {
+    assert.deepEqual(bytesOf(other[name]), bytesOf(contributions[name]), name);
+  }
+  assert.equal(other.add(1, 5), contributions.add(1, 5));
+  assert.equal(other.find(1, 5), contributions.find(1, 5));
+});
+
+it('an image that misses a part, or does not fit, is refused', () => {
+  const image = new Map(filled(7).entries.image());
+  for (const name of image.keys()) {
+    const less = new Map(image);
+    less.delete(name);
+    assert.equal(openFold().entries.restore(less), false, name);
+  }
+  assert.equal(openFold({ entriesMax: 2, contributionsMax: 2 }).entries.restore(image), false);
+});

@@ -1,0 +1,123 @@
+/** Reputation events come back as they were written, and bad bytes are refused, never applied. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { seededRandom } from '../../../src/core/random.ts';
+import { isPrefix } from '../../../src/index/prefix.ts';
+import { parsePrefix } from '../../../src/ip/prefix.ts';
+import {
+  decodeEvent,
+  encodeEvent,
+  eventVersion,
+  type ReputationEvent,
+  rowsPerEventMax,
+} from '../../../src/reputation/state/events.ts';
+import { corrupted } from '../../support/reputation/corrupted.ts';
+import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { openFold } from './fixture.ts';
+
+function bodyOf(event: ReputationEvent): Uint8Array {
+  return encodeEvent('id', event).body;
+}
+
+function randomEvents(seed: number, count: number): ReputationEvent[] {
+  const journal = createRandomJournal({ random: seededRandom(seed), name: 'events' });
+  return Array.from({ length: count }, () => journal.next().event);
+}
+
+it('every event comes back as it was written', () => {
+  const kinds = new Set<string>();
+  for (const event of randomEvents(11, 400)) {
+    const { kind, version, body } = encodeEvent('id', event);
+    kinds.add(kind);
+    assert.deepEqual(decodeEvent(kind, version, body), event);
+  }
+  assert.equal(kinds.size, 6);
+});
+
+it('damaged bytes are refused or are another valid event, which the fold takes', async () => {
+  const random = seededRandom(12);
+  const { fold } = openFold();
+  let survived = 0;
+  for (const event of randomEvents(12, 60)) {
+    for (const body of corrupted(bodyOf(event), random, 20)) {
+      const decoded = decodeEvent(event.kind, eventVersion, body);
+      if (decoded === undefined) continue;
+      survived++;
+      assertValid(decoded);
+      await fold.apply(decoded, 0);
+    }
+  }
+  assert.ok(survived > 0);
+});
+
+function assertValid(event: ReputationEvent): void {
+  if (event.kind === 'allow.added' || event.kind === 'allow.removed') assert.ok(isPrefix(event));
+  if (event.kind !== 'list.rows') return;
+  const { rows } = event;
+  for (let i = 0; i < rows.count; i++) {
+    const family = rows.families[i] === 4 ? 4 : 6;
+    const words = rows.words.subarray(4 * i, 4 * i + 4);
+    assert.ok(isPrefix({ family, words, length: rows.lengths[i]! }));
+    assert.ok(rows.scores[i]! <= 100);
+  }
+}
+
+it('a prefix with bits beyond its length, or a length that does not exist, is refused', () => {
+  const good = bodyOf({ kind: 'allow.added', ...prefix('10.0.0.0/8') });
+  assert.deepEqual([...good], [8, 10, 0, 0, 0]);
+  assert.ok(decodeEvent('allow.added', eventVersion, good));
+  for (const bad of [
+    [8, 10, 0, 0, 1],
+    [33, 10, 0, 0, 0],
+    [63, 10, 0, 0, 0],
+    [64 + 129, ...new Array(16).fill(0)],
+  ]) {
+    assert.equal(decodeEvent('allow.added', eventVersion, Uint8Array.from(bad)), undefined);
+  }
+});
+
+it('an unknown kind, an unknown version and an unknown list are refused', () => {
+  const ref = { list: 'seed', source: 'a', run: '1' } as const;
+  const body = bodyOf({ kind: 'list.ended', ref });
+  assert.ok(decodeEvent('list.ended', eventVersion, body));
+  assert.equal(decodeEvent('list.vanished', eventVersion, body), undefined);
+  assert.equal(decodeEvent('list.ended', eventVersion + 1, body), undefined);
+  const stranger = Uint8Array.from(body);
+  stranger[0] = 4;
+  assert.equal(decodeEvent('list.ended', eventVersion, stranger), undefined);
+});
+
+it('an event holds the most rows it may, and not one more', () => {
+  const rows = (count: number) =>
+    batchOf(Array.from({ length: count }, () => ({ prefix: prefix('10.0.0.0/8'), score: 1 })));
+  const ref = { list: 'seed', source: 'a', run: '1' } as const;
+  const body = bodyOf({ kind: 'list.rows', ref, rows: rows(rowsPerEventMax) });
+  assert.ok(decodeEvent('list.rows', eventVersion, body));
+  assert.throws(
+    () => bodyOf({ kind: 'list.rows', ref, rows: rows(rowsPerEventMax + 1) }),
+    RangeError,
+  );
+});
+
+function prefix(text: string) {
+  const parsed = parsePrefix(text);
+  assert.ok(parsed.ok);
+  return parsed.value;
+}
+
+it('a report carries its second, and one of the first version its age', () => {
+  const reported = { kind: 'report.added', account: 'a', family: 4, words: words4(9) } as const;
+  const second = encodeEvent('id', { ...reported, reportedSecond: 1_795_305_660 });
+  assert.equal(second.version, 2);
+  const back = decodeEvent('report.added', 2, second.body);
+  assert.deepEqual(back, { ...reported, reportedSecond: 1_795_305_660 });
+  const aged = encodeEvent('id', { ...reported, ageSeconds: 60 });
+  assert.equal(aged.version, 1);
+  assert.deepEqual(decodeEvent('report.added', 1, aged.body), { ...reported, ageSeconds: 60 });
+  assert.equal(decodeEvent('reports.expired', 2, second.body), undefined);
+});
+
+function words4(first: number): Uint32Array {
+  return Uint32Array.of(first, 0, 0, 0);
+}

@@ -1,0 +1,85 @@
+/** The fold on an index of its own, without a store: what a test of the reputation domain needs. */
+
+import {
+  type AccountsTable,
+  createAccountsTable,
+} from '../../../src/access/accounts/accounts-table.ts';
+import { type AccessFold, createAccessFold } from '../../../src/access/accounts/fold.ts';
+import { createIpIndex, type IpIndex } from '../../../src/index/ip-index.ts';
+import { type Check, openCheck } from '../../../src/reputation/check/check.ts';
+import { createSources, type Sources } from '../../../src/reputation/lists/sources.ts';
+import { createRefusals, type Refusals } from '../../../src/reputation/reports/refusals.ts';
+import { createEntries, type Entries } from '../../../src/reputation/state/entries.ts';
+import { createFold, type Fold } from '../../../src/reputation/state/fold.ts';
+import { entryPages } from '../../../src/reputation/state/page-lists.ts';
+import { createReportFold } from '../../../src/reputation/state/report-fold.ts';
+import {
+  createPolicyKeeper,
+  type PolicyKeeper,
+} from '../../../src/reputation/voices/policy-keeper.ts';
+
+export interface FoldFixture {
+  readonly index: IpIndex;
+  readonly entries: Entries;
+  readonly sources: Sources;
+  readonly fold: Fold;
+  readonly check: Check;
+  readonly policy: PolicyKeeper;
+  readonly refusals: Refusals;
+  readonly access: AccessFold;
+  readonly accounts: AccountsTable;
+  /** Pages announced as changing, in order. */
+  readonly touched: number[];
+}
+
+export function openFold(
+  limits: {
+    entriesMax?: number;
+    contributionsMax?: number;
+    sourcesMax?: number;
+    reserve?: number;
+  } = {},
+): FoldFixture {
+  const { entriesMax = 10_000, contributionsMax = 30_000, sourcesMax = 250 } = limits;
+  const touched: number[] = [];
+  const index = createIpIndex({ entriesMax });
+  const touchPage = (page: number) => touched.push(page);
+  const { reserve } = limits;
+  const room = reserve === undefined ? {} : { reserve };
+  const policy = createPolicyKeeper(() => {});
+  const entries = createEntries({
+    index,
+    entriesMax,
+    contributionsMax,
+    touchPage,
+    policy: policy.get,
+    ...room,
+  });
+  const sources = createSources(sourcesMax, () => {}, index.listTimes);
+  const accounts = createAccountsTable(64);
+  const access = createAccessFold({
+    tables: {
+      addKey: () => true,
+      revokeKey: () => {},
+      setAccount: (slot, state) => accounts.set(slot, state),
+      clearAccount: accounts.clear,
+    },
+    accountsMax: 64,
+    firstPage: entryPages,
+    touchPage,
+    touchHeader: () => {},
+    heldBy: entries.contributions.heldBy,
+  });
+  const refusals = createRefusals(() => {});
+  const reports = createReportFold({
+    entries,
+    index,
+    reporters: access.reporters,
+    policy: policy.get,
+    refusals,
+  });
+  const fold = createFold({ entries, sources, reports, policy, refusals });
+  const geo = { fragment: () => '"countryCode":"ZZ","isp":"Unknown"' };
+  const check = openCheck({ index, geo });
+  return { index, entries, sources, fold, refusals, access, accounts, check, policy, touched };
+}

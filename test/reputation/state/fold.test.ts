@@ -1,0 +1,238 @@
+/** What lists and rules do to addresses, against a model that tries every entry. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { seededRandom } from '../../../src/core/random.ts';
+import { parsePrefix } from '../../../src/ip/prefix.ts';
+import { runMsMax } from '../../../src/reputation/lists/sources.ts';
+import type { ListKind, ListRef, ReputationEvent } from '../../../src/reputation/state/events.ts';
+import { indexShown, modelShown } from '../../support/reputation/entries-shown.ts';
+import { createListModel, judgeSlowly } from '../../support/reputation/list-model.ts';
+import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { type FoldFixture, openFold } from './fixture.ts';
+
+const dayMs = 86_400_000;
+const startMs = Date.UTC(2026, 0, 1);
+const seeds = [1, 2, 3, 4, 5, 6];
+const eventsPerSeed = 400;
+const probesPerEvent = 12;
+
+function prefixOf(text: string) {
+  const parsed = parsePrefix(text);
+  assert.ok(parsed.ok, text);
+  return parsed.value;
+}
+
+function refOf(run: string, source = 'a', list: ListKind = 'seed'): ListRef {
+  return { list, source, run };
+}
+
+function rowsOf(ref: ListRef, rows: Record<string, number>): ReputationEvent {
+  const list = Object.entries(rows).map(([text, score]) => ({ prefix: prefixOf(text), score }));
+  return { kind: 'list.rows', ref, rows: batchOf(list) };
+}
+
+async function load(
+  state: FoldFixture,
+  ref: ListRef,
+  rows: Record<string, number>,
+  at = startMs,
+): Promise<void> {
+  await state.fold.apply({ kind: 'list.begun', ref, holdDays: 30 }, at);
+  await state.fold.apply(rowsOf(ref, rows), at);
+  await state.fold.apply({ kind: 'list.ended', ref }, at);
+}
+
+function verdict(state: FoldFixture, text: string) {
+  const prefix = prefixOf(text);
+  const { score, anonymousExit, allowlisted, malicious } = state.check.judge(
+    prefix.family,
+    prefix.words,
+    startMs,
+  );
+  return { score, anonymousExit, allowlisted, malicious };
+}
+
+describe('random journals', () => {
+  for (const seed of seeds) {
+    it(`every address shows what the model says after each event (seed ${seed})`, async () => {
+      const random = seededRandom(seed);
+      const state = openFold();
+      const model = createListModel();
+      const journal = createRandomJournal({ random, name: `s${seed}`, startMs });
+      for (let step = 0; step < eventsPerSeed; step++) {
+        const { event, at } = journal.next();
+        await state.fold.apply(event, at);
+        model.apply(event, at);
+        const entries = [...model.entries().values()];
+        const said = `seed ${seed}, step ${step}, ${event.kind}`;
+        assert.equal(state.index.size(), entries.length, said);
+        const contributions = entries.reduce((sum, entry) => sum + entry.contributions, 0);
+        assert.equal(state.entries.contributions.count(), contributions, said);
+        for (let probe = 0; probe < probesPerEvent; probe++) {
+          const { family, words } = journal.address();
+          const { score, anonymousExit, allowlisted, malicious } = state.check.judge(
+            family,
+            words,
+            at,
+          );
+          assert.deepEqual(
+            { score, anonymousExit, allowlisted, malicious },
+            judgeSlowly(entries, family, words),
+            `${said}, IPv${family} ${[...words].map((w) => w.toString(16)).join(':')}`,
+          );
+        }
+      }
+      assert.deepEqual(indexShown(state.index), modelShown(model), `seed ${seed}`);
+      assert.equal(state.refusals.total(), 0);
+      await takeAllBack(state, journal.pool);
+    });
+  }
+});
+
+/** Nothing leaks: with every list ended and every rule removed, nothing is left. */
+async function takeAllBack(
+  { fold, sources, index, entries }: FoldFixture,
+  pool: readonly { family: 4 | 6; words: Uint32Array; length: number }[],
+): Promise<void> {
+  const end = startMs + 10_000 * dayMs;
+  for (const { list, source, run } of sources.list()) {
+    await fold.apply({ kind: 'list.expired', ref: { list, source, run } }, end);
+  }
+  for (const prefix of pool) await fold.apply({ kind: 'allow.removed', ...prefix }, end);
+  assert.deepEqual(sources.list(), []);
+  assert.equal(entries.contributions.count(), 0);
+  assert.equal(index.size(), 0);
+  for (let page = 0; page < entries.section.pages; page++) {
+    assert.equal(entries.section.encode(page).length, 0, `page ${page} is empty`);
+  }
+}
+
+describe('lists', () => {
+  it('loading the same list again changes nothing that shows', async () => {
+    const state = openFold();
+    const rows = { '192.0.2.1/32': 90, '198.51.100.0/24': 60, '2001:db8::/64': 75 };
+    await load(state, refOf('1'), rows);
+    const before = indexShown(state.index);
+    await load(state, refOf('2'), rows);
+    assert.deepEqual(indexShown(state.index), before);
+    assert.equal(state.entries.contributions.count(), 3);
+  });
+
+  it('a row that vanished is taken back when the run ends, not before', async () => {
+    const state = openFold();
+    await load(state, refOf('1'), { '192.0.2.1/32': 90, '192.0.2.2/32': 80 });
+    await state.fold.apply({ kind: 'list.begun', ref: refOf('2'), holdDays: 30 }, startMs);
+    await state.fold.apply(rowsOf(refOf('2'), { '192.0.2.1/32': 50 }), startMs);
+    assert.equal(verdict(state, '192.0.2.2/32').score, 80);
+    assert.equal(verdict(state, '192.0.2.1/32').score, 50);
+    await state.fold.apply({ kind: 'list.ended', ref: refOf('2') }, startMs);
+    assert.equal(verdict(state, '192.0.2.2/32').score, 0);
+    assert.equal(state.index.size(), 1);
+  });
+
+  it('rows and the end of a run that was overtaken are ignored', async () => {
+    const state = openFold();
+    await state.fold.apply({ kind: 'list.begun', ref: refOf('slow'), holdDays: 30 }, startMs);
+    await load(state, refOf('fast'), { '192.0.2.1/32': 90 });
+    await state.fold.apply(rowsOf(refOf('slow'), { '192.0.2.9/32': 99 }), startMs);
+    await state.fold.apply({ kind: 'list.ended', ref: refOf('slow') }, startMs);
+    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
+  });
+
+  it('several sources: the highest score counts, and what is left when it goes', async () => {
+    const state = openFold();
+    await load(state, refOf('1', 'low'), { '192.0.2.1/32': 40 });
+    await load(state, refOf('2', 'high'), { '192.0.2.1/32': 95 });
+    assert.equal(verdict(state, '192.0.2.1/32').score, 95);
+    await load(state, refOf('3', 'high'), {});
+    assert.equal(verdict(state, '192.0.2.1/32').score, 40);
+  });
+
+  it('a row that stands twice in a run keeps its higher score', async () => {
+    const state = openFold();
+    await state.fold.apply({ kind: 'list.begun', ref: refOf('1'), holdDays: 30 }, startMs);
+    for (const score of [60, 90, 30]) {
+      await state.fold.apply(rowsOf(refOf('1'), { '192.0.2.1/32': score }), startMs);
+    }
+    assert.equal(verdict(state, '192.0.2.1/32').score, 90);
+  });
+
+  it('the same name as a seed list and as an anonymous-exit list are two sources', async () => {
+    const state = openFold();
+    await load(state, refOf('1'), { '192.0.2.1/32': 90 });
+    await load(state, refOf('2', 'a', 'anon'), { '192.0.2.1/32': 0 });
+    const both = { score: 90, anonymousExit: true, allowlisted: false, malicious: true };
+    assert.deepEqual(verdict(state, '192.0.2.1/32'), both);
+  });
+
+  it('an expiry decided before a load ended does not end the fresh list', async () => {
+    const state = openFold();
+    await load(state, refOf('1'), { '192.0.2.1/32': 90 });
+    const overdue = startMs + 30 * dayMs;
+    await state.fold.apply({ kind: 'list.ended', ref: refOf('1') }, overdue);
+    await state.fold.apply({ kind: 'list.expired', ref: refOf('1') }, overdue);
+    assert.equal(verdict(state, '192.0.2.1/32').score, 90);
+    await state.fold.apply({ kind: 'list.expired', ref: refOf('1') }, overdue + 30 * dayMs);
+    assert.equal(state.index.size(), 0);
+  });
+
+  it('a list does not end in the middle of its next load, but soon after one that broke off', async () => {
+    const state = openFold();
+    await load(state, refOf('1'), { '192.0.2.1/32': 90 });
+    const late = startMs + 30 * dayMs - 1;
+    await state.fold.apply({ kind: 'list.begun', ref: refOf('2'), holdDays: 30 }, late);
+    await state.fold.apply({ kind: 'list.expired', ref: refOf('2') }, late + 1);
+    assert.equal(state.index.size(), 1);
+    await state.fold.apply({ kind: 'list.expired', ref: refOf('2') }, late + runMsMax);
+    assert.equal(state.index.size(), 0);
+  });
+});
+
+describe('bounds', () => {
+  it('rows beyond the room for entries are refused and counted, the others stand', async () => {
+    const state = openFold({ entriesMax: 2 });
+    const rows = { '192.0.2.1/32': 90, '192.0.2.2/32': 90, '192.0.2.3/32': 90 };
+    await load(state, refOf('1'), rows);
+    assert.equal(state.index.size(), 2);
+    assert.equal(state.refusals.total(), 1);
+  });
+
+  it('rows beyond the room for contributions leave no entry behind', async () => {
+    const state = openFold({ contributionsMax: 1 });
+    await load(state, refOf('1'), { '192.0.2.1/32': 90, '192.0.2.2/32': 90 });
+    await state.fold.apply({ kind: 'allow.added', ...prefixOf('10.0.0.0/8') }, startMs);
+    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
+    assert.equal(state.refusals.total(), 2);
+  });
+
+  it('a source beyond the most is ignored whole', async () => {
+    const state = openFold({ sourcesMax: 1 });
+    await load(state, refOf('1', 'a'), { '192.0.2.1/32': 90 });
+    await load(state, refOf('2', 'b'), { '192.0.2.2/32': 90 });
+    assert.deepEqual(indexShown(state.index), ['192.0.2.1/32 90 1']);
+  });
+
+  it('a page is announced before anything of it changes', async () => {
+    const state = openFold();
+    const { section } = state.entries;
+    const page = 0xc000;
+    await load(state, refOf('1'), { '192.0.0.1/32': 90 });
+    const before = section.encode(page);
+    state.touched.length = 0;
+    let seen: Uint8Array | undefined;
+    state.touched.push = (touched: number) => {
+      if (touched === page) seen ??= section.encode(page);
+      return 0;
+    };
+    await load(state, refOf('2'), { '192.0.0.2/32': 10 });
+    assert.deepEqual(seen, before);
+    seen = undefined;
+    await state.fold.apply({ kind: 'allow.added', ...prefixOf('192.0.0.0/24') }, startMs);
+    const withRule = section.encode(page);
+    assert.notDeepEqual(seen, withRule);
+    seen = undefined;
+    await state.fold.apply({ kind: 'allow.removed', ...prefixOf('192.0.0.0/24') }, startMs);
+    assert.deepEqual(seen, withRule);
+  });
+});

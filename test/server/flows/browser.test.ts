@@ -1,0 +1,24 @@
+/** The pages of the real server in a real browser, in both colour schemes. */
+
+import { it } from 'node:test';
+import { checkPage, withBrowser } from '../../support/browser/browser.ts';
+import { startTestServer, threadCounts } from '../../support/server/server.ts';
+
+for (const threads of threadCounts) {
+  it(`pages are in order in a browser, ${threads} threads`, async () => {
+    await using server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } });
+    await withBrowser(async (browser) => {
+      // The pages' own tests look at every width: here the server's headers matter.
+      const widths = [320];
+      const at = (path: string) => server.baseUrl + path;
+      await checkPage(browser, at('/'), { name: 'flow-home', widths });
+      await checkPage(browser, at('/ip/198.51.100.7'), { name: 'flow-malicious', widths });
+      await checkPage(browser, at('/ip/192.0.2.61'), {
+        name: 'flow-suspect',
+        widths,
+        locale: 'fr-FR',
+      });
+      await checkPage(browser, at('/nothing'), { name: 'flow-404', widths, status: 404 });
+    });
+  });
+}

@@ -1,0 +1,158 @@
+/** The demo as a newcomer meets it: its mails, its one name, the numbers of its home page. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { systemClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log/log.ts';
+import { openOutbox } from '../../../src/signon/mail/outbox.ts';
+import {
+  type FetchOptions,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+  within,
+} from '../../support/server/server.ts';
+import { freePort } from '../../support/signon/signon-beside.ts';
+
+const hostile = '<img src=x onerror=alert(1)> <script>"\' &amp; é 漢';
+
+for (const threads of threadCounts)
+  describe(`demo, ${threads} threads`, () => {
+    let server: TestServer;
+    let plain: TestServer;
+    let port: number;
+    const host = () => ({ Host: `localhost:${port}` });
+    const get = (path: string, headers: FetchOptions['headers'] = {}) =>
+      server.fetch(path, { headers: { ...host(), ...headers } });
+
+    before(async () => {
+      port = await freePort();
+      [server, plain] = await Promise.all([
+        startTestServer({ threads, env: { PORT: String(port), CLIENT_LIMITS: 'off' } }),
+        startTestServer({ threads, demo: false }),
+      ]);
+    });
+    after(async () => {
+      await server[Symbol.asyncDispose]();
+      await plain[Symbol.asyncDispose]();
+    });
+
+    async function write(mail: { to: string; subject: string; text: string }): Promise<void> {
+      const outbox = openOutbox({
+        folder: `${server.dataDir}/outbox`,
+        from: 'portcullis@localhost',
+        clock: systemClock(),
+        random: { bytes: (count) => randomBytes(count) },
+        log: createLog('silent'),
+        isErased: async () => false,
+      });
+      await outbox.mail.send(mail);
+    }
+
+    it('the terminal names the page of its mails', async () => {
+      await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
+      const said = server.stdout();
+      assert.ok(said.includes(`http://localhost:${port}/outbox`), said);
+      assert.doesNotMatch(said, /http:\/\/127/);
+    });
+
+    it('a mail is shown decoded, with its link to follow, and as text whatever it says', async () => {
+      assert.ok((await get('/outbox')).body.includes('Nothing was sent so far.'));
+      const link = `http://localhost:${port}/verify?token=${'a=b'.repeat(30)}`;
+      const foreign = `http://localhost:${port}.evil.example/ https://evil.example/x javascript:alert(1)`;
+      const subject = `Adresse vérifiée ${hostile}`;
+      await write({
+        to: 'ada@mail.example',
+        subject,
+        text: `Bonjour é\n\n${link}\n\n${foreign} ${hostile}`,
+      });
+      const { status, headers, body } = await get('/outbox');
+      assert.equal(status, 200);
+      assert.equal(headers['cache-control'], 'no-store');
+      assert.ok(body.includes(`<a href="${link}">${link}</a>`), body);
+      assert.ok(body.includes('To ada@mail.example'));
+      assert.ok(
+        body.includes('Adresse vérifiée &lt;img src=x onerror=alert(1)>') ||
+          body.includes('Adresse vérifiée &lt;img src=x onerror=alert(1)&gt;'),
+      );
+      assert.ok(body.includes('漢'));
+      assert.doesNotMatch(
+        body,
+        /<img|<script>|href="(http:\/\/localhost:\d+\.evil|https:\/\/evil|javascript)/,
+      );
+      const french = await get('/outbox', { 'Accept-Language': 'fr' });
+      assert.ok(french.body.includes('Courriels de cette démo'));
+    });
+
+    it('only a browser of this machine reads it', async () => {
+      const strangers: Record<string, string>[] = [
+        { 'X-Forwarded-For': '127.0.0.1' },
+        { Forwarded: 'for=127.0.0.1' },
+        { Via: '1.1 proxy' },
+        { Host: 'evil.example' },
+        { Host: `evil.example:${port}` },
+        { Host: `localhost.evil.example:${port}` },
+        { Host: `127.0.0.1.nip.io:${port}` },
+        { Host: `localhost:${port}@evil.example` },
+        { Host: `0.0.0.0:${port}` },
+      ];
+      for (const headers of strangers) {
+        const answer = await get('/outbox', headers);
+        assert.ok(
+          [400, 404].includes(answer.status),
+          `${JSON.stringify(headers)} ${answer.status}`,
+        );
+        assert.doesNotMatch(answer.body, /ada@mail|token=/);
+      }
+      const elsewhere = await plain.fetch('/outbox', { headers: { Host: 'localhost' } });
+      assert.equal(elsewhere.status, 404);
+      const footer = (await plain.fetch('/')).body;
+      assert.ok(!footer.includes('/outbox'));
+      assert.ok((await get('/register')).body.includes('href="/outbox"'));
+    });
+
+    it('a page by address leads to localhost, a call of a program is answered', async () => {
+      const byAddress = { Host: `127.0.0.1:${port}` };
+      for (const path of [
+        '/',
+        '/signin?return=%2Faccount',
+        '/docs',
+        '/captcha/',
+        '/ip/192.0.2.61',
+      ]) {
+        const { status, headers } = await get(path, byAddress);
+        assert.equal(status, 307, path);
+        assert.equal(headers.location, `http://localhost:${port}${path}`);
+        assert.equal(headers['cache-control'], 'no-store');
+      }
+      assert.equal((await get('/', { Host: `[::1]:${port}` })).status, 307);
+      for (const path of ['/feeds/blocklist.txt', '/captcha/new', '/healthz', '/manifest']) {
+        assert.equal((await get(path, byAddress)).status, 200, path);
+      }
+      const headers = { ...byAddress, Key: server.key };
+      assert.equal((await get('/api/v2/check?ipAddress=192.0.2.61', headers)).status, 200);
+      const json = { ...byAddress, Accept: 'application/json' };
+      assert.equal((await get('/ip/192.0.2.61', json)).status, 200);
+      for (const foreign of ['evil.example', 'localhost']) {
+        assert.equal((await get('/', { Host: foreign })).status, 200, foreign);
+      }
+      assert.equal((await plain.fetch('/')).status, 200);
+    });
+
+    it('the sample answer and the numbers of the home page are those of a check', async () => {
+      const { body } = await get('/');
+      const shown = /<code[^>]*>(\{.*?\})<\/code>/s.exec(body)?.[1] ?? '';
+      const answer = JSON.parse(shown.replaceAll('&quot;', '"'));
+      assert.deepEqual(answer.data, await server.check(answer.data.ipAddress));
+      const list = /<ul class="arrivals">(.*?)<\/ul>/s.exec(body)![1]!;
+      const pairs = [...list.matchAll(/<span class="mono">([^<]+)<\/span>\s*<strong[^>]*>(\d+)</g)];
+      assert.equal(pairs.length, 3);
+      for (const [, address, score] of pairs) {
+        assert.equal((await server.check(address!)).abuseConfidenceScore, Number(score));
+      }
+      const other = (await plain.fetch('/')).body;
+      assert.doesNotMatch(other, /class="arrivals"/);
+      assert.match(other, /abuseConfidenceScore(&quot;|"): 0/);
+    });
+  });

@@ -1,0 +1,42 @@
+/** A data directory that takes no more: checks go on, /readyz says so, and it heals by itself. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { metric, startTestServer, threadCounts, within } from '../../support/server/server.ts';
+
+/** Limits the files that a running process may write, as a full disk does. */
+function limitFileSize(pid: number, limit: string): void {
+  const done = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${limit}`]);
+  assert.equal(done.status, 0, String(done.stderr));
+}
+
+for (const threads of threadCounts) {
+  describe(`a full disk, ${threads} threads`, () => {
+    it('stops writes, not checks, and is over when there is room again', async () => {
+      await using server = await startTestServer({ threads });
+      const ready = async () => (await server.fetch('/readyz')).status === 200;
+      assert.ok(await ready());
+      limitFileSize(server.pid, '4096:unlimited');
+      // The command has no such limit; the server must write its checkpoint after it.
+      await server.cliJson('allow', 'add', '192.0.2.100');
+      await within(async () => !(await ready()), 'not ready');
+      const answer = await server.fetch('/readyz');
+      assert.equal(answer.status, 503);
+      assert.match(String(answer.headers['retry-after']), /^\d+$/);
+      assert.deepEqual((answer.json() as { writable: boolean }).writable, false);
+      assert.equal((await metric(server, 'portcullis_store_writable')).get(''), 0);
+      for (let i = 0; i < 20; i++) assert.ok((await server.check('192.0.2.75')).malicious);
+      // Any write may have been the first that failed: the server looks for others' within a second.
+      const score = async () => (await server.check('192.0.2.100')).abuseConfidenceScore;
+      await within(async () => (await score()) === 0, 'allowed');
+      assert.equal((await server.fetch('/healthz')).status, 200);
+      limitFileSize(server.pid, 'unlimited:unlimited');
+      await within(ready, 'ready again');
+      assert.deepEqual(await server.stop(), { code: 0, signal: null });
+      const log = server.stderr();
+      assert.match(log, /writes unavailable/);
+      assert.match(log, /writes work again/);
+    });
+  });
+}

@@ -1,0 +1,188 @@
+/** A store or a master key that was lost: said in one line at the start, fatal while running. */
+
+import assert from 'node:assert/strict';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { describe, it } from 'node:test';
+import {
+  type CliResult,
+  runCli,
+  startTestServer,
+  threadCounts,
+  within,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+/** A directory with a store that a server has closed in order. */
+async function withStore(
+  run: (place: {
+    dataDir: string;
+    file: string;
+    key: string;
+    serve: () => Promise<CliResult>;
+  }) => Promise<void>,
+): Promise<void> {
+  const directory = makeTempDir('lost');
+  const dataDir = `${directory.path}/data`;
+  mkdirSync(dataDir);
+  try {
+    const server = await startTestServer({ threads: 1, dataDir });
+    await server.cliJson('account', 'create', 'owner@portcullis.example');
+    const { text } = await server.cliJson('key', 'create', 'owner@portcullis.example');
+    await server.stop();
+    const env = { DATA_DIR: dataDir, PORT: '0', HTTP_THREADS: '1', CAPTCHA_THREADS: '1' };
+    const file = `${dataDir}/store/data.mdb`;
+    await run({ dataDir, file, key: text, serve: () => runCli(['serve'], env) });
+  } finally {
+    directory.remove();
+  }
+}
+
+function assertRefused({ code, stderr, stdout }: CliResult, line: RegExp): void {
+  const last = stderr.trim().split('\n').at(-1)!;
+  assert.match(last, line);
+  assert.equal(code, 1, stderr);
+  assert.doesNotMatch(stderr + stdout, /\n\s+at /, 'a stack trace');
+}
+
+it('a store that is gone, empty or cut stops the start and every command, and nothing is made', async () => {
+  await withStore(async ({ dataDir, file, serve }) => {
+    const env = { DATA_DIR: dataDir };
+    const whole = readFileSync(file);
+    const back = () => writeFileSync(file, whole);
+    const lost = (what: string) =>
+      new RegExp(`^portcullis: the store is lost: .*data\\.mdb is ${what}, and .*store\\.id shows`);
+
+    rmSync(file);
+    assertRefused(await serve(), lost('missing'));
+    assertRefused(
+      await runCli(['account', 'create', 'a@portcullis.example'], env),
+      lost('missing'),
+    );
+    assertRefused(await runCli(['compact'], env), lost('missing'));
+    assert.ok(!existsSync(file));
+    rmSync(`${dataDir}/store`, { recursive: true });
+    assertRefused(await serve(), lost('missing'));
+    // Without the name beside it the server's snapshot still tells.
+    renameSync(`${dataDir}/store.id`, `${dataDir}/aside`);
+    assertRefused(await serve(), /store is lost: .*index\.snapshot shows/);
+    assert.ok(!existsSync(`${dataDir}/store`));
+    renameSync(`${dataDir}/aside`, `${dataDir}/store.id`);
+
+    await runCli(['account', 'show', 'x'], { DATA_DIR: `${dataDir}-other` });
+    copyFileSync(`${dataDir}-other/store/data.mdb`, `${dataDir}/other.mdb`);
+    assert.equal((await runCli(['account', 'show', 'x'], env)).code, 1);
+    mkdirSync(`${dataDir}/store`);
+    writeFileSync(file, '');
+    assertRefused(await serve(), lost('empty'));
+    renameSync(`${dataDir}/other.mdb`, file);
+    assertRefused(await serve(), /master key is another one|names another store/);
+
+    back();
+    const pages = whole.length / 4_096;
+    truncateSync(file, Math.floor(pages / 2) * 4_096);
+    assertRefused(await serve(), /is cut short: it has \d+ pages of \d+\. Restore a backup$/);
+    truncateSync(file, 4_096 * 2);
+    assertRefused(await runCli(['account', 'show', 'x'], env), /is cut short: it has 2 pages of/);
+
+    back();
+    await using server = await startTestServer({ threads: 1, dataDir });
+    const { stdout } = await server.cli('account', 'show', 'owner@portcullis.example');
+    assert.match(stdout, /owner@portcullis\.example/);
+  });
+});
+
+it('a missing or foreign master key is never replaced in silence', async () => {
+  await withStore(async ({ dataDir, key, serve }) => {
+    const env = { DATA_DIR: dataDir };
+    const path = `${dataDir}/master.key`;
+    renameSync(path, `${dataDir}/kept.key`);
+    assertRefused(await serve(), /^portcullis: the master key is missing: .*master-key replace/);
+    assertRefused(await runCli(['account', 'show', 'x'], env), /the master key is missing/);
+    assert.ok(!existsSync(path), 'a key was made');
+    writeFileSync(path, `${'ab'.repeat(32)}\n`, { mode: 0o600 });
+    assertRefused(
+      await serve(),
+      /^portcullis: the master key is another one: .* sealed with [0-9a-f]{8}/,
+    );
+    assertRefused(await runCli(['key', 'list'], env), /another one/);
+    // A copy under another name is the same key.
+    const named = { ...env, MASTER_KEY_FILE: `${dataDir}/kept.key` };
+    assert.equal((await runCli(['account', 'show', 'owner@portcullis.example'], named)).code, 0);
+
+    assertRefused(await runCli(['master-key', 'replace'], env), /Add --yes to do it$/);
+    assertRefused(await serve(), /another one/);
+    const done = await runCli(['master-key', 'replace', '--yes'], env);
+    assert.equal(done.code, 0, done.stderr);
+    assert.match(done.stdout, /^the store is sealed with master key [0-9a-f]{8} from now on/);
+    const shown = await runCli(['log', 'audit', '--json'], env);
+    assert.match(shown.stdout, /"command": ?"master-key replace"/);
+    await using server = await startTestServer({ threads: 1, dataDir });
+    assert.equal((await server.fetch('/readyz')).status, 200);
+    const check = await server.fetch('/api/v2/check?ipAddress=8.8.8.8', { headers: { Key: key } });
+    assert.equal(check.status, 200, 'an API key goes on working');
+    assertRefused(
+      await runCli(['master-key', 'replace', '--yes'], env),
+      /another Portcullis server/,
+    );
+  });
+});
+
+it('a page of garbage ends a command in one line', async () => {
+  await withStore(async ({ file, serve }) => {
+    const size = statSync(file).size;
+    const descriptor = openSync(file, 'r+');
+    for (let page = 2; page < size / 4_096; page++) {
+      writeSync(descriptor, Buffer.alloc(4_096), 0, 4_096, page * 4_096);
+    }
+    closeSync(descriptor);
+    assertRefused(await serve(), /^portcullis: .*(damaged|can't be opened)/);
+  });
+});
+
+for (const threads of threadCounts) {
+  describe(`the store is lost while it is served, ${threads} threads`, () => {
+    for (const [what, lose] of Object.entries({
+      'its directory is removed': (dataDir: string) => rmSync(dataDir, { recursive: true }),
+      'its file is replaced': (dataDir: string) => {
+        const file = `${dataDir}/store/data.mdb`;
+        copyFileSync(file, `${dataDir}/copy`);
+        renameSync(`${dataDir}/copy`, file);
+      },
+      'its directory is moved': (dataDir: string) => renameSync(dataDir, `${dataDir}-moved`),
+    })) {
+      it(`${what}: the server ends and writes nothing beside it`, async () => {
+        const directory = makeTempDir('lost');
+        const dataDir = `${directory.path}/data`;
+        mkdirSync(dataDir);
+        try {
+          const server = await startTestServer({ threads, dataDir });
+          // Not while threads are still being loaded: ending one of them then may end Node itself.
+          await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200);
+          lose(dataDir);
+          const { code } = await server.child.ended;
+          assert.equal(code, 1);
+          assert.match(
+            server.stderr(),
+            /^portcullis: stopped: the store is lost: .*(removed|replaced)/m,
+          );
+          assert.ok(!existsSync(`${dataDir}/index.snapshot`), 'a snapshot was written');
+        } finally {
+          directory.remove();
+        }
+      });
+    }
+  });
+}

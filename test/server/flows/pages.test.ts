@@ -1,0 +1,212 @@
+/** The pages of a whole server: home, an address, what lies behind them, and their limits. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import {
+  type Answer,
+  proveEachThread,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+} from '../../support/server/server.ts';
+
+function assertPage(answer: Answer, status: number): void {
+  assert.equal(answer.status, status, answer.body.slice(0, 300));
+  assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8');
+  const policy = String(answer.headers['content-security-policy']);
+  assert.match(policy, /default-src 'none'/);
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+  assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+  assert.match(answer.body, /^<!doctype html>/i);
+  assert.match(answer.body, /<html [^>]*lang="(en|fr)"/);
+  assert.match(answer.body, /<title>[^<]+<\/title>/);
+  for (const [, target] of answer.body.matchAll(/\b(?:src|srcset|action)="([^"]*)"/g)) {
+    assert.match(target!, /^\/(?!\/)/, 'an external resource');
+  }
+  for (const [tag] of answer.body.matchAll(/<link [^>]*>/g)) {
+    assert.match(tag, /href="\/(?!\/)[^"]*"/, 'an external resource');
+  }
+  assert.doesNotMatch(answer.body, /<script>|<style| style="| on[a-z]+="/);
+}
+
+for (const threads of threadCounts) {
+  describe(`pages, ${threads} threads`, () => {
+    let server: TestServer;
+    let limited: TestServer;
+    before(async () => {
+      [server, limited] = await Promise.all([
+        startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } }),
+        startTestServer({ threads, demo: false, env: { TRUSTED_PROXIES: '127.0.0.0/8' } }),
+      ]);
+    });
+    after(async () => {
+      await server[Symbol.asyncDispose]();
+      await limited[Symbol.asyncDispose]();
+    });
+    const page = (path: string, headers: Record<string, string> = {}) =>
+      server.fetch(path, { headers });
+
+    it('has a home page in two languages, with nothing from elsewhere', async () => {
+      const home = await page('/');
+      assertPage(home, 200);
+      assert.match(home.body, /lang="en"/);
+      assert.match(home.body, /198\.51\.100\.7/);
+      const french = await page('/', { 'Accept-Language': 'fr-CA, fr;q=0.9, en;q=0.5' });
+      assertPage(french, 200);
+      assert.match(french.body, /lang="fr"/);
+      assert.equal(french.headers['content-language'], 'fr');
+      await proveEachThread(server, '/', async () => assertPage(await page('/'), 200));
+    });
+
+    it('serves what the pages name, packed as asked, once', async () => {
+      const home = await page('/');
+      const paths = new Set(
+        [...home.body.matchAll(/(?:src|href)="(\/static\/[^"]+)"/g)].map((match) => match[1]!),
+      );
+      assert.ok(paths.size >= 2, [...paths].join());
+      for (const path of paths) {
+        const plain = await page(path, { 'Accept-Encoding': 'identity' });
+        assert.equal(plain.status, 200, path);
+        assert.match(String(plain.headers['cache-control']), /immutable/);
+        const etag = String(plain.headers.etag);
+        assert.match(etag, /^"[^"]+"$/);
+        const again = await page(path, { 'If-None-Match': etag, 'Accept-Encoding': 'identity' });
+        assert.equal(again.status, 304);
+        assert.equal(again.bytes.length, 0);
+        assert.equal(again.headers.etag, etag);
+        for (const [coding, unpack] of [
+          ['gzip', gunzipSync],
+          ['br', brotliDecompressSync],
+        ] as const) {
+          const packed = await page(path, { 'Accept-Encoding': coding });
+          assert.equal(packed.status, 200);
+          if (packed.headers['content-encoding'] === undefined) continue; // a font, packed already
+          assert.equal(packed.headers['content-encoding'], coding);
+          assert.match(String(packed.headers.vary), /Accept-Encoding/i);
+          assert.deepEqual(unpack(packed.bytes), plain.bytes);
+          assert.ok(packed.bytes.length < plain.bytes.length);
+          assert.notEqual(packed.headers.etag, etag);
+        }
+      }
+      const style = [...paths].find((path) => path.endsWith('.css'))!;
+      assert.equal(
+        (await page(style, { 'Accept-Encoding': 'br' })).headers['content-encoding'],
+        'br',
+      );
+      const icon = await page('/favicon.ico');
+      assert.equal(icon.status, 301);
+      assert.equal((await page(String(icon.headers.location))).status, 200);
+    });
+
+    it('shows an address as a page and as JSON', async () => {
+      const html = await page('/ip/198.51.100.7');
+      assertPage(html, 200);
+      assert.match(String(html.headers.vary), /\bAccept, Accept-Language\b/);
+      assert.match(html.body, /198\.51\.100\.7/);
+      assert.match(html.body, /99/);
+      const json = await page('/ip/192.0.2.61', { Accept: 'application/json' });
+      assert.equal(json.status, 200);
+      assert.match(String(json.headers['content-type']), /^application\/json\b/);
+      assert.match(String(json.headers.vary), /\bAccept, Accept-Language\b/);
+      const { data } = json.json() as { data: Record<string, unknown> };
+      assert.equal(data.ipAddress, '192.0.2.61');
+      assert.equal(data.abuseConfidenceScore, 61);
+      assert.equal(data.isAnon, true);
+      for (const path of ['/ip/2001:db8:bad::1', '/ip/2001%3Adb8%3Abad%3A%3A1']) {
+        assertPage(await page(path), 200);
+      }
+      await proveEachThread(server, '/ip/:address', () => page('/ip/8.8.8.8'));
+    });
+
+    it('keeps a page for a second and shows a report at once all the same', async () => {
+      const asked = { 'Accept-Language': 'fr' };
+      const before = await page('/ip/9.9.9.9', asked);
+      assertPage(before, 200);
+      assert.equal(before.headers['x-robots-tag'], 'noindex');
+      const head = await server.fetch('/ip/9.9.9.9', { method: 'HEAD', headers: asked });
+      assert.equal(head.status, 200);
+      assert.equal(head.bytes.length, 0);
+      assert.equal(Number(head.headers['content-length']), before.bytes.length);
+      const report = await server.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: 'ip=9.9.9.9&categories=14&comment=from+9.9.9.9',
+      });
+      assert.equal(report.status, 200, report.body);
+      const after = await page('/ip/9.9.9.9', asked);
+      assertPage(after, 200);
+      assert.equal(after.headers['x-robots-tag'], undefined);
+      assert.match(after.body, /Balayage de ports/);
+      assert.match(after.body, /from \[address\]/);
+      assert.match(after.body, /href="#report"/);
+      const json = await page('/ip/9.9.9.9', { ...asked, Accept: 'application/json' });
+      const { data } = json.json() as { data: Record<string, unknown> };
+      assert.equal(data.totalReports, 1);
+      assert.match(String(data.firstReportedAt), /^\d{4}-\d\d-\d\dT[\d:]{8}\+00:00$/);
+      const english = await page('/ip/9.9.9.9');
+      assert.match(english.body, /Port Scan/);
+    });
+
+    it('keeps search engines out of the neighbours of a reported IPv6 address', async () => {
+      const report = await server.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: 'ip=2a00:1450:7::1&categories=14',
+      });
+      assert.equal(report.status, 200, report.body);
+      const robots = async (ip: string) => (await page(`/ip/${ip}`)).headers['x-robots-tag'];
+      assert.equal(await robots('2a00:1450:7::1'), undefined);
+      assert.equal(await robots('2a00:1450:7::2'), 'noindex');
+    });
+
+    it('refuses what is no address with a page, or with JSON', async () => {
+      for (const path of ['/ip/nonsense', '/ip/127.1', '/ip/%3Cscript%3E', '/ip/1.1.1.1%00']) {
+        const html = await page(path);
+        assertPage(html, 400);
+        assert.doesNotMatch(html.body, /<script>/);
+        const json = await page(path, { Accept: 'application/json' });
+        assert.ok([400, 422].includes(json.status), `${path}: ${json.status}`);
+      }
+      const json = await page('/ip/nonsense', { Accept: 'application/json' });
+      assert.equal(json.status, 422);
+      assert.match(json.body, /"parameter":"ipAddress"/);
+    });
+
+    it('leads the address box to the page of the address', async () => {
+      const found = await page('/ip?address=+2001:DB8::1+');
+      assert.equal(found.status, 303);
+      assert.equal(found.headers.location, '/ip/2001:db8::1');
+      for (const query of ['', '?address=', '?address=x', '?address=1.1.1.1&address=8.8.8.8']) {
+        assertPage(await page(`/ip${query}`), 400);
+      }
+      assert.equal((await page('/ip?address=//evil.example')).headers.location, undefined);
+    });
+
+    it('lets a client look at 60 addresses a minute', async () => {
+      const ask = (client: string, accept = 'text/html') =>
+        limited.fetch('/ip/8.8.8.8', {
+          headers: { 'X-Forwarded-For': client, Accept: accept },
+        });
+      const answers = await Promise.all(Array.from({ length: 80 }, () => ask('203.0.113.9')));
+      const refused = answers.filter((answer) => answer.status === 429);
+      assert.equal(refused.length, 20);
+      assert.equal(answers.filter((answer) => answer.status === 200).length, 60);
+      for (const answer of refused) {
+        assertPage(answer, 429);
+        const wait = Number(answer.headers['retry-after']);
+        assert.ok(Number.isInteger(wait) && wait >= 1 && wait <= 65, `Retry-After ${wait}`);
+      }
+      const asJson = await ask('203.0.113.9', 'application/json');
+      assert.equal(asJson.status, 429);
+      assert.match(asJson.body, /^\{"errors":\[\{/);
+      assert.match(String(asJson.headers['retry-after']), /^\d+$/);
+      assert.equal((await ask('203.0.113.10')).status, 200);
+    });
+
+    it('lifts the limit with CLIENT_LIMITS=off', async () => {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => page('/ip/8.8.8.8')));
+      assert.ok(answers.every((answer) => answer.status === 200));
+    });
+  });
+}

@@ -1,0 +1,133 @@
+/** The end of a server, and the attempt to start a second one: nothing in flight or on disk is lost. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { answersIn, get, openConnection, type RawConnection, requestText } from '../../http/raw.ts';
+import {
+  answersByThread,
+  type CliResult,
+  runCli,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const stopMsMax = 60_000;
+const half = '8.8.8.8\n192.0.2.7';
+const rest = '5\n198.51.100.7\n';
+
+function bulkRequest(server: TestServer): string {
+  return requestText('POST', `/api/v2/check-bulk?key=${server.key}`, half + rest);
+}
+
+/** Connections, one behind the other until each thread has some, that have sent half a body. */
+async function halfSent(server: TestServer, count: number): Promise<RawConnection[]> {
+  const request = bulkRequest(server);
+  const connections = Array.from({ length: count }, () => openConnection(server.port));
+  for (const connection of connections) connection.send(request.slice(0, -rest.length));
+  // An answered request behind them shows that the threads have read what came before.
+  for (let i = 0; i < count; i++) await server.fetch('/healthz');
+  assert.ok((await answersByThread(server, '/healthz')).every((answers) => answers > 0));
+  return connections;
+}
+
+function assertOneLine(result: CliResult, words: RegExp): void {
+  assert.equal(result.code, 1, result.stderr);
+  const lines = result.stderr.trimEnd().split('\n');
+  const own = lines.filter((line) => !line.startsWith('{'));
+  assert.equal(own.length, 1, result.stderr);
+  assert.match(own[0]!, words);
+}
+
+/** Most of the time goes by waiting for a grace to end: all servers wait at once. */
+describe('the end', { concurrency: true }, () => {
+  for (const threads of threadCounts) {
+    describe(`${threads} threads`, { concurrency: true }, () => flows(threads));
+  }
+});
+
+function flows(threads: number): void {
+  it('answers what is in flight, ends idle connections, exits 0, and keeps everything', async () => {
+    const directory = makeTempDir('stop');
+    try {
+      await using server = await startTestServer({ threads, dataDir: directory.path });
+      await server.cliJson('allow', 'add', '192.0.2.100');
+      const idle = Array.from({ length: 30 }, () => openConnection(server.port));
+      for (const connection of idle) {
+        connection.send(get(`/api/v2/check?ipAddress=192.0.2.75&key=${server.key}`));
+        await connection.until((text) => answersIn(text).length === 1);
+      }
+      const working = await halfSent(server, 30);
+      const startMs = performance.now();
+      const ended = server.stop();
+      await server.child.errorLine((line) => line.includes('"msg":"stopping"'));
+      for (const connection of working) connection.send(rest);
+      for (const connection of working) {
+        const [answer] = answersIn(await connection.closed());
+        assert.equal(answer?.status, 200);
+        assert.equal(answer.body.trimEnd().split('\n').length, 3);
+      }
+      assert.deepEqual(await ended, { code: 0, signal: null });
+      assert.ok(performance.now() - startMs < stopMsMax);
+      for (const connection of idle) {
+        assert.equal(answersIn(await connection.closed()).length, 1);
+      }
+      const refused = openConnection(server.port);
+      assert.equal(await refused.closed(), '');
+      assert.doesNotMatch(server.stderr(), /"level":(50|60)/);
+
+      await using again = await startTestServer({ threads, dataDir: directory.path });
+      assert.equal(again.key, server.key);
+      assert.equal((await again.check('192.0.2.75')).abuseConfidenceScore, 75);
+      assert.equal((await again.check('192.0.2.100')).abuseConfidenceScore, 0);
+    } finally {
+      directory.remove();
+    }
+  });
+
+  it('waits for no client longer than it may', async () => {
+    await using server = await startTestServer({ threads });
+    const stuck = await halfSent(server, 30);
+    const startMs = performance.now();
+    assert.deepEqual(await server.stop(), { code: 0, signal: null });
+    assert.ok(performance.now() - startMs < stopMsMax);
+    for (const connection of stuck) await connection.closed();
+  });
+
+  it('stops for Ctrl-C too, also right after the start', async () => {
+    await using server = await startTestServer({ threads, demo: false });
+    server.child.process.kill('SIGINT');
+    assert.deepEqual(await server.child.ended, { code: 0, signal: null });
+  });
+
+  it('refuses a second server on its port or its directory, and goes on', async () => {
+    await using server = await startTestServer({ threads });
+    const other = makeTempDir('second');
+    try {
+      const port = { DATA_DIR: other.path, PORT: String(server.port) };
+      assertOneLine(await runCli(['serve'], port), new RegExp(`port ${server.port} .*in use`));
+      const directory = { DATA_DIR: server.dataDir, PORT: '0' };
+      assertOneLine(await runCli(['serve'], directory), /another Portcullis server .*is running/);
+      assertOneLine(await runCli(['serve', '--demo'], directory), /another Portcullis server/);
+      for (let i = 0; i < 20; i++) assert.ok((await server.check('192.0.2.75')).malicious);
+    } finally {
+      other.remove();
+    }
+    assert.deepEqual(await server.stop(), { code: 0, signal: null });
+  });
+
+  it('starts after a kill -9, on the same directory and port', async () => {
+    const directory = makeTempDir('kill');
+    try {
+      await using server = await startTestServer({ threads, dataDir: directory.path });
+      assert.deepEqual(await server.kill(), { code: null, signal: 'SIGKILL' });
+      const env = { PORT: String(server.port) };
+      await using again = await startTestServer({ threads, dataDir: directory.path, env });
+      assert.equal(again.port, server.port);
+      assert.equal((await again.check('192.0.2.75')).abuseConfidenceScore, 75);
+    } finally {
+      directory.remove();
+    }
+  });
+}

@@ -1,0 +1,71 @@
+/** A front-end thread that dies over an error is replaced, and nobody but its own clients notices. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  answersByThread,
+  metric,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+  within,
+} from '../../support/server/server.ts';
+
+const saboteur = new URL('../../support/server/break-thread.js', import.meta.url).href;
+
+const alive = 'portcullis_http_threads';
+const replaced = 'portcullis_http_threads_replaced';
+
+/** Waits for values of metrics; a failure says what was seen instead, and the server's own words. */
+function watchMetrics(server: TestServer) {
+  const seen: string[] = [];
+  const now = async (name: string) => (await metric(server, name)).get('');
+  async function becomes(name: string, wanted: number): Promise<void> {
+    async function isSo(): Promise<boolean> {
+      // Connections of the dying thread may be cut; the next one is answered.
+      const value = await now(name).catch((error: NodeJS.ErrnoException) => error.code);
+      const text = `${name} ${value}`;
+      if (seen.at(-1) !== text) seen.push(text);
+      const { exitCode, signalCode } = server.child.process;
+      assert.equal(exitCode ?? signalCode, null, 'the server has ended');
+      return value === wanted;
+    }
+    try {
+      await within(isSo, `${name} ${wanted}`);
+    } catch (error) {
+      const words = server.stderr().slice(-4_000);
+      throw new Error(`${error}\nseen: ${seen.join(', ')}\nstandard error: ${words}`);
+    }
+  }
+  return { now, becomes };
+}
+
+for (const threads of threadCounts) {
+  describe(`a thread that fails, ${threads} threads`, () => {
+    it('leaves the server running, is replaced and counted', async () => {
+      await using server = await startTestServer({
+        threads,
+        nodeArguments: ['--import', saboteur],
+      });
+      const seen = watchMetrics(server);
+      assert.equal(await seen.now(alive), threads);
+      assert.equal(await seen.now(replaced), 0);
+      // With one thread there is none to break: the signal must change nothing.
+      const faults = threads === 1 ? 1 : 2;
+      for (let fault = 1; fault <= faults; fault++) {
+        server.child.process.kill('SIGUSR2');
+        if (threads > 1) await seen.becomes(replaced, fault);
+        await seen.becomes(alive, threads);
+      }
+      const before = await answersByThread(server, '/api/v2/check');
+      for (let i = 0; i < 60; i++) assert.ok((await server.check('192.0.2.75')).malicious);
+      const counts = await answersByThread(server, '/api/v2/check');
+      assert.ok(
+        counts.every((count, thread) => count > before[thread]!),
+        `answers by thread ${before} and ${counts}`,
+      );
+      if (threads > 1) assert.match(server.stderr(), /thrown on purpose[\s\S]*rejected on purpose/);
+      assert.deepEqual(await server.stop(), { code: 0, signal: null });
+    });
+  });
+}

@@ -1,0 +1,267 @@
+/** A person's own space in a real browser: every page, every width, both schemes, two languages. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Secret, TOTP } from 'otpauth';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { systemClock } from '../../../src/core/clock.ts';
+import { systemRandom } from '../../../src/core/random.ts';
+import { createConsents } from '../../../src/signon/sites/consents.ts';
+import type { Visitor } from '../../../src/signon/visitor.ts';
+import {
+  addAuthenticator,
+  openContext,
+  type PageSession,
+  pageProblems,
+  withBrowser,
+} from '../../support/browser/browser.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import {
+  type OwnBrowser,
+  openPeopleOf,
+  type People,
+  personPassword,
+} from '../../support/signon/person.ts';
+
+const long = 20 * 60_000;
+
+function sessionOf(person: OwnBrowser, server: TestServer): PageSession {
+  const [name, value] = person.cookie.split('=');
+  return { cookies: [{ name: name!, value: value!, url: server.baseUrl }] };
+}
+
+async function fill(people: People, id: string, ada: OwnBrowser, server: TestServer) {
+  await ada.post('/account/profile', {
+    given_name: 'Ada',
+    family_name: 'Lovelace',
+    birthdate: '1990-12-10',
+    street_address: '12 St James’s Square',
+    locality: 'London',
+    country: 'GB',
+  });
+  const picture = await sharp({
+    create: { width: 300, height: 300, channels: 3, background: '#3a6ea5' },
+  })
+    .png()
+    .toBuffer();
+  await ada.upload('/account/avatar', 'avatar', picture);
+  const made = await ada.post('/account/keys/create');
+  const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+  await ada.post('/account/keys/create');
+  for (let i = 0; i < 7; i++) {
+    await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } });
+  }
+  await ada.post('/account/site-keys/create', { hosts: 'shop.example blog.example' });
+  await ada.post('/account/security/totp/begin');
+  const consents = createConsents({
+    store: people.store,
+    clock: systemClock(),
+    random: systemRandom(),
+  });
+  const parties = { accountId: id, clientId: 'shop.example', origin: 'https://www.shop.example' };
+  const { row } = consents.decided(undefined, parties, ['openid', 'email'], ['openid', 'email']);
+  await people.store.commit({ set: [row] });
+}
+
+it('every page of the space is in order in a browser', { timeout: 600_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  const id = await people.register('ada.lovelace@analytical-engines.example');
+  const ada = await people.signIn('ada.lovelace@analytical-engines.example');
+  await fill(people, id, ada, server);
+  const old = await people.signIn('ada.lovelace@analytical-engines.example', long);
+  const at = (path: string) => server.baseUrl + path;
+  await withBrowser(async (browser) => {
+    const session = sessionOf(ada, server);
+    const look = async (path: string, name: string, more: object = {}) =>
+      assert.deepEqual(await pageProblems(browser, at(path), { name, session, ...more }), []);
+    await look('/account?done=phone_sent', 'account-profile');
+    await look('/account/keys', 'account-keys');
+    await look('/account/security', 'account-security');
+    await look('/account/security/totp', 'account-totp');
+    await look('/account/sites', 'account-sites');
+    await look('/account/data', 'account-data');
+    await look('/account/confirm', 'account-confirm');
+    const french = { locale: 'fr-FR', widths: [320, 1280], themes: ['light'] };
+    for (const part of ['', '/keys', '/security', '/sites', '/data', '/confirm']) {
+      await look(`/account${part}`, `account-fr${part.replace('/', '-')}`, french);
+    }
+    const stale = { session: sessionOf(old, server), widths: [320], themes: ['dark'] };
+    await look('/account/keys', 'account-keys-old', stale);
+    await ada.post('/account/profile', { liquid_glass: 'on' });
+    await look('/account', 'account-glass', { widths: [1280] });
+    await looksAfterForms(browser, at, session);
+  });
+});
+
+/** Pages that answer a form: reached by sending it, without a script. */
+async function looksAfterForms(
+  browser: Browser,
+  at: (path: string) => string,
+  session: PageSession,
+): Promise<void> {
+  const context = await openContext(browser, { javaScriptEnabled: false });
+  await context.addCookies([...session.cookies]);
+  const page = await context.newPage();
+  await page.goto(at('/account'));
+  await page.fill('#nickname', 'The Enchantress');
+  await page.click('form[action="/account/profile"] button');
+  await page.waitForURL('**/account?done=saved');
+  assert.equal(await page.inputValue('#nickname'), 'The Enchantress');
+  await page.setInputFiles('#avatar', {
+    name: 'a.png',
+    mimeType: 'image/png',
+    buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+  });
+  await page.click('form[action="/account/avatar"] button');
+  await page.waitForSelector('#avatar-error');
+  await shoot(page, 'account-avatar-refused');
+  await page.goto(at('/account/keys'));
+  await page.click('form[action="/account/keys/reveal"] button >> nth=0');
+  await page.waitForSelector('#shown-key');
+  await shoot(page, 'account-key-shown');
+  await page.goto(at('/account/data'));
+  await page.fill('#confirm', 'no');
+  await page.click('form[action="/account/delete"] button');
+  await page.waitForSelector('#confirm-error');
+  await shoot(page, 'account-delete-refused');
+  await context.close();
+}
+
+function shoot(page: Page, name: string) {
+  return page.screenshot({ path: `test-output/screenshots/${name}.png`, fullPage: true });
+}
+
+it('a key is made, shown, replaced and revoked at both ends of the widths', {
+  timeout: 600_000,
+}, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  await withBrowser(async (browser) => {
+    for (const [width, colorScheme] of [
+      [320, 'dark'],
+      [1280, 'light'],
+    ] as const) {
+      const email = `ada${width}@example.org`;
+      await people.register(email);
+      const ada = await people.signIn(email, long);
+      const context = await openContext(browser, { colorScheme, viewport: { width, height: 800 } });
+      await context.addCookies([...sessionOf(ada, server).cookies]);
+      const page = await context.newPage();
+      const shown = async () => (await page.locator('#shown-key').textContent()) ?? '';
+      const isWhole = async (selector: string) => {
+        const box = await page.locator(selector).first().boundingBox();
+        assert.ok(box && box.x >= 0 && box.x + box.width <= width, `${selector} at ${width}`);
+        const wide = await page.evaluate('document.documentElement.scrollWidth');
+        assert.ok(Number(wide) <= width, `${wide} of ${width}`);
+      };
+      await page.goto(`${server.baseUrl}/account/keys`);
+      await page.click('.fresh-wanted a');
+      await page.fill('#password', personPassword);
+      await page.click('form[action="/account/confirm"] button');
+      await page.waitForURL('**/account/keys');
+      await page.click('form[action="/account/keys/create"] button');
+      const first = await shown();
+      const check = (Key: string) =>
+        server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key } });
+      assert.equal((await check(first)).status, 200);
+      await isWhole('form[action="/account/keys/reveal"] button');
+      await isWhole('form[action="/account/keys/revoke"] button');
+      await page.click('form[action="/account/keys/create"] button');
+      // The page before has a key too.
+      const other = page.locator('#shown-key').filter({ hasNotText: first });
+      const second = (await other.textContent()) ?? '';
+      await shoot(page, `account-keys-clicked-${width}`);
+      await page.click('form[action="/account/keys/reveal"] button >> nth=0');
+      await page.waitForURL('**/account/keys/reveal');
+      assert.ok([first, second].includes(await shown()));
+      assert.equal((await check(first)).status, 200, 'the one before lives on for a day');
+      await page.goto(`${server.baseUrl}/account/keys`);
+      for (let left = 2; left > 0; left--) {
+        await page.click('form[action="/account/keys/revoke"] button >> nth=0');
+        await page.waitForURL('**/account/keys/revoke');
+        await shoot(page, `account-keys-sure-${width}`);
+        await page.click('form[action="/account/keys/revoke"] button');
+        await page.waitForURL('**/account/keys?done=key_revoked');
+        assert.equal(await page.locator('form[action="/account/keys/revoke"]').count(), left - 1);
+        await page.goto(`${server.baseUrl}/account/keys`);
+      }
+      for (const key of [first, second]) assert.equal((await check(key)).status, 401);
+      await context.close();
+    }
+  });
+});
+
+it('a second factor’s code is asked for with the password', { timeout: 600_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  const email = 'ada@example.org';
+  const id = await people.register(email);
+  const ada = await people.signIn(email, long);
+  const fresh = await people.signIn(email);
+  const session = (await people.signon.sessions.find(fresh.cookie.replace('session=', '')))!;
+  const begun = await people.signon.secondFactors.begin(session);
+  assert.ok(begun.ok);
+  const totp = new TOTP({ secret: Secret.fromBase32(begun.value.secret) });
+  // Of the step before, so that the one of now can still be used.
+  const before = totp.generate({ timestamp: Date.now() - 30_000 });
+  const visitor = { network: 'n', browserId: 'b', country: 'FR', userAgent: '', language: 'en' };
+  const on = await people.signon.secondFactors.enable(session, before, visitor as Visitor);
+  assert.ok(on.ok);
+  const at = `${server.baseUrl}/account/confirm?return=%2Faccount%2Fkeys`;
+  await withBrowser(async (browser) => {
+    const own = sessionOf(ada, server);
+    const look = { name: 'account-confirm-code', session: own };
+    assert.deepEqual(await pageProblems(browser, at, look), []);
+    const context = await openContext(browser, {
+      locale: 'fr-FR',
+      viewport: { width: 320, height: 700 },
+    });
+    await context.addCookies([...own.cookies]);
+    const page = await context.newPage();
+    await page.goto(at);
+    await page.fill('#password', personPassword);
+    await page.fill('#code', 'no code');
+    await page.click('form[action="/account/confirm"] button');
+    await page.waitForSelector('.notice-danger[role="alert"]');
+    assert.equal(await page.inputValue('#code'), '');
+    await shoot(page, 'account-confirm-refused');
+    await page.fill('#password', personPassword);
+    await page.fill('#code', totp.generate());
+    await page.click('form[action="/account/confirm"] button');
+    await page.waitForURL('**/account/keys');
+    await context.close();
+  });
+  assert.equal((await people.signon.secondFactors.state(id)).backupCodesLeft, 10);
+});
+
+it('a passkey is added and used in a browser', { timeout: 600_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  const email = 'ada@example.org';
+  const id = await people.register(email);
+  const ada = await people.signIn(email);
+  await server.stop();
+  // Passkeys belong to a name: the service has to know the one that the browser uses.
+  const env = { CLIENT_LIMITS: 'off', BASE_URL: `http://localhost:${server.port}` };
+  const again = { threads: 1, dataDir: server.dataDir, env: { ...env, PORT: String(server.port) } };
+  await using named = await startTestServer(again);
+  await withBrowser(async (browser) => {
+    const context = await openContext(browser);
+    const [name, value] = ada.cookie.split('=');
+    const origin = `http://localhost:${named.port}`;
+    await context.addCookies([{ name: name!, value: value!, url: origin }]);
+    const page = await context.newPage();
+    await addAuthenticator(page);
+    await page.goto(`${origin}/account/security`);
+    await page.fill('#passkey-name', 'my phone');
+    await page.click('#passkey-form button');
+    await page.waitForURL('**/account/security?done=passkey_added');
+    assert.equal((await people.signon.passkeys.list(id))[0]!.name, 'my phone');
+    await page.goto(`${origin}/account/confirm?return=%2Faccount%2Fkeys`);
+    await page.click('form[data-passkey="confirm"] button');
+    await page.waitForURL('**/account/keys');
+    await context.close();
+  });
+});

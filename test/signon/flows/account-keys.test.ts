@@ -1,0 +1,135 @@
+/** API keys and site keys of a person on a whole server. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  proveEachThread,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+} from '../../support/server/server.ts';
+import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+
+const long = 20 * 60_000;
+
+for (const threads of threadCounts) {
+  describe(`keys of a person, ${threads} threads`, () => {
+    let server: TestServer;
+    let people: People;
+    let ada: OwnBrowser;
+    let bob: OwnBrowser;
+    before(async () => {
+      server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } });
+      people = openPeopleOf(server);
+      await people.register('ada@example.org');
+      await people.register('bob@example.org');
+      ada = await people.signIn('ada@example.org');
+      bob = await people.signIn('bob@example.org');
+    });
+    after(async () => {
+      await people[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    });
+
+    const check = async (key: string) =>
+      (await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } })).status;
+    const shownKey = (body: string) => /<code id="shown-key">([^<]+)<\/code>/.exec(body)?.[1];
+    const ids = (body: string) =>
+      [...body.matchAll(/name="id" value="([^"]+)"/g)].map((m) => m[1]!);
+
+    it('asks for a fresh proof before a key is made, shown or revoked', async () => {
+      const old = await people.signIn('ada@example.org', long);
+      assert.doesNotMatch((await old.get('/account/keys')).body, /account\/keys\/(create|reveal)/);
+      for (const path of ['create', 'reveal', 'revoke']) {
+        const answer = await old.post(`/account/keys/${path}`, { id: 'x' });
+        assert.equal(answer.headers.location, '/account/confirm?return=%2Faccount%2Fkeys', path);
+      }
+    });
+
+    it('makes, shows, replaces and revokes a key; a revoked one fails at the next check', async () => {
+      const made = await ada.post('/account/keys/create');
+      assert.equal(made.status, 200, made.body);
+      assert.equal(made.headers['cache-control'], 'no-store');
+      const first = shownKey(made.body)!;
+      assert.match(first, /^pcl_/);
+      assert.equal(await check(first), 200);
+      // Shown when it is asked for, and not on the page itself.
+      const page = await ada.get('/account/keys');
+      assert.equal(shownKey(page.body), undefined);
+      assert.ok(!page.body.includes(first));
+      const [id] = ids(page.body);
+      const shown = await ada.post('/account/keys/reveal', { id: id! });
+      assert.equal(shownKey(shown.body), first);
+
+      const second = shownKey((await ada.post('/account/keys/create')).body)!;
+      assert.notEqual(second, first);
+      assert.equal(await check(first), 200);
+      assert.equal(await check(second), 200);
+      const third = await ada.post('/account/keys/create');
+      assert.equal(third.status, 409);
+      assert.equal(shownKey(third.body), undefined);
+
+      await proveEachThread(server, '/api/v2/check', () => check(first));
+      const asked = await ada.post('/account/keys/revoke', { id: id! });
+      assert.equal(asked.status, 200);
+      assert.ok(asked.body.includes(`The key ${id} stops working at once`));
+      assert.equal(await check(first), 200, 'nothing happened yet');
+      const gone = await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' });
+      assert.equal(gone.headers.location, '/account/keys?done=key_revoked', gone.body);
+      for (let i = 0; i < 12; i++) assert.equal(await check(first), 401);
+      assert.equal(await check(second), 200);
+      assert.equal((await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' })).status, 404);
+      assert.equal((await ada.post('/account/keys/reveal', { id: id! })).status, 404);
+    });
+
+    it('shows trust, quotas and what was used', async () => {
+      const body = (await ada.get('/account/keys')).body;
+      assert.match(body, /1,000/);
+      assert.match(body, /0 of 100/);
+      assert.match(body, /\d+ addresses checked in the last 24 hours/);
+      assert.match(body, /<svg class="chart-bars"/);
+      const quiet = (await bob.get('/account/keys')).body;
+      assert.doesNotMatch(quiet, /chart-bars/);
+    });
+
+    it('leaves keys of another account alone', async () => {
+      const [id] = ids((await ada.get('/account/keys')).body);
+      for (const wrong of [id!, '', 'x'.repeat(5_000), '../x', 'é']) {
+        assert.equal((await bob.post('/account/keys/reveal', { id: wrong })).status, 404);
+        assert.equal((await bob.post('/account/keys/revoke', { id: wrong })).status, 404);
+      }
+      const again = await ada.post('/account/keys/reveal', { id: id! });
+      assert.equal(await check(shownKey(again.body)!), 200);
+      const csrf = await ada.csrf();
+      const twice = await ada.post('/account/keys/reveal', `csrf=${csrf}&id=${id}&id=${id}`);
+      assert.equal(twice.status, 400);
+      const stolen = await bob.post('/account/keys/reveal', { csrf, id: id! });
+      assert.equal(stolen.status, 403);
+    });
+
+    it('makes and revokes site keys with host names', async () => {
+      const wrong = await ada.post('/account/site-keys/create', {
+        hosts: 'shop.example http://x/',
+      });
+      assert.equal(wrong.status, 422);
+      assert.match(wrong.body, /id="hosts-error"/);
+      assert.match(wrong.body, /value="shop.example http:\/\/x\/"/);
+      const many = Array.from({ length: 21 }, (_, i) => `h${i}.example`).join(' ');
+      assert.equal((await ada.post('/account/site-keys/create', { hosts: many })).status, 422);
+      const endless = await ada.post('/account/site-keys/create', { hosts: 'a'.repeat(20_000) });
+      assert.equal(endless.status, 422);
+      const made = await ada.post('/account/site-keys/create', {
+        hosts: 'shop.example, BLOG.example',
+      });
+      assert.equal(made.headers.location, '/account/keys?done=site_key_made');
+      const page = (await ada.get('/account/keys')).body;
+      assert.match(page, /shop\.example blog\.example/);
+      const id = /pcs_[\w-]{22}/.exec(page)![0];
+      assert.equal((await bob.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 404);
+      assert.ok((await ada.get('/account/keys')).body.includes(id));
+      assert.equal((await ada.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 303);
+      assert.ok(!(await ada.get('/account/keys')).body.includes(id));
+      assert.equal((await ada.post('/account/site-keys/revoke', { id, sure: 'yes' })).status, 404);
+    });
+  });
+}

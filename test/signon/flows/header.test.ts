@@ -1,0 +1,90 @@
+/** The header of every page: right for whoever reads it, and never of another visitor. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  type Answer,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+} from '../../support/server/server.ts';
+import { openPeopleOf, type People } from '../../support/signon/person.ts';
+
+const email = 'wilhelmina@example.org';
+/** Pages that others may keep, or that the server keeps; and errors, which read no session. */
+const publicPages = ['/', '/captcha/', '/ip/192.0.2.1', '/docs', '/feeds', '/nowhere', '/ip/x'];
+const ownPages = ['/account', '/account/keys', '/account/data', '/signin', '/register', '/goodbye'];
+
+const headerOf = ({ body }: Answer) =>
+  /<header class="site-header">.*?<\/header>/s.exec(body)?.[0] ?? assert.fail('no header');
+
+for (const threads of threadCounts) {
+  describe(`headers, ${threads} threads`, () => {
+    let server: TestServer;
+    let people: People;
+    let Cookie = '';
+    before(async () => {
+      server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off' } });
+      people = openPeopleOf(server);
+      await people.register(email);
+      Cookie = (await people.signIn(email)).cookie;
+    });
+    after(async () => {
+      await people[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    });
+    const ask = (path: string, headers: Record<string, string> = {}) =>
+      server.fetch(path, { headers: { Accept: 'text/html', ...headers } });
+
+    it('of a public page names who is signed in, and nobody else gets that page', async () => {
+      const { body } = await ask('/docs');
+      const docs = [...body.matchAll(/href="(\/docs\/[^"#]+)"/g)].map((match) => match[1]!);
+      assert.ok(docs.length > 3);
+      for (const path of [...publicPages, ...docs.slice(0, 3)]) {
+        const languages = [{ 'Accept-Language': 'en' }, { 'Accept-Language': 'fr' }];
+        for (const language of languages) {
+          // Twice with a session first: what is kept of it must not reach the next visitor.
+          const own = [
+            await ask(path, { ...language, Cookie }),
+            await ask(path, { ...language, Cookie }),
+          ];
+          const strangers = await ask(path, language);
+          for (const answer of own) {
+            // Of what has no route the transport answers, which reads no session.
+            if (path !== '/nowhere') {
+              assert.ok(headerOf(answer).includes(email), path);
+              assert.match(headerOf(answer), /action="\/signout"/, path);
+              assert.equal(answer.headers['cache-control'], 'no-store', path);
+              assert.equal(answer.headers.etag, undefined, path);
+            }
+            const others = answer.body.slice(answer.body.indexOf('</header>'));
+            assert.ok(!others.includes(email), path);
+          }
+          assert.ok(!strangers.body.includes(email), path);
+          if (path !== '/nowhere') assert.match(strangers.headers.vary ?? '', /Cookie/, path);
+          assert.match(headerOf(strangers), /<a href="\/account">(Account|Compte)<\/a>/, path);
+          assert.doesNotMatch(headerOf(strangers), /signin|signout/, path);
+        }
+      }
+    });
+
+    it('of a page that reads the session names the person, and nobody keeps it', async () => {
+      for (const path of ownPages) {
+        const answer = await ask(path, { Cookie });
+        if (answer.status === 303) continue;
+        assert.match(headerOf(answer), /wilhelmina@example\.org/, path);
+        assert.match(headerOf(answer), /action="\/signout"/, path);
+        assert.doesNotMatch(headerOf(answer), /href="\/signin"/, path);
+        assert.equal(answer.headers['cache-control'], 'no-store', path);
+      }
+      assert.match(headerOf(await ask('/signin')), /<a href="\/account">Account<\/a>/);
+    });
+
+    it('leads to the account: in for one, by the sign-in and back for another', async () => {
+      assert.equal((await ask('/account', { Cookie })).status, 200);
+      const { status, headers } = await ask('/account');
+      assert.equal(status, 303);
+      assert.equal(headers.location, '/signin?return=%2Faccount');
+    });
+  });
+}

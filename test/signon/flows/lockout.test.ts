@@ -1,0 +1,191 @@
+/**
+ * An owner under attack, on the whole server: strangers from many addresses guess the password, and
+ * solve challenges too; the owner gets in with a reset, with a known browser, and by a mailed link.
+ */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  hiddenOf,
+  mailedLink,
+  mailsIn,
+  type WebVisitor,
+  webVisitor,
+} from '../../support/browser/web-visitor.ts';
+import { solveGif } from '../../support/captcha/solver.ts';
+import {
+  type Answer,
+  startTestServer,
+  type TestServer,
+  threadCounts,
+} from '../../support/server/server.ts';
+import { openPeople, password } from '../../support/signon/visitor.ts';
+
+const newPassword = 'copper-meadow-19';
+const solvingAttempts = 12;
+
+for (const threads of threadCounts) {
+  describe(`lock-out, ${threads} threads`, () => {
+    let server: TestServer;
+    let client = 0;
+    before(async () => {
+      const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
+      server = await startTestServer({ threads, env, demo: false });
+    });
+    after(() => server[Symbol.asyncDispose]());
+
+    /** A browser at an address of its own, in a network of its own. */
+    function newcomer(address = `198.${18 + (client >> 8)}.${client & 255}.7`): WebVisitor {
+      client++;
+      return webVisitor(server, { 'X-Forwarded-For': address });
+    }
+
+    async function addOwner(email: string): Promise<void> {
+      const people = openPeople(server);
+      await people.add(email);
+      await people[Symbol.asyncDispose]();
+    }
+
+    /** One guess each, until they are asked for challenges. */
+    async function attack(email: string, addresses: (i: number) => string): Promise<number> {
+      let judged = 0;
+      for (let i = 0; i < 20; i++) {
+        const answer = await newcomer(addresses(i)).signIn(email, `wrong-guess-${i}`);
+        if (answer.status === 422) judged++;
+        else assert.equal(answer.status, 429, answer.body);
+      }
+      return judged;
+    }
+
+    /** Answers the challenge of the form until it is right: the solver misreads some. */
+    async function solve(visitor: WebVisitor, asked: Answer, email: string, secret: string) {
+      let page = asked;
+      for (let i = 0; i < solvingAttempts; i++) {
+        assert.equal(page.status, 429, page.body);
+        assert.ok(Number(page.headers['retry-after']) > 0);
+        const { captcha_token: token } = hiddenOf(page, '/signin');
+        const picture = await server.fetch(`/captcha/img/${token}.gif`);
+        const captcha_answer = solveGif(new Uint8Array(picture.bytes)).word;
+        page = await visitor.submit(page, '/signin', { email, password: secret, captcha_answer });
+        if (!page.body.includes('captcha-answer-error')) return page;
+      }
+      throw new Error('no challenge was solved');
+    }
+
+    /** Strangers with challenges take what is left, so that nothing is judged any more. */
+    async function exhaust(email: string): Promise<void> {
+      for (let i = 0; i < 30; i++) {
+        const bot = newcomer();
+        const asked = await bot.signIn(email, `guess-${i}-wrong`);
+        if (asked.status === 422) continue;
+        const solved = await solve(bot, asked, email, `guess-${i}-wrong`);
+        if (solved.status === 303) return;
+        assert.equal(solved.status, 422);
+        assert.match(solved.body, /name="captcha_token"/);
+      }
+      throw new Error('guesses never end');
+    }
+
+    it('a reset password lets its owner in while 20 addresses guess', {
+      timeout: 600_000,
+    }, async () => {
+      const email = 'reset@portcullis.example';
+      await addOwner(email);
+      const judged = await attack(email, (i) => `203.0.113.${i + 1}`);
+      assert.equal(judged, 10);
+      const owner = newcomer();
+      const sent = await owner.submit(await owner.get('/recover'), '/recover', { email });
+      assert.equal(sent.status, 303);
+      const { pathname, search } = await mailedLink(server, email, '/reset');
+      const choose = await owner.get(pathname + search);
+      const changed = await owner.submit(choose, '/reset', { password: newPassword });
+      assert.equal(changed.status, 303);
+      await attack(email, (i) => `203.0.113.${i + 1}`);
+      assert.equal((await owner.signIn(email, newPassword)).status, 303);
+      await attack(email, (i) => `2001:db8:${i}:1::7`);
+      owner.cookies.delete('session');
+      assert.equal((await owner.signIn(email, newPassword)).status, 303, 'a browser that it knows');
+    });
+
+    it('an unknown browser gets in by a challenge, then by a mailed link', {
+      timeout: 600_000,
+    }, async () => {
+      const email = 'limited@portcullis.example';
+      await addOwner(email);
+      await attack(email, (i) => `2001:db8:${i}::7`);
+      const first = newcomer();
+      const asked = await first.signIn(email, password);
+      assert.match(asked.body, /answer the challenge/i);
+      const solved = await solve(first, asked, email, password);
+      assert.equal(solved.headers.location, '/account', solved.body);
+
+      await exhaust(email);
+      const before = mailsIn(server).length;
+      const owner = newcomer();
+      const limited = await owner.signIn(email, password);
+      const mailed = await solve(owner, limited, email, password);
+      assert.equal(mailed.headers.location, '/signin/link/sent');
+      assert.match((await owner.get('/signin/link/sent')).body, /in this browser/);
+      const link = await mailedLink(server, email, '/signin/link');
+      const path = link.pathname + link.search;
+      const elsewhere = await newcomer().get(path);
+      assert.match(elsewhere.body, /other browser/);
+      assert.doesNotMatch(elsewhere.body, /name="token"/);
+      const page = await owner.get(path);
+      const { csrf: _, ...token } = hiddenOf(page, '/signin/link');
+      const thief = newcomer();
+      const own = hiddenOf(await thief.get('/signin'), '/signin').csrf!;
+      const stolen = new URLSearchParams({ ...token, csrf: own }).toString();
+      assert.equal((await thief.post('/signin/link', stolen)).status, 403);
+      const entered = await owner.submit(page, '/signin/link');
+      assert.equal(entered.headers.location, '/account', entered.body);
+      const data = await owner.get('/account/data');
+      assert.equal(data.status, 200);
+      assert.doesNotMatch(data.body, /action="\/account\/export"/, 'no fresh proof of identity');
+      assert.equal((await newcomer().get(path)).status, 400, 'once');
+      assert.ok(mailsIn(server).length - before <= 3);
+    });
+
+    it('an address without an account gets the same answers', { timeout: 600_000 }, async () => {
+      const known = 'known@portcullis.example';
+      await addOwner(known);
+      const steps = async (email: string) => {
+        const seen: string[] = [];
+        for (let i = 0; i < 12; i++) {
+          const answer = await newcomer().signIn(email, `wrong-guess-${i}`);
+          const form = answer.body.replaceAll(email, 'E').replace(/[\w-]{22,}/g, 'T');
+          seen.push(`${answer.status} ${form.length} ${form.includes('captcha_token')}`);
+        }
+        await exhaust(email);
+        const last = newcomer();
+        const solved = await solve(last, await last.signIn(email, password), email, password);
+        return [...seen, `${solved.status} ${solved.headers.location} ${solved.body}`];
+      };
+      assert.deepEqual(await steps('nobody@portcullis.example'), await steps(known));
+    });
+
+    it('who guesses from the same address keeps out neither a known browser nor passkeys', {
+      timeout: 600_000,
+    }, async () => {
+      const email = 'office@portcullis.example';
+      await addOwner(email);
+      const office = '192.0.2.77';
+      const owner = newcomer(office);
+      assert.equal((await owner.signIn(email, password)).status, 303);
+      let refused = 0;
+      for (let i = 0; i < 15; i++) {
+        const answer = await newcomer(office).signIn(`x${i}@portcullis.example`, 'wrong-guess-1');
+        if (answer.status === 429) refused++;
+      }
+      assert.ok(refused > 0, 'the address has used up its share');
+      owner.cookies.delete('session');
+      const page = await owner.get('/signin');
+      const { csrf } = hiddenOf(page, '/signin');
+      const options = await owner.post('/signin/passkey/options', JSON.stringify({ csrf }), {
+        'Content-Type': 'application/json',
+      });
+      assert.equal(options.status, 200, options.body);
+      assert.equal((await owner.signIn(email, password)).status, 303);
+    });
+  });
+}

@@ -1,0 +1,175 @@
+/**
+ * Registration with a passkey in a real browser with a virtual authenticator: the choice, the page
+ * that makes the passkey, the link here and in another browser, the sign-in, a password afterwards.
+ * Every page is looked at, narrow and wide, light and dark.
+ */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import {
+  addAuthenticator,
+  axeProblems,
+  leavePage,
+  openContext,
+  watchPage,
+  withBrowser,
+} from '../../support/browser/browser.ts';
+import { mailedLink } from '../../support/browser/web-visitor.ts';
+import { solveGif } from '../../support/captcha/solver.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { freePort } from '../../support/signon/signon-beside.ts';
+
+/** The solver misreads one in ten. */
+const solvingAttempts = 8;
+
+describe('a passkey in place of a password', () => {
+  let server: TestServer;
+  let baseUrl = '';
+  before(async () => {
+    const port = await freePort();
+    // Passkeys belong to a name.
+    baseUrl = `http://localhost:${port}`;
+    const env = { PORT: String(port), BASE_URL: baseUrl, CLIENT_LIMITS: 'off' };
+    server = await startTestServer({ threads: 1, env, demo: false });
+  });
+  after(() => server[Symbol.asyncDispose]());
+
+  async function openPage(browser: Browser, locale = 'en-GB'): Promise<Page> {
+    const context = await openContext(browser, { locale });
+    const page = await context.newPage();
+    await addAuthenticator(page);
+    return page;
+  }
+
+  /** The page as it stands, at both widths and in both schemes. */
+  async function look(page: Page, name: string): Promise<void> {
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme });
+      for (const width of [320, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        const sticksOut = await page.evaluate(
+          'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+        );
+        assert.equal(sticksOut, false, `${name} ${theme} ${width}`);
+        assert.deepEqual(await axeProblems(page), [], `${name} ${theme} ${width}`);
+        const path = `test-output/screenshots/passkey-${name}-${theme}-${width}.png`;
+        await page.screenshot({ path, fullPage: true });
+      }
+    }
+  }
+
+  /** Through the form and its challenge to the page that makes the passkey. */
+  async function choose(page: Page, email: string, path = '/register'): Promise<void> {
+    await page.goto(baseUrl + path);
+    for (let i = 0; i < solvingAttempts; i++) {
+      const token = await page.locator('[name=captcha_token]').inputValue();
+      const { bytes } = await server.fetch(`/captcha/img/${token}.gif`);
+      await page.locator('[name=email]').fill(email);
+      await page.locator('[name=captcha_answer]').fill(solveGif(bytes).word);
+      await leavePage(page, () => page.locator('button[name=with]').click());
+      if ((await page.locator('[data-passkey-press=create]').count()) === 1) return;
+      assert.equal(
+        await page.locator('#captcha-answer-error').count(),
+        1,
+        (await page.textContent('main')) ?? '',
+      );
+    }
+    assert.fail(`no word of ${solvingAttempts} was read`);
+  }
+
+  async function register(page: Page, email: string, path?: string): Promise<URL> {
+    await choose(page, email, path);
+    await page.locator('[data-passkey-press] button').click();
+    await page.waitForURL(/\/register\/sent/);
+    return mailedLink(server, email, '/verify');
+  }
+
+  it('register, open the link, sign in, set a password', { timeout: 600_000 }, async () => {
+    const email = 'ada@portcullis.example';
+    await withBrowser(async (browser) => {
+      const page = await openPage(browser);
+      // A word that the solver misreads is answered with 422 there.
+      const finish = await watchPage(page, `${baseUrl}/register`);
+      await page.goto(`${baseUrl}/register`);
+      await page.getByRole('button', { name: 'Use a passkey instead' }).waitFor();
+      await look(page, 'register');
+      // The other way still wants a password.
+      const requires = () =>
+        page.evaluate<boolean>("document.querySelector('[name=password]').required");
+      await page.getByRole('button', { name: 'Create the account' }).click();
+      assert.equal(await requires(), true);
+
+      await choose(page, email, '/register?return=%2Faccount%2Fsecurity');
+      await look(page, 'create');
+      await page.getByRole('button', { name: 'Make the passkey' }).click();
+      await page.waitForURL(/\/register\/sent\?return=/);
+      await look(page, 'sent');
+      const link = await mailedLink(server, email, '/verify');
+      await page.goto(link.href);
+      await page.getByRole('button', { name: 'Confirm my address' }).click();
+      await page.waitForURL(/\/signin\?return=.*done=verified/);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.waitForURL(`${baseUrl}/account/security`);
+      assert.match((await page.textContent('main')) ?? '', /Chrome, Linux/);
+
+      await page.locator('form[action$="/password"] [name=password]').fill('violet-harbour-72');
+      await page.locator('form[action$="/password"] button').click();
+      await page.waitForURL(/done=password_changed/);
+      assert.deepEqual(await finish(), []);
+    });
+  });
+
+  it('in another browser the link wants the passkey', { timeout: 600_000 }, async () => {
+    const email = 'bea@portcullis.example';
+    await withBrowser(async (browser) => {
+      const page = await openPage(browser);
+      const { href } = await register(page, email);
+
+      const stranger = await openPage(browser, 'fr-FR');
+      await stranger.goto(href);
+      await look(stranger, 'prove-fr');
+      await stranger.getByRole('button', { name: 'Confirmer avec la clé d’accès' }).click();
+      await stranger.getByText('Ce n’était pas la clé d’accès').waitFor();
+      await stranger.context().close();
+
+      // Another browser, and the authenticator at hand.
+      await page.context().clearCookies();
+      await page.goto(href);
+      await look(page, 'prove');
+      await page.getByRole('button', { name: 'Confirm with the passkey' }).click();
+      await page.waitForURL(`${baseUrl}/signin?done=verified`);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.waitForURL(`${baseUrl}/account`);
+    });
+  });
+
+  it('an answer that is late or damaged leads back to the form', { timeout: 600_000 }, async () => {
+    const email = 'cyd@portcullis.example';
+    await withBrowser(async (browser) => {
+      const page = await openPage(browser);
+      await choose(page, email);
+      await page.evaluate(`{
+        const form = document.querySelector('form[action="/register/passkey"]');
+        form.elements.passkey.value = '{"id":"x"}';
+        form.submit();
+      }`);
+      await page.getByText('The passkey was not accepted').waitFor();
+      assert.equal(await page.locator('[name=email]').inputValue(), email);
+      await look(page, 'refused');
+    });
+  });
+
+  it('without a script there is the password', { timeout: 600_000 }, async () => {
+    await withBrowser(async (browser) => {
+      const context = await openContext(browser, { javaScriptEnabled: false });
+      const page = await context.newPage();
+      await page.goto(`${baseUrl}/register`);
+      assert.equal(await page.locator('button[name=with]').isVisible(), false);
+      assert.equal(
+        await page.getByRole('button', { name: 'Create the account' }).isVisible(),
+        true,
+      );
+    });
+  });
+});

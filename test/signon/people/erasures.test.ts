@@ -1,0 +1,332 @@
+/** Deletions in the background: what is told, what stops them, and what takes them up again. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { ok } from '../../../src/core/result.ts';
+import { parseIp } from '../../../src/ip/address.ts';
+import { reportsOfAccount } from '../../../src/reputation/reports/store/report-erasure.ts';
+import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
+import { reportPersonalData } from '../../../src/server/report-personal-data.ts';
+import type { Delivery, Mail } from '../../../src/signon/mail/mailer.ts';
+import { createDeletion, type PersonalData } from '../../../src/signon/people/deletion/deletion.ts';
+import { createErasures } from '../../../src/signon/people/deletion/erasures.ts';
+import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';
+import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
+import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
+import { createConsents } from '../../../src/signon/sites/consents.ts';
+import { erasureKey, erasurePrefix } from '../../../src/store/keys.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { within } from '../../support/server/server.ts';
+import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+
+const email = 'person@example.org';
+const noPace = { isOver: () => false, next: async () => {} };
+
+it('the first commit is waited for, the rest follows, and a mail in their language tells', async () => {
+  const bench = openBench('erasures');
+  const { registration, erasures, people, deletion } = bench.signon;
+  const french = { ...visitor, language: 'fr' } as const;
+  value(await registration.register({ email, password, visitor: french }));
+  const { accountId } = value(await registration.verify(await bench.tokenTo(email), french));
+  const { token } = await bench.signIn(email);
+  value(await erasures.begin(accountId));
+  assert.equal((await people.byId(accountId))?.account.disabled, true);
+  assert.equal(await bench.signon.sessions.find(token), undefined);
+  assert.deepEqual(await deletion.marked(undefined, 10), [accountId]);
+  value(await erasures.begin(accountId));
+  await erasures.idle();
+  assert.equal(await people.byEmail(email), undefined);
+  assert.deepEqual(await deletion.marked(undefined, 10), []);
+  const told = bench.mails.filter(({ subject }) => subject === 'Votre compte a été supprimé');
+  assert.equal(told.length, 1);
+  assert.equal(told[0]!.to, email);
+  assert.match(told[0]!.text, /signalements d’adresses, sans leurs commentaires/);
+  assert.equal(errorOf(await erasures.begin(accountId)), 'unknown_account');
+  await bench.close();
+});
+
+it('an address that was never confirmed gets no mail', async () => {
+  const bench = openBench('erasures-pending');
+  value(await bench.signon.registration.register({ email, password, visitor }));
+  await bench.signon.mailer.idle();
+  const before = bench.mails.length;
+  const { id } = (await bench.signon.people.byEmail(email))!;
+  value(await bench.signon.erasures.begin(id));
+  await bench.signon.erasures.idle();
+  assert.equal(await bench.signon.people.byEmail(email), undefined);
+  assert.equal(bench.mails.length, before);
+  await bench.close();
+});
+
+/** A mailbox that takes no farewell while it is down. */
+function openDownBench(name: string) {
+  const sent: Mail[] = [];
+  const mailbox = { down: true, tries: 0 };
+  const mailTransport = {
+    async send(mail: Mail) {
+      const isFarewell = mail.subject.includes('deleted');
+      if (isFarewell) mailbox.tries++;
+      if (mailbox.down && isFarewell) throw new Error('down');
+      sent.push(mail);
+    },
+    async close() {},
+  };
+  const bench = openBench(name, { mailTransport });
+  const farewells = () => sent.filter(({ subject }) => subject.includes('deleted')).length;
+
+  async function person(): Promise<string> {
+    const before = sent.length;
+    value(await bench.signon.registration.register({ email, password, visitor }));
+    // Not until the mailer is idle: a farewell may wait there.
+    await within(() => sent.length > before, 'a mail');
+    const token = new URL(sent.at(-1)!.link!).searchParams.get('token')!;
+    return value(await bench.signon.registration.verify(token, visitor)).accountId;
+  }
+
+  return { ...bench, mailbox, farewells, newPerson: person };
+}
+
+it('with the mail server down the address is free at once, and the mail waits alone', async () => {
+  const bench = openDownBench('erasures-down');
+  const { signon, other, store, mailbox } = bench;
+  const id = await bench.newPerson();
+  value(await signon.erasures.begin(id));
+  while (mailbox.tries === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(await signon.people.byEmail(email), undefined);
+  assert.equal(await signon.people.byId(id), undefined);
+  assert.deepEqual(await signon.deletion.marked(undefined, 10), [id]);
+  const row = await store.get(erasureKey(id));
+  assert.ok(Buffer.from(row!.value).includes(email));
+  assert.equal(row!.value.length, email.length + 3, 'nothing but the address and the language');
+  bench.clock.advance(3_600_000);
+  const again = await bench.newPerson();
+  assert.notEqual(again, id);
+  await signon.close();
+  mailbox.down = false;
+  other.erasures.resume();
+  await other.erasures.idle();
+  assert.equal(bench.farewells(), 1, 'the next start sends it');
+  assert.deepEqual(await other.deletion.marked(undefined, 10), []);
+  const over = await store.get(erasureKey(id));
+  assert.equal(
+    Buffer.from(over!.value).toString('latin1'),
+    '\x03',
+    'of the person nothing is left',
+  );
+  assert.equal((await other.people.byEmail(email))?.id, again, 'the new account is another one');
+  await bench.close();
+});
+
+it('a mail that is given up leaves the store, and so does one that nobody sent for a day', async () => {
+  const bench = openDownBench('erasures-given-up');
+  const { store, clock } = bench;
+  const holders = async () =>
+    (await store.scan(erasurePrefix(), { limit: 10 })).filter(({ value }) =>
+      Buffer.from(value).includes('@'),
+    ).length;
+  let how: Delivery = 'given_up';
+  const farewell = async () => how;
+  const deletion = createDeletion({ store, clock, random: seededRandom(1), data: [], farewell });
+  value(await deletion.delete(await bench.newPerson()));
+  assert.equal(await holders(), 0);
+  how = 'not_now';
+  assert.equal(errorOf(await deletion.delete(await bench.newPerson())), 'store_unavailable');
+  assert.equal(await holders(), 1);
+  clock.advance(24 * 3_600_000);
+  assert.equal(await holders(), 0);
+  assert.deepEqual(await deletion.marked(undefined, 10), []);
+  await bench.close();
+});
+
+it('mails that wait beyond the bound keep no account from its end', async () => {
+  const bench = openBench('erasures-many');
+  const { store, clock, log, signon } = bench;
+  const many = 70;
+  const release: (() => void)[] = [];
+  let most = 0;
+  let open = 0;
+  const farewell = async (): Promise<Delivery> => {
+    most = Math.max(most, ++open);
+    await new Promise<void>((resolve) => release.push(resolve));
+    open--;
+    return 'sent';
+  };
+  const accounts = createAccounts({
+    ...{ store, clock, random: seededRandom(5) },
+    masterKey: masterKeyFromBytes(new Uint8Array(32)),
+  });
+  const deletion = createDeletion({ store, clock, random: seededRandom(1), data: [], farewell });
+  const erasures = createErasures({ deletion, log });
+  for (let i = 0; i < many; i++) {
+    const { id } = value(await accounts.create(`p${i}@example.org`));
+    value(await deletion.begin(id));
+  }
+  erasures.resume();
+  await within(async () => release.length === 64, 'the first ones are on their way');
+  const left = async () => {
+    const all = Array.from({ length: many }, (_, i) => signon.people.byEmail(`p${i}@example.org`));
+    return (await Promise.all(all)).filter((person) => person !== undefined).length;
+  };
+  await within(async () => (await left()) === 0, 'all addresses are free');
+  assert.equal((await deletion.marked(undefined, 100)).length, many);
+  const done = erasures.idle();
+  const letting = setInterval(() => release.splice(0).forEach((resolve) => void resolve()), 5);
+  await done;
+  await within(async () => (await deletion.marked(undefined, 100)).length === 0, 'all told');
+  clearInterval(letting);
+  assert.equal(most, 64);
+  await erasures.close();
+  await bench.close();
+});
+
+it('one account that can’t be erased now does not keep the others; it is tried again', async () => {
+  const bench = openBench('erasures-broken');
+  const { store, clock, log } = bench;
+  const ids = [
+    await bench.person('a@example.org'),
+    await bench.person('b@example.org'),
+    await bench.person('c@example.org'),
+  ].sort();
+  let broken = true;
+  const data: PersonalData[] = [
+    {
+      name: 'part',
+      exportOf: async () => undefined,
+      async erase(id) {
+        if (broken && id === ids[0]) throw new Error('not now');
+      },
+    },
+  ];
+  const deletion = createDeletion({ store, clock, random: seededRandom(1), data });
+  const erasures = createErasures({ deletion, log, retryMs: 5 });
+  for (const id of ids) value(await deletion.begin(id));
+  erasures.resume();
+  await erasures.idle();
+  assert.deepEqual(await deletion.marked(undefined, 10), [ids[0]]);
+  broken = false;
+  while ((await deletion.marked(undefined, 10)).length > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await erasures.idle();
+  await erasures.close();
+  await bench.close();
+});
+
+const manyReports = 20_000;
+const manyConsents = 2_000;
+
+/** Reports by the thousand, and more rows of every kind than one page holds. */
+async function liveLong(bench: Bench, id: string): Promise<void> {
+  const { store, clock } = bench;
+  const reports = createReportStore({ store, clock, random: seededRandom(6) });
+  const reporter = { account: id, slot: 0, country: 'FR' };
+  for (let done = 0; done < manyReports; done += 1_000) {
+    const adds = Array.from({ length: 1_000 }, (_, i) => {
+      const ip = `203.${(done + i) >> 16}.${((done + i) >> 8) & 255}.${(done + i) & 255}`;
+      const words = new Uint32Array(4);
+      const family = parseIp(ip, words) as 4;
+      const report = { ip, family, words, categories: 1, comment: 'mine', reportedAt: clock.now() };
+      return reports.add(reporter, report);
+    });
+    for (const added of await Promise.all(adds)) value(added);
+  }
+  const consents = createConsents({ store, clock, random: seededRandom(7) });
+  const rows = Array.from({ length: manyConsents }, (_, i) => {
+    const clientId = `site${i}.example`;
+    const parties = { accountId: id, clientId, origin: `https://${clientId}` };
+    return consents.decided(undefined, parties, ['openid'], ['openid']).row;
+  });
+  for (let at = 0; at < rows.length; at += 500) {
+    assert.ok((await store.commit({ set: rows.slice(at, at + 500) })).ok);
+  }
+}
+
+/** Rows that are read or written between two turns of the event loop, the most at a time. */
+function countingRows(store: Store) {
+  let now = 0;
+  let most = 0;
+  let total = 0;
+  let written = 0;
+  let counting = true;
+  const turn = () => {
+    most = Math.max(most, now);
+    total += now;
+    now = 0;
+    if (counting) setImmediate(turn);
+  };
+  turn();
+  const counted: Store = {
+    ...store,
+    async commit(commit) {
+      now += (commit.set?.length ?? 0) + (commit.del?.length ?? 0);
+      const done = await store.commit(commit);
+      written += commit.set?.length ?? 0;
+      return done;
+    },
+    async scan(prefix, options) {
+      const page = await store.scan(prefix, options);
+      now += page.length;
+      return page;
+    },
+  };
+  return {
+    counted,
+    written: () => written,
+    end() {
+      counting = false;
+      turn();
+      return { most, total };
+    },
+  };
+}
+
+it('20,000 reports and 2,000 consents go in slices, and a stop in the middle loses nothing', async () => {
+  const bench = openBench('erasures-long');
+  const { signon, clock, log } = bench;
+  const id = await bench.person(email);
+  await liveLong(bench, id);
+  const { counted, written, end } = countingRows(bench.store);
+  const { sessions, secondFactors, securityLog } = signon;
+  const random = seededRandom(9);
+  const outbox = { forget: async () => 0 };
+  const siteKeys = { ofAccount: async () => [], revoke: async () => ok({} as never) };
+  const store = counted;
+  const beside = { profiles: createProfiles({ store, clock, random }), siteKeys };
+  const consents = createConsents({ store, clock, random });
+  const data = [
+    ...profilePersonalData({ store, consents, ...beside }),
+    ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
+    reportPersonalData(store),
+  ];
+  const deletion = createDeletion({ store, clock, random, data });
+  async function comments(): Promise<number> {
+    let count = 0;
+    for await (const { comment } of reportsOfAccount(bench.store, id, noPace)) {
+      if (comment !== '') count++;
+    }
+    return count;
+  }
+  value(await deletion.begin(id));
+  const first = createErasures({ deletion, log });
+  first.resume();
+  while (written() < 2_000) await new Promise(setImmediate);
+  await first.close();
+  const left = await comments();
+  assert.ok(left > 0 && left < manyReports, `${left} left`);
+  assert.equal((await consents.list(id)).length, 0);
+  assert.deepEqual(await deletion.marked(undefined, 10), [id]);
+  const second = createErasures({ deletion, log });
+  second.resume();
+  await second.idle();
+  await second.close();
+  assert.equal(await comments(), 0);
+  assert.equal(await signon.people.byId(id), undefined);
+  const { most, total } = end();
+  assert.ok(total > manyReports, `${total} rows`);
+  // A page of 200 and a commit, a few times over: what takes a few milliseconds.
+  assert.ok(most <= 800, `${most} rows in one turn`);
+  await bench.close();
+});

@@ -1,0 +1,147 @@
+/** The checks of an authorization request: their order, their errors, and the way back to the client. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  type AuthorizeReading,
+  codeAddress,
+  errorAddress,
+  readAuthorizeRequest,
+  stateCharsMax,
+} from '../../../src/signon/sites/authorize.ts';
+import { goodParameters, parametersOf } from '../fixture.ts';
+
+type Changes = Readonly<Record<string, string | undefined>>;
+
+function read(changes: Changes = {}): AuthorizeReading {
+  return readAuthorizeRequest(parametersOf({ ...goodParameters, ...changes }), { demo: false });
+}
+
+function request(changes: Changes = {}) {
+  const reading = read(changes);
+  assert.ok(reading.kind === 'request', JSON.stringify(reading));
+  return reading.request;
+}
+
+test('a good request is read whole', () => {
+  const found = request({
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+    prompt: 'consent login',
+    login_hint: 'ada@mail.example',
+  });
+  assert.equal(found.client.id, 'example.com');
+  assert.equal(found.redirect.text, 'https://example.com/cb?x=1');
+  assert.equal(found.state, 's t+&é');
+  assert.deepEqual(found.scopes, ['openid', 'profile', 'email']);
+  assert.equal(found.codeChallenge, 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM');
+  assert.deepEqual(found.prompt, ['login', 'consent']);
+  assert.equal(found.loginHint, 'ada@mail.example');
+  const least = request({ state: undefined, scope: 'age' });
+  assert.deepEqual([least.state, least.scopes, least.prompt], [undefined, ['age'], []]);
+  assert.deepEqual([least.codeChallenge, least.loginHint], [undefined, undefined]);
+});
+
+test('a bad client or redirect is refused before anything else is looked at', () => {
+  const rest = { response_type: 'token', scope: 'root', state: 'x'.repeat(9_999) };
+  for (const [changes, error] of [
+    [{ client_id: undefined }, 'invalid_client_id'],
+    [{ client_id: 'com', redirect_uri: 'https://com/' }, 'invalid_client_id'],
+    [{ client_id: 'evil.com:443' }, 'invalid_client_id'],
+    [{ redirect_uri: undefined }, 'invalid_redirect_uri'],
+    [{ redirect_uri: 'https://evil.com/' }, 'invalid_redirect_uri'],
+    [{ client_id: 'localhost', redirect_uri: 'http://localhost:3000/' }, 'invalid_client_id'],
+  ] as const) {
+    const reading = read({ ...rest, ...changes });
+    assert.equal(reading.kind, 'refused');
+    assert.equal('error' in reading && reading.error, error, JSON.stringify(changes));
+    assert.equal(JSON.stringify(reading).includes('evil'), false, 'the bad text is not repeated');
+  }
+});
+
+test('every other fault may be told to the client, with its state', () => {
+  const challenge = 'a'.repeat(43);
+  const cases: readonly (readonly [Changes, string])[] = [
+    [{ response_type: undefined }, 'invalid_request'],
+    [{ response_type: '' }, 'invalid_request'],
+    [{ response_type: 'token' }, 'unsupported_response_type'],
+    [{ response_type: 'code token' }, 'unsupported_response_type'],
+    [{ response_type: 'CODE' }, 'unsupported_response_type'],
+    [{ scope: undefined }, 'invalid_request'],
+    [{ scope: '' }, 'invalid_request'],
+    [{ scope: 'openid admin' }, 'invalid_scope'],
+    [{ scope: 'openid,email' }, 'invalid_scope'],
+    [{ code_challenge: challenge }, 'invalid_request'],
+    [{ code_challenge: challenge, code_challenge_method: 'plain' }, 'invalid_request'],
+    [{ code_challenge: challenge, code_challenge_method: 's256' }, 'invalid_request'],
+    [{ code_challenge: 'a'.repeat(42), code_challenge_method: 'S256' }, 'invalid_request'],
+    [{ code_challenge: 'a'.repeat(129), code_challenge_method: 'S256' }, 'invalid_request'],
+    [{ code_challenge: `${'a'.repeat(43)}=`, code_challenge_method: 'S256' }, 'invalid_request'],
+    [{ code_challenge: '', code_challenge_method: 'S256' }, 'invalid_request'],
+    [{ code_challenge_method: 'S256' }, 'invalid_request'],
+    [{ prompt: 'select_account' }, 'invalid_request'],
+    [{ prompt: 'none login' }, 'invalid_request'],
+    [{ prompt: 'none consent' }, 'invalid_request'],
+    [{ prompt: 'None' }, 'invalid_request'],
+    [{ prompt: ' ' }, 'invalid_request'],
+    [{ prompt: 'none '.repeat(20) }, 'invalid_request'],
+    [{ login_hint: 'a\u0000' }, 'invalid_request'],
+    [{ login_hint: 'x'.repeat(321) }, 'invalid_request'],
+  ];
+  for (const [changes, error] of cases) {
+    const reading = read(changes);
+    assert.ok(reading.kind === 'error', JSON.stringify(changes));
+    assert.equal(reading.error, error, JSON.stringify(changes));
+    const address = new URL(errorAddress(reading.target, reading.error, reading.detail));
+    assert.equal(address.origin, 'https://example.com');
+    assert.equal(address.searchParams.get('error'), error);
+    assert.equal(address.searchParams.get('state'), goodParameters.state);
+    assert.equal(address.searchParams.get('x'), '1');
+    assert.match(address.search, /^[\x21-\x7e]*$/);
+  }
+});
+
+test('the first fault in the order of the checks is told', () => {
+  const all = { response_type: 'token', scope: 'root', prompt: 'x', code_challenge: '' };
+  const errors = ['unsupported_response_type', 'invalid_scope', 'invalid_request'];
+  const repairs: Changes[] = [{}, { response_type: 'code' }, { scope: 'openid' }];
+  let changes: Changes = all;
+  for (const [i, repair] of repairs.entries()) {
+    changes = { ...changes, ...repair };
+    const reading = read(changes);
+    assert.equal(reading.kind === 'error' && reading.error, errors[i]);
+  }
+});
+
+test('a state that is too long is an error without a state, never a shortened one', () => {
+  const longest = 'é'.repeat(stateCharsMax);
+  assert.equal(request({ state: longest }).state, longest);
+  for (const state of [`${longest}x`, '\ud800']) {
+    const reading = read({ state });
+    assert.ok(reading.kind === 'error' && reading.error === 'invalid_request');
+    assert.doesNotMatch(errorAddress(reading.target, reading.error), /state=/);
+  }
+});
+
+test('any state comes back as it was, behind a code and behind an error', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (state) => {
+      const target = request({ state });
+      for (const address of [codeAddress(target, 'c'), errorAddress(target, 'access_denied')]) {
+        assert.match(address, /^https:\/\/example\.com\/cb\?x=1&[\x21-\x7e]*$/);
+        assert.equal(new URL(address).searchParams.get('state'), state);
+        assert.equal(new URL(address).hash, '');
+      }
+    }),
+    { seed: 21 },
+  );
+  assert.equal(
+    codeAddress(request({ state: '' }), 'c'),
+    'https://example.com/cb?x=1&code=c&state=',
+  );
+  assert.equal(
+    codeAddress(request({ state: undefined }), 'c'),
+    'https://example.com/cb?x=1&code=c',
+  );
+});

@@ -1,0 +1,66 @@
+/** How many sites an account may have allowed: a clear refusal, which costs nothing of what is there. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { seededRandom } from '../../../src/core/random.ts';
+import { consentsPerAccountMax, createConsents } from '../../../src/signon/sites/consents.ts';
+import { goodParameters, openSignon, queryOf, startMs } from '../fixture.ts';
+
+type Signon = Awaited<ReturnType<typeof openSignon>>;
+
+function request(site: string) {
+  const named = { client_id: site, redirect_uri: `https://${site}/cb` };
+  return { query: queryOf({ ...goodParameters, ...named }), askedAt: startMs };
+}
+
+async function allow(signon: Signon, site: string) {
+  const { authorization, session } = signon;
+  const id = await authorization.transactions.begin(request(site), session.sessionId);
+  assert.ok(id.ok);
+  return { id: id.value, done: await signon.allow(id.value, session, ['email']) };
+}
+
+/** Sites that the account allowed before. */
+async function fill({ store, clock }: Signon, accountId: string, count: number): Promise<void> {
+  const consents = createConsents({ store, clock, random: seededRandom(5) });
+  const set = Array.from({ length: count }, (_, i) => {
+    const clientId = `site${i}.example.com`;
+    const parties = { accountId, clientId, origin: `https://${clientId}` };
+    return consents.decided(undefined, parties, ['openid'], ['openid']).row;
+  });
+  assert.ok((await store.commit({ set })).ok);
+}
+
+it('the last places go to as many sites as there are, however many ask at once', async () => {
+  await using signon = await openSignon();
+  const { authorization, session } = signon;
+  await fill(signon, session.accountId, consentsPerAccountMax - 2);
+  const asked = await Promise.all(
+    Array.from({ length: 6 }, (_, i) => allow(signon, `new${i}.example.com`)),
+  );
+  const taken = asked.filter(({ done }) => done.ok);
+  assert.ok(taken.length <= 2, `${taken.length} of 2 places`);
+  for (const { done } of asked) if (!done.ok) assert.equal(done.error, 'too_many_sites');
+  // At the edge one may be refused that had room; asked again it gets it.
+  for (let i = 0; i < 2; i++) await allow(signon, `later${i}.example.com`);
+  const sites = await authorization.connectedSites(session.accountId);
+  assert.equal(sites.length, consentsPerAccountMax);
+});
+
+it('at the bound nothing is passed on, the form stays, and known sites and others go on', async () => {
+  await using signon = await openSignon();
+  const { authorization, session } = signon;
+  await fill(signon, session.accountId, consentsPerAccountMax);
+  const { id, done } = await allow(signon, 'new.example.com');
+  assert.deepEqual(done, { ok: false, error: 'too_many_sites' });
+  assert.ok((await allow(signon, 'site7.example.com')).done.ok, 'one that was allowed before');
+  const other = { ...session, accountId: 'account-2', sessionId: 'session-2' };
+  const theirs = await authorization.transactions.begin(request('new.example.com'), 'session-2');
+  assert.ok(theirs.ok);
+  assert.ok((await signon.allow(theirs.value, other, [])).ok, 'another account');
+  assert.deepEqual(await authorization.disconnect(session.accountId, 'site3.example.com'), {
+    ok: true,
+    value: 1,
+  });
+  assert.ok((await signon.allow(id, session, ['email'])).ok, 'the same form');
+});

@@ -1,0 +1,50 @@
+/**
+ * Receipts made beside a running server, from its store and master key, as another process on
+ * the same data directory would make them.
+ */
+
+import assert from 'node:assert/strict';
+import { deriveKey, loadMasterKey } from '../../../src/access/keys/master-key.ts';
+import { allowsHost, createSiteKeys } from '../../../src/access/keys/site-keys.ts';
+import {
+  createReceipts,
+  type Receipts,
+  receiptKeyPurpose,
+} from '../../../src/captcha/receipt/receipts.ts';
+import { type Clock, systemClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log/log.ts';
+import { systemRandom } from '../../../src/core/random.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+
+export interface Beside {
+  readonly store: Store;
+  readonly receipts: Receipts;
+}
+
+export const siteOrigin = 'https://shop.example';
+
+export function openBeside(dataDir: string, clock: Clock = systemClock()): Beside {
+  const random = systemRandom();
+  const store = openLmdbStore({ path: `${dataDir}/store`, clock, log: createLog('silent') });
+  const masterKey = loadMasterKey({ dataDir, strict: true, random });
+  const receipts = createReceipts({
+    store,
+    clock,
+    random,
+    signingKey: deriveKey(masterKey, receiptKeyPurpose),
+    site: createSiteKeys({ store, clock, random }).find,
+    allows: allowsHost,
+  });
+  return { store, receipts };
+}
+
+export async function issue(
+  receipts: Receipts,
+  siteKey: string,
+  origin = siteOrigin,
+): Promise<string> {
+  const receipt = await receipts.issue({ siteKey, origin });
+  assert.ok(receipt !== undefined);
+  return receipt;
+}

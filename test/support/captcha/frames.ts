@@ -1,0 +1,122 @@
+/**
+ * Frames of motion challenges as plain bytes, for tests and benches: the real ones, and leaky
+ * ones that a sound test must catch. Those show the same letters in the same places.
+ */
+
+import {
+  type Profile,
+  type ProfileName,
+  profiles,
+} from '../../../src/captcha/challenge/profile.ts';
+import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
+import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
+import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
+import { type Orbit, orbit } from '../../../src/captcha/picture/motion.ts';
+import { createSceneMaker, drawWord, type SceneMaker } from '../../../src/captcha/picture/scene.ts';
+import { type Random, seededRandom } from '../../../src/core/random.ts';
+
+export interface Challenge {
+  readonly profile: Profile;
+  readonly answer: string;
+  /** A dot a byte, 0 or 1, row by row. */
+  readonly frames: readonly Uint8Array[];
+  /** 1 inside the letters, of the same frame. */
+  readonly masks: readonly Uint8Array[];
+  /** The path that the letters' cloud took. */
+  readonly path: Orbit;
+}
+
+/**
+ * `linear`: a straight loop around the edges, the fault of lines with different means. `density`:
+ * the letters' cloud is sparser. `tiled`: both fields repeat within the picture. `circular` leaks
+ * nothing and is the control of `linear`: the same renderer, also without fresh noise.
+ */
+export type Variant = 'linear' | 'density' | 'tiled' | 'circular';
+
+export const outlines = loadOutlines();
+const makers = new Map<ProfileName, SceneMaker>();
+
+export function sceneMaker(name: ProfileName): SceneMaker {
+  let maker = makers.get(name);
+  if (!maker) {
+    maker = createSceneMaker(profiles[name], createGlyphSet(outlines, profiles[name]));
+    makers.set(name, maker);
+  }
+  return maker;
+}
+
+/** The real thing, from a seed of 32 bytes. */
+export function soundChallenge(name: ProfileName, seed: Uint8Array): Challenge {
+  const profile = profiles[name];
+  const maker = sceneMaker(name);
+  const scene = maker.scene(seed);
+  const rows = new Int32Array(maker.wordsPerRow * profile.heightDots);
+  const bytes = (words: Int32Array) =>
+    dotsToBytes(words, maker.wordsPerRow, profile.widthDots, profile.heightDots);
+  const frames: Uint8Array[] = [];
+  const masks: Uint8Array[] = [];
+  for (let k = 0; k < profile.frames; k++) {
+    scene.nextFrame(rows);
+    frames.push(bytes(rows));
+    masks.push(bytes(scene.lastMask()));
+  }
+  return { profile, answer: scene.answer, frames, masks, path: pathOf(profile, seed) };
+}
+
+/** The path is drawn right after the word. */
+function pathOf(profile: Profile, seed: Uint8Array): Orbit {
+  const stream = createKeystream(seed);
+  drawWord(stream, profile.letters);
+  return orbit(profile, stream);
+}
+
+export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: Variant): Challenge {
+  const sound = soundChallenge(name, seed);
+  const { profile } = sound;
+  const random = seededRandom(Buffer.from(seed).readUInt32LE(0));
+  const path = variant === 'linear' ? straightLoop(profile) : sound.path;
+  const [width, height] = fieldSize(profile, variant);
+  const fieldA = coins(random, width * height, variant === 'density' ? 0.46 : 0.5);
+  const fieldB = coins(random, width * height, 0.5);
+  const noisy = variant === 'density' || variant === 'tiled';
+  const follows = noisy ? profile.coherence64 / 64 : 1;
+  const frames = sound.masks.map((mask, k) => {
+    const frame = new Uint8Array(mask.length);
+    for (let i = 0; i < frame.length; i++) {
+      const x = i % profile.widthDots;
+      const y = (i - x) / profile.widthDots;
+      const sign = mask[i] === 1 ? 1 : -1;
+      const fx = (x + sign * path.dx[k]! + 4 * width) % width;
+      const fy = (y + sign * path.dy[k]! + 4 * height) % height;
+      const cloud = (mask[i] === 1 ? fieldA : fieldB)[fy * width + fx]!;
+      const fresh = random.next() < 0.5 ? 1 : 0;
+      frame[i] = random.next() < follows ? cloud : fresh;
+    }
+    return frame;
+  });
+  return { ...sound, frames, path };
+}
+
+function fieldSize(profile: Profile, variant: Variant): readonly [number, number] {
+  if (variant === 'linear') return [profile.widthDots, profile.heightDots];
+  return variant === 'tiled' ? [48, 48] : [400, 400];
+}
+
+/** Once around both edges in a loop: straight, aslant. */
+export function straightLoop({ widthDots, heightDots, frames }: Profile): Orbit {
+  const steps = Array.from({ length: frames }, (_, k) => k);
+  return {
+    dx: Int16Array.from(steps, (k) => Math.round((k * widthDots) / frames)),
+    dy: Int16Array.from(steps, (k) => Math.round((k * heightDots) / frames)),
+  };
+}
+
+function coins(random: Random & { next(): number }, count: number, chance: number): Uint8Array {
+  return Uint8Array.from({ length: count }, () => (random.next() < chance ? 1 : 0));
+}
+
+/** Seeds for a test: `count` times 32 bytes from one number. */
+export function seeds(from: number, count: number): Uint8Array[] {
+  const random = seededRandom(from);
+  return Array.from({ length: count }, () => random.bytes(32));
+}

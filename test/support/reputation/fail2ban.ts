@@ -1,0 +1,105 @@
+/**
+ * A fail2ban of its own for a test: its directory, socket, database and log are private, its
+ * one jail watches one file, and its one action is the Debian package's `abuseipdb.conf`, with
+ * nothing changed but the base URL. It needs no firewall.
+ */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type LineChild, startCommand } from '../server/child.ts';
+import { within } from '../server/server.ts';
+import { makeTempDir } from '../server/temp-dir.ts';
+
+const installed = '/etc/fail2ban';
+const abuseIpDb = 'https://api.abuseipdb.com';
+const jail = 'portcullis';
+
+export interface Fail2ban extends AsyncDisposable {
+  /** Appends lines that sshd would write. */
+  logFailures(ip: string, count: number): void;
+  /** Its own log: what it banned and what its actions said. */
+  log(): string;
+  /** Addresses that the jail holds. */
+  banned(): string;
+}
+
+export async function startFail2ban(options: {
+  baseUrl: string;
+  key: string;
+  categories: string;
+}): Promise<Fail2ban> {
+  const directory = makeTempDir('fail2ban');
+  const path = (name: string) => `${directory.path}/${name}`;
+  const watched = path('auth.log');
+  const logFile = path('fail2ban.log');
+  for (const folder of ['action.d', 'filter.d']) mkdirSync(path(folder));
+  for (const file of ['fail2ban.conf', 'filter.d/sshd.conf', 'filter.d/common.conf']) {
+    copyFileSync(`${installed}/${file}`, path(file));
+  }
+  const action = readFileSync(`${installed}/action.d/abuseipdb.conf`, 'utf8');
+  const command = action.split('\n').filter((line) => line.startsWith('actionban ='));
+  assert.equal(command.length, 1);
+  assert.ok(command[0]!.includes(`"${abuseIpDb}/api/v2/report"`), command[0]);
+  writeFileSync(path('action.d/abuseipdb.conf'), action.replaceAll(abuseIpDb, options.baseUrl));
+  writeFileSync(watched, '');
+  writeFileSync(
+    path('jail.conf'),
+    `[${jail}]
+enabled = true
+filter = sshd
+backend = polling
+logpath = ${watched}
+maxretry = 3
+findtime = 600
+bantime = 600
+action = abuseipdb[abuseipdb_apikey="${options.key}", abuseipdb_category="${options.categories}"]
+`,
+  );
+  writeFileSync(
+    path('fail2ban.local'),
+    `[DEFAULT]
+logtarget = ${logFile}
+socket = ${path('socket')}
+pidfile = ${path('pid')}
+dbfile = ${path('db')}
+`,
+  );
+  const server = startCommand('fail2ban-server', ['-f', '-x', '-c', directory.path, 'start']);
+  const ask = (...words: string[]) =>
+    spawnSync('fail2ban-client', ['-c', directory.path, ...words]);
+  const fail2ban: Fail2ban = {
+    logFailures(ip, count) {
+      const time = syslogTime(new Date());
+      const line = `${time} host sshd[4711]: Failed password for root from ${ip} port 40022 ssh2\n`;
+      appendFileSync(watched, line.repeat(count));
+    },
+    log: () => readFileSync(logFile, 'utf8'),
+    banned: () => String(ask('get', jail, 'banip').stdout),
+    async [Symbol.asyncDispose]() {
+      ask('stop');
+      await endOf(server);
+      directory.remove();
+    },
+  };
+  try {
+    await within(() => ask('status', jail).status === 0, 'the start of fail2ban');
+    return fail2ban;
+  } catch (error) {
+    await fail2ban[Symbol.asyncDispose]();
+    throw new Error(`fail2ban: ${server.stderr()} ${server.lines.join(' ')}`, { cause: error });
+  }
+}
+
+async function endOf(server: LineChild): Promise<void> {
+  const late = setTimeout(() => server.process.kill('SIGKILL'), 10_000);
+  await server.ended;
+  clearTimeout(late);
+}
+
+/** `Nov 21 09:30:00`, local time, as syslog writes it. */
+function syslogTime(date: Date): string {
+  const month = date.toLocaleString('en-US', { month: 'short' });
+  const day = String(date.getDate()).padStart(2, ' ');
+  return `${month} ${day} ${date.toTimeString().slice(0, 8)}`;
+}

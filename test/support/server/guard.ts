@@ -1,0 +1,20 @@
+/** A guard for routes under test, over whatever gate and callers they have. */
+
+import type { Gate } from '../../../src/access/quota/gate.ts';
+import type { Callers } from '../../../src/web/guard/callers.ts';
+import { createGuard, type Guard } from '../../../src/web/guard/guard.ts';
+
+/** An error that its endpoint does not declare fails the test. */
+export function guardOf(parts: { gate?: unknown; take?: Callers['take'] } = {}): Guard {
+  const { gate = { authenticate: () => -1 }, take = () => 0 } = parts;
+  return createGuard({
+    gate: gate as Gate,
+    callers: { take },
+    renderPage: (_status, detail) => ({ html: detail, headers: [] }),
+    log: {
+      error(facts: object, text?: string) {
+        throw new Error(`${text}: ${JSON.stringify(facts)}`);
+      },
+    },
+  });
+}

@@ -1,0 +1,29 @@
+/** The routes that the OpenAPI document leaves out, since they answer no JSON: by kind, each on purpose. */
+
+/** By kind; a route that is neither here nor in the document fails the test. */
+export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
+  'pages for people': [
+    /^GET \/$/,
+    /^GET \/ip$/,
+    /^GET \/captcha$/,
+    /^GET \/outbox$/,
+    /^(GET|POST) \/captcha\/$/,
+    /^GET \/docs(\/|\/:page)?$/,
+    /^GET \/feeds\/?$/,
+    /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
+  ],
+  'text for firewalls, people and programs': [
+    /^GET \/feeds\/(blocklist|anon-exits)\.(txt|csv|ipset|nft|haproxy|nginx|geo|rsc|zone6?)$/,
+    /^GET \/feeds\/\*$/,
+    /^GET \/docs\/[\w-]+\.md$/,
+    /^GET \/(llms|robots)\.txt$/,
+    /^GET \/\.well-known\/security\.txt$/,
+    /^GET \/(healthz|metrics)$/,
+  ],
+  'files: styles, scripts, pictures, archives': [
+    /^GET \/(static|avatars)\//,
+    /^GET \/favicon\.ico$/,
+    /^GET \/captcha\/(widget|api)\.js$/,
+    /^GET \/kit\.zip$/,
+  ],
+};

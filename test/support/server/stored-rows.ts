@@ -1,0 +1,43 @@
+/** What a running server has stored, looked at beside it: bytes of the files, rows of each namespace. */
+
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log/log.ts';
+import { namespaces, storedKey } from '../../../src/store/keys.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { TestServer } from './server.ts';
+
+/** What the server writes by itself. */
+const ownNamespaces = ['checkpoint', 'projectionPage', 'feedHead', 'feedStep', 'feedBase', 'list'];
+
+export interface Stored {
+  readonly bytes: number;
+  /** By the names of `namespaces`. */
+  readonly rows: Readonly<Record<string, number>>;
+}
+
+export async function stored({ dataDir }: Pick<TestServer, 'dataDir'>): Promise<Stored> {
+  const folder = join(dataDir, 'store');
+  const bytes = readdirSync(folder).reduce(
+    (sum, name) => sum + statSync(join(folder, name)).size,
+    0,
+  );
+  const store = openLmdbStore({ path: folder, clock: systemClock(), log: createLog('silent') });
+  const rows: Record<string, number> = {};
+  for (const [name, byte] of Object.entries(namespaces)) {
+    if (ownNamespaces.includes(name)) continue;
+    const prefix = storedKey(Uint8Array.of(byte));
+    for (let last: typeof prefix | undefined; ; ) {
+      const page = await store.scan(prefix, {
+        limit: 1_000,
+        ...(last === undefined ? {} : { after: last }),
+      });
+      rows[name] = (rows[name] ?? 0) + page.length;
+      last = page.at(-1)?.key;
+      if (last === undefined) break;
+    }
+  }
+  await store.close();
+  return { bytes, rows };
+}

@@ -1,0 +1,216 @@
+/**
+ * People of a running server, made in its store beside it, with a browser that keeps cookies and
+ * sends forms as a browser does. Needs neither the pages of registration nor those of sign-in.
+ */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
+import { type Clock, systemClock } from '../../../src/core/clock.ts';
+import { systemRandom } from '../../../src/core/random.ts';
+import { ok, type Result } from '../../../src/core/result.ts';
+import type { Mail } from '../../../src/signon/mail/mailer.ts';
+import { openSignon, type Signon } from '../../../src/signon/open.ts';
+import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
+import { createProfiles, type Profiles } from '../../../src/signon/people/profile/profile-store.ts';
+import type { Visitor } from '../../../src/signon/visitor.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { memoryLog } from '../server/memory-log.ts';
+import type { Answer, TestServer } from '../server/server.ts';
+
+export const personPassword = 'violet-harbour-72';
+
+const visitor: Visitor = {
+  network: 'beside',
+  browserId: 'beside',
+  country: 'FR',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  language: 'en',
+};
+
+export interface People extends AsyncDisposable {
+  readonly store: Store;
+  readonly signon: Signon;
+  readonly profiles: Profiles;
+  /** A verified account with `personPassword`; its id. */
+  register(email: string): Promise<string>;
+  /** An account whose address waits to be verified. */
+  registerOnly(email: string): Promise<void>;
+  /** A session that began so long ago; a proof of identity is fresh for ten minutes. */
+  signIn(email: string, ageMs?: number): Promise<OwnBrowser>;
+}
+
+export interface OwnBrowser {
+  /** Of the session. */
+  readonly cookie: string;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** Sends a form with the token of the page it is on; `page` is asked for it first. */
+  post(
+    path: string,
+    fields?: Record<string, string> | string,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** As multipart, with one file. */
+  upload(path: string, name: string, file: Uint8Array, type?: string): Promise<Answer>;
+  /** JSON of the page's script. */
+  call(path: string, body: object, headers?: Record<string, string>): Promise<Answer>;
+  csrf(): Promise<string>;
+}
+
+export function openPeopleOf(server: TestServer): People {
+  let ageMs = 0;
+  const system = systemClock();
+  const clock: Clock = { ...system, now: () => system.now() - ageMs };
+  const random = systemRandom();
+  const { log } = memoryLog();
+  const store = openLmdbStore({ path: `${server.dataDir}/store`, clock, log });
+  const profiles = createProfiles({ store, clock, random });
+  const mails: Mail[] = [];
+  const signon = openSignon({
+    store,
+    clock,
+    random,
+    log,
+    masterKey: loadMasterKey({ dataDir: server.dataDir, strict: true, random }),
+    baseUrl: server.baseUrl,
+    dataDir: server.dataDir,
+    smtpUrl: undefined,
+    mailFrom: 'portcullis@example.org',
+    smsWebhookUrl: undefined,
+    companion: profileCompanion({ store, profiles }),
+    mailTransport: {
+      async send(mail) {
+        mails.push(mail);
+      },
+      async close() {},
+    },
+    strength: { check: async () => ok(undefined), async close() {} },
+  });
+
+  async function registerOnly(email: string): Promise<void> {
+    okValue(await signon.registration.register({ email, password: personPassword, visitor }));
+  }
+
+  return {
+    store,
+    signon,
+    profiles,
+    registerOnly,
+    async register(email) {
+      await registerOnly(email);
+      await signon.mailer.idle();
+      const mail = mails.findLast(({ to, link }) => to === email && link?.includes('token='));
+      const token = new URL(mail!.link!).searchParams.get('token')!;
+      return okValue(await signon.registration.verify(token, visitor)).accountId;
+    },
+    async signIn(email, age = 0) {
+      ageMs = age;
+      const request = { email, password: personPassword, visitor };
+      const signedIn = okValue(await signon.signIn.withPassword(request));
+      ageMs = 0;
+      assert.equal(signedIn.kind, 'signed_in');
+      return browserOf(server, signedIn.kind === 'signed_in' ? signedIn.token : '');
+    },
+    async [Symbol.asyncDispose]() {
+      // What is written down after an answer must be through.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await signon.close();
+      await store.close();
+    },
+  };
+}
+
+function browserOf(server: TestServer, token: string): OwnBrowser {
+  let cookie = `session=${token}`;
+  let known: string | undefined;
+
+  async function ask(path: string, options: Parameters<TestServer['fetch']>[1]): Promise<Answer> {
+    const headers = { Cookie: cookie, ...options?.headers };
+    const answer = await server.fetch(path, { ...options, headers });
+    for (const line of answer.headers['set-cookie'] ?? []) {
+      const fresh = /^session=([^;]*)/.exec(line)?.[1];
+      if (fresh === undefined) continue;
+      cookie = `session=${fresh}`;
+      known = undefined;
+    }
+    return answer;
+  }
+
+  async function csrf(): Promise<string> {
+    if (known !== undefined) return known;
+    const page = await ask('/account', {});
+    known = /name="csrf" value="([^"]+)"/.exec(page.body)?.[1];
+    assert.ok(known !== undefined, `no form at /account: ${page.status}`);
+    return known;
+  }
+
+  return {
+    get cookie() {
+      return cookie;
+    },
+    csrf,
+    get: (path, headers = {}) => ask(path, { headers }),
+    async post(path, fields = {}, headers = {}) {
+      const body =
+        typeof fields === 'string'
+          ? fields
+          : new URLSearchParams({ csrf: await csrf(), ...fields }).toString();
+      return ask(path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+        body,
+      });
+    },
+    async upload(path, name, file, type = 'image/png') {
+      const form = new FormData();
+      form.set('csrf', await csrf());
+      form.set(name, new Blob([Buffer.from(file)], { type }), 'picture');
+      const packed = new Response(form);
+      return ask(path, {
+        method: 'POST',
+        headers: { 'Content-Type': packed.headers.get('content-type')! },
+        body: new Uint8Array(await packed.arrayBuffer()),
+      });
+    },
+    async call(path, body, headers = {}) {
+      return ask(path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify({ csrf: await csrf(), ...body }),
+      });
+    },
+  };
+}
+
+function okValue<T>(result: Result<T>): T {
+  assert.ok(result.ok, result.ok ? '' : `${result.error}: ${result.detail}`);
+  return result.value;
+}
+
+/** Texts of the outbox that hold this, newest last. */
+export function outboxOf(dataDir: string, text: string): string[] {
+  const timeOf = (path: string) => path.replace(/^.*\/[^-]*-/, '');
+  return filesOf(join(dataDir, 'outbox'))
+    .sort(([a], [b]) => (timeOf(a) < timeOf(b) ? -1 : 1))
+    .map(([, content]) => content.toString('utf8'))
+    .filter((content) => content.includes(text));
+}
+
+/** Files below a folder that hold this anywhere. */
+export function holdersOf(folder: string, part: string | Buffer): string[] {
+  return filesOf(folder)
+    .filter(([, content]) => content.includes(part))
+    .map(([path]) => path);
+}
+
+/** The outbox renames its files when they are whole: one that vanished is seen under its name. */
+function filesOf(folder: string): [path: string, content: Buffer][] {
+  const files: [string, Buffer][] = [];
+  for (const name of existsSync(folder) ? readdirSync(folder, { recursive: true }) : []) {
+    const path = join(folder, String(name));
+    if (statSync(path, { throwIfNoEntry: false })?.isFile()) files.push([path, readFileSync(path)]);
+  }
+  return files;
+}

@@ -1,0 +1,161 @@
+/**
+ * The finished pages in a real browser, served with their real headers: nothing blocked, nothing
+ * sticking out, nothing that axe objects to, at three widths and in both colour schemes.
+ */
+
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { homePage } from '../../src/published/home/home.page.ts';
+import { ipPage } from '../../src/reputation/address/address.page.ts';
+import { feedsPage } from '../../src/reputation/blocklists/feeds.page.ts';
+import { type Language, pickLanguage } from '../../src/web/language.ts';
+import { errorPage } from '../../src/web/layout/error.page.ts';
+import { pageHeaders } from '../../src/web/security-headers.ts';
+import { checkPage, openContext, pageProblems, withBrowser } from '../support/browser/browser.ts';
+import {
+  allowlistedAddress,
+  cleanAddress,
+  feedsData,
+  maliciousAddress,
+  suspectAddress,
+  testAssets,
+  testFrame,
+} from './page-fixtures.ts';
+
+const home = {
+  secureUrl: 'https://secure.example',
+  exampleAddresses: ['198.51.100.23', '2001:db8::1'],
+  arrivals: [{ address: '198.51.100.23', score: 61 }],
+  sample: { address: '198.51.100.23', answer: '{\n  "data": { "abuseConfidenceScore": 61 }\n}' },
+};
+
+const pages: Record<string, (language: Language) => string> = {
+  '/': (language) => homePage(testFrame(language), home),
+  '/feeds': (language) => feedsPage(testFrame(language), feedsData),
+  '/feeds/building': (language) =>
+    feedsPage(testFrame(language), {
+      ...feedsData,
+      ready: false,
+      feeds: feedsData.feeds.map(({ name }) => ({ name, now: undefined })),
+    }),
+  '/ip/clean': (language) => ipPage(testFrame(language), cleanAddress),
+  '/ip/suspect': (language) => ipPage(testFrame(language), suspectAddress),
+  '/ip/malicious': (language) => ipPage(testFrame(language), maliciousAddress),
+  '/ip/allowlisted': (language) => ipPage(testFrame(language), allowlistedAddress),
+  '/broken': () =>
+    '<!doctype html><html><body><div style="color:red">x</div><table width="3000"><tr><td>' +
+    '<font color="#dddddd">pale</font></td></tr></table><img src="/gone.png" alt=""></body></html>',
+};
+
+let server: Server;
+let origin = '';
+
+before(async () => {
+  server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    const asset = testAssets().assetFor(path);
+    if (asset !== undefined) {
+      const { body, etag } = asset.identity;
+      response.writeHead(200, {
+        'content-type': asset.type,
+        'cache-control': asset.cacheControl,
+        etag,
+      });
+      response.end(body);
+      return;
+    }
+    const language = pickLanguage(request.headers['accept-language']);
+    const page = pages[path];
+    response.writeHead(page === undefined ? 404 : 200, pageHeaders(language));
+    response.end(page?.(language) ?? errorPage(testFrame(language), { status: 404 }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+after(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+test('the pages are clean in a browser', { timeout: 600_000 }, async (t) => {
+  await withBrowser(async (browser: Browser) => {
+    await t.test('home', () => checkPage(browser, `${origin}/`, { name: 'home' }));
+    await t.test('home in French', () =>
+      checkPage(browser, `${origin}/`, { name: 'home-fr', locale: 'fr-FR', themes: ['light'] }),
+    );
+    await t.test('feeds', () => checkPage(browser, `${origin}/feeds`, { name: 'feeds' }));
+    await t.test('feeds in French', () =>
+      checkPage(browser, `${origin}/feeds`, { name: 'feeds-fr', locale: 'fr-FR' }),
+    );
+    await t.test('feeds before the first build', () =>
+      checkPage(browser, `${origin}/feeds/building`, {
+        name: 'feeds-building',
+        widths: [320],
+        themes: ['light'],
+      }),
+    );
+    for (const kind of ['clean', 'suspect', 'malicious', 'allowlisted']) {
+      await t.test(`address: ${kind}`, () =>
+        checkPage(browser, `${origin}/ip/${kind}`, { name: `ip-${kind}` }),
+      );
+    }
+    await t.test('address in French', () =>
+      checkPage(browser, `${origin}/ip/malicious`, {
+        name: 'ip-malicious-fr',
+        locale: 'fr-FR',
+        themes: ['dark'],
+      }),
+    );
+    await t.test('not found', () =>
+      checkPage(browser, `${origin}/nowhere`, { name: 'error-404', status: 404 }),
+    );
+    await t.test('a copy button copies', () => copyButtonWorks(browser));
+    await t.test('the address box works without a script', () => lookupWorks(browser));
+    await t.test('the harness sees a page that is not clean', async () => {
+      const problems = await pageProblems(browser, `${origin}/broken`, {
+        name: 'broken',
+        widths: [320],
+        themes: ['light'],
+      });
+      for (const expected of [
+        'CSP: style-src',
+        'axe html-has-lang',
+        'axe color-contrast',
+        'scrolls sideways',
+        '404 for',
+        'console error',
+      ]) {
+        const seen = problems.some((line) => line.includes(expected));
+        assert.ok(seen, `${expected} is missing from\n${problems.join('\n')}`);
+      }
+    });
+  });
+});
+
+async function copyButtonWorks(browser: Browser): Promise<void> {
+  const context = await openContext(browser, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const page = await context.newPage();
+  await page.goto(`${origin}/`);
+  const button = page.locator('[data-copy="curl-line"]');
+  await button.click();
+  await page.waitForFunction("document.querySelector('[data-copy] span').textContent === 'Copied'");
+  assert.match(String(await page.evaluate('navigator.clipboard.readText()')), /^curl -H "Key: /);
+  await context.close();
+}
+
+async function lookupWorks(browser: Browser): Promise<void> {
+  const context = await openContext(browser, { javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${origin}/`);
+  assert.equal(await page.locator('.code-copy:visible').count(), 0);
+  await page.fill('#home-lookup', '2001:db8::1');
+  await page.press('#home-lookup', 'Enter');
+  await page.waitForURL(`${origin}/ip?address=2001%3Adb8%3A%3A1`);
+  await context.close();
+}
