@@ -28,6 +28,7 @@ import {
   createReportAdmission,
 } from './reputation/reports/report-admission.ts';
 import { createReportStore } from './reputation/reports/store/report-store.ts';
+import { startOwnBackups } from './server/backup/own-backups.ts';
 import { areas, checkTable } from './server/endpoints.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import {
@@ -333,6 +334,9 @@ async function start(
     signonRows: signonParts.rowsOfStrangers,
   });
   tables.register(metrics);
+  const backups = startOwnBackups({ config, path, masterKey, clock, log });
+  backups.register(metrics);
+  closers.push(backups.stop);
   closers.push(tables.watch());
   feeds.start();
   closers.push(

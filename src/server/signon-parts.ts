@@ -28,6 +28,7 @@ import { createSignInLog, type SignInLog, signInLogData } from '../signon/sessio
 import { type Authorization, createAuthorization } from '../signon/sites/authorization.ts';
 import { type Consents, createConsents } from '../signon/sites/consents.ts';
 import { requestQueryCharsMax } from '../signon/sites/request-seal.ts';
+import { openErasedList } from '../store/erased.ts';
 import { accountKey } from '../store/keys.ts';
 import type { Store } from '../store/store.ts';
 import { reportPersonalData } from './report-personal-data.ts';
@@ -64,6 +65,7 @@ export async function startSignon(options: {
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
   const signInLog = createSignInLog(options);
+  const erased = openErasedList(options);
   const signon = openSignon({
     ...options,
     baseUrl: config.baseUrl,
@@ -73,6 +75,7 @@ export async function startSignon(options: {
     smsWebhookUrl: config.smsWebhookUrl,
     pwnedRangeUrl: config.pwnedRangeUrl,
     signInLog,
+    erased,
     isPaced: config.clientLimitsOn,
     texts: { countries: config.smsCountries, perDay: config.smsPerDay },
     companion: profileCompanion({ store, profiles }),
@@ -94,6 +97,7 @@ export async function startSignon(options: {
     parseQuery: parseRequestQuery,
   });
   await authorization.transactions.restore();
+  await erased.sync();
   signon.erasures.resume();
   signon.notices.resume();
   await signon.restore();
