@@ -3,9 +3,9 @@
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Closers } from '../../core/closers.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
+import type { Closers } from '../../core/work/closers.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
 import type { Store } from '../../store/store.ts';
 

@@ -1,6 +1,6 @@
 /** What was opened, closed in reverse: each part when all that uses it is gone. */
 
-import type { Log } from './log/log.ts';
+import type { Log } from '../log/log.ts';
 
 export interface Closers {
   add(close: () => unknown): void;
