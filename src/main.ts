@@ -12,6 +12,7 @@ import { createMetrics } from './core/metrics.ts';
 import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { claimPort } from './http/port-claim.ts';
+import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openData } from './server/parts/data.ts';
@@ -99,6 +100,10 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     readiness: () => readinessOf(state, store, clock),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
+  const path = `${config.dataDir}/store`;
+  const backups = startOwnBackups({ config, path, masterKey, clock, log });
+  backups.register(metrics);
+  closers.add(backups.stop);
   observe(opening, { metrics, data, reputation, signon, captcha, own, listening });
 
   reputation.feeds.start();

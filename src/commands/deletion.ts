@@ -19,6 +19,7 @@ import { createSecurityLog } from '../signon/sessions/security-log.ts';
 import { createSessions } from '../signon/sessions/sessions.ts';
 import { signInLogData } from '../signon/sessions/sign-in-log.ts';
 import { createConsents } from '../signon/sites/consents.ts';
+import { openErasedList } from '../store/erased.ts';
 import { retryDelaysMs } from './shell/mailing.ts';
 import type { Workspace } from './shell/workspace.ts';
 
@@ -49,7 +50,8 @@ export async function withDeletion<T>(
   }
 }
 
-function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Deletion {
+/** @param farewell undefined: nobody is told */
+export function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Deletion {
   const { config, store, clock, random, log } = workspace;
   const securityLog = createSecurityLog({ store, clock, random });
   const people = openPeople(store);
@@ -74,5 +76,6 @@ function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Del
     }),
   });
   const data = [...beside, ...own, reportPersonalData(store), signInLogData(store)];
-  return createDeletion({ store, clock, random, data, farewell, untold: noFarewell(log) });
+  const erased = openErasedList(workspace);
+  return createDeletion({ store, clock, random, data, farewell, erased, untold: noFarewell(log) });
 }

@@ -32,6 +32,7 @@ import {
 import { type Authorization, createAuthorization } from '../../signon/sites/authorization.ts';
 import { type Consents, createConsents } from '../../signon/sites/consents.ts';
 import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
+import { openErasedList } from '../../store/erased.ts';
 import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import { reportPersonalData } from './report-personal-data.ts';
@@ -68,6 +69,7 @@ export async function startSignon(options: {
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
   const signInLog = createSignInLog(options);
+  const erased = openErasedList(options);
   const signon = openSignon({
     ...options,
     baseUrl: config.baseUrl,
@@ -77,6 +79,7 @@ export async function startSignon(options: {
     smsWebhookUrl: config.smsWebhookUrl,
     pwnedRangeUrl: config.pwnedRangeUrl,
     signInLog,
+    erased,
     isPaced: config.clientLimitsOn,
     texts: { countries: config.smsCountries, perDay: config.smsPerDay },
     companion: profileCompanion({ store, profiles }),
@@ -98,6 +101,7 @@ export async function startSignon(options: {
     parseQuery: parseRequestQuery,
   });
   await authorization.transactions.restore();
+  await erased.sync();
   signon.erasures.resume();
   signon.notices.resume();
   await signon.restore();
