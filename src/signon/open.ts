@@ -10,6 +10,7 @@ import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
+import type { ErasedList } from '../store/erased.ts';
 import type { Store } from '../store/store.ts';
 import { createMailer, type Mail, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices, type Notices } from './mail/notices.ts';
@@ -78,6 +79,8 @@ export interface SignonOptions {
   readonly companion?: AccountCompanion;
   /** What others keep of a person: profile, consents. */
   readonly personalData?: readonly PersonalData[];
+  /** Told of each deletion, for restores. */
+  readonly erased?: Pick<ErasedList, 'add'> | undefined;
   /** Told of each mail that is written to the outbox; the demo's. */
   readonly onMail?: ((mail: Mail) => void) | undefined;
   /** In place of SMTP_URL and the outbox, for tests. */
@@ -194,6 +197,7 @@ export function openSignon(options: SignonOptions): Signon {
     farewell: isKeptHere
       ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
+    erased: options.erased,
     untold: noFarewell(log),
   });
   const erasures = createErasures({ deletion, log });
