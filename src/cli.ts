@@ -21,8 +21,10 @@ import {
 import { createOutput } from './commands/shell/output.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
 import { siteKeyCommands } from './commands/sitekey.ts';
+import { backupCommand } from './commands/store/backup.ts';
 import { compactCommand } from './commands/store/compact.ts';
 import { masterKeyCommand } from './commands/store/master-key.ts';
+import { restoreCommand } from './commands/store/restore.ts';
 import { OperatorError } from './core/errors.ts';
 import {
   confidenceDefault,
@@ -150,6 +152,8 @@ function program(): Command {
   root.addCommand(reportCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));
+  root.addCommand(backupCommand(wholeNumber));
+  root.addCommand(restoreCommand());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);

@@ -104,6 +104,7 @@ const visitors: readonly Endpoint[] = [
   register.registerEndpoints.noPasskey, // GET /register/passkey
   register.registerEndpoints.registerPasskey, // POST /register/passkey
   register.registerEndpoints.sent, // GET /register/sent
+  register.registerEndpoints.again, // POST /register/again
   verify.verifyEndpoints.ask, // GET /verify
   verify.verifyEndpoints.verify, // POST /verify
   verify.verifyEndpoints.passkeyOptions, // POST /verify/passkey/options

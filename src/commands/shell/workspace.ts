@@ -73,11 +73,8 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   const masterKey = checkMasterKey(config, random);
   const store = await openStore({ ...opening, masterKey });
   try {
-    const profiles = createProfiles({ store, clock, random });
-    const beside = profileBeside(profiles);
-    const accounts = createAccounts({ store, clock, random, masterKey, beside });
     const before = await store.lastSeq();
-    const done = await run({ config, clock, random, log, store, accounts, profiles });
+    const done = await run(workspaceOf({ config, clock, random, log, store }, masterKey));
     const seq = await store.lastSeq();
     if (seq > before && !(await awaitServer({ store, dataDir, seq }))) {
       process.stderr.write('portcullis: done, but the running server has not taken it up yet\n');
@@ -86,6 +83,16 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   } finally {
     await store.close();
   }
+}
+
+/** @param parts of a store that is open */
+export function workspaceOf(
+  parts: Omit<Workspace, 'accounts' | 'profiles'>,
+  masterKey: MasterKey,
+): Workspace {
+  const profiles = createProfiles(parts);
+  const accounts = createAccounts({ ...parts, masterKey, beside: profileBeside(profiles) });
+  return { ...parts, accounts, profiles };
 }
 
 /** The master key; a file that others may read is refused. Call it before the store is opened. */

@@ -9,6 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { consentKey, profileKey } from '../../store/keys.ts';
 import type { Check, Commit, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
@@ -127,8 +128,6 @@ export interface Kept {
   readonly holder: string;
 }
 
-const attemptsMax = 5;
-
 export function createAuthorization(options: {
   store: Store;
   clock: Clock;
@@ -242,14 +241,13 @@ export function createAuthorization(options: {
     request: AuthorizationRequest,
     attempt: () => Promise<Result<{ commit: Commit; address: string }>>,
   ): Promise<Result<string>> {
-    for (let i = 0; i < attemptsMax; i++) {
+    const settled = await untilUndisturbed(async () => {
       const next = await attempt();
       if (!next.ok) return next;
-      const done = await store.commit(next.value.commit);
-      if (done.ok) return ok(next.value.address);
-      if (done.error === 'store_unavailable') break;
-    }
-    return ok(errorAddress(request, 'temporarily_unavailable'));
+      return written(await commitOnce(store, next.value.commit), next.value.address);
+    });
+    const isUnavailable = !settled.ok && settled.error === 'store_unavailable';
+    return isUnavailable ? ok(errorAddress(request, 'temporarily_unavailable')) : settled;
   }
 
   async function issue(request: AuthorizationRequest, session: SignedIn, kept?: Kept) {

@@ -9,7 +9,7 @@ import type { PlainRoute } from '../../../http/router.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
 import type { Signon } from '../../open.ts';
-import { checkMailPage } from '../../people/pages/register.page.ts';
+import { checkMailPage } from '../../people/pages/sent.page.ts';
 import type { Onward } from '../onward.page.ts';
 import { carriesRequest, type Onwards, onwardKept } from '../onward.route.ts';
 import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
