@@ -5,7 +5,7 @@
 
 import { deriveKey } from './access/keys/master-key.ts';
 import { allowsHost } from './access/keys/site-keys.ts';
-import { openCaptcha } from './captcha/challenge/open.ts';
+import { openCaptcha } from './captcha/challenge/open-captcha.ts';
 import { createReceipts, receiptKeyPurpose } from './captcha/receipt/receipts.ts';
 import { captchaBounds } from './config.ts';
 import { createBoundedTables } from './core/bounded-tables.ts';
@@ -93,7 +93,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     index: state.index,
     accountOf: access.idOf,
     standingOf: access.standingOf,
-    settle: async () => follower.catchUpTo(await store.lastSeq()),
+    catchUp: async () => follower.catchUpTo(await store.lastSeq()),
     catchUpTo: follower.catchUpTo,
     onRefused: reputation.refusedReports.count,
     allowChanges: state.fold.allowChanges,

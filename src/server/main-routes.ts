@@ -29,7 +29,7 @@ import type { Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { pageRoutes } from '../published/home/home.route.ts';
 import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
-import { openKit } from '../published/kit/open.ts';
+import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
 import { ipPageRoutes } from '../reputation/address/address.route.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
@@ -42,7 +42,7 @@ import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { SpaceOptions } from '../signon/account/space.route.ts';
 import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
-import type { Signon } from '../signon/open.ts';
+import type { Signon } from '../signon/open-signon.ts';
 import type { Avatars } from '../signon/people/profile/avatars.ts';
 import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import type { Review } from '../signon/people/review.ts';
@@ -103,7 +103,7 @@ export function mainRoutes(options: {
   /** For operators: who came in, failed or was held back. */
   signInLog: SignInLog;
   standingOf: SpaceOptions['standingOf'];
-  settle: () => Promise<void>;
+  catchUp: () => Promise<void>;
   receipts: Receipts;
   challenges: Challenges;
   tickets: Tickets;

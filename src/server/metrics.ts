@@ -1,6 +1,6 @@
 /** What the server tells of itself at /metrics and /readyz. */
 
-import type { Captcha } from '../captcha/challenge/open.ts';
+import type { Captcha } from '../captcha/challenge/open-captcha.ts';
 import { capacities, captchaBounds } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * Sign-on put together: accounts, sessions and mails (signon/open.ts), profiles, and the sign-on
+ * Sign-on put together: accounts, sessions and mails (signon/open-signon.ts), profiles, and the sign-on
  * of other sites, each knowing of the others what it needs. Deletions that were cut short go on in
  * the background.
  */
@@ -17,7 +17,7 @@ import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
-import { openSignon, type Signon } from '../../signon/open.ts';
+import { openSignon, type Signon } from '../../signon/open-signon.ts';
 import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
 import { type Avatars, createAvatars } from '../../signon/people/profile/avatars.ts';
 import { profileBeside, profileCompanion } from '../../signon/people/profile/profile-companion.ts';

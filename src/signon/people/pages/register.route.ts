@@ -15,7 +15,7 @@ import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { ChallengeAnswer, FormChallenges } from '../../../web/guard/form-challenges.ts';
 import { jsonOf } from '../../../web/guard/intake/form.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
-import type { Signon } from '../../open.ts';
+import type { Signon } from '../../open-signon.ts';
 import { failureText } from '../../sessions/failure.page.ts';
 import { type Onward, onwardHref } from '../../sessions/onward.page.ts';
 import {
