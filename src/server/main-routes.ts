@@ -16,7 +16,7 @@ import { captchaReceiptRoutes } from '../captcha/receipt/receipt.route.ts';
 import type { Receipts } from '../captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
 import { type Config, captchaBounds, clientLimits } from '../config.ts';
-import type { BoundedTable } from '../core/bounded-tables.ts';
+import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
@@ -82,6 +82,7 @@ export function mainRoutes(options: {
   config: Config;
   clock: Clock;
   metrics: Metrics;
+  tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
   check: Check;
   geo: GeoReader;
