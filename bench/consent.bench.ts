@@ -15,7 +15,7 @@ import { systemRandom } from '../src/core/random.ts';
 import type { GeoReader } from '../src/geo/reader.ts';
 import type { Request } from '../src/http/message.ts';
 import type { PlainRoute } from '../src/http/router.ts';
-import { parseRequestQuery } from '../src/server/signon-parts.ts';
+import { parseRequestQuery } from '../src/server/parts/signon.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { openPeople } from '../src/signon/people.ts';
 import { failures } from '../src/signon/sessions/failure.page.ts';

@@ -1,7 +1,7 @@
 /** Deletion and export as the commands do them: with the store alone, no server needed. */
 
 import { createSiteKeys } from '../access/keys/site-keys.ts';
-import { reportPersonalData } from '../server/report-personal-data.ts';
+import { reportPersonalData } from '../server/parts/report-personal-data.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';
 import { smtpTransport } from '../signon/mail/smtp.ts';

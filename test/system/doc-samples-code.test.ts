@@ -199,5 +199,10 @@ async function ended(child: ChildProcess): Promise<unknown> {
 }
 
 it('no sample is left without a test', () => {
-  assert.deepEqual([...php.left(), ...python.left()], []);
+  // test/system/oauth-libraries.test.ts runs those of its page.
+  const left = [...php.left(), ...python.left()];
+  assert.deepEqual(
+    left.filter((place) => !place.includes('oauth-libraries.md')),
+    [],
+  );
 });

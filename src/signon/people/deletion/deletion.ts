@@ -23,6 +23,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createTurns, type Pace } from '../../../core/work/turns.ts';
+import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
 import { type ErasedList, erasedRow } from '../../../store/erased.ts';
 import { createEventId } from '../../../store/event-id.ts';
 import {
@@ -37,7 +38,6 @@ import {
   type Key,
 } from '../../../store/keys.ts';
 import type { Store } from '../../../store/store.ts';
-import { commitOnce, untilUndisturbed } from '../../change.ts';
 import type { Delivery } from '../../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../../people.ts';
 import type { Language } from '../../visitor.ts';
