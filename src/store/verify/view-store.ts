@@ -78,6 +78,7 @@ export function viewStore(
       }
       return events;
     },
+    tables: [],
     lastSeq: async () => BigInt(lastSeq),
     onHint: () => () => undefined,
     onWriteState: () => () => undefined,
