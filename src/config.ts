@@ -29,7 +29,10 @@ export const clientLimits = {
   signInOwner: { max: 10, windowMs: minuteMs },
   /** Uses of a link to sign in: without the mailbox there is nothing to find. */
   signInLink: { max: 20, windowMs: minuteMs },
-  /** Steps of a sign-in by passkey, of which each has two. No guess gets anywhere. */
+  /**
+   * Steps of a sign-in by passkey, of which each has two, and of registering with one: its own, since
+   * no guess gets anywhere and nobody's sign-in by password shall wait for it.
+   */
   passkey: { max: 60, windowMs: minuteMs },
   /** Requests for a link to a new password, whosever address is typed. */
   recover: { max: 10, windowMs: minuteMs },

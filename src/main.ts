@@ -5,9 +5,10 @@
 
 import { deriveKey } from './access/keys/master-key.ts';
 import { allowsHost } from './access/keys/site-keys.ts';
-import { openCaptcha } from './captcha/challenge/open.ts';
+import { openCaptcha } from './captcha/challenge/open-captcha.ts';
 import { createReceipts, receiptKeyPurpose } from './captcha/receipt/receipts.ts';
 import { captchaBounds } from './config.ts';
+import { createBoundedTables } from './core/bounded-tables.ts';
 import { createMetrics } from './core/metrics.ts';
 import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
@@ -56,14 +57,16 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
   let listening: Listening | undefined;
   const reputation = openReputation(opening, data, () => listening?.threads.release());
 
+  const tables = createBoundedTables(log);
   const { onMail } = opening;
   const signon = await startSignon({
-    ...{ store, clock, random, log, masterKey, config, demo, onMail },
+    ...{ store, clock, random, log, masterKey, config, demo, onMail, tables },
   });
   closers.add(() => signon.signInLog.close());
   closers.add(() => signon.signon.close());
   const { people, mailer } = signon.signon;
   const budgetMails = startBudgetMails({ state, store, clock, log, people, mailer });
+  tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 
   const receipts = createReceipts({
@@ -82,7 +85,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
 
   const metrics = createMetrics();
   const own = mainRoutes({
-    ...{ config, clock, random, log, metrics, demo, receipts },
+    ...{ config, clock, random, log, metrics, tables, demo, receipts },
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
@@ -90,7 +93,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     index: state.index,
     accountOf: access.idOf,
     standingOf: access.standingOf,
-    settle: async () => follower.catchUpTo(await store.lastSeq()),
+    catchUp: async () => follower.catchUpTo(await store.lastSeq()),
     catchUpTo: follower.catchUpTo,
     onRefused: reputation.refusedReports.count,
     allowChanges: state.fold.allowChanges,
@@ -104,7 +107,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
   closers.add(backups.stop);
-  observe(opening, { metrics, data, reputation, signon, captcha, own, listening });
+  observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
   reputation.feeds.start();
   closers.add(

@@ -56,6 +56,7 @@ export interface Taken {
   readonly probes: number;
   readonly arriving_bodies: number;
   readonly unread_answers: number;
+  readonly displaced_bodies: number;
   readonly body_bytes: number;
 }
 
@@ -74,6 +75,13 @@ interface App {
 
 /** Of a client that sends nothing, and of one that reads nothing. The newer build has 30 by itself. */
 const idleSeconds = 10;
+
+/**
+ * Listening sockets of a thread. The library lets 512 connections wait in each, and the kernel drops
+ * the first packet of whoever finds his full: he tries again after a second. A flood that begins
+ * anew with each refusal fills one socket between two turns of the event loop.
+ */
+const queues = 8;
 
 interface Lanes {
   readonly router: Router;
@@ -125,20 +133,27 @@ export function createServer(options: ServerOptions): HttpServer {
     if (isOpen) app.close();
     isOpen = false;
   }
+  function listenOnce(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      app.listen(host, port, (socket) => {
+        if (socket === false) {
+          // A thread that ends over this error must not leave an open server behind.
+          closeNow();
+          reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
+          return;
+        }
+        listening.push(socket);
+        resolve(uws.us_socket_local_port(socket as never));
+      });
+    });
+  }
   return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        app.listen(host, port, (socket) => {
-          if (socket === false) {
-            // A thread that ends over this error must not leave an open server behind.
-            if (listening.length === 0) closeNow();
-            reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
-            return;
-          }
-          listening.push(socket);
-          resolve(uws.us_socket_local_port(socket as never));
-        });
-      }),
+    listen: async (host, port) => {
+      const found = await listenOnce(host, port);
+      // A port that the library picked itself can't be shared.
+      for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
+      return found;
+    },
     close: async (graceMs) => {
       stopListening();
       await lanes.admission.inFlight.drained(graceMs);

@@ -1,12 +1,8 @@
 /** What the server tells of itself at /metrics and /readyz. */
 
-import type { Captcha } from '../captcha/challenge/open.ts';
+import type { Captcha } from '../captcha/challenge/open-captcha.ts';
 import { capacities, captchaBounds } from '../config.ts';
-import {
-  type BoundedTable,
-  type BoundedTables,
-  createBoundedTables,
-} from '../core/bounded-tables.ts';
+import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
@@ -30,9 +26,10 @@ import { budgetsNearLimit } from './voice-budgets.ts';
 
 /** Metrics and bounded tables of all parts; the tables are looked at until the server stops. */
 export function observe(
-  { clock, log, closers }: Opening,
+  { clock, closers }: Opening,
   parts: {
     metrics: Metrics;
+    tables: BoundedTables;
     data: { store: Store; state: State };
     reputation: ReputationParts;
     signon: SignonParts;
@@ -41,18 +38,22 @@ export function observe(
     listening: Listening;
   },
 ): void {
-  const { metrics, captcha, listening } = parts;
+  const { metrics, tables, captcha, listening } = parts;
   const { feeds, refusedReports } = parts.reputation;
   const { signon, signInLog, rowsOfStrangers } = parts.signon;
   registerMetrics({ ...parts.data, ...listening, metrics, clock, captcha, refusedReports });
   registerSignonMetrics(metrics, rowsOfStrangers, signon.pacing);
   registerFeedMetrics(metrics, feeds);
-  const tables = createBoundedTables(log);
   addTables(tables, {
     state: parts.data.state,
     feeds,
     captcha,
-    tables: [...listening.gauges.tables, ...parts.own.tables, ...signon.tables],
+    tables: [
+      ...listening.gauges.tables,
+      ...parts.own.tables,
+      ...signon.tables,
+      ...parts.data.store.tables,
+    ],
     mails: () => signon.mailer.waiting,
     signIns: () => signInLog.waiting,
     signonRows: rowsOfStrangers,

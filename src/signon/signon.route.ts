@@ -15,7 +15,7 @@ import type { FormChallenges } from '../web/guard/form-challenges.ts';
 import { createVisits } from '../web/guard/visit.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
-import type { Signon } from './open.ts';
+import type { Signon } from './open-signon.ts';
 import { recoverRoutes } from './people/pages/recover.route.ts';
 import { registerRoutes } from './people/pages/register.route.ts';
 import { verifyRoutes } from './people/pages/verify.route.ts';

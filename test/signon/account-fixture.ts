@@ -11,7 +11,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { ok, type Result } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/server/parts/report-personal-data.ts';
 import type { Mail } from '../../src/signon/mail/mailer.ts';
-import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open.ts';
+import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';

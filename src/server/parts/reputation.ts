@@ -4,7 +4,7 @@ import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
 import { capacities } from '../../config.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
-import { openGeo } from '../../geo/open.ts';
+import { openGeo } from '../../geo/open-geo.ts';
 import { createFeedPublisher, type FeedPublisher } from '../../reputation/blocklists/publish.ts';
 import {
   createRefusedReports,

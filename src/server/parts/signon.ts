@@ -1,5 +1,5 @@
 /**
- * Sign-on put together: accounts, sessions and mails (signon/open.ts), profiles, and the sign-on
+ * Sign-on put together: accounts, sessions and mails (signon/open-signon.ts), profiles, and the sign-on
  * of other sites, each knowing of the others what it needs. Deletions that were cut short go on in
  * the background.
  */
@@ -11,12 +11,13 @@ import type { MasterKey } from '../../access/keys/master-key.ts';
 import { createOwnKeys, type OwnKeys } from '../../access/keys/own-keys.ts';
 import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
 import type { Config } from '../../config.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
-import { openSignon, type Signon } from '../../signon/open.ts';
+import { openSignon, type Signon } from '../../signon/open-signon.ts';
 import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
 import { type Avatars, createAvatars } from '../../signon/people/profile/avatars.ts';
 import { profileBeside, profileCompanion } from '../../signon/people/profile/profile-companion.ts';
@@ -62,6 +63,7 @@ export async function startSignon(options: {
   masterKey: MasterKey;
   config: Config;
   demo: boolean;
+  tables: Pick<BoundedTables, 'add'>;
   onMail?: ((mail: Mail) => void) | undefined;
 }): Promise<SignonParts> {
   const { store, config } = options;
@@ -108,7 +110,9 @@ export async function startSignon(options: {
   const accounts = createAccounts({ ...options, beside: profileBeside(profiles) });
   const records = createKeyRecords(options);
   const ownKeys = createOwnKeys({ ...options, accounts, records });
-  const avatars = createAvatars({ ...options, profiles, images: createAvatarImages() });
+  const images = createAvatarImages();
+  options.tables.add(images.table);
+  const avatars = createAvatars({ ...options, profiles, images });
   const { changes, passkeys } = signon;
   const review = createReview({ changes, passkeys, ownKeys, siteKeys, consents });
   return {

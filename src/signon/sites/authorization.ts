@@ -33,7 +33,7 @@ import {
 import { decideFlow, type FlowDecision, type SessionFacts } from './authorize-flow.ts';
 import { registrableDomain } from './clients/client-id.ts';
 import { createClientSuffixes } from './clients/client-suffixes.ts';
-import { createCodes, type Redemption, type Standing } from './codes.ts';
+import { createCodes, type GrantStanding, type Redemption } from './codes.ts';
 import {
   type ConnectedSite,
   type ConsentParties,
@@ -134,7 +134,7 @@ export function createAuthorization(options: {
   random: Random;
   log: Log;
   profiles: Profiles;
-  standing: Standing;
+  standing: GrantStanding;
   masterKey: MasterKey;
   /** Plain http on this machine may be a client. */
   demo: boolean;
@@ -237,7 +237,7 @@ export function createAuthorization(options: {
   }
 
   /** Runs a read and a checked commit until nobody interfered; gives the address. */
-  async function settle(
+  async function addressAfter(
     request: AuthorizationRequest,
     attempt: () => Promise<Result<{ commit: Commit; address: string }>>,
   ): Promise<Result<string>> {
@@ -251,7 +251,7 @@ export function createAuthorization(options: {
   }
 
   async function issue(request: AuthorizationRequest, session: SignedIn, kept?: Kept) {
-    return settle(request, async () => {
+    return addressAfter(request, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
       if (consent === undefined) return fail('consent_required');
       const form = kept && (await transactions.find(kept.id, kept.holder));
@@ -276,7 +276,7 @@ export function createAuthorization(options: {
     const isNew = (await consents.find(partiesOf(request, session))) === undefined;
     const place = isNew ? await consents.claim(session.accountId) : undefined;
     if (isNew && place === undefined) return fail('too_many_sites');
-    const done = settle(request, async () => {
+    const done = addressAfter(request, async () => {
       const form = await transactions.find(id, session.sessionId);
       if (form === undefined) return fail('unknown_transaction');
       const { parties, consent: before, version, today } = await stateOf(request, session);

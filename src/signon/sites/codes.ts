@@ -29,10 +29,9 @@ import type { Consents, StoredConsent } from './consents.ts';
 export const codeLifeMs = 300_000;
 const codeBytes = 32;
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
-/** Each further attempt means that the consent was changed at this very moment. */
 
 /** Whether what a code depends on is still there. */
-export interface Standing {
+export interface GrantStanding {
   sessionAlive(sessionId: string): boolean | Promise<boolean>;
   accountEnabled(accountId: string): boolean | Promise<boolean>;
 }
@@ -66,7 +65,7 @@ export function createCodes(options: {
   random: Random;
   log: Log;
   consents: Consents;
-  standing: Standing;
+  standing: GrantStanding;
 }): Codes {
   const { store, clock, random, log, consents, standing } = options;
   /** Read when there is no row: a code that never was takes the work of one that was used. */

@@ -260,6 +260,12 @@ describe('the limits that handlers count', () => {
     assert.deepEqual(Object.keys(ways).sort(), [...declared].sort());
   });
 
+  it('registering with passkeys takes no sign-in from neighbours', async () => {
+    const user = await formUser();
+    await ends(1, posts(user, '/register/passkey', { passkey: '{}' }));
+    await ends(2, posts(user, '/signin', nobody()));
+  });
+
   for (const line of declared) {
     it(`${line}: ends there`, async () => {
       await ways[line]!();

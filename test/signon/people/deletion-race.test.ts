@@ -110,7 +110,10 @@ async function openWorld() {
     accounts,
     avatars: createAvatars({
       ...{ store: late, random, profiles },
-      images: { make: async () => ok(Uint8Array.of(1)) },
+      images: {
+        table: { name: 'none', used: () => 0, limit: 1 },
+        make: async () => ok(Uint8Array.of(1)),
+      },
     }),
     operator: createOperator({ store: late, clock, accounts, profiles }),
     reports: createReportStore(tools),

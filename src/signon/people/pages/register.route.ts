@@ -15,7 +15,7 @@ import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { ChallengeAnswer, FormChallenges } from '../../../web/guard/form-challenges.ts';
 import { jsonOf } from '../../../web/guard/intake/form.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
-import type { Signon } from '../../open.ts';
+import type { Signon } from '../../open-signon.ts';
 import { failureText } from '../../sessions/failure.page.ts';
 import { type Onward, onwardHref } from '../../sessions/onward.page.ts';
 import {
@@ -56,7 +56,7 @@ export const registerEndpoints = {
   /** Its form is the answer to a challenge: there is nothing to come back to. */
   noPasskey: deskPage(passkeyPath, 'anyone', { errors: [closedError] }),
   registerPasskey: deskForm(passkeyPath, 'anyone', {
-    limits: ['signIn'],
+    limits: ['passkey'],
     errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
   }),
   sent: deskPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),

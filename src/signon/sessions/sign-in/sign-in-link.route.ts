@@ -8,7 +8,7 @@ import type { Reply } from '../../../http/message.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
-import type { Signon } from '../../open.ts';
+import type { Signon } from '../../open-signon.ts';
 import { checkMailPage } from '../../people/pages/sent.page.ts';
 import type { Onward } from '../onward.page.ts';
 import { carriesRequest, type Onwards, onwardKept } from '../onward.route.ts';

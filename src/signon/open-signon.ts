@@ -214,6 +214,7 @@ export function openSignon(options: SignonOptions): Signon {
   const tables = [
     ...attempts.tables,
     ...passwords.tables,
+    ...(strength.table === undefined ? [] : [strength.table]),
     ...(isKeptHere ? [outbox.table] : []),
     ...[signIn.table, phoneCodes.table, changes.table, mailShares.table],
     ...[emailChanges.table('email_change_limits'), keptForms.table, registeredLately.table],
