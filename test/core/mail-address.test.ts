@@ -73,7 +73,7 @@ test('what would be mapped to another name in a surprising way is refused', () =
 });
 
 test('a numeric domain is refused for a new account, and found for one of before', () => {
-  for (const domain of ['127.0.0.1', '10.0.0.5', 'host.1']) {
+  for (const domain of ['127.0.0.1', '10.0.0.5']) {
     assert.equal(readMailAddress(`root@${domain}`), undefined, domain);
     assert.equal(readKnownAddress(`root@${domain}`), `root@${domain}`);
   }
