@@ -106,7 +106,10 @@ async function openPage(
   const callers = { take: () => 0, networkOf: () => ({ narrow: '', wide: '' }) };
   // Answers at once: finding a country is measured elsewhere.
   const geo = { find: () => 0, country: () => 'ZZ' } as unknown as GeoReader;
-  const visitOf = createVisits({ sessions, cookies, callers, geo, random, tools: pageTools });
+  const visitOf = createVisits({
+    ...{ sessions, cookies, callers, geo, random, tools: pageTools },
+    likesGlass: async () => false,
+  });
   const desk = createDesk({
     failures,
     ...{ tools: pageTools, sessions, cookies, visitOf, callers, baseUrl, log: tools.log },

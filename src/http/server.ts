@@ -9,6 +9,7 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { Admission } from './admission.ts';
+import type { Arrival } from './arrival.ts';
 import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
 import { createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
@@ -211,12 +212,15 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
   const { scan } = lanes;
   const sent = req.getUrl();
   const method = req.getCaseSensitiveMethod();
-  const match = lanes.router.match(sent);
+  const known = lanes.router.match(sent);
   // What follows compares paths: one that was found with stray slashes goes on without them.
-  const path = match?.resource.isStatic === true ? match.resource.path : sent;
-  const route = match?.resource.byMethod.get(method as never);
+  const path = known?.resource.isStatic === true ? known.resource.path : sent;
+  const unknown = known === undefined ? lanes.router.unknown : undefined;
+  const route = (known ?? unknown?.match)?.resource.byMethod.get(method as never);
   scan.begin(route?.headers ?? refusedNames, true);
   req.forEach(scan.visit);
+  const isLed = route !== undefined && hasCookie(scan.lines, unknown?.withCookie);
+  const match = known ?? (isLed ? unknown?.match : undefined);
   if (isRefused(method === 'GET' || method === 'HEAD', lanes)) {
     refuse(res);
     return;
@@ -233,6 +237,11 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     isChunked: scan.chunked,
     wantsClose: scan.wantsClose,
   });
+}
+
+/** Whether one may be there: the route that it leads to reads it. */
+function hasCookie(lines: Arrival['headers'], name: string | undefined): boolean {
+  return name !== undefined && lines.cookie?.some((line) => line.includes(`${name}=`)) === true;
 }
 
 /** What the route defers is dispatched as if the hot lane were not there. */

@@ -25,7 +25,7 @@ import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import type { GeoReader } from '../geo/reader.ts';
-import type { Route } from '../http/router.ts';
+import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { pageRoutes } from '../published/home/home.route.ts';
 import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
@@ -56,7 +56,7 @@ import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
 import { createGuard } from '../web/guard/guard.ts';
-import { withHeaderPerson } from '../web/guard/header-person.ts';
+import { createHeaderPerson } from '../web/guard/header-person.ts';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -73,6 +73,8 @@ export interface MainRoutes {
   readonly preparations: readonly Preparation[];
   readonly routes: readonly Route[];
   readonly renderPage: RenderErrorPage;
+  /** Such a route with the reader's session in its page's header. */
+  readonly withPerson: (route: PlainRoute) => PlainRoute;
   /** Limits per client that are remembered. */
   readonly tables: readonly BoundedTable[];
 }
@@ -148,7 +150,9 @@ export function mainRoutes(options: {
   const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
   const tools = createPageTools({ assets, links, https });
   const renderPage = createRenderErrorPage(tools);
-  const { log } = options;
+  const { log, profiles } = options;
+  const likesGlass = async ({ accountId }: { accountId: string }) =>
+    (await profiles.load(accountId))?.liquidGlass ?? false;
   const guard = createGuard({ gate: options.gate, callers, renderPage, log });
   const routes: Route[] = [
     ...pageRoutes({
@@ -186,7 +190,10 @@ export function mainRoutes(options: {
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
     ...watched(
-      signonRoutes({ ...options, tools, callers, challenges: createFormChallenges(captcha) }),
+      signonRoutes({
+        ...{ ...options, tools, callers, likesGlass },
+        challenges: createFormChallenges(captcha),
+      }),
       options.signInLog,
     ),
     ...captchaRoutes({ ...captcha, guard }),
@@ -221,10 +228,14 @@ export function mainRoutes(options: {
   // Those of sign-on know their person by themselves.
   const open = endpoints.filter((declared) => isPage(declared) && !isDeskEndpoint(declared));
   const publicPaths = new Set(open.map(({ path }) => path));
-  const known = withHeaderPerson(routes, {
-    ...{ tools, sessions: options.signon.sessions, cookies: createCookies(https) },
-    isPublicPage: ({ method, path }) => method === 'GET' && publicPaths.has(path),
+  const withPerson = createHeaderPerson({
+    ...{ tools, likesGlass, sessions: options.signon.sessions, cookies: createCookies(https) },
   });
+  const known = routes.map((route) =>
+    route.kind === 'plain' && route.method === 'GET' && publicPaths.has(route.path)
+      ? withPerson(route)
+      : route,
+  );
   return {
     tables: [
       ...(limits === undefined ? [] : [limits.table('client_limits')]),
@@ -233,6 +244,7 @@ export function mainRoutes(options: {
     preparations: [...assets.preparations, kit.prepare],
     routes: options.demo ? withOneOrigin(known, config, endpoints) : known,
     renderPage,
+    withPerson,
   };
 }
 

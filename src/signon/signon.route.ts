@@ -39,6 +39,8 @@ export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'desk' |
   readonly signon: Signon;
   readonly authorization: Authorization;
   readonly profiles: Profiles;
+  /** Whether the person of a session wishes translucent surfaces. */
+  readonly likesGlass: (session: { readonly accountId: string }) => Promise<boolean>;
   readonly accounts: Accounts;
   readonly siteKeys: SiteKeys;
   readonly challenges: FormChallenges;

@@ -76,13 +76,20 @@ function rowCount(tables: Tables): number {
   }, 0);
 }
 
-/** All rows of a table, a batch at a time. */
-export function* batchesOf(view: View, table: TableName, bytesMax: number): Generator<RawRow[]> {
-  let after: Uint8Array | undefined;
+/** All rows of a table from `start` on, a batch at a time. */
+export function* batchesOf(
+  view: View,
+  table: TableName,
+  bytesMax: number,
+  start?: Uint8Array,
+): Generator<RawRow[]> {
+  let from = start;
+  let isExclusive = false;
   for (;;) {
-    const rows = view.batch(table, after, true, bytesMax);
+    const rows = view.batch(table, from, isExclusive, bytesMax);
     if (rows.length === 0) return;
     yield rows;
-    after = rows.at(-1)!.key;
+    from = rows.at(-1)!.key;
+    isExclusive = true;
   }
 }

@@ -19,7 +19,7 @@ import { createProfiles, type Profiles } from '../../signon/people/profile/profi
 import { suffixFault } from '../../signon/sites/clients/client-suffixes.ts';
 import { awaitServer } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
-import { hadStore } from '../../store/presence.ts';
+import { hadStore, refuseLostStore } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface Workspace {
@@ -61,6 +61,21 @@ export function openingOf() {
   const log = createLog(logLevel === 'info' ? 'error' : logLevel);
   const { pid } = process;
   return { config, opening: { path: storePath(config), dataDir, clock, random, log, pid } };
+}
+
+/**
+ * For what looks at a store as it lies there: makes none and changes none.
+ * @throws OperatorError when there is none, unless it may be missing
+ */
+export function existingStore({ mayBeMissing = false } = {}) {
+  const config = settings();
+  const { dataDir } = config;
+  const path = storePath(config);
+  if (!mayBeMissing) {
+    if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
+    refuseLostStore(dataDir, path);
+  }
+  return { config, path, clock: systemClock(), random: systemRandom() };
 }
 
 /**

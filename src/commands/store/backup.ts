@@ -10,11 +10,10 @@ import { createRowProgress, type Progress } from '../../reputation/lists/import/
 import { makeBackup } from '../../store/backup/make.ts';
 import { startBackups } from '../../store/backup/schedule.ts';
 import type { BackupSummary } from '../../store/backup/write.ts';
-import { hadStore, refuseLostStore } from '../../store/presence.ts';
 import { type AuditedCommand, createAudit, operatorName } from '../shell/audit.ts';
 import { createOutput, grouped } from '../shell/output.ts';
 import { givenPassphrase, newPassphrase } from '../shell/passphrase.ts';
-import { readMasterKey, settings, storePath, withWorkspace } from '../shell/workspace.ts';
+import { existingStore, readMasterKey, storePath, withWorkspace } from '../shell/workspace.ts';
 
 interface BackupFlags {
   readonly encrypt?: boolean;
@@ -66,12 +65,7 @@ function parseDuration(text: string): number {
 }
 
 async function backup(target: string, flags: BackupFlags): Promise<void> {
-  const config = settings();
-  const path = storePath(config);
-  if (!hadStore(config.dataDir, path)) {
-    throw new OperatorError(`there is no store in ${config.dataDir}: nothing to back up`);
-  }
-  refuseLostStore(config.dataDir, path);
+  const { config } = existingStore();
   if (flags.keep !== undefined && flags.every === undefined) {
     throw new OperatorError('--keep goes with --every');
   }

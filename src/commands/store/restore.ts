@@ -213,7 +213,7 @@ async function finish(
 ): Promise<number> {
   const { key, about, dropped, erased } = found;
   const { clock, random, log } = opening;
-  const place = { ...opening, path: `${work}/store`, dataDir: work };
+  const place = { ...opening, path: `${work}/store`, dataDir: work, backsUp: false };
   const store = await openStore({ ...place, ...(key === undefined ? {} : { masterKey: key }) });
   try {
     await forget(store, dropped);

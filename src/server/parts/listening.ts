@@ -5,10 +5,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openFilesWarning } from '../../http/limits.ts';
+import { firstHeader, type RenderProblem } from '../../http/message.ts';
 import { claimPort } from '../../http/port-claim.ts';
+import { nothingHere } from '../../http/refusal.ts';
+import { type PlainRoute, unknownPath } from '../../http/router.ts';
 import { createServer } from '../../http/server.ts';
 import { webauthn } from '../../signon/proofs/passkey-ceremonies.ts';
 import { addressRules } from '../../web/address-rules.ts';
+import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { createRenderProblem } from '../../web/shape.ts';
 import { areas, checkTable } from '../endpoints.ts';
 import type { MainRoutes } from '../main-routes.ts';
@@ -50,17 +54,21 @@ export async function listen(
 ): Promise<Listening> {
   const { claim, frontEnd, memory, own } = parts;
   const { index } = parts.state;
-  const table = [...frontEnd.routes, ...own.routes];
+  const renderProblem = createRenderProblem({
+    ...{ routes: [...frontEnd.routes, ...own.routes], areas, renderPage: own.renderPage },
+  });
+  const ownRoutes = [...own.routes, unknownRoute(own.withPerson, renderProblem)];
+  const table = [...frontEnd.routes, ...ownRoutes];
   log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
   checkTable(table);
-  const paths = pathsOf(frontEnd.routes, own.routes);
+  const paths = pathsOf(frontEnd.routes, ownRoutes);
   const counters = createThreadCounters(config.httpThreads, paths);
   const warning = openFilesWarning();
   if (warning !== undefined) log.warn(warning);
   const https = config.baseUrl.startsWith('https:');
   const server = createServer({
     routes: table,
-    renderProblem: createRenderProblem({ routes: table, areas, renderPage: own.renderPage }),
+    renderProblem,
     addresses: addressRules(config.trustedProxies),
     https,
     clock,
@@ -91,12 +99,30 @@ export async function listen(
     counters: counters.buffer,
     gauges: gauges.buffer,
     paths,
-    routes: own.routes,
-    forwarded: describeForwarded(own.routes),
+    routes: ownRoutes,
+    forwarded: describeForwarded(ownRoutes),
     trustedProxies: config.trustedProxies,
     https,
     logLevel: config.logLevel,
     log,
   });
   return { port, threads, counters, gauges };
+}
+
+/** A page that is not there, for somebody who may be signed in: the header says so. */
+function unknownRoute(
+  withPerson: MainRoutes['withPerson'],
+  renderProblem: RenderProblem,
+): PlainRoute {
+  return withPerson({
+    kind: 'plain',
+    method: 'GET',
+    path: unknownPath,
+    withCookie: 'session',
+    headers: pageRequestHeaders,
+    handle(request) {
+      const acceptLanguage = firstHeader(request, 'accept-language');
+      return renderProblem(nothingHere, { ...request, acceptLanguage });
+    },
+  });
 }

@@ -94,7 +94,6 @@ export function createSpace(options: SpaceOptions) {
     const { failure } = change;
     return {
       csrf: visit.csrf,
-      liquidGlass: (await profileOf(visit.session))?.liquidGlass ?? false,
       now: clock.now(),
       done: isDoneName(text, done) ? done : undefined,
       failed: change.failed ?? (failure && failureText(visit.language, failure)),

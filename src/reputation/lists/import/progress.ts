@@ -200,7 +200,7 @@ export function progressText(
     const leftMs = (elapsedMs * (totalBytes - readBytes)) / readBytes;
     parts.push(`ETA ${duration(Math.ceil(leftMs / 1_000))}`);
   }
-  parts.push(`${grouped(rows)} rows`);
+  parts.push(`${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}`);
   if (badLines > 0) parts.push(`${grouped(badLines)} bad`);
   if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
   return parts.join(', ');

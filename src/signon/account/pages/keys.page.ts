@@ -170,7 +170,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
   const { siteColumns: columns } = text;
   return card({
     title: text.siteTitle,
-    icon: 'mask',
+    icon: 'code',
     body: html`<p class="card-note">${text.siteText}</p>
       ${
         siteKeys.length === 0
