@@ -8,7 +8,7 @@ import { hashKey } from '../src/access/keys/key-format.ts';
 import { createKeyTable } from '../src/access/keys/key-table.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { openGeo } from '../src/geo/open.ts';
+import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
 import { createFrontEnd, type FrontEnd } from '../src/server/threads/front-end.ts';

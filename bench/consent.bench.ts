@@ -15,7 +15,7 @@ import { systemRandom } from '../src/core/random.ts';
 import type { GeoReader } from '../src/geo/reader.ts';
 import type { Request } from '../src/http/message.ts';
 import type { PlainRoute } from '../src/http/router.ts';
-import { parseRequestQuery } from '../src/server/signon-parts.ts';
+import { parseRequestQuery } from '../src/server/parts/signon.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { openPeople } from '../src/signon/people.ts';
 import { failures } from '../src/signon/sessions/failure.page.ts';
@@ -106,7 +106,10 @@ async function openPage(
   const callers = { take: () => 0, networkOf: () => ({ narrow: '', wide: '' }) };
   // Answers at once: finding a country is measured elsewhere.
   const geo = { find: () => 0, country: () => 'ZZ' } as unknown as GeoReader;
-  const visitOf = createVisits({ sessions, cookies, callers, geo, random, tools: pageTools });
+  const visitOf = createVisits({
+    ...{ sessions, cookies, callers, geo, random, tools: pageTools },
+    likesGlass: async () => false,
+  });
   const desk = createDesk({
     failures,
     ...{ tools: pageTools, sessions, cookies, visitOf, callers, baseUrl, log: tools.log },

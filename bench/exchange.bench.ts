@@ -15,7 +15,7 @@ import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import { createServer } from '../src/http/server.ts';
-import { parseRequestQuery } from '../src/server/signon-parts.ts';
+import { parseRequestQuery } from '../src/server/parts/signon.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { createAuthorization, type SignedIn } from '../src/signon/sites/authorization.ts';
 import { profileExchangeRoutes } from '../src/signon/sites/pages/exchange.route.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { seededRandom } from '../src/core/random.ts';
-import { openGeo } from '../src/geo/open.ts';
+import { openGeo } from '../src/geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../src/index/records.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CountryResponse, Reader } from 'mmdb-lib';
 import { seededRandom } from '../src/core/random.ts';
-import { openGeo } from '../src/geo/open.ts';
+import { openGeo } from '../src/geo/open-geo.ts';
 import { type GeoReader, openGeoReader } from '../src/geo/reader.ts';
 import { defaultSource } from '../src/geo/sources.ts';
 import { formatIp, type IpFamily, parseIp } from '../src/ip/address.ts';

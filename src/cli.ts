@@ -21,8 +21,12 @@ import {
 import { createOutput } from './commands/shell/output.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
 import { siteKeyCommands } from './commands/sitekey.ts';
+import { backupCommand } from './commands/store/backup.ts';
 import { compactCommand } from './commands/store/compact.ts';
 import { masterKeyCommand } from './commands/store/master-key.ts';
+import { restoreCommand } from './commands/store/restore.ts';
+import { statsCommand } from './commands/store/stats.ts';
+import { verifyCommand } from './commands/store/verify.ts';
 import { OperatorError } from './core/errors.ts';
 import {
   confidenceDefault,
@@ -150,6 +154,20 @@ function program(): Command {
   root.addCommand(reportCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));
+  root.addCommand(backupCommand(wholeNumber));
+  root.addCommand(restoreCommand());
+  root.addCommand(verifyCommand());
+  root.addCommand(statsCommand());
+  root
+    .command('doctor')
+    .description(
+      'look at settings, permissions, disk, clock, store, mail, TLS in front and backups',
+    )
+    .option('--json', 'print the result as JSON')
+    .action(async (flags: { json?: boolean }) => {
+      const { doctor } = await import('./commands/doctor/doctor.ts');
+      await doctor(createOutput(flags.json === true));
+    });
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);

@@ -29,7 +29,10 @@ export const clientLimits = {
   signInOwner: { max: 10, windowMs: minuteMs },
   /** Uses of a link to sign in: without the mailbox there is nothing to find. */
   signInLink: { max: 20, windowMs: minuteMs },
-  /** Steps of a sign-in by passkey, of which each has two. No guess gets anywhere. */
+  /**
+   * Steps of a sign-in by passkey, of which each has two, and of registering with one: its own, since
+   * no guess gets anywhere and nobody's sign-in by password shall wait for it.
+   */
   passkey: { max: 60, windowMs: minuteMs },
   /** Requests for a link to a new password, whosever address is typed. */
   recover: { max: 10, windowMs: minuteMs },
@@ -149,6 +152,13 @@ export interface Config {
   readonly knownGood: readonly string[];
   /** Suffixes of an intranet under which there may be clients of sign-on; `.`: single labels. */
   readonly clientSuffixes: readonly string[];
+  /** Undefined: the server makes no backups. */
+  readonly backupFolder: string | undefined;
+  readonly backupEveryMs: number;
+  readonly backupKeep: number;
+  /** Either makes all backups encrypted. */
+  readonly backupPassphrase: string | undefined;
+  readonly backupPassphraseFile: string | undefined;
 }
 
 const integer = (min: number, max: number) =>
@@ -159,6 +169,23 @@ const integer = (min: number, max: number) =>
     v.minValue(min, `must be a whole number from ${min} to ${max}`),
     v.maxValue(max, `must be a whole number from ${min} to ${max}`),
   );
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Milliseconds of a text such as 24h; undefined when it is none from 1 second to 365 days. */
+export function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,8})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  return ms >= unitMs.s && ms <= 365 * unitMs.d ? ms : undefined;
+}
+
+export const durationRule = 'must be a duration such as 24h, 90m or 7d';
+
+const duration = v.pipe(
+  v.string(),
+  v.check((text) => durationMs(text) !== undefined, durationRule),
+  v.transform((text) => durationMs(text) ?? 0),
+);
 
 const urlOf = (...protocols: string[]) =>
   v.pipe(
@@ -270,6 +297,13 @@ const schema = v.object({
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   KNOWN_GOOD: v.optional(list, ''),
   CLIENT_SUFFIXES: v.optional(suffixList, ''),
+  BACKUP_FOLDER: v.optional(path),
+  BACKUP_EVERY: v.optional(duration, '24h'),
+  BACKUP_KEEP: v.optional(integer(1, 10_000), '7'),
+  BACKUP_PASSPHRASE: v.optional(
+    v.pipe(v.string(), v.minLength(12, 'must have at least 12 characters')),
+  ),
+  BACKUP_PASSPHRASE_FILE: v.optional(path),
 });
 
 /** What the settings mean is known further up. */
@@ -338,6 +372,11 @@ export function readConfig(
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
     knownGood: Object.freeze(s.KNOWN_GOOD),
     clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),
+    backupFolder: s.BACKUP_FOLDER,
+    backupEveryMs: s.BACKUP_EVERY,
+    backupKeep: s.BACKUP_KEEP,
+    backupPassphrase: s.BACKUP_PASSPHRASE,
+    backupPassphraseFile: s.BACKUP_PASSPHRASE_FILE,
   });
 }
 

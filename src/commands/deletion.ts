@@ -1,7 +1,7 @@
 /** Deletion and export as the commands do them: with the store alone, no server needed. */
 
 import { createSiteKeys } from '../access/keys/site-keys.ts';
-import { reportPersonalData } from '../server/report-personal-data.ts';
+import { reportPersonalData } from '../server/parts/report-personal-data.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';
 import { smtpTransport } from '../signon/mail/smtp.ts';
@@ -19,6 +19,7 @@ import { createSecurityLog } from '../signon/sessions/security-log.ts';
 import { createSessions } from '../signon/sessions/sessions.ts';
 import { signInLogData } from '../signon/sessions/sign-in-log.ts';
 import { createConsents } from '../signon/sites/consents.ts';
+import { openErasedList } from '../store/erased.ts';
 import { retryDelaysMs } from './shell/mailing.ts';
 import type { Workspace } from './shell/workspace.ts';
 
@@ -49,7 +50,8 @@ export async function withDeletion<T>(
   }
 }
 
-function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Deletion {
+/** @param farewell undefined: nobody is told */
+export function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Deletion {
   const { config, store, clock, random, log } = workspace;
   const securityLog = createSecurityLog({ store, clock, random });
   const people = openPeople(store);
@@ -74,5 +76,6 @@ function openDeletion(workspace: Workspace, farewell: Farewell | undefined): Del
     }),
   });
   const data = [...beside, ...own, reportPersonalData(store), signInLogData(store)];
-  return createDeletion({ store, clock, random, data, farewell, untold: noFarewell(log) });
+  const erased = openErasedList(workspace);
+  return createDeletion({ store, clock, random, data, farewell, erased, untold: noFarewell(log) });
 }

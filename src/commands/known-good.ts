@@ -9,7 +9,7 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
-import { openList } from '../reputation/lists/import/open.ts';
+import { openList } from '../reputation/lists/import/open-list.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { RowBatch } from '../reputation/state/events.ts';

@@ -8,7 +8,7 @@
 import { basename } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
-import { openList } from '../reputation/lists/import/open.ts';
+import { openList } from '../reputation/lists/import/open-list.ts';
 import { type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';
 import { createProgress, createRowProgress } from '../reputation/lists/import/progress.ts';
 import type { ImportStats } from '../reputation/lists/import/rows.ts';

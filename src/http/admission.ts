@@ -8,7 +8,7 @@ import type { Log } from '../core/log/log.ts';
 import { type Arrival, hasBody, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
 import { watchBody } from './body-rate.ts';
-import { Exchange, type Wire } from './exchange.ts';
+import { Exchange, openEarlyAnswers, type Wire } from './exchange.ts';
 import { type Head, renderHead } from './head.ts';
 import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
@@ -47,6 +47,7 @@ export class Admission {
   readonly bodies: BodyBudget;
   readonly seats: Seats;
   readonly #options: AdmissionOptions;
+  readonly #earlyAnswer = openEarlyAnswers();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -56,12 +57,13 @@ export class Admission {
 
   /** What is held at the moment, by the names of its tables. */
   taken() {
-    const { working, probes, arriving, unread } = this.seats;
+    const { working, probes, arriving, unread, displaced } = this.seats;
     return {
       in_flight: working.taken,
       probes: probes.taken,
       arriving_bodies: arriving.taken,
       unread_answers: unread.taken,
+      displaced_bodies: displaced.taken,
       body_bytes: this.bodies.held(),
     };
   }
@@ -105,6 +107,7 @@ export class Admission {
       isHead: arrival.method === 'HEAD',
       limits,
       render: (reply) => this.#render(reply, arrival),
+      earlyAnswer: this.#earlyAnswer,
       shouldClose: () => arrival.wantsClose || isClosing(),
       shouldProbe,
       onOver: (status) => {
@@ -168,7 +171,7 @@ export class Admission {
     }
     exchange.isBodyRead = false;
     // Only while it arrives: a place for the work is taken when there is something to work on.
-    seat.arrive(() => exchange.displace(this.#renderRefusal(arrival, displaced)));
+    seat.arrive(() => exchange.displace(this.#renderRefusal(arrival, gaveWay)));
     const isLate = () => this.#refuse(exchange, arrival, late);
     watchBody(exchange, {
       ...this.#bodyRate(),
@@ -261,7 +264,7 @@ export class Admission {
 }
 
 const late = problem('body_timeout', 408, 'The body did not arrive in time.');
-const displaced = retryLater(
+const gaveWay = retryLater(
   'client_limit_exceeded',
   429,
   'Too many bodies of your network arrive at the same time.',

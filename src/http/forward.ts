@@ -27,7 +27,7 @@ export interface ForwarderOptions {
 }
 
 interface Waiting {
-  readonly settle: (result: Result<Reply>) => void;
+  readonly resolve: (result: Result<Reply>) => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -47,7 +47,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     if (entry === undefined) return; // late, or given up
     waiting.delete(id);
     clearTimeout(entry.timer);
-    entry.settle(result);
+    entry.resolve(result);
   }
   /** The owner is told, so that it doesn't work for nobody. */
   function giveUp(id: number, why: Failure): void {
@@ -67,9 +67,9 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     forward(request, caller, timeoutMs) {
       if (isClosed || waiting.size >= outstandingMax) return Promise.resolve(busy);
       const id = nextId++;
-      return new Promise((settle) => {
+      return new Promise((resolve) => {
         const timer = setTimeout(() => giveUp(id, late), timeoutMs);
-        waiting.set(id, { settle, timer });
+        waiting.set(id, { resolve, timer });
         port.postMessage({ id, request } satisfies ToOwner);
         caller.onGone(() => giveUp(id, late));
       });

@@ -107,7 +107,7 @@ export function streamBody(
     wake = undefined;
     waiting?.();
   }
-  function settle(how: 'complete' | 'aborted'): void {
+  function finish(how: 'complete' | 'aborted'): void {
     if (end === 'none') end = how;
     signal();
   }
@@ -115,7 +115,7 @@ export function streamBody(
     if (chunk.length > 0) queue.push(chunk.slice());
     queuedBytes += chunk.length;
     if (isLast) {
-      settle('complete');
+      finish('complete');
       return;
     }
     if (queuedBytes >= rules.queueBytesMax && !isPaused) {
@@ -129,7 +129,7 @@ export function streamBody(
     // A refusal lingers over the rest of the body, so it must be able to arrive.
     if (isPaused && !exchange.isOver) wire.resume();
     isPaused = false;
-    settle('aborted');
+    finish('aborted');
   }
   function refuse(why: Problem): void {
     rules.refuse(why);

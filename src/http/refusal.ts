@@ -9,6 +9,8 @@ import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem } from './message.ts';
 import type { Route } from './router.ts';
 
+export const nothingHere = problem('not_found', 404, 'There is nothing at this path.');
+
 const printable = /^[\x21-\x7e]*$/;
 
 /**
@@ -22,7 +24,7 @@ export function refusalOf(
   limits: HttpLimits,
 ): Problem | undefined {
   const { match, method, path } = arrival;
-  if (match === undefined) return problem('not_found', 404, 'There is nothing at this path.');
+  if (match === undefined) return nothingHere;
   if (route === undefined) {
     const allow: Header = ['Allow', match.resource.allow];
     return problem('method_not_allowed', 405, `${method} is not possible here.`, [allow]);

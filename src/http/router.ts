@@ -14,6 +14,9 @@ export interface Caller {
   onGone(listener: () => void): void;
 }
 
+/** Of the route for all paths that no other has. */
+export const unknownPath = '/*';
+
 interface RouteBase {
   /** HEAD comes with every GET route (but see `noHead`), OPTIONS with every route that has `cors`. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -26,6 +29,8 @@ interface RouteBase {
   readonly noHead?: boolean;
   /** Reached by its path with more slashes between its parts, too, and with one at the end. */
   readonly takesStraySlashes?: boolean;
+  /** With `unknownPath`: reached only with this cookie; without it the transport answers 404. */
+  readonly withCookie?: string;
   /** Name of the form that errors of this path have; the transport only passes it on. */
   readonly shape?: string;
   /** Who may call, in a word of the guard; the transport does not read it. */
@@ -101,6 +106,8 @@ export interface Match {
 
 export interface Router {
   match(path: string): Match | undefined;
+  /** Where what matches nothing goes, if somebody may go there. */
+  readonly unknown: { readonly match: Match; readonly withCookie: string } | undefined;
   readonly hotRoutes: readonly HotRoute[];
 }
 
@@ -114,7 +121,9 @@ interface Pattern {
 /** Throws on a table that contradicts itself: that is a bug, found at start. */
 export function createRouter(routes: readonly Route[]): Router {
   const byPath = new Map<string, Route[]>();
+  const forUnknown = routes.find((route) => route.path === unknownPath);
   for (const route of routes) {
+    if (route === forUnknown) continue;
     const same = byPath.get(route.path) ?? [];
     byPath.set(route.path, [...same, route]);
   }
@@ -135,6 +144,10 @@ export function createRouter(routes: readonly Route[]): Router {
   return {
     match: (path) =>
       exact.get(path) ?? matchPattern(patterns, path) ?? tidied.get(withoutStraySlashes(path)),
+    unknown: forUnknown && {
+      match: { resource: resourceOf(unknownPath, [forUnknown]), param: '' },
+      withCookie: forUnknown.withCookie ?? '',
+    },
     hotRoutes: routes.filter((route) => route.kind === 'hot'),
   };
 }

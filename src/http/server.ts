@@ -9,6 +9,7 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { Admission } from './admission.ts';
+import type { Arrival } from './arrival.ts';
 import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
 import { createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
@@ -55,6 +56,7 @@ export interface Taken {
   readonly probes: number;
   readonly arriving_bodies: number;
   readonly unread_answers: number;
+  readonly displaced_bodies: number;
   readonly body_bytes: number;
 }
 
@@ -73,6 +75,13 @@ interface App {
 
 /** Of a client that sends nothing, and of one that reads nothing. The newer build has 30 by itself. */
 const idleSeconds = 10;
+
+/**
+ * Listening sockets of a thread. The library lets 512 connections wait in each, and the kernel drops
+ * the first packet of whoever finds his full: he tries again after a second. A flood that begins
+ * anew with each refusal fills one socket between two turns of the event loop.
+ */
+const queues = 8;
 
 interface Lanes {
   readonly router: Router;
@@ -124,20 +133,27 @@ export function createServer(options: ServerOptions): HttpServer {
     if (isOpen) app.close();
     isOpen = false;
   }
+  function listenOnce(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      app.listen(host, port, (socket) => {
+        if (socket === false) {
+          // A thread that ends over this error must not leave an open server behind.
+          closeNow();
+          reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
+          return;
+        }
+        listening.push(socket);
+        resolve(uws.us_socket_local_port(socket as never));
+      });
+    });
+  }
   return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        app.listen(host, port, (socket) => {
-          if (socket === false) {
-            // A thread that ends over this error must not leave an open server behind.
-            if (listening.length === 0) closeNow();
-            reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
-            return;
-          }
-          listening.push(socket);
-          resolve(uws.us_socket_local_port(socket as never));
-        });
-      }),
+    listen: async (host, port) => {
+      const found = await listenOnce(host, port);
+      // A port that the library picked itself can't be shared.
+      for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
+      return found;
+    },
     close: async (graceMs) => {
       stopListening();
       await lanes.admission.inFlight.drained(graceMs);
@@ -196,12 +212,15 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
   const { scan } = lanes;
   const sent = req.getUrl();
   const method = req.getCaseSensitiveMethod();
-  const match = lanes.router.match(sent);
+  const known = lanes.router.match(sent);
   // What follows compares paths: one that was found with stray slashes goes on without them.
-  const path = match?.resource.isStatic === true ? match.resource.path : sent;
-  const route = match?.resource.byMethod.get(method as never);
+  const path = known?.resource.isStatic === true ? known.resource.path : sent;
+  const unknown = known === undefined ? lanes.router.unknown : undefined;
+  const route = (known ?? unknown?.match)?.resource.byMethod.get(method as never);
   scan.begin(route?.headers ?? refusedNames, true);
   req.forEach(scan.visit);
+  const isLed = route !== undefined && hasCookie(scan.lines, unknown?.withCookie);
+  const match = known ?? (isLed ? unknown?.match : undefined);
   if (isRefused(method === 'GET' || method === 'HEAD', lanes)) {
     refuse(res);
     return;
@@ -218,6 +237,11 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     isChunked: scan.chunked,
     wantsClose: scan.wantsClose,
   });
+}
+
+/** Whether one may be there: the route that it leads to reads it. */
+function hasCookie(lines: Arrival['headers'], name: string | undefined): boolean {
+  return name !== undefined && lines.cookie?.some((line) => line.includes(`${name}=`)) === true;
 }
 
 /** What the route defers is dispatched as if the hot lane were not there. */

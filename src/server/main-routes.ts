@@ -16,7 +16,7 @@ import { captchaReceiptRoutes } from '../captcha/receipt/receipt.route.ts';
 import type { Receipts } from '../captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
 import { type Config, captchaBounds, clientLimits } from '../config.ts';
-import type { BoundedTable } from '../core/bounded-tables.ts';
+import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
@@ -25,11 +25,11 @@ import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import type { GeoReader } from '../geo/reader.ts';
-import type { Route } from '../http/router.ts';
+import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { pageRoutes } from '../published/home/home.route.ts';
 import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
-import { openKit } from '../published/kit/open.ts';
+import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
 import { ipPageRoutes } from '../reputation/address/address.route.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
@@ -42,7 +42,7 @@ import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { SpaceOptions } from '../signon/account/space.route.ts';
 import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
-import type { Signon } from '../signon/open.ts';
+import type { Signon } from '../signon/open-signon.ts';
 import type { Avatars } from '../signon/people/profile/avatars.ts';
 import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import type { Review } from '../signon/people/review.ts';
@@ -56,7 +56,7 @@ import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
 import { createGuard } from '../web/guard/guard.ts';
-import { withHeaderPerson } from '../web/guard/header-person.ts';
+import { createHeaderPerson } from '../web/guard/header-person.ts';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -73,6 +73,8 @@ export interface MainRoutes {
   readonly preparations: readonly Preparation[];
   readonly routes: readonly Route[];
   readonly renderPage: RenderErrorPage;
+  /** Such a route with the reader's session in its page's header. */
+  readonly withPerson: (route: PlainRoute) => PlainRoute;
   /** Limits per client that are remembered. */
   readonly tables: readonly BoundedTable[];
 }
@@ -82,6 +84,7 @@ export function mainRoutes(options: {
   config: Config;
   clock: Clock;
   metrics: Metrics;
+  tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
   check: Check;
   geo: GeoReader;
@@ -102,7 +105,7 @@ export function mainRoutes(options: {
   /** For operators: who came in, failed or was held back. */
   signInLog: SignInLog;
   standingOf: SpaceOptions['standingOf'];
-  settle: () => Promise<void>;
+  catchUp: () => Promise<void>;
   receipts: Receipts;
   challenges: Challenges;
   tickets: Tickets;
@@ -147,7 +150,9 @@ export function mainRoutes(options: {
   const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
   const tools = createPageTools({ assets, links, https });
   const renderPage = createRenderErrorPage(tools);
-  const { log } = options;
+  const { log, profiles } = options;
+  const likesGlass = async ({ accountId }: { accountId: string }) =>
+    (await profiles.load(accountId))?.liquidGlass ?? false;
   const guard = createGuard({ gate: options.gate, callers, renderPage, log });
   const routes: Route[] = [
     ...pageRoutes({
@@ -185,7 +190,10 @@ export function mainRoutes(options: {
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
     ...watched(
-      signonRoutes({ ...options, tools, callers, challenges: createFormChallenges(captcha) }),
+      signonRoutes({
+        ...{ ...options, tools, callers, likesGlass },
+        challenges: createFormChallenges(captcha),
+      }),
       options.signInLog,
     ),
     ...captchaRoutes({ ...captcha, guard }),
@@ -220,10 +228,14 @@ export function mainRoutes(options: {
   // Those of sign-on know their person by themselves.
   const open = endpoints.filter((declared) => isPage(declared) && !isDeskEndpoint(declared));
   const publicPaths = new Set(open.map(({ path }) => path));
-  const known = withHeaderPerson(routes, {
-    ...{ tools, sessions: options.signon.sessions, cookies: createCookies(https) },
-    isPublicPage: ({ method, path }) => method === 'GET' && publicPaths.has(path),
+  const withPerson = createHeaderPerson({
+    ...{ tools, likesGlass, sessions: options.signon.sessions, cookies: createCookies(https) },
   });
+  const known = routes.map((route) =>
+    route.kind === 'plain' && route.method === 'GET' && publicPaths.has(route.path)
+      ? withPerson(route)
+      : route,
+  );
   return {
     tables: [
       ...(limits === undefined ? [] : [limits.table('client_limits')]),
@@ -232,6 +244,7 @@ export function mainRoutes(options: {
     preparations: [...assets.preparations, kit.prepare],
     routes: options.demo ? withOneOrigin(known, config, endpoints) : known,
     renderPage,
+    withPerson,
   };
 }
 

@@ -1,6 +1,6 @@
 /** What the server tells of itself at /metrics and /readyz. */
 
-import type { Captcha } from '../captcha/challenge/open.ts';
+import type { Captcha } from '../captcha/challenge/open-captcha.ts';
 import { capacities, captchaBounds } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
@@ -13,13 +13,56 @@ import type { Pacing } from '../signon/people/pacing.ts';
 import type { TallyStats } from '../signon/people/row-tally.ts';
 import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
 import type { Store } from '../store/store.ts';
+import type { MainRoutes } from './main-routes.ts';
+import type { Opening } from './parts/dependencies.ts';
+import type { Listening } from './parts/listening.ts';
+import type { ReputationParts } from './parts/reputation.ts';
+import type { SignonParts } from './parts/signon.ts';
 import type { Readiness } from './service.route.ts';
 import type { State } from './state.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
 import type { Threads } from './threads/threads.ts';
 import { budgetsNearLimit } from './voice-budgets.ts';
 
-export function registerMetrics(options: {
+/** Metrics and bounded tables of all parts; the tables are looked at until the server stops. */
+export function observe(
+  { clock, closers }: Opening,
+  parts: {
+    metrics: Metrics;
+    tables: BoundedTables;
+    data: { store: Store; state: State };
+    reputation: ReputationParts;
+    signon: SignonParts;
+    captcha: Captcha;
+    own: MainRoutes;
+    listening: Listening;
+  },
+): void {
+  const { metrics, tables, captcha, listening } = parts;
+  const { feeds, refusedReports } = parts.reputation;
+  const { signon, signInLog, rowsOfStrangers } = parts.signon;
+  registerMetrics({ ...parts.data, ...listening, metrics, clock, captcha, refusedReports });
+  registerSignonMetrics(metrics, rowsOfStrangers, signon.pacing);
+  registerFeedMetrics(metrics, feeds);
+  addTables(tables, {
+    state: parts.data.state,
+    feeds,
+    captcha,
+    tables: [
+      ...listening.gauges.tables,
+      ...parts.own.tables,
+      ...signon.tables,
+      ...parts.data.store.tables,
+    ],
+    mails: () => signon.mailer.waiting,
+    signIns: () => signInLog.waiting,
+    signonRows: rowsOfStrangers,
+  });
+  tables.register(metrics);
+  closers.add(tables.watch());
+}
+
+function registerMetrics(options: {
   metrics: Metrics;
   state: State;
   store: Store;
@@ -101,7 +144,7 @@ export function registerMetrics(options: {
 }
 
 /** All tables that have a bound, as far as the process can see them. */
-export function addTables(
+function addTables(
   tables: BoundedTables,
   parts: {
     state: State;
@@ -160,7 +203,7 @@ export function addTables(
 }
 
 /** @param read the kinds of rows that anybody can cause */
-export function registerSignonMetrics(
+function registerSignonMetrics(
   metrics: Metrics,
   read: () => readonly TallyStats[],
   pacing: Pick<Pacing, 'stats'>,
@@ -199,7 +242,7 @@ export function registerSignonMetrics(
   );
 }
 
-export function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
+function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
   metrics.gauge('portcullis_feed_entries', 'Entries of the blocklist feed.', () => {
     return feeds.current()?.stats.entries ?? 0;
   });

@@ -9,6 +9,7 @@
  */
 
 import type { AccessFold } from '../access/accounts/fold.ts';
+import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import { sha256 } from '../core/digest.ts';
 import type { Log } from '../core/log/log.ts';
@@ -70,6 +71,8 @@ export function budgetsNearLimit(state: Budgets, at: number): number {
 export interface BudgetMails {
   /** Looks at all accounts once. @returns mails handed over */
   pass(): Promise<number>;
+  /** Accounts that are remembered as told, after the last pass. */
+  readonly table: BoundedTable;
   stop(): Promise<void>;
 }
 
@@ -83,6 +86,7 @@ export function startBudgetMails(options: {
   passMs?: number;
 }): BudgetMails {
   const { state, store, people, mailer, clock, log } = options;
+  let remembered = 0;
 
   /** Accounts above the two shares. */
   async function look() {
@@ -114,6 +118,7 @@ export function startBudgetMails(options: {
       .filter(({ account }) => !told.has(nameOf(account)))
       .slice(0, Math.min(budgetMailsMax, budgetsToldMax - told.size));
     for (const { account } of chosen) told.add(nameOf(account));
+    remembered = told.size;
     if (chosen.length === 0 && told.size === before.length) return 0;
     const done = await write(told, row?.version ?? null);
     // Another process was first, or nothing can be written: the next pass looks again.
@@ -149,6 +154,7 @@ export function startBudgetMails(options: {
   timer.unref();
   return {
     pass,
+    table: { name: 'budgets_told', used: () => remembered, limit: budgetsToldMax },
     async stop() {
       clearInterval(timer);
       await running;

@@ -15,7 +15,7 @@ import type { FormChallenges } from '../web/guard/form-challenges.ts';
 import { createVisits } from '../web/guard/visit.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
-import type { Signon } from './open.ts';
+import type { Signon } from './open-signon.ts';
 import { recoverRoutes } from './people/pages/recover.route.ts';
 import { registerRoutes } from './people/pages/register.route.ts';
 import { verifyRoutes } from './people/pages/verify.route.ts';
@@ -39,6 +39,8 @@ export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'desk' |
   readonly signon: Signon;
   readonly authorization: Authorization;
   readonly profiles: Profiles;
+  /** Whether the person of a session wishes translucent surfaces. */
+  readonly likesGlass: (session: { readonly accountId: string }) => Promise<boolean>;
   readonly accounts: Accounts;
   readonly siteKeys: SiteKeys;
   readonly challenges: FormChallenges;

@@ -14,7 +14,7 @@
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { OperatorError } from '../core/errors.ts';
 import { syncPath } from './files.ts';
-import { openTables, otherReader, type Table, type Tables } from './lmdb-tables.ts';
+import { openTables, otherReader, type Table, type Tables, tableNames } from './lmdb-tables.ts';
 
 export interface Compaction {
   readonly bytesBefore: number;
@@ -38,7 +38,7 @@ export async function compactStore(path: string): Promise<Compaction> {
     refuseCompany(old, path);
     const fresh = openTables(freshPath);
     try {
-      for (const name of ['entries', 'journal', 'eventIds', 'expiry', 'meta'] as const) {
+      for (const name of tableNames) {
         rows += await copyTable(old[name], fresh[name]);
       }
       refuseCompany(old, path);

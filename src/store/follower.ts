@@ -114,14 +114,14 @@ export function createFollower({
       if (done !== undefined) await done;
       applied = event.seq;
       if (clock.monotonicMs() < endMs) continue;
-      settleWaiters();
+      wakeWaiters();
       await new Promise(setImmediate);
       endMs = clock.monotonicMs() + sliceMs;
     }
-    settleWaiters();
+    wakeWaiters();
   }
 
-  function settleWaiters(): void {
+  function wakeWaiters(): void {
     if (waiters.length === 0) return;
     const reached = waiters.filter((waiter) => waiter.seq <= applied);
     if (reached.length === 0) return;

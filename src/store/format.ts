@@ -95,7 +95,7 @@ export function isUpToDate({ meta }: Tables, steps: readonly MigrationStep[]): b
   return formatOf(meta) === dataFormat && migrationPlace(meta).done === steps.length;
 }
 
-export function formatOf(meta: Table): number | undefined {
+export function formatOf(meta: Pick<Table, 'get'>): number | undefined {
   const row = meta.get(metaRowKey('format'));
   if (row === undefined) return undefined;
   if (row.length === 4) return row.readUInt32BE(0);

@@ -8,6 +8,7 @@
  * first, with the same jobs in the same order.
  */
 
+import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { WriteState } from './store.ts';
@@ -68,6 +69,8 @@ export interface GroupCommit<Context> {
   add(job: Job<Context>): void;
   writeState(): WriteState;
   onWriteState(callback: (state: WriteState) => void): () => void;
+  /** Jobs that wait, and their bytes. */
+  readonly tables: readonly BoundedTable[];
   /** Resolves when nothing is under way. Jobs added later throw. */
   close(): Promise<void>;
 }
@@ -231,6 +234,10 @@ export function createGroupCommit<Context>(
       listeners.add(callback);
       return () => listeners.delete(callback);
     },
+    tables: [
+      { name: 'store_queue', used: () => waiting.length, limit: queueJobsMax },
+      { name: 'store_queue_bytes', used: () => waitingBytes, limit: queueBytesMax },
+    ],
     async close() {
       closed = true;
       clearInterval(probeTimer);

@@ -60,12 +60,13 @@ export const namespaces = {
   phoneCode: 0x71,
   erasure: 0x72,
   notice: 0x73,
+  erased: 0x74,
   signInLog: 0x78,
   audit: 0x79,
   scratch: 0xf0,
 } as const;
 
-export type Namespace = (typeof namespaces)[keyof typeof namespaces];
+type Namespace = (typeof namespaces)[keyof typeof namespaces];
 /** A part of a key: its bytes, sorting as the value does. */
 type Part = Uint8Array;
 
@@ -173,8 +174,8 @@ export const accountKey = (id: string): Key => encodeKey(namespaces.account, tex
 export const accountPrefix = (): Key => encodeKey(namespaces.account);
 
 /** 11 normalised-e-mail. Its `check: null` is what makes an e-mail unique. */
-export const accountByEmailKey = (normalisedEmail: string): Key =>
-  encodeKey(namespaces.accountByEmail, text(normalisedEmail));
+export const accountByEmailKey = (email: string): Key =>
+  encodeKey(namespaces.accountByEmail, text(email));
 
 /** 12 key-id: the public id inside an API key. */
 export const apiKeyKey = (keyId: string): Key => encodeKey(namespaces.apiKey, text(keyId));
@@ -299,8 +300,7 @@ export const avatarOwnerKey = (name: string): Key => encodeKey(namespaces.avatar
 export const usedSealKey = (id: Uint8Array): Key => encodeKey(namespaces.usedSeal, raw(id));
 
 /** 40 site-key-id. */
-export const siteKeyKey = (siteKeyId: string): Key =>
-  encodeKey(namespaces.siteKey, text(siteKeyId));
+export const siteKeyKey = (id: string): Key => encodeKey(namespaces.siteKey, text(id));
 export const siteKeyPrefix = (): Key => encodeKey(namespaces.siteKey);
 
 /** 41 account-id 00 site-key-id 00. */
@@ -316,8 +316,7 @@ export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.used
 export const credentialsKey = (id: string): Key => encodeKey(namespaces.credentials, text(id));
 
 /** 69 hash:32 — a link or ticket that works once, by the SHA-256 of its token. */
-export const signonLinkKey = (tokenHash: Uint8Array): Key =>
-  encodeKey(namespaces.signonLink, raw(tokenHash));
+export const signonLinkKey = (hash: Uint8Array): Key => encodeKey(namespaces.signonLink, raw(hash));
 export const signonLinkPrefix = (): Key => encodeKey(namespaces.signonLink);
 
 /** 6a id:16. */
@@ -333,8 +332,7 @@ export const sessionByAccountPrefix = (id: string): Key =>
 export const secondFactorKey = (id: string): Key => encodeKey(namespaces.secondFactor, text(id));
 
 /** 6d credential-id: unique over all accounts by `check: null`. */
-export const passkeyKey = (credentialId: Uint8Array): Key =>
-  encodeKey(namespaces.passkey, raw(credentialId));
+export const passkeyKey = (id: Uint8Array): Key => encodeKey(namespaces.passkey, raw(id));
 
 /** 6e account-id 00 credential-id. */
 export const passkeyByAccountKey = (accountId: string, credentialId: Uint8Array): Key =>
@@ -363,6 +361,10 @@ export const noticeKey = (accountId: string, id: Uint8Array): Key =>
   encodeKey(namespaces.notice, text(accountId), raw(id));
 export const noticePrefix = (accountId?: string): Key =>
   encodeKey(namespaces.notice, ...(accountId === undefined ? [] : [text(accountId)]));
+
+/** 74 account-id: an account that was deleted, for good (store/erased.ts). */
+export const erasedKey = (id: string): Key => encodeKey(namespaces.erased, text(id));
+export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
 
 /** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
 export const signInLogKey = (at: number, random: Uint8Array): Key =>

@@ -16,6 +16,10 @@ import { stateOfFile } from './lmdb-file.ts';
 
 export type Table = Database<Buffer, Uint8Array>;
 
+/** In the order in which they are copied. */
+export const tableNames = ['entries', 'journal', 'eventIds', 'expiry', 'meta'] as const;
+export type TableName = (typeof tableNames)[number];
+
 export interface Tables {
   readonly root: RootDatabase<Buffer, Uint8Array>;
   /** key → version:u48 expires-at:u48 (0 = never) value */
@@ -101,7 +105,7 @@ export interface Counters {
   prunedThrough: number;
 }
 
-export function readCounters(meta: Table): Counters {
+export function readCounters(meta: { get(key: Uint8Array): Buffer | undefined }): Counters {
   const row = meta.get(metaRowKey('counters'));
   if (row === undefined) return { lastSeq: 0, lastVersion: 0, prunedThrough: 0 };
   return {

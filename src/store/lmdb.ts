@@ -124,6 +124,7 @@ export function createLmdbStore(
     },
     onWriteState: (callback) => queue.onWriteState(callback),
     writeState: () => queue.writeState(),
+    tables: queue.tables,
     async pruneEvents(throughSeq) {
       let removed = 0;
       for (;;) {

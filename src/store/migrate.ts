@@ -8,8 +8,11 @@
  * the next open leads on to the same end.
  */
 
+import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
+import { intoFile } from './backup/target.ts';
+import { writeBackup } from './backup/write.ts';
 import {
   dataFormat,
   formatOf,
@@ -45,6 +48,8 @@ export interface OpenStoreOptions extends LmdbStoreOptions {
   readonly pid: number;
   /** Of those who read or write what it seals. */
   readonly masterKey?: MasterKeyClaim;
+  /** False: there is a backup of it already. Else an update begins with one, in `dataDir`. */
+  readonly backsUp?: boolean;
   /** For tests: other steps, smaller batches, a pause after each. */
   readonly steps?: readonly MigrationStep[];
   readonly batchRows?: number;
@@ -88,6 +93,7 @@ async function updateAlone(
   });
   try {
     refuseOtherReaders(tables, path, from);
+    await backUp(tables, from, options);
     tables.meta.transactionSync(() => {
       writeFormat(tables.meta);
       writeMigrationPlace(tables.meta, migrationPlace(tables.meta));
@@ -99,6 +105,20 @@ async function updateAlone(
   } finally {
     await lock.release();
   }
+}
+
+/** Once: what was begun is no state to go back to. */
+async function backUp(tables: Tables, from: number, options: OpenStoreOptions): Promise<void> {
+  const { dataDir, clock, random, log, backsUp = true } = options;
+  const { done, after } = migrationPlace(tables.meta);
+  const isBegun = from === dataFormat && (done > 0 || after !== undefined);
+  if (!backsUp || isBegun) return;
+  const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '');
+  const file = join(dataDir, `before-format-${dataFormat}-${stamp}.backup`);
+  const made = await intoFile(file, random, (write) =>
+    writeBackup(tables, { clock, random, write }),
+  );
+  log.info({ file, rows: made.rows, bytes: made.bytes }, 'store: backed up before the update');
 }
 
 function refuseOtherReaders(tables: Tables, path: string, from: number): void {

@@ -17,7 +17,7 @@ import { metaRowKey } from './keys.ts';
 import { stateOfFile } from './lmdb-file.ts';
 import type { Table } from './lmdb-tables.ts';
 
-const idFile = 'store.id';
+export const idFile = 'store.id';
 /** In the data directory: what makes a server's next start fast. */
 export const snapshotFile = 'index.snapshot';
 /** Written beside the store by a server: each shows that there was one. */

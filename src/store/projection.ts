@@ -67,6 +67,7 @@ export interface Projection {
 }
 
 const name = 'state';
+export const checkpointRowKey = checkpointKey(name);
 const recordVersion = 1;
 const recordDamaged = 'the checkpoint record is damaged';
 /** A page larger than this is written as several rows. */
@@ -316,9 +317,12 @@ interface CheckpointRecord {
 
 /** Undefined when there was no checkpoint yet. @throws when there is one and it can't be read */
 async function readRecord(store: Store): Promise<CheckpointRecord | undefined> {
-  const entry = await store.get(checkpointKey(name));
-  if (entry === undefined) return undefined;
-  const bytes = unsealed(entry.value);
+  const entry = await store.get(checkpointRowKey);
+  return entry && decodeRecord(entry.value);
+}
+
+function decodeRecord(value: Uint8Array): CheckpointRecord {
+  const bytes = unsealed(value);
   const record =
     bytes &&
     decode(bytes, (input) => {
@@ -327,6 +331,11 @@ async function readRecord(store: Store): Promise<CheckpointRecord | undefined> {
     });
   if (record === undefined) throw new Error(recordDamaged);
   return record;
+}
+
+/** Of the value of the row under `checkpointRowKey`. @throws when it can't be read */
+export function checkpointSeqIn(value: Uint8Array): bigint {
+  return decodeRecord(value).seq;
 }
 
 /** Sequence number of the last checkpoint, 0n for none. */

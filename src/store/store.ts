@@ -6,6 +6,7 @@
  * store's clock; an expired entry counts as absent everywhere, swept or not.
  */
 
+import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Key } from './keys.ts';
 
 /** Bounds of every implementation. Going over one is a bug of the caller: a RangeError. */
@@ -121,6 +122,8 @@ export interface Store {
   /** Told at each change, never twice the same. Returns its undo. */
   onWriteState(callback: (state: WriteState) => void): () => void;
   writeState(): WriteState;
+  /** What waits to be written. */
+  readonly tables: readonly BoundedTable[];
   /** Removes events with seq ≤ `throughSeq` from the journal, in short transactions. Number removed. */
   pruneEvents(throughSeq: bigint): Promise<number>;
   /** Removes at most `limit` expired rows. Number removed; less than `limit` means done. */

@@ -6,12 +6,15 @@
  * kept. Replies must be the same for everybody who may ask with the same key.
  */
 
+import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Reply } from '../http/message.ts';
 
 export interface ReplyCache {
   /** @param key all that the reply depends on */
   get(key: string, make: () => Promise<Reply>): Promise<Reply>;
+  /** Replies and their bytes. */
+  tables(name: string): BoundedTable[];
   /** Replies held, also those whose time is over and that nobody has pushed out yet. */
   size(): number;
 }
@@ -68,5 +71,12 @@ export function createReplyCache(options: {
     return entry.reply;
   }
 
-  return { get, size: () => kept.size };
+  return {
+    get,
+    tables: (name) => [
+      { name, used: () => kept.size, limit: entriesMax },
+      { name: `${name}_bytes`, used: () => bytes, limit: bytesMax },
+    ],
+    size: () => kept.size,
+  };
 }

@@ -6,7 +6,7 @@
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
 import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
-import { createRouter } from '../http/router.ts';
+import { createRouter, unknownPath } from '../http/router.ts';
 import { detailOf, statusOf } from './errors.ts';
 
 /**
@@ -118,7 +118,8 @@ export function createRenderProblem(options: {
   renderPage: RenderErrorPage;
 }): RenderProblem {
   const { areas, renderPage } = options;
-  const shapes = new Map(options.routes.map(({ path, shape }) => [path, shape]));
+  const known = options.routes.filter(({ path }) => path !== unknownPath);
+  const shapes = new Map(known.map(({ path, shape }) => [path, shape]));
   const router = createRouter(
     [...shapes.keys()].map((path) => ({
       ...{ kind: 'plain', method: 'GET', path },

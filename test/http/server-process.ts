@@ -1,6 +1,7 @@
 /**
  * A transport in a process of its own, so that its memory can be measured without the
- * client's. Reports its port, then answers each message with its resident bytes.
+ * client's. Reports its port, then answers each message with its resident bytes
+ * and those that buffers hold.
  */
 
 import { renderHead } from '../../src/http/head.ts';
@@ -54,7 +55,8 @@ const running = await startServer([
 ]);
 process.on('message', () => {
   globalThis.gc?.();
-  process.send!({ rssBytes: process.memoryUsage.rss() });
+  const { rss, arrayBuffers } = process.memoryUsage();
+  process.send!({ rssBytes: rss, heldBytes: arrayBuffers });
 });
 process.on('disconnect', () => process.exit());
 process.send!({ port: running.port });

@@ -131,7 +131,10 @@ test('bodies on their way take no place of those that are complete', async () =>
 test('who lets most bodies wait gives up the oldest of them, with an answer', async () => {
   await using running = await startServer(routes([]), {
     addresses: behindProxy,
-    limits: { waitingMax: 12, waitingPerClientMax: 8, waitingPerNetworkMax: 10 },
+    limits: {
+      ...{ waitingMax: 12, waitingPerClientMax: 8, waitingPerNetworkMax: 10 },
+      lingerTimeoutMs: 20,
+    },
   });
   const { port, server } = running;
   const honest = begin(port, '/upload', 5, '10.9.0.1');
@@ -158,6 +161,35 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
     const [answer] = await ask(port, requestText('POST', '/upload', 'whole', [line]));
     assert.equal(answer!.status, 200, client);
   }
+});
+
+test('who gave way is told later, within a bound, and no handler gets the body', async () => {
+  const calls: string[] = [];
+  await using running = await startServer(routes(calls), {
+    limits: { waitingPerClientMax: 2, displacedMax: 3, lingerTimeoutMs: 60_000 },
+  });
+  const { port, server } = running;
+  const all: RawConnection[] = [];
+  for (let i = 1; i <= 9; i++) {
+    all.push(begin(port, '/upload', 5));
+    await eventually(() => server.inFlight() === Math.min(i, 5));
+  }
+  await eventually(() => all.filter((connection) => connection.isClosed()).length === 4);
+  assert.deepEqual(
+    all.map((connection) => statusesIn(connection.text())[0]),
+    [429, 429, 429, 429, ...Array(5)],
+  );
+  const { arriving_bodies, displaced_bodies } = server.taken();
+  assert.deepEqual(
+    { arriving_bodies, displaced_bodies },
+    { arriving_bodies: 2, displaced_bodies: 3 },
+  );
+  all[4]!.send('whole');
+  const told = await all[4]!.until((sofar) => answersIn(sofar).length > 0);
+  assert.deepEqual(statusesIn(told), [429]);
+  assert.deepEqual(calls, []);
+  for (const connection of all) connection.socket.destroy();
+  await eventually(() => server.inFlight() === 0);
 });
 
 test('refused bodies that are still sent wait within the same bounds', async () => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { claimPort } from '../../src/http/port-claim.ts';
@@ -27,6 +28,16 @@ const workerCode = `
   });
   parentPort.postMessage('listening');`;
 
+/** Each lets 512 connections wait. */
+function listeningSockets(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = readFileSync('/proc/net/tcp', 'latin1').split('\n').slice(1);
+  return rows.filter((row) => {
+    const [, address = '', , state] = row.trim().split(/\s+/);
+    return address.endsWith(local) && state === '0A';
+  }).length;
+}
+
 test('threads share a port, send shared memory, and exit by themselves after a close', async () => {
   const { port, release } = await claimPort('127.0.0.1', 0);
   const workers = [0x61, 0x62].map(
@@ -38,6 +49,7 @@ test('threads share a port, send shared memory, and exit by themselves after a c
       }),
   );
   await Promise.all(workers.map((worker) => once(worker, 'message')));
+  const listening = listeningSockets(port);
   const seen = new Set<string>();
   for (let i = 0; i < 200 && seen.size < 2; i++) {
     const [answer] = await ask(port, get('/'));
@@ -49,4 +61,5 @@ test('threads share a port, send shared memory, and exit by themselves after a c
   for (const worker of workers) worker.postMessage('stop');
   assert.deepEqual((await Promise.all(exits)).flat(), [0, 0]);
   await release();
+  assert.equal(listening, workers.length * 8);
 });

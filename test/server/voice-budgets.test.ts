@@ -93,6 +93,7 @@ it('a pass sends a bounded number, and the next one goes on', async (t) => {
     [await mails.pass(), await mails.pass(), await mails.pass()],
     [budgetMailsMax, 3, 0],
   );
+  assert.equal(mails.table.used(), budgetMailsMax + 3);
 });
 
 it('what the mail queue did not take is sent by a later pass', async (t) => {

@@ -3,7 +3,7 @@
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { parseRequestQuery } from '../../src/server/signon-parts.ts';
+import { parseRequestQuery } from '../../src/server/parts/signon.ts';
 import type { Profile } from '../../src/signon/people/profile/profile.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
 import { createAuthorization, type SignedIn } from '../../src/signon/sites/authorization.ts';

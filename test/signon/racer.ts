@@ -10,7 +10,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
-import { openSignon } from '../../src/signon/open.ts';
+import { openSignon } from '../../src/signon/open-signon.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import { cheapArgon2, password, visitor } from './account-fixture.ts';
 

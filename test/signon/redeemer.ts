@@ -8,7 +8,7 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { parseRequestQuery } from '../../src/server/signon-parts.ts';
+import { parseRequestQuery } from '../../src/server/parts/signon.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
 import { createAuthorization } from '../../src/signon/sites/authorization.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';

@@ -1,13 +1,14 @@
 /** The number of the data format: who is refused, and that an update survives kill -9. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { it } from 'node:test';
 import { open as openEnvironment } from 'lmdb';
 import { systemClock } from '../../src/core/clock.ts';
 import { OperatorError } from '../../src/core/errors.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
+import { checkBackup, restoreRows } from '../../src/store/backup/restore.ts';
 import { dataFormat, type MigrationStep, migrationSteps } from '../../src/store/format.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import { openStore } from '../../src/store/migrate.ts';
@@ -83,6 +84,25 @@ async function assertUpdated(store: Store): Promise<void> {
     assert.deepEqual([...(await store.get(bKey(name)))!.value], [i + 1], name);
   }
   assert.equal((await store.read(0n, 10)).length, 1);
+}
+
+/** One, of before the first change, which makes the store of before. */
+async function assertBackedUp(dataDir: string): Promise<void> {
+  const names = readdirSync(dataDir).filter((name) => name.startsWith('before-'));
+  assert.match(names.join(' '), /^before-format-2-\d{8}T\d{6}Z\.backup$/);
+  const source = { path: `${dataDir}/${names[0]}`, passphrase: async () => undefined };
+  assert.equal((await checkBackup(source)).about.dataFormat, 1);
+  const path = `${dataDir}/again/store`;
+  mkdirSync(`${dataDir}/again`);
+  await restoreRows(source, path, () => undefined);
+  const again = await withMeta(`${dataDir}/again`, (meta) => ({
+    format: meta.get(formatKey)?.toString('hex'),
+    migration: meta.get(migrationKey),
+  }));
+  assert.deepEqual(again, { format: '00000001', migration: undefined });
+  const store = await openStore({ ...optionsOf(`${dataDir}/again`, testSteps), batchRows: 3 });
+  await assertUpdated(store);
+  await store.close();
 }
 
 async function withChild(dataDir: string, use: (child: LineChild) => Promise<void>): Promise<void> {
@@ -195,6 +215,7 @@ it('killed after any batch, the update goes on at the next open and ends the sam
       const store = await openStore({ ...optionsOf(directory.path, testSteps), batchRows: 3 });
       await assertUpdated(store);
       await store.close();
+      await assertBackedUp(directory.path);
     } finally {
       directory.remove();
     }

@@ -85,7 +85,8 @@ function setUp(stallMs = 10_000) {
 }
 
 it('jobs that arrive during a transaction share the next one, in order', async () => {
-  const { database, add } = setUp();
+  const { database, add, queue } = setUp();
+  const used = () => queue.tables.map((table) => table.used());
   const order: number[] = [];
   const first = add();
   await new Promise(setImmediate);
@@ -97,8 +98,10 @@ it('jobs that arrive during a transaction share the next one, in order', async (
       },
     }),
   );
+  assert.deepEqual(used(), [50, 500]);
   assert.equal(await first, 'done');
   assert.ok((await Promise.all(rest)).every((outcome) => outcome === 'done'));
+  assert.deepEqual(used(), [0, 0]);
   assert.ok(database.groups.length <= 3, `${database.groups}`);
   assert.deepEqual(
     order,

@@ -9,10 +9,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { after, before, it } from 'node:test';
 import { openSamples, publishedAt } from '../support/docs/doc-samples.ts';
+import { hasTool } from '../support/house/tools.ts';
 import { startTestServer, type TestServer } from '../support/server/server.ts';
 import { allow, createAgent, openPeople, type People } from '../support/signon/visitor.ts';
 
-const recipes = openSamples(['mjs']);
+const recipes = openSamples(['mjs', 'python']);
 const email = 'ada@mail.example';
 let server: TestServer;
 let people: People;
@@ -33,14 +34,23 @@ async function agreed(address: string): Promise<URL> {
   return allow(person, `${pathname}${search}&prompt=consent`);
 }
 
+interface Runner {
+  readonly command: string;
+  /** Before the code. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Code beside the packages; it reads a line for each line that it prints. */
 async function talk(
   code: string,
   next: (line: string, turn: number) => Promise<string | undefined>,
+  runner: Runner = { command: process.execPath, args: ['--input-type=module', '-e'], env: {} },
 ) {
-  const args = ['--input-type=module', '-e', publishedAt(server.baseUrl, code)];
-  const env = { PATH: process.env.PATH ?? '', SESSION_SECRET: 'a secret of the test' };
-  const child = spawn(process.execPath, args, { cwd: 'test/system', env, timeout: 60_000 });
+  const args = [...runner.args, publishedAt(server.baseUrl, code)];
+  const secret = { SESSION_SECRET: 'a secret of the test' };
+  const env = { PATH: process.env.PATH ?? '', ...secret, ...runner.env };
+  const child = spawn(runner.command, args, { cwd: 'test/system', env, timeout: 60_000 });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors += String(chunk);
@@ -49,7 +59,7 @@ async function talk(
   for await (const line of createInterface({ input: child.stdout })) {
     const said = await next(line, turn++);
     if (said === undefined) child.stdin.end();
-    else child.stdin.write(`${said}\n`);
+    else if (said !== '') child.stdin.write(`${said}\n`);
   }
   assert.ok(turn > 0, errors);
   return errors;
@@ -148,6 +158,56 @@ it('passport-oauth2: the profile, once', { timeout: 120_000 }, async () => {
   });
 });
 
+/** Debian's packages are this one's, whatever comes first in PATH. */
+const python = '/usr/bin/python3';
+for (const [name, module] of [
+  ['Authlib', 'authlib'],
+  ['requests-oauthlib', 'requests_oauthlib'],
+] as const) {
+  const recipe = recipes.take(`docs/site/oauth-libraries.md, ${name}`, 'python');
+  it(`${name}: the profile, once, and only for its own state`, {
+    timeout: 120_000,
+  }, async (context) => {
+    if (!hasTool(context, python)) return;
+    const [state, verifier] = ['s-of-this-visit', randomBytes(48).toString('base64url')];
+    const trailer = `
+import json, sys
+state, verifier = ${JSON.stringify(state)}, ${JSON.stringify(verifier)}
+print(begin(state, verifier), flush=True)
+for line in sys.stdin:
+    for given in ("another", state):
+        try:
+            print(json.dumps(finish(line.strip(), given, verifier)), flush=True)
+        except Exception as error:
+            print("failed: " + type(error).__name__, flush=True)
+`;
+    // The service of the tests is on plain http.
+    const env = { OAUTHLIB_INSECURE_TRANSPORT: '1', AUTHLIB_INSECURE_TRANSPORT: '1' };
+    const told: string[] = [];
+    let back = '';
+    const errors = await talk(
+      recipe + trailer,
+      async (line, turn) => {
+        if (turn === 0) {
+          assert.equal(new URL(line).searchParams.get('state'), state);
+          back = (await agreed(line)).href;
+          return back;
+        }
+        told.push(line);
+        // Each callback is tried with two states.
+        return turn === 2 ? back : turn === 4 ? undefined : '';
+      },
+      { command: python, args: ['-c'], env },
+    );
+    assert.equal(told.length, 4, `${module}: ${errors}`);
+    const [stranger, profile, ...again] = told;
+    assert.match(stranger!, /^failed/);
+    profileOf(profile!);
+    for (const line of again) assert.match(line, /^failed|invalid_grant/, 'the second time');
+  });
+}
+
 it('no recipe is left without a test', () => {
-  assert.deepEqual(recipes.left(), []);
+  const here = recipes.left().filter((place) => place.includes('oauth-libraries.md'));
+  assert.deepEqual(here, []);
 });

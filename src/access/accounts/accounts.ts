@@ -12,9 +12,10 @@ import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../../store/keys.ts';
-import type { Check, CommitResult, NewEvent, SetRow, Store } from '../../store/store.ts';
+import type { Check, NewEvent, SetRow, Store } from '../../store/store.ts';
 import {
   type AccountInfo,
   findAccountId,
@@ -40,7 +41,6 @@ import {
 
 /** How long a replaced key goes on working. */
 export const replacedKeyLifeMs = 24 * 60 * 60 * 1_000;
-const attemptsMax = 5;
 
 export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
   readonly id: string;
@@ -101,25 +101,8 @@ export function createAccounts(options: {
   const event = (body: AccessEvent): NewEvent =>
     encodeAccessEvent(createEventId(clock, random), body);
 
-  /** Null when a check failed: somebody was faster, look again. */
-  async function write(
-    check: Check[],
-    set: SetRow[],
-    events: NewEvent[],
-  ): Promise<Result<void> | null> {
-    const result: CommitResult = await store.commit({ check, set, events });
-    if (result.ok) return ok(undefined);
-    return result.error === 'check_failed' ? null : fail('store_unavailable', result.detail);
-  }
-
-  /** Runs a read-check-write until nobody interfered. */
-  async function retry<T>(attempt: () => Promise<Result<T> | null>): Promise<Result<T>> {
-    for (let i = 0; i < attemptsMax; i++) {
-      const result = await attempt();
-      if (result !== null) return result;
-    }
-    return fail('store_unavailable', 'the record is being changed by others all the time');
-  }
+  const write = (check: Check[], set: SetRow[], events: NewEvent[]) =>
+    commitOnce(store, { check, set, events });
 
   async function unconfirmedAt(email: string) {
     return (await unconfirmedAccounts(store)).filter((claim) => claim.email === email);
@@ -167,7 +150,7 @@ export function createAccounts(options: {
       ],
       [event({ kind: 'account.created', account: id, verified: true, slot: 'first_key' })],
     );
-    if (done === null) return fail('conflict', `${normal} has an account already`);
+    if (done === 'lost') return fail('conflict', `${normal} has an account already`);
     return done.ok ? ok({ id, ...record }) : done;
   }
 
@@ -177,7 +160,7 @@ export function createAccounts(options: {
   }
 
   function vouch(email: string, vouched: Vouched): Promise<Result<AccountInfo>> {
-    return retry(async () => {
+    return untilUndisturbed(async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const { id, key, version, record } = found.value;
@@ -187,12 +170,12 @@ export function createAccounts(options: {
         [vouchedRow(id, vouched)],
         [event({ kind: 'account.vouched', account: id, vouched })],
       );
-      return done?.ok ? ok({ id, ...record }) : done;
+      return written(done, { id, ...record });
     });
   }
 
   function setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>> {
-    return retry(async () => {
+    return untilUndisturbed(async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const { id, key, version, record } = found.value;
@@ -206,7 +189,7 @@ export function createAccounts(options: {
           ? []
           : [event({ kind: 'account.disabled', account: id, disabled })],
       );
-      return done?.ok ? ok({ id, ...changed }) : done;
+      return written(done, { id, ...changed });
     });
   }
 
@@ -216,7 +199,7 @@ export function createAccounts(options: {
       if (Number.isInteger(quota) && quota >= 0 && quota <= perMinuteMax) continue;
       return fail('invalid_parameter', `a quota is a whole number from 0 to ${perMinuteMax}`);
     }
-    return retry(async () => {
+    return untilUndisturbed(async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const { id, record } = found.value;
@@ -231,7 +214,7 @@ export function createAccounts(options: {
       const done = await write(waiting?.check ?? [], waiting?.set ?? [], [
         event({ kind: 'account.quotas', account: id, readPerMinute, writePerMinute }),
       ]);
-      return done?.ok ? ok({ id, ...record }) : done;
+      return written(done, { id, ...record });
     });
   }
 
@@ -245,7 +228,7 @@ export function createAccounts(options: {
     email: string,
     also: { readonly check?: readonly Check[]; readonly set?: readonly SetRow[] } = {},
   ): Promise<Result<{ id: string; text: string; replaces?: string }>> {
-    return retry(async () => {
+    return untilUndisturbed(async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const account = found.value;
@@ -256,7 +239,7 @@ export function createAccounts(options: {
       if (over !== undefined) {
         // Its time ended and nobody has retired it yet: it must not count as a second key.
         const revoked = await keys.revoke(over.id);
-        return revoked.ok ? null : revoked;
+        return revoked.ok ? 'lost' : revoked;
       }
       if (live.length > 1) {
         return fail(
@@ -306,8 +289,8 @@ export function createAccounts(options: {
           ? []
           : [event({ kind: 'account.vouched', account: account.id, vouched: said.vouched })]),
       ]);
-      if (!done?.ok) return done;
-      return ok({ id: made.id, text: made.text, ...(former ? { replaces: former.id } : {}) });
+      const replaces = former ? { replaces: former.id } : {};
+      return written(done, { id: made.id, text: made.text, ...replaces });
     });
   }
 

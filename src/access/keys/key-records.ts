@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { apiKeyKey, apiKeyPrefix, type Key } from '../../store/keys.ts';
 import type { SetRow, Store } from '../../store/store.ts';
@@ -36,7 +37,6 @@ export interface KeyRecords {
 }
 
 const pageRows = 500;
-const attemptsMax = 5;
 /** Far longer than any id; what a person typed must not make a key too long for the store. */
 const idLengthMax = 256;
 
@@ -74,13 +74,13 @@ export function createKeyRecords(options: {
     }
   }
 
-  async function revoke(id: string, also: readonly SetRow[] = []): Promise<Result<KeyRecord>> {
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+  function revoke(id: string, also: readonly SetRow[] = []): Promise<Result<KeyRecord>> {
+    return untilUndisturbed(async () => {
       const found = await find(id);
       if (found === undefined) return fail('unknown_key', `there is no key ${shownId(id)}`);
       if (found.record.revokedAt !== 0) return ok(found.record);
       const record = { ...found.record, revokedAt: clock.now() };
-      const done = await store.commit({
+      const done = await commitOnce(store, {
         check: [{ key: found.key, version: found.version }],
         set: [{ key: found.key, value: encodeKeyRecord(record) }, ...also],
         events: [
@@ -91,10 +91,8 @@ export function createKeyRecords(options: {
           }),
         ],
       });
-      if (done.ok) return ok(record);
-      if (done.error === 'store_unavailable') return fail(done.error, done.detail);
-    }
-    return fail('store_unavailable', 'the key is being changed by others all the time');
+      return written(done, record);
+    });
   }
 
   function isOver(record: KeyRecord): boolean {

@@ -10,6 +10,7 @@ import { domainToASCII } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createWriter, decode } from '../../store/codec.ts';
 import {
   accountKey,
@@ -57,7 +58,6 @@ export const siteKeysPerAccountMax = 100;
 export const hostsMax = 20;
 /** RFC 1035, 2.3.4, as text. */
 const hostCharactersMax = 253;
-const attemptsMax = 5;
 const pageRows = 500;
 const layout = 1;
 
@@ -104,7 +104,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
   async function create(accountId: string, hosts: readonly string[]): Promise<Result<SiteKey>> {
     const names = normaliseHosts(hosts);
     if (!names.ok) return names;
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    return await untilUndisturbed(async () => {
       const key = accountKey(accountId);
       const entry = await store.get(key);
       const account = entry && decodeAccount(entry.value);
@@ -118,7 +118,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
       }
       const id = `pcs_${randomToken(random, idBytes)}`;
       const made = { id, account: accountId, createdAt: clock.now(), hosts: names.value };
-      const done = await store.commit({
+      const done = await commitOnce(store, {
         check: [
           { key, version: entry.version },
           { key: siteKeyKey(id), version: null },
@@ -128,10 +128,8 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
           { key: siteKeyByAccountKey(accountId, id), value: new Uint8Array() },
         ],
       });
-      if (done.ok) return ok(made);
-      if (done.error === 'store_unavailable') return fail(done.error, done.detail);
-    }
-    return fail('store_unavailable', 'the account is being changed by others all the time');
+      return written(done, made);
+    });
   }
 
   async function ofAccount(accountId: string): Promise<SiteKey[]> {
@@ -168,11 +166,8 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
       const shown = id.slice(0, 40).replace(/\p{C}/gu, '?');
       return fail('unknown_key', `there is no site key ${shown}`);
     }
-    const done = await store.commit({
-      del: [siteKeyKey(id), siteKeyByAccountKey(siteKey.account, id)],
-    });
-    if (done.ok) return ok(siteKey);
-    return fail('store_unavailable', done.error === 'store_unavailable' ? done.detail : undefined);
+    const del = [siteKeyKey(id), siteKeyByAccountKey(siteKey.account, id)];
+    return await untilUndisturbed(async () => written(await commitOnce(store, { del }), siteKey));
   }
 
   return { create, find, ofAccount, list, revoke };

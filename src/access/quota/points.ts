@@ -142,7 +142,7 @@ function confirmationOf(rank: number): number {
 export function confirm(standing: Standing, rank: number, at: number): boolean | undefined {
   openDay(standing, at);
   if (remembered(standing, at).length >= pointRules.withdrawnMax) return undefined;
-  settleBudget(standing, at);
+  decayBudget(standing, at);
   standing.confirmations += confirmationOf(rank);
   const earned = creditOf(rank);
   if (standing.confirmedToday + earned > pointRules.confirmed.perDayMax) return false;
@@ -167,7 +167,7 @@ export interface Confirmed {
 /** Takes a confirmation back whose source was found false. The days stay counted. */
 export function unconfirm(standing: Standing, confirmed: Confirmed, at: number): boolean {
   const { rank, isPaid, reportedAt } = confirmed;
-  settleBudget(standing, at);
+  decayBudget(standing, at);
   const left = 2 ** -(Math.max(0, at - reportedAt) / pointRules.budgetHalfLifeMs);
   const given = confirmationOf(rank) * left;
   standing.confirmations = Math.max(0, standing.confirmations - given);
@@ -178,7 +178,7 @@ export function unconfirm(standing: Standing, confirmed: Confirmed, at: number):
 }
 
 /** Brings both up to `at`. A clock that stepped back changes nothing. */
-function settleBudget(standing: Standing, at: number): void {
+function decayBudget(standing: Standing, at: number): void {
   const elapsed = at - standing.budgetAt;
   if (elapsed <= 0) return;
   const left = 2 ** -(elapsed / pointRules.budgetHalfLifeMs);
@@ -203,13 +203,13 @@ export function budgetAt(
 export function charge(standing: Standing, cost: number, base: number, at: number): boolean {
   const { open, limit } = budgetAt(standing, base, at);
   if (open + cost > limit) return false;
-  settleBudget(standing, at);
+  decayBudget(standing, at);
   standing.open += cost;
   return true;
 }
 
 export function giveBack(standing: Standing, cost: number, at: number): boolean {
-  settleBudget(standing, at);
+  decayBudget(standing, at);
   standing.open = Math.max(0, standing.open - cost);
   return true;
 }

@@ -88,7 +88,7 @@ function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue)
 function howItWorks({ captcha: text }: Catalogue): Html {
   return card({
     title: text.howTitle,
-    icon: 'mask',
+    icon: 'info',
     body: html`<ul class="ticks">${text.how.map(
       (point) => html`<li>${icon('check')}<span>${point}</span></li>`,
     )}</ul>

@@ -1,7 +1,8 @@
 /**
  * Challenges rendered ahead. Requests are served from the stock, the oldest first; when it is dry
  * they wait for a thread, at most so many at once, and the rest are refused. The stock is refilled
- * only while nobody waits, in small batches. Count and bytes of the stock have hard caps.
+ * only while nobody waits, in small batches. Count and bytes of the stock have hard caps. A server
+ * that nobody asks for a challenge renders none: the stock begins with `fill`, or the first request.
  */
 
 import type { Log } from '../../core/log/log.ts';
@@ -36,6 +37,8 @@ export interface RenderPool {
   /** A word of its own each time. A long one is never from the stock. */
   image(word: 'normal' | 'long'): Promise<Result<Rendered>>;
   clip(): Promise<Result<Rendered>>;
+  /** Begins the stock. Without effect while it is being filled, or full. */
+  fill(): void;
   stats(): RenderPoolStats;
   /** Ends the threads; those who wait are refused with `overloaded`. */
   close(): Promise<void>;
@@ -126,7 +129,6 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
     return { answer, bytes: gif, again: () => wait(async () => (await one(profile, seed)).gif) };
   }
 
-  refill();
   return {
     async image(word) {
       const ready = word === 'normal' ? stock.shift() : undefined;
@@ -149,6 +151,7 @@ export function createRenderPool(options: RenderPoolOptions): RenderPool {
         return { answer, bytes: wav, again };
       });
     },
+    fill: refill,
     stats: () => ({ stock: stock.length, stockBytes, waiting, served, refused }),
     async close() {
       closed = true;

@@ -1,6 +1,7 @@
 /**
- * The rendering threads: a piscina pool for images and clips, and one short-lived thread that
- * synthesises the voices when the first clip is asked for or `warmUp` is called.
+ * The rendering threads: a piscina pool for images and clips, whose threads start with the first
+ * job and end after a quiet minute, and one short-lived thread that synthesises the voices when the
+ * first clip is asked for or `warmUp` is called.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -25,14 +26,17 @@ export interface RenderThreadsOptions {
   readonly queueMax: number;
 }
 
+const idleTimeoutMs = 60_000;
+
 export function openRenderThreads(
   options: RenderThreadsOptions,
 ): Renderer & { warmUp(): Promise<void> } {
   const pool = new Piscina<RenderJob, unknown>({
     filename: new URL('./render.worker.js', import.meta.url).href,
-    minThreads: options.threads,
+    minThreads: 0,
     maxThreads: options.threads,
     maxQueue: options.queueMax,
+    idleTimeout: idleTimeoutMs,
     recordTiming: false,
   });
   const speech = openSpeech();

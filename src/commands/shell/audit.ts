@@ -41,6 +41,13 @@ const reading = new Set([
   'serve',
   // Writes its entry itself: without the right key nothing else opens the store.
   'master-key replace',
+  // So does this one, where it can: it is wanted on a full disk too.
+  'backup',
+  // Before it there is no store.
+  'restore',
+  'verify',
+  'stats',
+  'doctor',
   'account show',
   'key list',
   'allow list',

@@ -19,7 +19,7 @@ import { createProfiles, type Profiles } from '../../signon/people/profile/profi
 import { suffixFault } from '../../signon/sites/clients/client-suffixes.ts';
 import { awaitServer } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
-import { hadStore } from '../../store/presence.ts';
+import { hadStore, refuseLostStore } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface Workspace {
@@ -64,6 +64,21 @@ export function openingOf() {
 }
 
 /**
+ * For what looks at a store as it lies there: makes none and changes none.
+ * @throws OperatorError when there is none, unless it may be missing
+ */
+export function existingStore({ mayBeMissing = false } = {}) {
+  const config = settings();
+  const { dataDir } = config;
+  const path = storePath(config);
+  if (!mayBeMissing) {
+    if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
+    refuseLostStore(dataDir, path);
+  }
+  return { config, path, clock: systemClock(), random: systemRandom() };
+}
+
+/**
  * Opens the workspace, runs the command, closes the store whatever happens. Returns when a running
  * server has in memory what the command wrote.
  */
@@ -73,11 +88,8 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   const masterKey = checkMasterKey(config, random);
   const store = await openStore({ ...opening, masterKey });
   try {
-    const profiles = createProfiles({ store, clock, random });
-    const beside = profileBeside(profiles);
-    const accounts = createAccounts({ store, clock, random, masterKey, beside });
     const before = await store.lastSeq();
-    const done = await run({ config, clock, random, log, store, accounts, profiles });
+    const done = await run(workspaceOf({ config, clock, random, log, store }, masterKey));
     const seq = await store.lastSeq();
     if (seq > before && !(await awaitServer({ store, dataDir, seq }))) {
       process.stderr.write('portcullis: done, but the running server has not taken it up yet\n');
@@ -86,6 +98,16 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   } finally {
     await store.close();
   }
+}
+
+/** @param parts of a store that is open */
+export function workspaceOf(
+  parts: Omit<Workspace, 'accounts' | 'profiles'>,
+  masterKey: MasterKey,
+): Workspace {
+  const profiles = createProfiles(parts);
+  const accounts = createAccounts({ ...parts, masterKey, beside: profileBeside(profiles) });
+  return { ...parts, accounts, profiles };
 }
 
 /** The master key; a file that others may read is refused. Call it before the store is opened. */

@@ -3,11 +3,14 @@
  * beyond that is refused at once with `overloaded`, instead of making everybody slower.
  */
 
+import type { BoundedTable } from '../bounded-tables.ts';
 import { fail, ok, type Result } from '../result.ts';
 
 export interface Semaphore {
   /** What `work` resolves to, or `overloaded`. A throw of `work` goes through. */
   run<T>(work: () => Promise<T>): Promise<Result<T>>;
+  /** Who runs or waits. */
+  table(name: string): BoundedTable;
 }
 
 export function createSemaphore(options: { runningMax: number; waitingMax: number }): Semaphore {
@@ -34,5 +37,10 @@ export function createSemaphore(options: { runningMax: number; waitingMax: numbe
         leave();
       }
     },
+    table: (name) => ({
+      name,
+      used: () => running + waiting.length,
+      limit: runningMax + waitingMax,
+    }),
   };
 }

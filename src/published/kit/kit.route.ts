@@ -6,7 +6,7 @@ import { negotiate, negotiatedHeaders } from '../../http/negotiate.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { openFile } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
-import type { Kit } from './open.ts';
+import type { Kit } from './open-kit.ts';
 
 export const kitPath = '/kit.zip';
 

@@ -320,7 +320,7 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
       ${
         hasReports(data)
           ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`
-          : html`<section class="card">${emptyState('check', data.reports === 0 ? text.ip.nothingReported : text.ip.reportedInRange)}</section>`
+          : html`<section class="card">${emptyState('flag', data.reports === 0 ? text.ip.nothingReported : text.ip.reportedInRange)}</section>`
       }
       ${closing(scene)}
     </div>`,

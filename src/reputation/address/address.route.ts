@@ -3,6 +3,7 @@
  * Needs no key, so it is limited per client; the main thread answers it.
  */
 
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
@@ -53,6 +54,7 @@ export interface IpPageOptions {
   readonly clock: Clock;
   readonly reports: ReportStore;
   readonly callers: Callers;
+  readonly tables: Pick<BoundedTables, 'add'>;
   /** Where reports are sent: for the command that the page shows. */
   readonly secureUrl: string;
 }
@@ -79,9 +81,10 @@ export const addressEndpoint = endpoint({
 });
 
 export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
-  const { tools, callers, clock } = options;
+  const { tools, callers, clock, tables } = options;
   const words = new Uint32Array(4);
   const cache = createReplyCache({ clock, ...cacheOptions });
+  tables.add(...cache.tables('address_pages'));
 
   async function show(request: Request): Promise<Reply> {
     const reply = await answer(request);

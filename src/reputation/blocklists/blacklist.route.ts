@@ -7,6 +7,7 @@
  * Order of refusals: 401, 429 (first read), 422, 503, 429 (the rest).
  */
 
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { isoSeconds } from '../../core/iso-seconds.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createSemaphore } from '../../core/work/semaphore.ts';
@@ -66,9 +67,11 @@ export function blacklistRoute(options: {
   guard: Guard;
   geo: GeoReader;
   blacklist: Blacklist;
+  tables: Pick<BoundedTables, 'add'>;
 }): PlainRoute {
   const { guard, geo, blacklist } = options;
   const queue = createSemaphore(turns);
+  options.tables.add(queue.table('blacklist_queue'));
 
   async function answerOf(asked: Asked, call: KeyedCall, isWanted: () => boolean): Promise<Answer> {
     if (!isWanted()) return fail('overloaded');

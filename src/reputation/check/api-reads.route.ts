@@ -1,5 +1,6 @@
 /** The API's routes that walk reports and lists in the main thread, put together. */
 
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { createSemaphore } from '../../core/work/semaphore.ts';
@@ -31,6 +32,7 @@ export function apiReadRoutes(options: {
   geo: GeoReader;
   clock: Clock;
   metrics: Pick<Metrics, 'gauge'>;
+  tables: Pick<BoundedTables, 'add'>;
   reports: ReportStore;
   secureUrl: string;
   /** See `Fold.allowChanges`. */
@@ -40,6 +42,7 @@ export function apiReadRoutes(options: {
   catchUpTo: ClearAddressOptions['catchUpTo'];
 }): Route[] {
   const walks = createSemaphore(walksMax);
+  options.tables.add(walks.table('report_walks'));
   const blacklist = createBlacklist(options);
   options.metrics.gauge(
     'portcullis_blacklist_entries_left_out',

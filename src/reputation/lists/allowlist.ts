@@ -9,6 +9,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { formatPrefix, type Prefix } from '../../ip/prefix.ts';
 import { readPrefix } from '../../ip/written.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createWriter, decode } from '../../store/codec.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { allowKey, allowPrefix, type Key } from '../../store/keys.ts';
@@ -35,7 +36,6 @@ export interface Allowlist {
 
 const reasonLengthMax = 200;
 const pageRows = 500;
-const attemptsMax = 5;
 
 export function createAllowlist(options: {
   store: Store;
@@ -60,11 +60,11 @@ export function createAllowlist(options: {
     const rule = { prefix: formatPrefix(prefix.value), reason, addedAt: clock.now() };
     const value = createWriter().f64(rule.addedAt).text(reason).finish();
     const key = allowKey(rule.prefix);
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    return await untilUndisturbed(async () => {
       const before = await store.get(key);
       const counted = before === undefined ? await countOneMore(prefix.value) : ok(undefined);
       if (!counted.ok) return counted;
-      const result = await store.commit({
+      const done = await commitOnce(store, {
         check: [
           { key, version: before?.version ?? null },
           ...(counted.value === undefined ? [] : [counted.value.check]),
@@ -72,10 +72,8 @@ export function createAllowlist(options: {
         set: [{ key, value }, ...(counted.value === undefined ? [] : [counted.value.set])],
         events: [event('allow.added', prefix.value)],
       });
-      if (result.ok) return ok(rule);
-      if (result.error === 'store_unavailable') break;
-    }
-    return fail('store_unavailable');
+      return written(done, rule);
+    });
   }
 
   /** Before the first change since rules are counted, the rows are the count. */

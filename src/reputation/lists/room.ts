@@ -39,7 +39,7 @@ export function fillRow(fill: Fill): SetRow {
 }
 
 /** Undefined: an older version's store, of which nobody has said how full it is. */
-async function readFill(store: Store): Promise<Fill | undefined> {
+export async function readFill(store: Store): Promise<Fill | undefined> {
   const row = await store.get(ledgerKey('entries'));
   if (row !== undefined) {
     return decode(row.value, (input) => ({

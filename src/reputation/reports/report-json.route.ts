@@ -23,6 +23,7 @@ export function reportJson(report: StoredReport): string {
     categories: categoriesOf(report.categories),
     reporterId: report.reporter,
     reporterCountryCode: report.country,
-    reporterCountryName: countryNameOf(report.country),
+    // Always a text: the official Laravel client breaks at null.
+    reporterCountryName: countryNameOf(report.country) ?? 'Unknown',
   });
 }

@@ -50,7 +50,7 @@ export const reportSchema: Schema = object({
   categories: list({ type: 'integer', minimum: 1, maximum: categoryMax }),
   reporterId: count,
   reporterCountryCode: country,
-  reporterCountryName: nullable(string),
+  reporterCountryName: string,
 });
 
 export const reportDocs: Described = {

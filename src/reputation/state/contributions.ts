@@ -8,7 +8,7 @@
  *   owner  entry number, 0 when the node is free
  *   next   node number, 0 at the end (free nodes: the next free one)
  *   tag    kind in the top 4 bits, then what made it: source number or account slot
- *   x y z  by kind, see below
+ *   listed, newest, detail: by kind, see below
  *   voice  of reports: day and network of its voice (quorum.ts), 0: none
  *
  * An entry's nodes are in the order in which they came: whoever reported first stands first.
@@ -21,25 +21,25 @@ import { type ArrayImage, bytesOf, restoreArray } from '../../core/array-image.t
 
 export const contributionKinds = {
   /**
-   * A seed list's row. ref: source; x: score in the low 8 bits, the source's generation above;
-   * z: reports that it counts as, less one.
+   * A seed list's row. ref: source; listed: score in the low 8 bits, the source's generation
+   * above; detail: reports that it counts as, less one.
    */
   seed: 1,
-  /** A row of an anonymous-exit list. ref: source; x: generation << 8. */
+  /** A row of an anonymous-exit list. ref: source; listed: generation << 8. */
   anon: 2,
   /** An allowlist rule. ref: 0. */
   allow: 3,
   /**
-   * What an account's reports amount to. ref: account slot; x: strength as float32 (see score.ts);
-   * y: time of its newest report, seconds since 1970; z: see `said`.
+   * What an account's reports amount to. ref: account slot; listed: its strength as float32 (see score.ts);
+   * newest: time of its newest report, seconds since 1970; detail: see `said`.
    */
   reports: 4,
-  /** A row of a known-good list: reports of it have no effect. ref: source; x: generation << 8. */
+  /** A row of a known-good list: reports of it have no effect. ref: source; listed: generation << 8. */
   good: 5,
 } as const;
 
 /**
- * z of reports, from the lowest bit: confirmed 1 | charged 1 | units 4 | rank 3 | number of
+ * The detail of reports, from the lowest bit: confirmed 1 | charged 1 | units 4 | rank 3 | number of
  * reports 22 | unpaid 1. `charged`: its voice stands against the account's budget. `rank`: 1 for who
  * reported the address first, 7 for the seventh and all behind. `unpaid`: it was confirmed when the
  * account had earned all that a day gives.
@@ -58,16 +58,16 @@ export const said = {
   rankMax: 7,
 } as const;
 
-export function countIn(z: number): number {
-  return (z & ~said.unpaid) >>> said.countShift;
+export function countIn(detail: number): number {
+  return (detail & ~said.unpaid) >>> said.countShift;
 }
 
-export function unitsIn(z: number): number {
-  return (z & said.unitsMask) >>> said.unitsShift;
+export function unitsIn(detail: number): number {
+  return (detail & said.unitsMask) >>> said.unitsShift;
 }
 
-export function rankIn(z: number): number {
-  return (z & said.rankMask) >>> said.rankShift;
+export function rankIn(detail: number): number {
+  return (detail & said.rankMask) >>> said.rankShift;
 }
 
 /** Account slots that a contribution can name. */
@@ -88,11 +88,11 @@ export function refOf(tag: number): number {
 
 export interface Contributions {
   readonly tag: Uint32Array;
-  readonly x: Uint32Array;
-  readonly y: Uint32Array;
-  readonly z: Uint32Array;
+  readonly listed: Uint32Array;
+  readonly newest: Uint32Array;
+  readonly detail: Uint32Array;
   readonly voice: Uint32Array;
-  /** `x` read as float32: the same words. */
+  /** `listed` read as float32: the same words. */
   readonly strength: Float32Array;
   readonly next: Uint32Array;
   readonly owner: Uint32Array;
@@ -124,17 +124,17 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   const owner = new Uint32Array(nodesMax + 1);
   const next = new Uint32Array(nodesMax + 1);
   const tag = new Uint32Array(nodesMax + 1);
-  const x = new Uint32Array(nodesMax + 1);
-  const y = new Uint32Array(nodesMax + 1);
-  const z = new Uint32Array(nodesMax + 1);
+  const listed = new Uint32Array(nodesMax + 1);
+  const newest = new Uint32Array(nodesMax + 1);
+  const detail = new Uint32Array(nodesMax + 1);
   const voice = new Uint32Array(nodesMax + 1);
-  const strength = new Float32Array(x.buffer);
+  const strength = new Float32Array(listed.buffer);
   let used = 0;
   let free = 0;
   let count = 0;
   /** Largest entry number that ever had a contribution. */
   let entryTop = 0;
-  const nodes = { owner, next, tag, x, y, z, voice };
+  const nodes = { owner, next, tag, listed, newest, detail, voice };
   /** Nodes of reports by account slot: what keeps the slot from being given to another account. */
   const held = new Uint32Array(slotsMax);
   let rules = 0;
@@ -158,9 +158,9 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     owner[node] = entry;
     tag[node] = newTag;
     countHeld(newTag, 1);
-    x[node] = 0;
-    y[node] = 0;
-    z[node] = 0;
+    listed[node] = 0;
+    newest[node] = 0;
+    detail[node] = 0;
     if (voice[node] !== 0) voice[node] = 0;
     if (entry > entryTop) entryTop = entry;
     count++;
@@ -227,9 +227,9 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
 
   return {
     tag,
-    x,
-    y,
-    z,
+    listed,
+    newest,
+    detail,
     voice,
     strength,
     next,

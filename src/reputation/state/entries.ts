@@ -135,7 +135,7 @@ export function createEntries(options: {
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       const voice = contributions.voice[node]!;
       if (voice === 0 || voiceDayOf(voice) <= oldest) continue;
-      count.add(unitsIn(contributions.z[node]!), voiceNetworkOf(voice));
+      count.add(unitsIn(contributions.detail[node]!), voiceNetworkOf(voice));
     }
     return count.tally;
   }
@@ -152,8 +152,8 @@ export function createEntries(options: {
       switch (kindOf(tag)) {
         case contributionKinds.seed:
           flags |= entryFlags.seeded;
-          seedScore = Math.max(seedScore, contributions.x[node]! & 0xff);
-          listReports += 1 + contributions.z[node]!;
+          seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
+          listReports += 1 + contributions.detail[node]!;
           listSource = newerList(listSource, refOf(tag));
           break;
         case contributionKinds.anon:
@@ -232,7 +232,7 @@ export function createEntries(options: {
   }
 
   function encodePage(number: number): Uint8Array {
-    const { tag, x, y, z, voice, next } = contributions;
+    const { tag, listed, newest, detail, voice, next } = contributions;
     page.clear();
     pages.visit(number, (entry) => {
       const prefix = index.prefixOf(entry);
@@ -252,9 +252,9 @@ export function createEntries(options: {
       page.varint(nodes);
       for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
         page.u32(tag[n]!);
-        page.u32(x[n]!);
-        page.u32(y[n]!);
-        page.varint(z[n]!);
+        page.u32(listed[n]!);
+        page.u32(newest[n]!);
+        page.varint(detail[n]!);
         if (kindOf(tag[n]!) === contributionKinds.reports) page.u32(voice[n]!);
       }
     });
@@ -293,9 +293,9 @@ export function createEntries(options: {
     for (let word = 5 * (row.contributions - 1); word >= 0; word -= 5) {
       const node = contributions.addFirst(entry, words[word]!);
       if (node === 0) return false;
-      contributions.x[node] = words[word + 1]!;
-      contributions.y[node] = words[word + 2]!;
-      contributions.z[node] = words[word + 3]!;
+      contributions.listed[node] = words[word + 1]!;
+      contributions.newest[node] = words[word + 2]!;
+      contributions.detail[node] = words[word + 3]!;
       if (words[word + 4] !== 0) contributions.voice[node] = words[word + 4]!;
     }
     settle(entry);

@@ -108,22 +108,22 @@ export function createFold(options: {
     if (node === 0) {
       const added = contributions.add(entry, tag);
       if (added === 0) return false;
-      contributions.x[added] = (generation << 8) | score;
+      contributions.listed[added] = (generation << 8) | score;
       setReports(added, count);
       if (kindOf(tag) === contributionKinds.seed) reports.confirmedByList(entry, at);
       return true;
     }
-    const before = contributions.x[node]!;
+    const before = contributions.listed[node]!;
     const isTwice = before >>> 8 === generation;
     const kept = isTwice ? Math.max(score, before & 0xff) : score;
-    contributions.x[node] = (generation << 8) | kept;
-    if (!isTwice || count - 1 > contributions.z[node]!) setReports(node, count);
+    contributions.listed[node] = (generation << 8) | kept;
+    if (!isTwice || count - 1 > contributions.detail[node]!) setReports(node, count);
     return true;
   }
 
   /** Left alone as long as it is 0, which costs no memory. */
   function setReports(node: number, count: number): void {
-    if (contributions.z[node] !== count - 1) contributions.z[node] = count - 1;
+    if (contributions.detail[node] !== count - 1) contributions.detail[node] = count - 1;
   }
 
   /** Takes back a source's rows: those of earlier generations, or all of them. */
@@ -133,7 +133,7 @@ export function createFold(options: {
     keep: number | undefined,
   ): Promise<void> {
     const tag = tagOf(contributionKinds[list], sourceNumber);
-    const { owner, tag: tags, x } = contributions;
+    const { owner, tag: tags, listed } = contributions;
     // How long a slice takes has no influence on the result: no other event comes in between.
     let sliceEnd = performance.now() + sliceMs;
     for (let node = 1; node <= contributions.highest(); node++) {
@@ -142,7 +142,7 @@ export function createFold(options: {
         sliceEnd = performance.now() + sliceMs;
       }
       const entry = owner[node]!;
-      if (entry === 0 || tags[node] !== tag || x[node]! >>> 8 === keep) continue;
+      if (entry === 0 || tags[node] !== tag || listed[node]! >>> 8 === keep) continue;
       entries.touch(entry);
       contributions.remove(node);
       entries.settle(entry);

@@ -127,9 +127,9 @@ export function createReportFold(options: {
       return false;
     }
     const now = halfLivesAt(at);
-    const isFirst = countIn(c.z[node]!) === 0;
+    const isFirst = countIn(c.detail[node]!) === 0;
     if (isFirst && reporters.hasWithdrawn(slot, () => markOf(place), at)) {
-      c.z[node]! |= said.confirmed;
+      c.detail[node]! |= said.confirmed;
     }
     const held = isFirst ? 0 : communityEvidence(c.strength[node]!, now);
     // An old report adds what is left today of what it would have added then.
@@ -137,8 +137,8 @@ export function createReportFold(options: {
     const added = Math.max(0, capPerWeight * weight - held) * share;
     // Left alone when nothing is added: another rounding must not lower it.
     if (isFirst || added > 0) c.strength[node] = strengthOf(held + added, now);
-    c.y[node] = Math.max(c.y[node]!, second);
-    if (countIn(c.z[node]!) < reportsMax) c.z[node]! += said.report;
+    c.newest[node] = Math.max(c.newest[node]!, second);
+    if (countIn(c.detail[node]!) < reportsMax) c.detail[node]! += said.report;
     if (voice !== undefined) putVoice(node, voice);
     const first = firstReportedAtOf(records, entry);
     const last = lastReportedAtOf(records, entry);
@@ -160,14 +160,14 @@ export function createReportFold(options: {
       if (kindOf(c.tag[node]!) === contributionKinds.reports) rank++;
     }
     const node = c.add(entry, tag);
-    if (node !== 0) c.z[node] = rank << said.rankShift;
+    if (node !== 0) c.detail[node] = rank << said.rankShift;
     return node;
   }
 
   function putVoice(node: number, { units, voice, isCharged }: Voice): void {
     c.voice[node] = voice;
-    const kept = c.z[node]! & ~(said.unitsMask | said.charged);
-    c.z[node] = (kept | (units << said.unitsShift) | (isCharged ? said.charged : 0)) >>> 0;
+    const kept = c.detail[node]! & ~(said.unitsMask | said.charged);
+    c.detail[node] = (kept | (units << said.unitsShift) | (isCharged ? said.charged : 0)) >>> 0;
   }
 
   function voiceOf(event: AddedReport, report: ReportStart, cover: Cover): Voice | undefined {
@@ -222,12 +222,12 @@ export function createReportFold(options: {
     if (node === 0) return;
     const entry = c.owner[node]!;
     entries.touch(entry);
-    const held = countIn(c.z[node]!);
+    const held = countIn(c.detail[node]!);
     const taken = Math.min(held, reports);
     setReports(records, entry, Math.max(0, reportsOf(records, entry) - taken));
     if (taken === held) c.remove(node);
     else {
-      c.z[node]! -= taken * said.report;
+      c.detail[node]! -= taken * said.report;
       if (evidence === 'shrunk') c.strength[node]! += shrinkOf(held, held - taken);
     }
     if (reportsOf(records, entry) === 0) setReportedAt(records, entry, 0, 0);
@@ -246,7 +246,7 @@ export function createReportFold(options: {
   ): void {
     const node = nodeOf(place, slot);
     if (node === 0) return;
-    const z = c.z[node]!;
+    const z = c.detail[node]!;
     const isLast = countIn(z) <= reports;
     if ((z & said.confirmed) !== 0 && isLast) reporters.rememberWithdrawn(slot, markOf(place), at);
     confirmation.takeBack(node, at);
@@ -256,7 +256,7 @@ export function createReportFold(options: {
     // What is left of an address was said before; of a /64 it may be as new as what goes.
     if (place.length !== networkLength) {
       c.voice[node] = 0;
-      c.z[node]! &= ~(said.unitsMask | said.charged);
+      c.detail[node]! &= ~(said.unitsMask | said.charged);
     }
     take(place, slot, reports, 'shrunk');
   }
@@ -265,7 +265,8 @@ export function createReportFold(options: {
   function newestReportOf(entry: number): number {
     let newest = firstReportedAtOf(records, entry);
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
-      if (kindOf(c.tag[node]!) === contributionKinds.reports) newest = Math.max(newest, c.y[node]!);
+      if (kindOf(c.tag[node]!) === contributionKinds.reports)
+        newest = Math.max(newest, c.newest[node]!);
     }
     return newest;
   }
@@ -277,7 +278,7 @@ export function createReportFold(options: {
       if (slot < 0) return;
       const node = nodeOf(addressOf(event), slot);
       if (node === 0) return;
-      const held = Math.min(countIn(c.z[node]!), event.reports ?? Number.POSITIVE_INFINITY);
+      const held = Math.min(countIn(c.detail[node]!), event.reports ?? Number.POSITIVE_INFINITY);
       if (held === 0) return;
       // The /64 may hold this account's word on its other addresses too: those stay counted, and
       // while its voice stays there, what the address paid for it is not given back.

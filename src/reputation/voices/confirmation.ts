@@ -39,14 +39,14 @@ export function createConfirmation(options: {
 
   function confirmNode(node: number, at: number): void {
     const slot = refOf(c.tag[node]!);
-    const z = c.z[node]!;
+    const z = c.detail[node]!;
     if ((z & said.charged) !== 0) {
       reporters.giveBack(slot, chargedPart(c.voice[node]!, at), at);
-      c.z[node]! &= ~said.charged;
+      c.detail[node]! &= ~said.charged;
     }
     if ((z & said.confirmed) !== 0) return;
     const isPaid = reporters.confirm(slot, Math.max(1, rankIn(z)), at);
-    if (isPaid !== undefined) c.z[node]! |= said.confirmed | (isPaid ? 0 : said.unpaid);
+    if (isPaid !== undefined) c.detail[node]! |= said.confirmed | (isPaid ? 0 : said.unpaid);
   }
 
   function confirm(entry: number, at: number, withinMs: number, except: number): void {
@@ -57,7 +57,7 @@ export function createConfirmation(options: {
       looked++;
       // Without effect when it was made: what is right about a known-good address is no merit.
       if (c.strength[node] === Number.NEGATIVE_INFINITY) continue;
-      if (refOf(tag) === except || at - c.y[node]! * 1_000 > withinMs) continue;
+      if (refOf(tag) === except || at - c.newest[node]! * 1_000 > withinMs) continue;
       confirmNode(node, at);
     }
   }
@@ -70,25 +70,26 @@ export function createConfirmation(options: {
       if (kind === contributionKinds.seed) return true;
       if (kind !== contributionKinds.reports) continue;
       looked++;
-      if (other !== node && other !== own && unitsIn(c.z[other]!) >= unitsOf.member) return true;
+      if (other !== node && other !== own && unitsIn(c.detail[other]!) >= unitsOf.member)
+        return true;
     }
     return false;
   }
 
   function takeBack(node: number, at: number): void {
-    if (unitsIn(c.z[node]!) < unitsOf.member) return;
+    if (unitsIn(c.detail[node]!) < unitsOf.member) return;
     const entry = c.owner[node]!;
     let looked = 0;
     for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
       if (kindOf(c.tag[other]!) !== contributionKinds.reports) continue;
       looked++;
-      const z = c.z[other]!;
+      const z = c.detail[other]!;
       if (other === node || (z & said.confirmed) === 0 || isSupported(entry, node, other)) continue;
-      c.z[other]! &= ~(said.confirmed | said.unpaid);
+      c.detail[other]! &= ~(said.confirmed | said.unpaid);
       const given = {
         rank: Math.max(1, rankIn(z)),
         isPaid: (z & said.unpaid) === 0,
-        reportedAt: c.y[other]! * 1_000,
+        reportedAt: c.newest[other]! * 1_000,
       };
       reporters.unconfirm(refOf(c.tag[other]!), given, at);
     }

@@ -35,13 +35,13 @@ export function leastCeiling(of: {
 
 /** The best that the voices left of an entry ever made together within 30 days. */
 export function bestTally(contributions: Contributions, entry: number): Tally {
-  const { voice, z, next } = contributions;
+  const { voice, detail, next } = contributions;
   const voices: { day: number; units: number; network: number }[] = [];
   for (let node = contributions.first(entry); node !== 0; node = next[node]!) {
     if (voice[node] === 0) continue;
     voices.push({
       day: voiceDayOf(voice[node]!),
-      units: unitsIn(z[node]!),
+      units: unitsIn(detail[node]!),
       network: voiceNetworkOf(voice[node]!),
     });
   }

@@ -74,7 +74,7 @@ export function createVoices(options: {
     // Too old to count for anything.
     if (day <= dayOf(wish.at / 1_000) - voiceDays) return undefined;
     const former = node === 0 ? 0 : c.voice[node]!;
-    const z = node === 0 ? 0 : c.z[node]!;
+    const z = node === 0 ? 0 : c.detail[node]!;
     const isAlive = former !== 0 && voiceDayOf(former) > day - voiceDays;
     // Nothing is gained: it is as young as this one, or says more than this account may now.
     if (isAlive && unitsIn(z) > units) return undefined;

@@ -14,6 +14,7 @@ export interface ForwardedRoute {
   readonly queryCharsMax: number | undefined;
   readonly shape: string | undefined;
   readonly isProbe: boolean;
+  readonly withCookie: string | undefined;
 }
 
 /** Routes answered by the main thread alone, described for the other threads. */
@@ -29,6 +30,7 @@ export function describeForwarded(routes: readonly Route[]): ForwardedRoute[] {
     queryCharsMax: route.kind === 'plain' ? route.queryCharsMax : undefined,
     shape: route.shape,
     isProbe: route.kind === 'plain' && route.isProbe === true,
+    withCookie: route.withCookie,
   }));
 }
 

@@ -80,6 +80,7 @@ function forwardRoute(
     noHead: described.noHead,
     ...(described.shape === undefined ? {} : { shape: described.shape }),
     isProbe: described.isProbe,
+    ...(described.withCookie === undefined ? {} : { withCookie: described.withCookie }),
     ...(described.queryCharsMax === undefined ? {} : { queryCharsMax: described.queryCharsMax }),
     handle: async (request: Request, caller: Caller) => {
       const result = await forwarder.forward(request, caller, timeoutMs);

@@ -157,7 +157,8 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
 function forwardedHandler(routes: readonly Route[]) {
   const router = createRouter(routes);
   return (request: Request, caller: Caller): Reply | Promise<Reply> => {
-    const route = router.match(request.path)?.resource.byMethod.get(request.method);
+    const match = router.match(request.path) ?? router.unknown?.match;
+    const route = match?.resource.byMethod.get(request.method);
     if (route === undefined || route.kind === 'hot')
       throw new Error(`${request.path} is not forwarded`);
     return route.kind === 'plain'

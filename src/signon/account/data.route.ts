@@ -62,7 +62,7 @@ export function dataRoutes(space: Space): PlainRoute[] {
     }
     const gone = await signon.erasures.begin(session.accountId);
     if (!gone.ok) return space.refuse(visit, 'data', gone);
-    await space.settle();
+    await space.catchUp();
     return desk.signedOut(visit, '/goodbye');
   }
 

@@ -9,7 +9,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { unchanged } from '../people.ts';
 import { frameText } from '../words/words.ts';
-import { type KeysView, keysPage, type Standing, surePage } from './pages/keys.page.ts';
+import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.ts';
 import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
 const hostsCharsMax = hostsMax * 260;
@@ -39,7 +39,7 @@ export const keyEndpoints = {
 export function keyRoutes(space: Space): PlainRoute[] {
   const { desk, ownKeys, siteKeys, usage, gate, signon } = space;
 
-  function standingOf(accountId: string): Standing | undefined {
+  function standingOf(accountId: string): QuotaStanding | undefined {
     const known = space.standingOf(accountId);
     if (known === undefined) return undefined;
     const { slot, trust } = known;
@@ -83,7 +83,7 @@ export function keyRoutes(space: Space): PlainRoute[] {
     }
     if (!made.ok) return space.refuse(visit, 'keys', made);
     await told.done();
-    await space.settle();
+    await space.catchUp();
     return show(visit, {}, { shown: made.value });
   }
 
@@ -108,7 +108,7 @@ export function keyRoutes(space: Space): PlainRoute[] {
     const gone = await ownKeys.revoke(accountId, id, told.set);
     if (!gone.ok) return space.refuse(visit, 'keys', gone);
     await told.done();
-    await space.settle();
+    await space.catchUp();
     return space.back(visit, 'keys', 'key_revoked');
   }
 

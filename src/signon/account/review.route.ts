@@ -67,7 +67,7 @@ export function reviewRoutes(space: Space): PlainRoute[] {
   async function finish(visit: OwnVisit, onward: Onward, decide: Decide): Promise<Reply> {
     const done = await review.finish(visit.session, decide, visit.visitor);
     if (done.ok) {
-      await space.settle();
+      await space.catchUp();
       return desk.signedIn(visit, done.value, targetOf(onward, true));
     }
     if (done.error === 'invalid_parameter') return show(visit, onward, decide, true);

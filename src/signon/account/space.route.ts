@@ -14,7 +14,7 @@ import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Desk, Visit } from '../desk.route.ts';
-import type { Signon } from '../open.ts';
+import type { Signon } from '../open-signon.ts';
 import type { Avatars } from '../people/profile/avatars.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
 import type { Review } from '../people/review.ts';
@@ -56,7 +56,7 @@ export interface SpaceOptions {
   /** Undefined while the journal has not told of the account yet. */
   readonly standingOf: (accountId: string) => AccountStanding | undefined;
   /** Resolves when what was committed before is in memory: a revoked key is refused from then on. */
-  readonly settle: () => Promise<void>;
+  readonly catchUp: () => Promise<void>;
 }
 
 export type OwnVisit = Visit & { readonly session: Session };
@@ -94,7 +94,6 @@ export function createSpace(options: SpaceOptions) {
     const { failure } = change;
     return {
       csrf: visit.csrf,
-      liquidGlass: (await profileOf(visit.session))?.liquidGlass ?? false,
       now: clock.now(),
       done: isDoneName(text, done) ? done : undefined,
       failed: change.failed ?? (failure && failureText(visit.language, failure)),

@@ -127,7 +127,7 @@ export function createMailer(options: {
 
   const held = () => queue.length + running + timers.size;
 
-  function settle(): void {
+  function wakeIdle(): void {
     if (held() === 0) for (const resolve of idlers.splice(0)) resolve();
   }
 
@@ -136,7 +136,7 @@ export function createMailer(options: {
       running++;
       void deliver(queue.shift()!);
     }
-    settle();
+    wakeIdle();
   }
 
   async function deliver(job: Job): Promise<void> {
@@ -219,7 +219,7 @@ export function createMailer(options: {
       timers.clear();
       for (const job of waiting) job.ended?.('not_now');
       if (running > 0) await new Promise<void>((resolve) => idlers.push(resolve));
-      settle();
+      wakeIdle();
       await transport.close();
     },
   };

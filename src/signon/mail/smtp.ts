@@ -25,3 +25,21 @@ export function smtpTransport(smtpUrl: string, from: string): MailTransport {
     },
   };
 }
+
+/** Connects and signs in, sends nothing. @returns what is wrong, undefined: nothing */
+export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<string | undefined> {
+  const transport = createTransport({
+    url: smtpUrl,
+    connectionTimeout: waitMs,
+    greetingTimeout: waitMs,
+    socketTimeout: waitMs,
+  });
+  try {
+    await transport.verify();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    transport.close();
+  }
+}

@@ -16,9 +16,9 @@ import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
 import type { Key } from '../../store/keys.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
 import type { Notices } from '../mail/notices.ts';
 import {
   type Credentials,

@@ -13,8 +13,8 @@ import { isAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress } from '../../core/names/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { Notices } from '../mail/notices.ts';
 import {

@@ -19,11 +19,13 @@
 
 import { accountRow } from '../../access/accounts/accounts.ts';
 import type { AccountRecord } from '../../access/accounts/records.ts';
+import type { Clock } from '../../core/clock.ts';
 import { readMailAddress } from '../../core/names/mail-address.ts';
 import { randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
 import { accountByEmailKey } from '../../store/keys.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
+import { type BriefTable, createBriefTable } from '../brief-table.ts';
 import type { Mailer, MailValues } from '../mail/mailer.ts';
 import { credentialsRow, isVerified, noCredentials, type Person, unchanged } from '../people.ts';
 import type { CreationOptions } from '../proofs/passkey-ceremonies.ts';
@@ -59,6 +61,13 @@ export interface Registration extends Verification {
   registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<Pace>>;
   /** Whether the form should take neither password nor passkey; see pacing.ts. */
   isByMailOnly(visitor: Visitor): boolean;
+  /** The address that this browser registered within the last hour, whether it had an account or not. */
+  mailedTo(visitor: Visitor): string | undefined;
+  /**
+   * The same registration once more, without its challenge: the link again, or the word to the owner.
+   * `form_expired` when this browser registered nothing lately; else as `register`.
+   */
+  registerAgain(visitor: Visitor, onward?: string): Promise<Result<Pace>>;
   /** Another link for somebody who is signed in and not verified. */
   resend(person: Person, visitor: Visitor, onward?: string): Promise<Result<Pace>>;
 }
@@ -84,6 +93,19 @@ export interface RegistrationOptions extends VerificationOptions {
   readonly pacing: Pacing;
   /** Counts the accounts that wait for their verification. */
   readonly pendingAccounts: RowTally;
+  /** What each browser registered lately. */
+  readonly registeredLately: BriefTable<RegisteredLately>;
+}
+
+/** No password: its hash. */
+export interface RegisteredLately {
+  readonly email: string;
+  readonly chosen: Chosen;
+}
+
+/** By browser, of solved challenges alone; at the bound the oldest loses its "send again". */
+export function createRegisteredLately(clock: Clock): BriefTable<RegisteredLately> {
+  return createBriefTable({ kind: 'registered_lately', clock, lifeMs: 3_600_000, max: 4_096 });
 }
 
 export function createRegistration(options: RegistrationOptions): Registration {
@@ -100,6 +122,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     securityLog,
     ceremonies,
     pendingAccounts,
+    registeredLately,
   } = options;
 
   async function register(request: RegistrationRequest) {
@@ -156,7 +179,21 @@ export function createRegistration(options: RegistrationOptions): Registration {
     // Before anybody looks whether the address has an account: a refusal tells nothing of that.
     const room = pendingAccounts.reserve(visitor.network);
     if (room === undefined) return fail('overloaded');
-    return placeIn(room, email, given, visitor).finally(room.giveBack);
+    const done = await placeIn(room, email, given, visitor).finally(room.giveBack);
+    const { browserId } = visitor;
+    if (done.ok && browserId !== undefined) {
+      registeredLately.set(browserId, { email, chosen: { ...given, onward: '' } });
+    }
+    return done;
+  }
+
+  const latelyOf = ({ browserId }: Visitor) =>
+    browserId === undefined ? undefined : registeredLately.get(browserId);
+
+  async function registerAgain(visitor: Visitor, onward = '') {
+    const lately = latelyOf(visitor);
+    if (lately === undefined) return fail('form_expired');
+    return place(lately.email, { ...lately.chosen, onward }, visitor);
   }
 
   async function placeIn(
@@ -306,7 +343,8 @@ export function createRegistration(options: RegistrationOptions): Registration {
   const verification = createVerification(options);
   return {
     ...{ register, passkeyOptions, registerPasskey, resend, ...verification },
-    isByMailOnly: pacing.isByMailOnly,
+    ...{ registerAgain, isByMailOnly: pacing.isByMailOnly },
+    mailedTo: (visitor) => latelyOf(visitor)?.email,
     async verify(...given) {
       const done = await verification.verify(...given);
       if (done.ok) pendingAccounts.ended(done.value.email);

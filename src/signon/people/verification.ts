@@ -16,10 +16,10 @@ import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { passkeyKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
-import { commitOnce, untilUndisturbed } from '../change.ts';
 import {
   type Credentials,
   credentialsRow,

@@ -17,9 +17,9 @@ import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
 import { credentialsKey, sessionByAccountKey, sessionKey } from '../../store/keys.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import {
   type Credentials,

@@ -102,7 +102,7 @@ export function createSignInLog(options: {
     waiting.push(entry);
   }
 
-  function settle(heard: readonly Heard[], { address, path, status, email }: Outcome): void {
+  function conclude(heard: readonly Heard[], { address, path, status, email }: Outcome): void {
     const base = { at: clock.now(), address, path, status };
     for (const { account, event } of heard) add({ ...base, account, event, email: undefined });
     if (heard.length > 0 || status < 400 || status === 404) return;
@@ -154,7 +154,7 @@ export function createSignInLog(options: {
       const result = await requests.run(heard, run);
       const outcome = note(result);
       // The account's log is told right after the answer, so that its work says nothing.
-      setImmediate(() => setImmediate(() => settle(heard, outcome)));
+      setImmediate(() => setImmediate(() => conclude(heard, outcome)));
       return result;
     },
     listenTo(own) {

@@ -3,7 +3,7 @@
 import type { PlainRoute } from '../../http/router.ts';
 import { deskForm } from '../../web/guard/desk-endpoint.ts';
 import type { Desk } from '../desk.route.ts';
-import type { Signon } from '../open.ts';
+import type { Signon } from '../open-signon.ts';
 
 export const signOutEndpoint = deskForm('/signout', 'signed-in');
 

@@ -9,6 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { consentKey, profileKey } from '../../store/keys.ts';
 import type { Check, Commit, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
@@ -32,7 +33,7 @@ import {
 import { decideFlow, type FlowDecision, type SessionFacts } from './authorize-flow.ts';
 import { registrableDomain } from './clients/client-id.ts';
 import { createClientSuffixes } from './clients/client-suffixes.ts';
-import { createCodes, type Redemption, type Standing } from './codes.ts';
+import { createCodes, type GrantStanding, type Redemption } from './codes.ts';
 import {
   type ConnectedSite,
   type ConsentParties,
@@ -127,15 +128,13 @@ export interface Kept {
   readonly holder: string;
 }
 
-const attemptsMax = 5;
-
 export function createAuthorization(options: {
   store: Store;
   clock: Clock;
   random: Random;
   log: Log;
   profiles: Profiles;
-  standing: Standing;
+  standing: GrantStanding;
   masterKey: MasterKey;
   /** Plain http on this machine may be a client. */
   demo: boolean;
@@ -238,22 +237,21 @@ export function createAuthorization(options: {
   }
 
   /** Runs a read and a checked commit until nobody interfered; gives the address. */
-  async function settle(
+  async function addressAfter(
     request: AuthorizationRequest,
     attempt: () => Promise<Result<{ commit: Commit; address: string }>>,
   ): Promise<Result<string>> {
-    for (let i = 0; i < attemptsMax; i++) {
+    const settled = await untilUndisturbed(async () => {
       const next = await attempt();
       if (!next.ok) return next;
-      const done = await store.commit(next.value.commit);
-      if (done.ok) return ok(next.value.address);
-      if (done.error === 'store_unavailable') break;
-    }
-    return ok(errorAddress(request, 'temporarily_unavailable'));
+      return written(await commitOnce(store, next.value.commit), next.value.address);
+    });
+    const isUnavailable = !settled.ok && settled.error === 'store_unavailable';
+    return isUnavailable ? ok(errorAddress(request, 'temporarily_unavailable')) : settled;
   }
 
   async function issue(request: AuthorizationRequest, session: SignedIn, kept?: Kept) {
-    return settle(request, async () => {
+    return addressAfter(request, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
       if (consent === undefined) return fail('consent_required');
       const form = kept && (await transactions.find(kept.id, kept.holder));
@@ -278,7 +276,7 @@ export function createAuthorization(options: {
     const isNew = (await consents.find(partiesOf(request, session))) === undefined;
     const place = isNew ? await consents.claim(session.accountId) : undefined;
     if (isNew && place === undefined) return fail('too_many_sites');
-    const done = settle(request, async () => {
+    const done = addressAfter(request, async () => {
       const form = await transactions.find(id, session.sessionId);
       if (form === undefined) return fail('unknown_transaction');
       const { parties, consent: before, version, today } = await stateOf(request, session);

@@ -12,7 +12,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
+import { fail, type Result } from '../../core/result.ts';
+import { type Change, commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { authorizationCodeKey, consentKey } from '../../store/keys.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { SeenValues } from '../people/profile/seen-values.ts';
@@ -28,11 +29,9 @@ import type { Consents, StoredConsent } from './consents.ts';
 export const codeLifeMs = 300_000;
 const codeBytes = 32;
 const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
-/** Each further attempt means that the consent was changed at this very moment. */
-const attemptsMax = 5;
 
 /** Whether what a code depends on is still there. */
-export interface Standing {
+export interface GrantStanding {
   sessionAlive(sessionId: string): boolean | Promise<boolean>;
   accountEnabled(accountId: string): boolean | Promise<boolean>;
 }
@@ -66,7 +65,7 @@ export function createCodes(options: {
   random: Random;
   log: Log;
   consents: Consents;
-  standing: Standing;
+  standing: GrantStanding;
 }): Codes {
   const { store, clock, random, log, consents, standing } = options;
   /** Read when there is no row: a code that never was takes the work of one that was used. */
@@ -79,9 +78,9 @@ export function createCodes(options: {
     return { code, row: { key: authorizationCodeKey(sha256(code)), value, expiresAt } };
   }
 
-  async function redeem(redemption: Redemption): Promise<Result<Redeemed>> {
+  function redeem(redemption: Redemption): Promise<Result<Redeemed>> {
     const key = authorizationCodeKey(sha256(redemption.code));
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    return untilUndisturbed(async () => {
       const entry = await store.get(key);
       const row = decodeCode(entry?.value ?? decoy);
       if (entry === undefined || row === undefined) return fail('invalid_grant');
@@ -89,47 +88,37 @@ export function createCodes(options: {
         noteReplay(row.clientId, clock.now() - row.claimedAt);
         return fail('invalid_grant');
       }
-      const claimed = await claim({ key, version: entry.version }, row, redemption);
-      if (claimed !== undefined) return claimed;
-    }
-    return fail('store_unavailable', 'the consent is being changed all the time');
+      return await claim({ key, version: entry.version }, row, redemption);
+    });
   }
 
-  /** Undefined: somebody was faster, look again. */
   async function claim(
     check: { key: ReturnType<typeof authorizationCodeKey>; version: number },
     { grant, expiresAt }: LiveCode,
     redemption: Redemption,
-  ): Promise<Result<Redeemed> | undefined> {
+  ): Promise<Change<Redeemed>> {
     const { clientId } = grant;
     const consent = await consents.find(grant);
     const flaw = mismatchOf(redemption, grant) ?? (await lossOf(grant, consent));
     const tombstone = { key: check.key, value: encodeTombstone(clientId, clock.now()), expiresAt };
     if (flaw !== undefined || consent === undefined) {
-      const burned = await store.commit({ check: [check], set: [tombstone] });
-      if (burned.ok) log.warn({ client: clientId, flaw }, 'exchange: a code was burned');
-      return answer(burned, fail('invalid_grant'));
+      const burned = await commitOnce(store, { check: [check], set: [tombstone] });
+      if (burned === 'lost' || !burned.ok) return burned;
+      log.warn({ client: clientId, flaw }, 'exchange: a code was burned');
+      return fail('invalid_grant');
     }
     const use = await consents.useRow(grant);
     const consentCheck = {
       key: consentKey(grant.accountId, clientId, grant.origin),
       version: consent.version,
     };
-    const done = await store.commit({
+    const done = await commitOnce(store, {
       check: [check, consentCheck],
       set: use === undefined ? [tombstone] : [tombstone, use],
     });
     // A scope that was taken back since the code was issued is not given out.
     const scopes = grant.scopes.filter((scope) => consent.granted.includes(scope));
-    return answer(done, ok({ ...grant, scopes, seen: consent.seen }));
-  }
-
-  function answer(
-    done: Awaited<ReturnType<Store['commit']>>,
-    result: Result<Redeemed>,
-  ): Result<Redeemed> | undefined {
-    if (done.ok) return result;
-    return done.error === 'check_failed' ? undefined : fail('store_unavailable');
+    return written(done, { ...grant, scopes, seen: consent.seen });
   }
 
   /** What the code depended on and is gone; undefined when all is there. */

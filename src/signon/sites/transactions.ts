@@ -19,6 +19,7 @@ import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
 import { createWriter, decode } from '../../store/codec.ts';
 import {
   consentTransactionKey,
@@ -28,7 +29,6 @@ import {
   usedSealKey,
 } from '../../store/keys.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
-import { type Change, commitOnce, untilUndisturbed } from '../change.ts';
 import { linkLifeMs } from '../people/links/links.ts';
 import { createRowTally, type TallyStats } from '../people/row-tally.ts';
 import { type AuthorizationRequest, requestQuery } from './authorize.ts';

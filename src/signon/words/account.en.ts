@@ -122,7 +122,7 @@ export const accountEn = {
     two: 'Two keys work at the moment. Revoke one before you make another.',
     reveal: 'Show the key',
     revoke: 'Revoke',
-    revokeHint: 'It stops working at once, wherever it is in use.',
+    revokeHint: 'A key that you revoke stops working at once, wherever it is in use.',
     sure: {
       title: 'Revoke this key?',
       text: (id: string) =>

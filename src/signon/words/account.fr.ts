@@ -127,7 +127,7 @@ export const accountFr: AccountCatalogue = {
     two: 'Deux clés fonctionnent en ce moment. Révoquez-en une avant d’en créer une autre.',
     reveal: 'Montrer la clé',
     revoke: 'Révoquer',
-    revokeHint: 'Elle cesse aussitôt de fonctionner, partout où elle sert.',
+    revokeHint: 'Une clé révoquée cesse aussitôt de fonctionner, partout où elle sert.',
     sure: {
       title: 'Révoquer cette clé ?',
       text: (id) =>

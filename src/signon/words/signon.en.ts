@@ -17,6 +17,9 @@ export const signonEn = {
     emailHint: 'It stays with us unless you share it with a site yourself.',
     byMailOnly:
       'Many accounts were registered from your network today. That is why you choose your password later, with the link that we send to your address.',
+    /** In place of the hint, for a form that comes back. */
+    passwordKept: 'You have chosen one. Leave this empty to keep it, or type another.',
+    challengeSolved: 'The challenge is solved already.',
     submit: 'Create the account',
     haveAccount: 'You have an account?',
     passkey: 'Use a passkey instead',
@@ -44,6 +47,10 @@ export const signonEn = {
     demo: 'This is a demo, whose mails stay on this machine:',
     registered:
       'We have sent a mail to this address. Open its link within 24 hours and your account is ready.',
+    registeredAt: (email: string) =>
+      `We sent a link to ${email}. Open it within 24 hours and your account is ready.`,
+    notArrivedAgain: 'Nothing there? Look into the spam folder, or have the mail sent again.',
+    otherAddress: 'Use another address',
     worksFrom: (time: string) =>
       `Many accounts were registered from your network today, so the link works only from ${time} on.`,
     choose: 'You choose your password when you open the link.',

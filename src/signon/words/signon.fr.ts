@@ -19,6 +19,8 @@ export const signonFr: typeof signonEn = {
     emailHint: 'Elle reste chez nous, sauf si vous la partagez vous-même avec un site.',
     byMailOnly:
       'Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau. Vous choisirez donc votre mot de passe plus tard, avec le lien que nous envoyons à votre adresse.',
+    passwordKept: 'Vous en avez choisi un. Laissez vide pour le garder, ou saisissez-en un autre.',
+    challengeSolved: 'Le défi est déjà résolu.',
     submit: 'Créer le compte',
     haveAccount: 'Vous avez un compte ?',
     passkey: 'Utiliser plutôt une clé d’accès',
@@ -48,6 +50,10 @@ export const signonFr: typeof signonEn = {
     demo: 'Ceci est une démo, dont les courriels restent sur cette machine :',
     registered:
       'Nous avons envoyé un message à cette adresse. Ouvrez son lien dans les 24 heures et votre compte est prêt.',
+    registeredAt: (email) =>
+      `Nous avons envoyé un lien à ${email}. Ouvrez-le dans les 24 heures et votre compte est prêt.`,
+    notArrivedAgain: 'Rien ? Regardez dans les indésirables, ou faites renvoyer le message.',
+    otherAddress: 'Utiliser une autre adresse',
     worksFrom: (time) =>
       `Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau : le lien ne marche qu’à partir de ${time}.`,
     choose: 'Vous choisissez votre mot de passe en ouvrant le lien.',

@@ -10,22 +10,22 @@ import type { Request } from '../../http/message.ts';
 import { parseIp } from '../../ip/address.ts';
 import { clientOf, networksOf } from '../../ip/networks.ts';
 
-export type Caller = Pick<Request, 'clientIp'>;
+export type Sender = Pick<Request, 'clientIp'>;
 
 export interface Callers {
   /** Name of the client that limits count by. */
-  clientOf(caller: Caller): string;
+  clientOf(caller: Sender): string;
   /** Counts one request of whatever this text names. 0 when admitted, else whole seconds to wait. */
   takeFor(limit: ClientLimitName, name: string): number;
   /** The same, with the wider network around it. */
-  networkOf(caller: Caller): Network;
+  networkOf(caller: Sender): Network;
   /** Counts one request. 0 when admitted, else whole seconds to wait. */
-  take(limit: ClientLimitName, caller: Caller): number;
+  take(limit: ClientLimitName, caller: Sender): number;
   /** Counts `cost` more for a request that was admitted. */
-  charge(limit: ClientLimitName, caller: Caller, cost: number): void;
-  isMalicious(caller: Caller): boolean;
+  charge(limit: ClientLimitName, caller: Sender, cost: number): void;
+  isMalicious(caller: Sender): boolean;
   /** 0 to 100; 0 for what is no address. */
-  abuseScoreOf(caller: Caller): number;
+  abuseScoreOf(caller: Sender): number;
 }
 
 export function createCallers(options: {
@@ -47,7 +47,7 @@ export function createCallers(options: {
   const { limits, check, clock } = options;
   const words = new Uint32Array(4);
 
-  function nameOf({ clientIp }: Caller): string {
+  function nameOf({ clientIp }: Sender): string {
     const family = parseIp(clientIp, words);
     return family === 0 ? clientIp : clientOf(family, words);
   }

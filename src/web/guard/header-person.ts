@@ -5,19 +5,18 @@
  */
 
 import type { Header, Reply, Request } from '../../http/message.ts';
-import type { PlainRoute, Route } from '../../http/router.ts';
+import type { PlainRoute } from '../../http/router.ts';
 import { withPersonMenu } from '../layout/layout.ts';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';
 import type { SessionLike } from './visit.ts';
 
-export interface HeaderPersonOptions {
-  readonly sessions: { find(token: string): Promise<SessionLike | undefined> };
+export interface HeaderPersonOptions<Session extends SessionLike> {
+  readonly sessions: { find(token: string): Promise<Session | undefined> };
+  readonly likesGlass: (session: Session) => Promise<boolean>;
   readonly cookies: Cookies;
   readonly tools: PageTools;
-  /** Whether a route gives such a page. */
-  readonly isPublicPage: (route: Route) => boolean;
 }
 
 /** They ask for a part, a copy or an encoding of the page that everybody gets. */
@@ -25,15 +24,12 @@ const conditions = ['if-none-match', 'if-modified-since', 'accept-encoding', 'ra
 /** They speak of that page. */
 const replaced = ['cache-control', 'etag', 'last-modified', 'accept-ranges', 'age'];
 
-export function withHeaderPerson(routes: readonly Route[], options: HeaderPersonOptions): Route[] {
-  return routes.map((route) =>
-    route.kind === 'plain' && options.isPublicPage(route) ? personal(route, options) : route,
-  );
-}
-
-function personal(route: PlainRoute, options: HeaderPersonOptions): PlainRoute {
-  const { sessions, cookies, tools } = options;
-  return {
+/** A route that gives such a page, with the reader's session in its header. */
+export function createHeaderPerson<Session extends SessionLike>(
+  options: HeaderPersonOptions<Session>,
+): (route: PlainRoute) => PlainRoute {
+  const { sessions, likesGlass, cookies, tools } = options;
+  return (route) => ({
     ...route,
     headers: [...new Set([...(route.headers ?? []), 'cookie', 'accept-language'])],
     async handle(request, caller) {
@@ -43,12 +39,15 @@ function personal(route: PlainRoute, options: HeaderPersonOptions): PlainRoute {
       const reply = await route.handle(unconditional(request), caller);
       const markup = isPage(reply) ? textOf(reply) : undefined;
       if (markup === undefined) return forAll(reply);
-      const person = { email: session.email, csrf: session.csrf };
+      const person = {
+        ...{ email: session.email, csrf: session.csrf },
+        likesGlass: await likesGlass(session),
+      };
       const body = withPersonMenu(markup, { ...tools.frame(languageOf(request)), person });
       const kept = reply.headers.filter(([name]) => !replaced.includes(name.toLowerCase()));
       return forAll({ status: reply.status, headers: [...kept, noStore], body });
     },
-  };
+  });
 }
 
 function unconditional(request: Request): Request {

@@ -89,6 +89,7 @@ export interface VisitOptions<Session extends SessionLike> {
     /** Of a cookie without a session. */
     fateOf(token: string): Promise<string | undefined>;
   };
+  readonly likesGlass: (session: Session) => Promise<boolean>;
   readonly cookies: Cookies;
   readonly callers: Pick<Callers, 'networkOf'>;
   readonly geo: GeoReader;
@@ -99,7 +100,7 @@ export interface VisitOptions<Session extends SessionLike> {
 export function createVisits<Session extends SessionLike>(
   options: VisitOptions<Session>,
 ): (request: Request, endpoint: DeskEndpoint) => Promise<Visit<Session>> {
-  const { sessions, cookies, callers, geo, random, tools } = options;
+  const { sessions, likesGlass, cookies, callers, geo, random, tools } = options;
 
   return async (request, endpoint) => {
     const token = cookies.read(request, 'session');
@@ -113,7 +114,10 @@ export function createVisits<Session extends SessionLike>(
     const nonce = randomToken(random, nonceBytes);
     const browserId = derived('browser', form);
     const network = callers.networkOf(request);
-    const person = session && { email: session.email, csrf };
+    const person = session && {
+      ...{ email: session.email, csrf },
+      likesGlass: await likesGlass(session),
+    };
     return {
       request,
       endpoint,
@@ -149,7 +153,8 @@ export function withSession<Session extends SessionLike, V extends Visit<Session
   session: Session,
   cookie: readonly Header[],
 ): V & { readonly session: Session } {
-  const person = { email: session.email, csrf: session.csrf };
+  const { likesGlass = false } = visit.frame.person ?? {};
+  const person = { email: session.email, csrf: session.csrf, likesGlass };
   const cookies = [...visit.cookies, ...cookie];
   return { ...visit, session, csrf: session.csrf, frame: { ...visit.frame, person }, cookies };
 }

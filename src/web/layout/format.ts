@@ -32,7 +32,12 @@ function createFormat(language: Language): Format {
   const locale = locales[language];
   const number = new Intl.NumberFormat(locale);
   const bytes = byteUnits.map(
-    (unit) => new Intl.NumberFormat(locale, { style: 'unit', unit, maximumSignificantDigits: 2 }),
+    (unit) =>
+      new Intl.NumberFormat(locale, {
+        ...{ style: 'unit', unit, maximumSignificantDigits: 2 },
+        // Written out: English has no plural of the short form.
+        unitDisplay: unit === 'byte' ? 'long' : 'short',
+      }),
   );
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
   const moment = new Intl.DateTimeFormat(locale, {

@@ -8,7 +8,7 @@ import { button } from '../components/button.ts';
 import { lookupForm } from '../components/field.ts';
 import { form } from '../components/form.ts';
 import { icon } from '../components/icon.ts';
-import { type Html, html, renderHtml, safeHref } from '../html.ts';
+import { classes, type Html, html, renderHtml, safeHref } from '../html.ts';
 import { type Catalogue, catalogueFor, type Language } from '../language.ts';
 import { logo } from './logo.ts';
 
@@ -31,8 +31,17 @@ export interface PageFrame {
    * Who is signed in: shown in the header, with a way out. Only for pages that are made for one
    * visitor and kept by nobody; see `headerLinks`.
    */
-  readonly person?: { readonly email: string; readonly csrf: string } | undefined;
+  readonly person?: FramePerson | undefined;
 }
+
+export interface FramePerson {
+  readonly email: string;
+  readonly csrf: string;
+  /** The person's own wish: translucent surfaces, on every page. */
+  readonly likesGlass: boolean;
+}
+
+const glassClass = 'is-glass';
 
 export interface DocumentOptions {
   readonly title: string;
@@ -123,11 +132,16 @@ function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>):
 /** The link to the account is the last of the header's. */
 const accountLink = /<li><a href="\/account"[^>]*>[^<]*<\/a><\/li>(<\/ul><\/nav>)/;
 
+const bodyTag = /<body(?: class="([^"]*)")?>/;
+
 /** A page that was made for everybody, with the person of the frame in its header. */
 export function withPersonMenu(markup: string, frame: PageFrame): string {
   const { person } = frame;
   if (person === undefined) return markup;
-  return markup.replace(
+  const looks = person.likesGlass
+    ? markup.replace(bodyTag, (_tag, own) => `<body class="${classes(own, glassClass)}">`)
+    : markup;
+  return looks.replace(
     accountLink,
     (_link, end: string) => end + renderHtml(personMenu(frame, person)),
   );
@@ -168,7 +182,7 @@ export function renderDocument(frame: PageFrame, options: DocumentOptions): stri
   const text = frameText(frame);
   const page = html`<html lang=${frame.language}>
     ${documentHead(frame, options)}
-    <body class=${options.className}>
+    <body class=${classes(options.className, frame.person?.likesGlass && glassClass) || undefined}>
       <a class="skip" href="#main">${text.site.skip}</a>
       ${documentHeader(frame, options)}
       <main id="main" tabindex="-1">${options.body}</main>

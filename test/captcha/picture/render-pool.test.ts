@@ -51,6 +51,8 @@ function setUp(changes: Partial<RenderPoolOptions> = {}) {
     economyFrom: 3,
     ...changes,
   });
+  assert.equal(jobs.length, 0, 'nothing is rendered before anybody asks');
+  pool.fill();
   /** Ends all jobs until none is left. */
   async function settle(): Promise<void> {
     for (let rounds = 0; jobs.length > 0; rounds++) {

@@ -26,12 +26,15 @@ test('so many run, so many wait in order, the next is refused at once', async ()
   const refused = await semaphore.run(async () => assert.fail('must not run'));
   assert.deepEqual(refused, { ok: false, error: 'overloaded' });
   assert.deepEqual(started, [0, 1]);
+  const table = semaphore.table('work');
+  assert.equal(table.used(), table.limit);
   gates[1]!.resolve();
   assert.deepEqual(await results[1], { ok: true, value: 1 });
   assert.deepEqual(started, [0, 1, 2]);
   for (const gate of gates) gate.resolve();
   await Promise.all(results);
   assert.deepEqual(started, [0, 1, 2, 3]);
+  assert.equal(table.used(), 0);
   assert.deepEqual(await semaphore.run(async () => 'again'), { ok: true, value: 'again' });
 });
 

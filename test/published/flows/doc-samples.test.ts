@@ -1,31 +1,20 @@
 /**
  * The documentation's samples that need nothing but Node: JSON beside the answers that it stands
- * for, JavaScript run as it is printed there. `test/system/doc-samples.test.ts` has the others.
+ * for, JavaScript run as it is printed there, with demo data and without. `test/system/doc-samples.test.ts` has the others.
  */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { issue, openBeside } from '../../support/captcha/beside.ts';
 import { openSamples, publishedAt, runCode, samplesIn } from '../../support/docs/doc-samples.ts';
+import { openSampleService, type SampleService } from '../../support/docs/sample-service.ts';
 import { freePort } from '../../support/docs/wordpress.ts';
 import { startCommand } from '../../support/server/child.ts';
-import {
-  demoEmail,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../../support/server/server.ts';
+import { within } from '../../support/server/server.ts';
 import { startFakeProvider } from '../../support/signon/fake-provider.ts';
-import { allow, consentFormIn, createAgent, openPeople } from '../../support/signon/visitor.ts';
+import { consentFormIn, createAgent, openPeople } from '../../support/signon/visitor.ts';
 
 const scripts = openSamples(['js']);
 const documents = openSamples(['json']);
-
-let server: TestServer;
-before(async () => {
-  server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
-});
-after(() => server[Symbol.asyncDispose]());
 
 /** Appends what prints the outcome, and runs all of it as a module. */
 async function node(code: string, more: string, env: Record<string, string> = {}): Promise<string> {
@@ -42,243 +31,272 @@ it('a fence belongs to the heading above it, and a heading in code is none', () 
   ]);
 });
 
-describe('JSON', () => {
-  const sample = (place: string, containing = '') =>
-    JSON.parse(documents.take(place, 'json', containing));
-  const authorized = () => ({ headers: { Key: server.key } });
-  const get = async (path: string) => (await server.fetch(path, authorized())).json();
-  /** Names and types, of the first element where there are many. */
-  function shapeOf(value: unknown): unknown {
-    if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
-    if (typeof value !== 'object' || value === null) return typeof value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shapeOf(one)]));
-  }
-
-  const checks = ['docs/API.md, GET check', 'docs/site/index.md, One line', 'README.md, The check'];
-  for (const place of checks) {
-    const expected = sample(place);
-    it(`${place}: the very answer of a server with the demo's data`, async () => {
-      const { data } = (await get('/api/v2/check?ipAddress=198.51.100.7')) as typeof expected;
-      // When the demo's list was loaded.
-      assert.match(data.lastReportedAt, /^\d{4}-\d\d-\d\dT[\d:]{8}\+00:00$/);
-      const { lastReportedAt } = expected.data;
-      assert.deepEqual({ ...data, lastReportedAt }, expected.data);
+for (const demo of [true, false])
+  describe(`${demo ? 'with' : 'without'} demo data`, () => {
+    let at: SampleService;
+    before(async () => {
+      at = await openSampleService(demo);
     });
-  }
+    after(() => at?.[Symbol.asyncDispose]());
 
-  const error = sample('docs/API.md, For all routes');
-  it('an error', async () => {
-    const answer = (await get('/api/v2/check?ipAddress=x')) as typeof error;
-    answer.errors[0].detail = '…';
-    assert.deepEqual(answer, error);
-  });
+    describe('JSON', () => {
+      const sample = (place: string, containing = '') =>
+        JSON.parse(documents.take(place, 'json', containing));
+      const authorized = () => ({ headers: { Key: at.server.key } });
+      const get = async (path: string) => (await at.server.fetch(path, authorized())).json();
+      /** Names and types, of the first element where there are many. */
+      function shapeOf(value: unknown): unknown {
+        if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+        if (typeof value !== 'object' || value === null) return typeof value;
+        return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shapeOf(one)]));
+      }
 
-  const blacklist = sample('docs/API.md, GET blacklist');
-  it('the blacklist', async () => {
-    const answer = (await get('/api/v2/blacklist?limit=1')) as typeof blacklist;
-    assert.deepEqual(shapeOf(answer), shapeOf(blacklist));
-    const [{ lastReportedAt }] = blacklist.data;
-    // When the demo's list was loaded.
-    assert.deepEqual([{ ...answer.data[0], lastReportedAt }], blacklist.data);
-  });
+      const checks = [
+        'docs/API.md, GET check',
+        'docs/site/index.md, One line',
+        'README.md, The check',
+      ];
+      for (const place of checks) {
+        const expected = sample(place);
+        it(`${place}: the very answer of a server with the demo's data`, async () => {
+          const { data } = (await get('/api/v2/check?ipAddress=198.51.100.7')) as typeof expected;
+          if (!demo) {
+            const nothing = { abuseConfidenceScore: 0, totalReports: 0, malicious: false };
+            const unknown = { ...nothing, numDistinctUsers: 0, lastReportedAt: null };
+            return assert.deepEqual(data, { ...expected.data, ...unknown });
+          }
+          // When the demo's list was loaded.
+          assert.match(data.lastReportedAt, /^\d{4}-\d\d-\d\dT[\d:]{8}\+00:00$/);
+          const { lastReportedAt } = expected.data;
+          assert.deepEqual({ ...data, lastReportedAt }, expected.data);
+        });
+      }
 
-  const bulk = sample('docs/API.md, POST bulk-report');
-  const csv = openSamples(['csv']).take('docs/API.md, POST bulk-report', 'csv');
-  const block = sample('docs/API.md, GET check-block');
-  it('reports in a file, and the addresses of a block that were reported', async () => {
-    const now = `${new Date().toISOString().slice(0, 19)}+00:00`;
-    const rows = csv.replaceAll(/\d{4}-\d\d-\d\dT[\d:]{8}\+00:00/g, now);
-    assert.equal(rows.split(now).length, 3);
-    const send = async () => {
-      const body = new FormData();
-      body.set('csv', new Blob([rows]), 'report.csv');
-      const url = `${server.baseUrl}/api/v2/bulk-report`;
-      return (await fetch(url, { method: 'POST', body, ...authorized() })).json();
-    };
-    assert.deepEqual(await send(), { data: { savedReports: 2, invalidReports: [] } });
-    const again = (await send()) as typeof bulk;
-    assert.deepEqual(again.data.invalidReports[0], bulk.data.invalidReports[0]);
-    const answer = (await get('/api/v2/check-block?network=203.0.113.0/24')) as typeof block;
-    assert.deepEqual(shapeOf(answer), shapeOf(block));
-    const { reportedAddress, ...rest } = answer.data;
-    const { reportedAddress: _, ...expected } = block.data;
-    assert.deepEqual(rest, expected);
-    assert.equal(reportedAddress[0].ipAddress, '203.0.113.7');
-  });
+      const error = sample('docs/API.md, For all routes');
+      it('an error', async () => {
+        const answer = (await get('/api/v2/check?ipAddress=x')) as typeof error;
+        answer.errors[0].detail = '…';
+        assert.deepEqual(answer, error);
+      });
 
-  const receiptAnswer = sample('docs/CAPTCHA.md, 3. Your server');
-  const siteverify = sample('docs/CAPTCHA.md, In place of reCAPTCHA, hCaptcha or Turnstile');
-  it('what a redeemed receipt brings', async () => {
-    const ask = async (path: string, fields: Record<string, string>) => {
-      const body = new URLSearchParams(fields);
-      return (await fetch(server.baseUrl + path, { method: 'POST', body, ...authorized() })).json();
-    };
-    const [first, second] = [await newReceipt(), await newReceipt()];
-    const redeemed = (await ask('/captcha/receipt', { receipt: first })) as typeof receiptAnswer;
-    assert.deepEqual(shapeOf(redeemed), shapeOf(receiptAnswer));
-    assert.equal(redeemed.origin, receiptAnswer.origin);
-    const fields = { secret: server.key, response: second };
-    const verified = await ask('/captcha/siteverify', fields);
-    assert.deepEqual(shapeOf(verified), shapeOf(siteverify));
-  });
+      const blacklist = sample('docs/API.md, GET blacklist');
+      it('the blacklist', async () => {
+        const answer = (await get('/api/v2/blacklist?limit=1')) as typeof blacklist;
+        if (!demo)
+          return assert.deepEqual(
+            [answer.data, shapeOf(answer.meta)],
+            [[], shapeOf(blacklist.meta)],
+          );
+        assert.deepEqual(shapeOf(answer), shapeOf(blacklist));
+        const [{ lastReportedAt }] = blacklist.data;
+        // When the demo's list was loaded.
+        assert.deepEqual([{ ...answer.data[0], lastReportedAt }], blacklist.data);
+      });
 
-  const changes = sample('docs/FEEDS.md, Changes');
-  it('what changed in the feeds', async () => {
-    await within(async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
-    const feed = (await get('/feeds/blocklist.json')) as { meta: { version: number } };
-    const answer = await get(`/feeds/changes.json?since=${feed.meta.version}`);
-    assert.deepEqual(Object.keys(answer as object), Object.keys(changes));
-  });
+      const bulk = sample('docs/API.md, POST bulk-report');
+      const csv = openSamples(['csv']).take('docs/API.md, POST bulk-report', 'csv');
+      const block = sample('docs/API.md, GET check-block');
+      it('reports in a file, and the addresses of a block that were reported', async () => {
+        const now = `${new Date().toISOString().slice(0, 19)}+00:00`;
+        const rows = csv.replaceAll(/\d{4}-\d\d-\d\dT[\d:]{8}\+00:00/g, now);
+        assert.equal(rows.split(now).length, 3);
+        const send = async () => {
+          const body = new FormData();
+          body.set('csv', new Blob([rows]), 'report.csv');
+          const url = `${at.server.baseUrl}/api/v2/bulk-report`;
+          return (await fetch(url, { method: 'POST', body, ...authorized() })).json();
+        };
+        if (!demo) {
+          const { data } = (await send()) as typeof bulk;
+          assert.equal(data.savedReports, 0);
+          assert.deepEqual(shapeOf(data), shapeOf(bulk.data));
+          const { data: found } = (await get(
+            '/api/v2/check-block?network=203.0.113.0/24',
+          )) as typeof block;
+          return assert.deepEqual(found, { ...block.data, reportedAddress: [] });
+        }
+        assert.deepEqual(await send(), { data: { savedReports: 2, invalidReports: [] } });
+        const again = (await send()) as typeof bulk;
+        assert.deepEqual(again.data.invalidReports[0], bulk.data.invalidReports[0]);
+        const answer = (await get('/api/v2/check-block?network=203.0.113.0/24')) as typeof block;
+        assert.deepEqual(shapeOf(answer), shapeOf(block));
+        const { reportedAddress, ...rest } = answer.data;
+        const { reportedAddress: _, ...expected } = block.data;
+        assert.deepEqual(rest, expected);
+        assert.equal(reportedAddress[0].ipAddress, '203.0.113.7');
+      });
 
-  const short = sample('docs/SIGNON.md, GET or POST /api.php');
-  const profile = sample('docs/site/sign-in-button.md, By hand, with curl');
-  it('a profile has no field that its scopes do not have', async () => {
-    const { body } = await server.fetch('/manifest');
-    const { scopes } = JSON.parse(body) as {
-      scopes: { name: string; fields: { name: string }[] }[];
-    };
-    const fields = new Set(
-      scopes
-        .filter(({ name }) => ['openid', 'profile', 'email'].includes(name))
-        .flatMap((scope) => scope.fields.map(({ name }) => name)),
-    );
-    for (const name of [...Object.keys(short), ...Object.keys(profile)]) {
-      assert.ok(fields.has(name), name);
-    }
-    assert.equal(Object.keys(profile).length, fields.size);
-  });
-});
+      const receiptAnswer = sample('docs/CAPTCHA.md, 3. Your server');
+      const siteverify = sample('docs/CAPTCHA.md, In place of reCAPTCHA, hCaptcha or Turnstile');
+      it('what a redeemed receipt brings', async () => {
+        const ask = async (path: string, fields: Record<string, string>) => {
+          const body = new URLSearchParams(fields);
+          return (
+            await fetch(at.server.baseUrl + path, { method: 'POST', body, ...authorized() })
+          ).json();
+        };
+        const [first, second] = [await at.newReceipt(), await at.newReceipt()];
+        const redeemed = (await ask('/captcha/receipt', {
+          receipt: first,
+        })) as typeof receiptAnswer;
+        assert.deepEqual(shapeOf(redeemed), shapeOf(receiptAnswer));
+        assert.equal(redeemed.origin, receiptAnswer.origin);
+        const fields = { secret: at.server.key, response: second };
+        const verified = await ask('/captcha/siteverify', fields);
+        assert.deepEqual(shapeOf(verified), shapeOf(siteverify));
+      });
 
-async function newReceipt(): Promise<string> {
-  const site = await server.cliJson('sitekey', 'create', demoEmail, '--host', 'shop.example');
-  const beside = openBeside(server.dataDir);
-  return issue(beside.receipts, site.id).finally(() => beside.store.close());
-}
+      const changes = sample('docs/FEEDS.md, Changes');
+      it('what changed in the feeds', async () => {
+        await within(async () => (await at.server.fetch('/feeds/blocklist.json')).status === 200);
+        const feed = (await get('/feeds/blocklist.json')) as { meta: { version: number } };
+        const answer = await get(`/feeds/changes.json?since=${feed.meta.version}`);
+        assert.deepEqual(Object.keys(answer as object), Object.keys(changes));
+      });
 
-describe('HTML', () => {
-  const pages = openSamples(['html']);
-  const link = pages.take('docs/site/sign-in-button.md, The button', 'html', 'authorize.php');
-  it('the link for trying by hand leads to the consent page', async () => {
-    const href = /href="([^"]*)"/.exec(publishedAt(server.baseUrl, link))![1]!;
-    const { pathname, search } = new URL(href.replaceAll('&amp;', '&'));
-    await using people = openPeople(server);
-    await people.add('eve@mail.example');
-    const person = createAgent(server, await people.signIn('eve@mail.example'));
-    assert.deepEqual(consentFormIn(await person.get(pathname + search)).scopes.toSorted(), [
-      'email',
-      'profile',
-    ]);
-  });
-
-  const widget = pages.take('docs/CAPTCHA.md, 2. The form', 'html');
-  it('the script of the widget is there', async () => {
-    const src = /src="([^"]*)"/.exec(publishedAt('', widget))![1]!;
-    const answer = await server.fetch(src);
-    assert.equal(answer.status, 200);
-    assert.match(answer.headers['content-type']!, /javascript/);
-  });
-});
-
-describe('Node', () => {
-  const redeem = scripts.take('docs/CAPTCHA.md, 3. Your server', 'js');
-  it('a CAPTCHA receipt is redeemed once', async () => {
-    const form = `const form = { 'portcullis-receipt': ${JSON.stringify(await newReceipt())} };`;
-    const code = `${form}\n${publishedAt(server.baseUrl, redeem)}`;
-    const env = { PORTCULLIS_KEY: server.key };
-    assert.equal(await node(code, 'console.log(solved);', env), 'true');
-    assert.equal(await node(code, 'console.log(solved);', env), 'false');
-  });
-
-  const verdict = scripts.take('docs/site/ask-about-an-address.md, In Node', 'js');
-  it('an address is asked about and reported', async () => {
-    const code = publishedAt(server.baseUrl, verdict);
-    const more = `console.log((await verdict('198.51.100.7')).malicious,
-      (await verdict('198.51.100.1')).malicious,
-      (await report('198.51.100.201', [18, 22], 'brute force, 100 % "sure" & more')) > 0);`;
-    const env = { PORTCULLIS_KEY: server.key };
-    assert.equal(await node(code, more, env), 'true false true');
-    assert.equal(await node(code, `console.log(await verdict('198.51.100.7'));`), 'undefined');
-  });
-
-  it('a 429 is waited for once, when it is not far off', async () => {
-    await using fake = await startFakeProvider();
-    const code = publishedAt(fake.origin, verdict);
-    const more = `console.log(await verdict('198.51.100.7'));`;
-    const waits = (seconds: string) => ({
-      status: 429,
-      headers: { 'Retry-After': seconds },
-      body: '',
-    });
-    fake.answer = waits('1');
-    assert.equal(await node(code, more, { PORTCULLIS_KEY: 'k' }), 'undefined');
-    assert.equal(fake.asked.length, 2);
-    fake.answer = waits('60');
-    assert.equal(await node(code, more, { PORTCULLIS_KEY: 'k' }), 'undefined');
-    assert.equal(fake.asked.length, 3);
-  });
-
-  const site = scripts.take('docs/site/sign-in-button.md, Node', 'js');
-  it('the site with a sign-in button signs a visitor in, once', async () => {
-    await using people = openPeople(server);
-    await people.add('ada@mail.example', { givenName: 'Ada', nickname: 'countess' });
-    const port = await freePort();
-    const origin = `http://127.0.0.1:${port}`;
-    const code = publishedAt(server.baseUrl, site).replace('listen(3000)', `listen(${port})`);
-    const child = startCommand(process.execPath, ['--input-type=module', '-'], { PATH: '' });
-    child.process.stdin!.end(code);
-    try {
-      const visit = (path: string, headers: Record<string, string> = {}) =>
-        fetch(origin + path, { redirect: 'manual', headers });
-      const isUp = () =>
-        visit('/').then(
-          () => true,
-          () => false,
+      const short = sample('docs/SIGNON.md, GET or POST /api.php');
+      const profile = sample('docs/site/sign-in-button.md, By hand, with curl');
+      it('a profile has no field that its scopes do not have', async () => {
+        const { body } = await at.server.fetch('/manifest');
+        const { scopes } = JSON.parse(body) as {
+          scopes: { name: string; fields: { name: string }[] }[];
+        };
+        const fields = new Set(
+          scopes
+            .filter(({ name }) => ['openid', 'profile', 'email'].includes(name))
+            .flatMap((scope) => scope.fields.map(({ name }) => name)),
         );
-      await within(isUp, 'the site');
-      const sent = await visit('/login');
-      const cookie = sent.headers.get('set-cookie')!.split(';')[0]!;
-      const target = new URL(sent.headers.get('location')!);
-      const person = createAgent(server, await people.signIn('ada@mail.example'));
-      const back = await allow(person, target.pathname + target.search);
-      assert.equal(back.origin + back.pathname, 'https://example.com/callback');
-      const path = back.pathname + back.search;
-      assert.equal((await visit(path)).status, 400, 'another browser');
-      const done = await visit(path, { Cookie: cookie });
-      assert.equal(done.status, 200);
-      assert.equal(await done.text(), 'Hello countess');
-      assert.equal((await visit(path, { Cookie: cookie })).status, 400, 'the second time');
-    } finally {
-      child.process.kill('SIGKILL');
-      await child.ended;
-    }
-  });
+        for (const name of [...Object.keys(short), ...Object.keys(profile)]) {
+          assert.ok(fields.has(name), name);
+        }
+        assert.equal(Object.keys(profile).length, fields.size);
+      });
+    });
 
-  it('the site lives on when a path is none, and when the service is away', async () => {
-    const port = await freePort();
-    const origin = `http://127.0.0.1:${port}`;
-    const away = `http://127.0.0.1:${await freePort()}`;
-    const code = publishedAt(away, site).replace('listen(3000)', `listen(${port})`);
-    const child = startCommand(process.execPath, ['--input-type=module', '-'], { PATH: '' });
-    child.process.stdin!.end(code);
-    try {
-      const visit = (path: string, headers: Record<string, string> = {}) =>
-        fetch(origin + path, { redirect: 'manual', headers }).catch(() => undefined);
-      await within(async () => (await visit('/')) !== undefined, 'the site');
-      assert.equal((await visit('//'))?.status, 500);
-      const sent = await visit('/login');
-      const headers = { Cookie: sent!.headers.get('set-cookie')!.split(';')[0]! };
-      const state = new URL(sent!.headers.get('location')!).searchParams.get('state');
-      assert.equal((await visit(`/callback?code=x&state=${state}`, headers))?.status, 500);
-      assert.equal((await visit('/'))?.status, 404);
-    } finally {
-      child.process.kill('SIGKILL');
-      await child.ended;
-    }
-  });
+    describe('HTML', () => {
+      const pages = openSamples(['html']);
+      const link = pages.take('docs/site/sign-in-button.md, The button', 'html', 'authorize.php');
+      it('the link for trying by hand leads to the consent page', async () => {
+        const href = /href="([^"]*)"/.exec(publishedAt(at.server.baseUrl, link))![1]!;
+        const { pathname, search } = new URL(href.replaceAll('&amp;', '&'));
+        await using people = openPeople(at.server);
+        await people.add('eve@mail.example');
+        const person = createAgent(at.server, await people.signIn('eve@mail.example'));
+        assert.deepEqual(consentFormIn(await person.get(pathname + search)).scopes.toSorted(), [
+          'email',
+          'profile',
+        ]);
+      });
 
-  // test/published/flows/readme-site.test.ts runs it.
-  scripts.take('README.md, Sign-on for other sites', 'js');
-});
+      const widget = pages.take('docs/CAPTCHA.md, 2. The form', 'html');
+      it('the script of the widget is there', async () => {
+        const src = /src="([^"]*)"/.exec(publishedAt('', widget))![1]!;
+        const answer = await at.server.fetch(src);
+        assert.equal(answer.status, 200);
+        assert.match(answer.headers['content-type']!, /javascript/);
+      });
+    });
+
+    describe('Node', () => {
+      const redeem = scripts.take('docs/CAPTCHA.md, 3. Your server', 'js');
+      it('a CAPTCHA receipt is redeemed once', async () => {
+        const form = `const form = { 'portcullis-receipt': ${JSON.stringify(await at.newReceipt())} };`;
+        const code = `${form}\n${publishedAt(at.server.baseUrl, redeem)}`;
+        const env = { PORTCULLIS_KEY: at.server.key };
+        assert.equal(await node(code, 'console.log(solved);', env), 'true');
+        assert.equal(await node(code, 'console.log(solved);', env), 'false');
+      });
+
+      const verdict = scripts.take('docs/site/ask-about-an-address.md, In Node', 'js');
+      it('an address is asked about and reported', async () => {
+        const code = publishedAt(at.server.baseUrl, verdict);
+        const more = `console.log((await verdict('198.51.100.7')).malicious,
+      (await verdict('198.51.100.1')).malicious,
+      await report('127.0.0.1', [18, 22], 'brute force, 100 % "sure" & more'));`;
+        const env = { PORTCULLIS_KEY: at.server.key };
+        assert.equal(await node(code, more, env), `${demo} false 0`);
+        assert.equal(await node(code, `console.log(await verdict('198.51.100.7'));`), 'undefined');
+      });
+
+      it('a 429 is waited for once, when it is not far off', async () => {
+        await using fake = await startFakeProvider();
+        const code = publishedAt(fake.origin, verdict);
+        const more = `console.log(await verdict('198.51.100.7'));`;
+        const waits = (seconds: string) => ({
+          status: 429,
+          headers: { 'Retry-After': seconds },
+          body: '',
+        });
+        fake.answer = waits('1');
+        assert.equal(await node(code, more, { PORTCULLIS_KEY: 'k' }), 'undefined');
+        assert.equal(fake.asked.length, 2);
+        fake.answer = waits('60');
+        assert.equal(await node(code, more, { PORTCULLIS_KEY: 'k' }), 'undefined');
+        assert.equal(fake.asked.length, 3);
+      });
+
+      const site = scripts.take('docs/site/sign-in-button.md, Node', 'js');
+      it('the site with a sign-in button signs a visitor in, once', async () => {
+        const port = await freePort();
+        const origin = `http://127.0.0.1:${port}`;
+        const code = publishedAt(at.server.baseUrl, site).replace(
+          'listen(3000)',
+          `listen(${port})`,
+        );
+        const child = startCommand(process.execPath, ['--input-type=module', '-'], { PATH: '' });
+        child.process.stdin!.end(code);
+        try {
+          const visit = (path: string, headers: Record<string, string> = {}) =>
+            fetch(origin + path, { redirect: 'manual', headers });
+          const isUp = () =>
+            visit('/').then(
+              () => true,
+              () => false,
+            );
+          await within(isUp, 'the site');
+          const sent = await visit('/login');
+          const cookie = sent.headers.get('set-cookie')!.split(';')[0]!;
+          const back = await at.agreed(sent.headers.get('location')!);
+          assert.equal(back.origin + back.pathname, 'https://example.com/callback');
+          const path = back.pathname + back.search;
+          assert.equal((await visit(path)).status, 400, 'another browser');
+          const done = await visit(path, { Cookie: cookie });
+          assert.equal(done.status, 200);
+          assert.equal(await done.text(), 'Hello countess');
+          assert.equal((await visit(path, { Cookie: cookie })).status, 400, 'the second time');
+        } finally {
+          child.process.kill('SIGKILL');
+          await child.ended;
+        }
+      });
+
+      it('the site lives on when a path is none, and when the service is away', async () => {
+        const port = await freePort();
+        const origin = `http://127.0.0.1:${port}`;
+        const away = `http://127.0.0.1:${await freePort()}`;
+        const code = publishedAt(away, site).replace('listen(3000)', `listen(${port})`);
+        const child = startCommand(process.execPath, ['--input-type=module', '-'], { PATH: '' });
+        child.process.stdin!.end(code);
+        try {
+          const visit = (path: string, headers: Record<string, string> = {}) =>
+            fetch(origin + path, { redirect: 'manual', headers }).catch(() => undefined);
+          await within(async () => (await visit('/')) !== undefined, 'the site');
+          assert.equal((await visit('//'))?.status, 500);
+          const sent = await visit('/login');
+          const headers = { Cookie: sent!.headers.get('set-cookie')!.split(';')[0]! };
+          const state = new URL(sent!.headers.get('location')!).searchParams.get('state');
+          assert.equal((await visit(`/callback?code=x&state=${state}`, headers))?.status, 500);
+          assert.equal((await visit('/'))?.status, 404);
+        } finally {
+          child.process.kill('SIGKILL');
+          await child.ended;
+        }
+      });
+
+      // test/published/flows/readme-site.test.ts runs it.
+      scripts.take('README.md, Sign-on for other sites', 'js');
+    });
+  });
 
 it('no sample is left without a test', () => {
   assert.deepEqual([...scripts.left(), ...documents.left()], []);

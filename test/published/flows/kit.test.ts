@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { openKit } from '../../../src/published/kit/open.ts';
+import { openKit } from '../../../src/published/kit/open-kit.ts';
 import {
   proveEachThread,
   startTestServer,

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { unzipSync } from 'fflate';
-import { openKit } from '../../../src/published/kit/open.ts';
+import { openKit } from '../../../src/published/kit/open-kit.ts';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';
 
 const types: Record<string, string> = {

@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { unzipSync } from 'fflate';
-import { openKit } from '../../../src/published/kit/open.ts';
+import { openKit } from '../../../src/published/kit/open-kit.ts';
 import { zipKit } from '../../../src/published/kit/zip.ts';
 import { parseClientId } from '../../../src/signon/sites/clients/client-id.ts';
 import { parseRedirectUri } from '../../../src/signon/sites/clients/redirect-uri.ts';
@@ -29,7 +29,7 @@ const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes!).toString('ut
 test('two builds have the same bytes, whatever process, time zone, locale and umask', () => {
   const { bytes, sha256 } = openKit();
   assert.deepEqual(Buffer.from(openKit().bytes), Buffer.from(bytes));
-  const module = new URL('../../../src/published/kit/open.js', import.meta.url).href;
+  const module = new URL('../../../src/published/kit/open-kit.js', import.meta.url).href;
   const script = `const { openKit } = await import(${JSON.stringify(module)});
     console.log(openKit().sha256);`;
   const settings = [

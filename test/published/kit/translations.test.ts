@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unzipSync } from 'fflate';
 import { moOf } from '../../../src/published/kit/mo.ts';
-import { openKit } from '../../../src/published/kit/open.ts';
+import { openKit } from '../../../src/published/kit/open-kit.ts';
 import { pluginTexts, readMo } from '../../support/docs/plugin-texts.ts';
 
 const folder = 'portcullis-sign-in/';

@@ -112,7 +112,7 @@ for (const threads of threadCounts) {
         assert.deepEqual(oldest.categories, [18, 22]);
         assert.match(oldest.reportedAt, datePattern);
         assert.equal(oldest.reporterCountryCode, 'ZZ');
-        assert.equal(oldest.reporterCountryName, null);
+        assert.equal(oldest.reporterCountryName, 'Unknown');
         assert.notEqual(oldest.reporterId, newest.reporterId);
       }
       await proveEachThread(server, '/api/v2/check', () =>

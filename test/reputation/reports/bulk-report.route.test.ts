@@ -49,6 +49,7 @@ function world(options: WorldOptions = {}) {
     geo,
     check: { judge: () => ({ anonymousExit: false }) } as unknown as Check,
     clock,
+    tables: { add: () => {} },
     turns: createTurns(clock.monotonicMs),
     reports: reports as ReportStore,
     accountOf: () => 'a',

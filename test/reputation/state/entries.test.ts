@@ -50,9 +50,9 @@ function filled(seed: number): FoldFixture {
       const kind = 1 + below(Object.keys(contributionKinds).length);
       const tag = tagOf(kind, below(65_536));
       const node = contributions.find(entry, tag) || contributions.add(entry, tag);
-      contributions.x[node] = below(2 ** 32);
-      contributions.y[node] = below(2 ** 32);
-      contributions.z[node] = below(below(2) === 0 ? 200 : 2 ** 32);
+      contributions.listed[node] = below(2 ** 32);
+      contributions.newest[node] = below(2 ** 32);
+      contributions.detail[node] = below(below(2) === 0 ? 200 : 2 ** 32);
       if (kind === contributionKinds.reports) contributions.voice[node] = below(2 ** 32);
     }
     if (below(2) === 0) {
@@ -73,10 +73,10 @@ function shown({ contributions }: Entries, index: IpIndex): string[] {
   for (const family of [4, 6] as const) {
     index.walk({ family, words: new Uint32Array(4), length: 0 }, (entry) => {
       const said: string[] = [];
-      const { tag, x, y, z, voice, next, owner } = contributions;
+      const { tag, listed, newest, detail, voice, next, owner } = contributions;
       for (let n = contributions.first(entry); n !== 0; n = next[n]!) {
         assert.equal(owner[n], entry);
-        said.push(`${tag[n]}:${x[n]}:${y[n]}:${z[n]}:${voice[n]}`);
+        said.push(`${tag[n]}:${listed[n]}:${newest[n]}:${detail[n]}:${voice[n]}`);
       }
       const of = [metaOf, reportsOf, strengthOf, firstReportedAtOf, lastReportedAtOf];
       const fields = of.map((field) => field(records, entry));
@@ -133,8 +133,8 @@ it('a page of data format 1 gives the evidence of newcomers, and what lists say 
   assert.equal(ceilingOf(metaOf(records, entry)), 74);
   const { contributions } = read.entries;
   const node = contributions.find(entry, tagOf(contributionKinds.reports, 7));
-  assert.equal(countIn(contributions.z[node]!), 2);
-  assert.equal(contributions.z[node]! & said.confirmed, said.confirmed);
+  assert.equal(countIn(contributions.detail[node]!), 2);
+  assert.equal(contributions.detail[node]! & said.confirmed, said.confirmed);
   assert.equal(contributions.voice[node], 0);
   const verdict = read.check.judge(4, words, Date.UTC(2026, 10, 21));
   assert.equal(verdict.score, Math.round(74 * (1 - Math.exp(-160 / 74))));
@@ -171,7 +171,7 @@ it('the image of the arrays comes back, and work goes on with it', () => {
   const other = read.entries.contributions;
   assert.equal(other.count(), contributions.count());
   assert.equal(other.highest(), contributions.highest());
-  for (const name of ['owner', 'next', 'tag', 'x', 'y', 'z'] as const) {
+  for (const name of ['owner', 'next', 'tag', 'listed', 'newest', 'detail'] as const) {
     assert.deepEqual(bytesOf(other[name]), bytesOf(contributions[name]), name);
   }
   assert.equal(other.add(1, 5), contributions.add(1, 5));

@@ -120,8 +120,7 @@ const wrongChallenge = {
 const nobody = () => ({ email: `nobody${persons++}@example.org`, password: 'wrong-guess-1' });
 
 /** A form of /register with its challenge solved, sent by this client. */
-async function registers(client: string): Promise<Answer> {
-  const visitor = webVisitor(server);
+async function registers(client: string, visitor = webVisitor(server)): Promise<Answer> {
   const page = await visitor.get('/register', from(newClient()));
   const { captcha_token: token, csrf } = hiddenOf(page, '/register');
   const path = `/captcha/img/${token}.gif`;
@@ -172,6 +171,19 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
       if (second.status === 422) continue;
       assert.equal(second.status, 429, second.body.slice(0, 500));
       return;
+    }
+    assert.fail('no challenge was solved');
+  },
+  'POST /register/again register': async () => {
+    // The solver misreads one in ten.
+    for (let attempt = 0; attempt < 8; attempt++) {
+      const client = newClient();
+      const visitor = webVisitor(server);
+      const done = await registers(client, visitor);
+      if (done.status !== 303) continue;
+      const page = await visitor.get(done.headers.location!, from(newClient()));
+      const fields = new URLSearchParams(hiddenOf(page, '/register/again')).toString();
+      return ends(0, () => visitor.post('/register/again', fields, from(client)));
     }
     assert.fail('no challenge was solved');
   },
@@ -246,6 +258,12 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
 describe('the limits that handlers count', () => {
   it('have each a way here', () => {
     assert.deepEqual(Object.keys(ways).sort(), [...declared].sort());
+  });
+
+  it('registering with passkeys takes no sign-in from neighbours', async () => {
+    const user = await formUser();
+    await ends(1, posts(user, '/register/passkey', { passkey: '{}' }));
+    await ends(2, posts(user, '/signin', nobody()));
   });
 
   for (const line of declared) {

@@ -16,20 +16,46 @@ import { makeTempDir } from '../../support/server/temp-dir.ts';
 const stopMsMax = 60_000;
 const half = '8.8.8.8\n192.0.2.7';
 const rest = '5\n198.51.100.7\n';
+/** Blank lines keep a body coming, as the server wants it, however long the test takes. */
+const blankLines = 200_000;
+const blankLinesAtOnce = 2_000;
+const trickleMs = 200;
 
-function bulkRequest(server: TestServer): string {
-  return requestText('POST', `/api/v2/check-bulk?key=${server.key}`, half + rest);
+interface HalfSent {
+  readonly connections: readonly RawConnection[];
+  /** Sends what is left of each body. */
+  finish(): void;
+  stop(): void;
 }
 
 /** Connections, one behind the other until each thread has some, that have sent half a body. */
-async function halfSent(server: TestServer, count: number): Promise<RawConnection[]> {
-  const request = bulkRequest(server);
+async function halfSent(server: TestServer, count: number): Promise<HalfSent> {
+  const body = '\n'.repeat(blankLines) + half + rest;
+  const head = requestText('POST', `/api/v2/check-bulk?key=${server.key}`, body).slice(
+    0,
+    -body.length,
+  );
   const connections = Array.from({ length: count }, () => openConnection(server.port));
-  for (const connection of connections) connection.send(request.slice(0, -rest.length));
+  let left = blankLines;
+  function trickle(): void {
+    const lines = Math.min(left, blankLinesAtOnce);
+    left -= lines;
+    for (const connection of connections) connection.send('\n'.repeat(lines));
+  }
+  for (const connection of connections) connection.send(head);
+  trickle();
+  const timer = setInterval(trickle, trickleMs);
   // An answered request behind them shows that the threads have read what came before.
   for (let i = 0; i < count; i++) await server.fetch('/healthz');
   assert.ok((await answersByThread(server, '/healthz')).every((answers) => answers > 0));
-  return connections;
+  return {
+    connections,
+    finish() {
+      clearInterval(timer);
+      for (const connection of connections) connection.send('\n'.repeat(left) + half + rest);
+    },
+    stop: () => clearInterval(timer),
+  };
 }
 
 function assertOneLine(result: CliResult, words: RegExp): void {
@@ -62,8 +88,8 @@ function flows(threads: number): void {
       const startMs = performance.now();
       const ended = server.stop();
       await server.child.errorLine((line) => line.includes('"msg":"stopping"'));
-      for (const connection of working) connection.send(rest);
-      for (const connection of working) {
+      working.finish();
+      for (const connection of working.connections) {
         const [answer] = answersIn(await connection.closed());
         assert.equal(answer?.status, 200);
         assert.equal(answer.body.trimEnd().split('\n').length, 3);
@@ -92,7 +118,8 @@ function flows(threads: number): void {
     const startMs = performance.now();
     assert.deepEqual(await server.stop(), { code: 0, signal: null });
     assert.ok(performance.now() - startMs < stopMsMax);
-    for (const connection of stuck) await connection.closed();
+    stuck.stop();
+    for (const connection of stuck.connections) await connection.closed();
   });
 
   it('stops for Ctrl-C too, also right after the start', async () => {

@@ -148,7 +148,7 @@ export function stateShown(state: State): Record<string, unknown> {
     const entry = contributions.owner[node]!;
     if (entry === 0) continue;
     const prefix = formatPrefix(state.index.prefixOf(entry)!);
-    said.push(`${prefix} ${contributions.tag[node]} ${contributions.x[node]}`);
+    said.push(`${prefix} ${contributions.tag[node]} ${contributions.listed[node]}`);
   }
   const { firstPage, encode } = state.access.section;
   return {

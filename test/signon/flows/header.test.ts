@@ -11,7 +11,7 @@ import {
 import { openPeopleOf, type People } from '../../support/signon/person.ts';
 
 const email = 'wilhelmina@example.org';
-/** Pages that others may keep, or that the server keeps; and errors, which read no session. */
+/** Pages that others may keep, or that the server keeps; and errors, of the transport too. */
 const publicPages = ['/', '/captcha/', '/ip/192.0.2.1', '/docs', '/feeds', '/nowhere', '/ip/x'];
 const ownPages = ['/account', '/account/keys', '/account/data', '/signin', '/register', '/goodbye'];
 
@@ -50,13 +50,10 @@ for (const threads of threadCounts) {
           ];
           const strangers = await ask(path, language);
           for (const answer of own) {
-            // Of what has no route the transport answers, which reads no session.
-            if (path !== '/nowhere') {
-              assert.ok(headerOf(answer).includes(email), path);
-              assert.match(headerOf(answer), /action="\/signout"/, path);
-              assert.equal(answer.headers['cache-control'], 'no-store', path);
-              assert.equal(answer.headers.etag, undefined, path);
-            }
+            assert.ok(headerOf(answer).includes(email), path);
+            assert.match(headerOf(answer), /action="\/signout"/, path);
+            assert.equal(answer.headers['cache-control'], 'no-store', path);
+            assert.equal(answer.headers.etag, undefined, path);
             const others = answer.body.slice(answer.body.indexOf('</header>'));
             assert.ok(!others.includes(email), path);
           }
@@ -78,6 +75,33 @@ for (const threads of threadCounts) {
         assert.equal(answer.headers['cache-control'], 'no-store', path);
       }
       assert.match(headerOf(await ask('/signin')), /<a href="\/account">Account<\/a>/);
+    });
+
+    it('of a path that is not there changes nothing but the page', async () => {
+      const session = { Cookie };
+      assert.equal((await ask('/nowhere', session)).status, 404);
+      const json = await ask('/api/v2/nowhere', session);
+      assert.deepEqual(json.json(), (await ask('/api/v2/nowhere')).json());
+      const posted = await server.fetch('/nowhere', { method: 'POST', headers: session });
+      assert.equal(posted.status, 404, 'never a 405');
+      const head = await server.fetch('/nowhere', { method: 'HEAD', headers: session });
+      assert.deepEqual([head.status, head.body], [404, '']);
+      const ended = await ask('/nowhere', { Cookie: `session=${'A'.repeat(43)}` });
+      assert.match(headerOf(ended), /<a href="\/account">Account<\/a>/);
+    });
+
+    it('comes with the surfaces that the person likes, and nobody else gets them', async () => {
+      const look = async (path: string, headers = {}) =>
+        /<body[^>]*>/.exec((await ask(path, headers)).body)?.[0] ?? '';
+      const paths = [...publicPages, '/account', '/account/keys', '/register/sent'];
+      const plain = await Promise.all(paths.map((path) => look(path, { Cookie })));
+      const owner = await people.signIn(email);
+      await owner.post('/account/profile', { given_name: 'Mina', liquid_glass: 'on' });
+      for (const [i, path] of paths.entries()) {
+        assert.doesNotMatch(plain[i]!, /is-glass|^$/, path);
+        assert.match(await look(path, { Cookie }), /is-glass/, path);
+        assert.doesNotMatch(await look(path), /is-glass/, path);
+      }
     });
 
     it('leads to the account: in for one, by the sign-in and back for another', async () => {

@@ -15,8 +15,8 @@ import { ok } from '../../../src/core/result.ts';
 import { createTurns } from '../../../src/core/work/turns.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { reportPersonalData } from '../../../src/server/report-personal-data.ts';
-import { parseRequestQuery } from '../../../src/server/signon-parts.ts';
+import { reportPersonalData } from '../../../src/server/parts/report-personal-data.ts';
+import { parseRequestQuery } from '../../../src/server/parts/signon.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';
 import { createOperator } from '../../../src/signon/people/operator.ts';
@@ -110,7 +110,10 @@ async function openWorld() {
     accounts,
     avatars: createAvatars({
       ...{ store: late, random, profiles },
-      images: { make: async () => ok(Uint8Array.of(1)) },
+      images: {
+        table: { name: 'none', used: () => 0, limit: 1 },
+        make: async () => ok(Uint8Array.of(1)),
+      },
     }),
     operator: createOperator({ store: late, clock, accounts, profiles }),
     reports: createReportStore(tools),

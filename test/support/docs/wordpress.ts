@@ -11,7 +11,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { unzipSync } from 'fflate';
-import { openKit } from '../../../src/published/kit/open.ts';
+import { openKit } from '../../../src/published/kit/open-kit.ts';
 import { type Answer, type FetchOptions, fetchFrom, within } from '../server/server.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
 

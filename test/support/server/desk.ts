@@ -28,7 +28,8 @@ export function deskOf(
     sessions: { find: async () => person },
     async visitOf(request, endpoint) {
       const language = 'en';
-      const frame = { ...tools.frame(language), person, nonce: 'n' };
+      const named = person && { ...person, likesGlass: false };
+      const frame = { ...tools.frame(language), person: named, nonce: 'n' };
       const own = { browserId: 'b', csrf, nonce: 'n', cookies: [], isRenewed: false };
       const visitor = { network: 'n', country: 'ZZ', userAgent: '', language } as const;
       return { ...own, request, endpoint, session: person, language, visitor, frame } as Visit;

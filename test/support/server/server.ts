@@ -32,6 +32,8 @@ export interface TestServerOptions {
   readonly env?: Environment;
   /** `serve --demo` and a key with more reads than any test needs. Default true. */
   readonly demo?: boolean;
+  /** Without the demo: its account and such a key all the same. */
+  readonly withKey?: boolean;
   /** A directory that is there already; it is not removed at the end. */
   readonly dataDir?: string;
   /** Arguments of node itself, such as a preloaded module. */
@@ -43,7 +45,7 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
   readonly threads: number;
-  /** Of the demo account; empty without the demo. */
+  /** Of the demo account; empty without the demo and `withKey`. */
   readonly key: string;
   readonly dataDir: string;
   readonly child: LineChild;
@@ -154,7 +156,9 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   };
   if (directory !== undefined) geo.keep();
   try {
-    if (demo) key = directory === undefined ? await demoKeyIn(child) : await plentifulKey(server);
+    if (options.withKey && !demo) await server.cliJson('account', 'create', demoEmail);
+    if (options.withKey || (demo && directory !== undefined)) key = await plentifulKey(server);
+    else if (demo) key = await demoKeyIn(child);
     return server;
   } catch (error) {
     await server[Symbol.asyncDispose]();

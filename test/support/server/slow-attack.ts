@@ -1,7 +1,7 @@
 /**
  * Many POSTs whose bodies come slowly or not at all, from whatever addresses the attacker has:
- * each connection that ends is begun anew. Bounded: `count` connections and an attempt of each
- * every `retryMs`.
+ * each connection that ends is begun anew. Bounded: `count` connections and, unless told
+ * otherwise, an attempt of each every six seconds.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -14,6 +14,10 @@ export interface SlowAttackOptions {
   /** Of the body, sent at once. */
   readonly firstBytes: number;
   readonly chunked?: boolean;
+  /** Ends its connection with the first byte of an answer. */
+  readonly hasty?: boolean;
+  /** After an answer until the next attempt. */
+  readonly retryMs?: number;
 }
 
 export interface SlowAttack extends AsyncDisposable {
@@ -26,14 +30,14 @@ export interface SlowAttack extends AsyncDisposable {
 }
 
 const trickleMs = 1_000;
-const retryMs = 6_000;
+const retryMsUsual = 6_000;
 const resetMs = 300;
 const waveSize = 200;
 /** Within the limit of every route. */
 const declaredBytes = 3_000;
 
 export function attackSlowly(port: number, options: SlowAttackOptions): SlowAttack {
-  const { count, paths, addressOf, firstBytes, chunked = false } = options;
+  const { count, paths, addressOf, firstBytes, chunked = false, retryMs = retryMsUsual } = options;
   const sockets = new Set<Socket>();
   const ends = new Map<number, number>();
   let attempts = 0;
@@ -53,6 +57,7 @@ export function attackSlowly(port: number, options: SlowAttackOptions): SlowAtta
     sockets.add(socket);
     let status = 0;
     socket.on('data', (bytes) => {
+      if (options.hasty === true) socket.destroy();
       if (status === 0) status = Number(/^HTTP\/1\.1 (\d+)/.exec(String(bytes))?.[1] ?? 0);
     });
     socket.on('error', () => undefined);
@@ -61,7 +66,7 @@ export function attackSlowly(port: number, options: SlowAttackOptions): SlowAtta
       sockets.delete(socket);
       ends.set(status, (ends.get(status) ?? 0) + 1);
       // Without an answer it has most likely not come so far as the server.
-      const delayMs = status === 0 ? resetMs : retryMs;
+      const delayMs = status === 0 ? Math.min(resetMs, retryMs) : retryMs;
       if (!isOver) setTimeout(() => isOver || begin(() => undefined), delayMs).unref();
     });
   }

@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { ok, type Result } from '../../../src/core/result.ts';
 import type { Mail } from '../../../src/signon/mail/mailer.ts';
-import { openSignon, type Signon } from '../../../src/signon/open.ts';
+import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
 import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
 import { createProfiles, type Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { openSignon, type Signon } from '../../../src/signon/open.ts';
+import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import { memoryLog } from '../server/memory-log.ts';
 

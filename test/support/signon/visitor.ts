@@ -12,7 +12,7 @@ import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import type { Mail } from '../../../src/signon/mail/mailer.ts';
-import { openSignon } from '../../../src/signon/open.ts';
+import { openSignon } from '../../../src/signon/open-signon.ts';
 import type { Profile } from '../../../src/signon/people/profile/profile.ts';
 import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';

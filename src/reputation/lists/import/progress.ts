@@ -62,6 +62,8 @@ export interface ProgressOptions extends Terms {
 
 export interface RowProgressOptions extends Terms {
   readonly totalRows: number;
+  /** What was done to the rows; absent: `written`. */
+  readonly verb?: string;
 }
 
 /** How a state is measured and worded. */
@@ -92,12 +94,12 @@ export function createProgress(options: ProgressOptions): Progress {
 
 /** While the rows that were read are written; the state is how many are. */
 export function createRowProgress(options: RowProgressOptions): Progress<number> {
-  const { totalRows } = options;
+  const { totalRows, verb } = options;
   return createMeter<number>({
     ...options,
     total: totalRows,
     done: (rows) => rows,
-    text: (rows, elapsedMs) => rowProgressText(rows, totalRows, elapsedMs),
+    text: (rows, elapsedMs) => rowProgressText(rows, totalRows, elapsedMs, verb),
     first: 0,
   });
 }
@@ -165,9 +167,14 @@ function plainLines<State>(meter: Meter<State>): Progress<State> {
 }
 
 /** "42% 50,000/120,430 written, 61,000 rows/s, ETA 2 s" */
-export function rowProgressText(rows: number, totalRows: number, elapsedMs: number): string {
-  const percent = totalRows === 0 ? 100 : Math.floor((100 * rows) / totalRows);
-  const parts = [`${percent}% ${grouped(rows)}/${grouped(totalRows)} written`];
+export function rowProgressText(
+  rows: number,
+  totalRows: number,
+  elapsedMs: number,
+  verb = 'written',
+): string {
+  const percent = totalRows === 0 ? 100 : Math.min(100, Math.floor((100 * rows) / totalRows));
+  const parts = [`${percent}% ${grouped(rows)}/${grouped(totalRows)} ${verb}`];
   if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
   if (rows > 0 && rows < totalRows) {
     const leftMs = (elapsedMs * (totalRows - rows)) / rows;
@@ -193,7 +200,7 @@ export function progressText(
     const leftMs = (elapsedMs * (totalBytes - readBytes)) / readBytes;
     parts.push(`ETA ${duration(Math.ceil(leftMs / 1_000))}`);
   }
-  parts.push(`${grouped(rows)} rows`);
+  parts.push(`${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}`);
   if (badLines > 0) parts.push(`${grouped(badLines)} bad`);
   if (elapsedMs > 0) parts.push(`${grouped(Math.round((1_000 * rows) / elapsedMs))} rows/s`);
   return parts.join(', ');

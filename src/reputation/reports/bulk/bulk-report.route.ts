@@ -5,6 +5,7 @@
  * Order of refusals: 401, 429, 503 (too many at once), 415, 413, 422, 429 (rows), 503 (store).
  */
 
+import type { BoundedTables } from '../../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../../geo/reader.ts';
 import { readFormStream } from '../../../http/form-stream.ts';
@@ -32,6 +33,7 @@ const runningMax = 16;
 const runningPerAccountMax = 2;
 
 export interface BulkReportOptions extends BulkSaveOptions {
+  readonly tables: Pick<BoundedTables, 'add'>;
   readonly guard: Guard;
   readonly geo: GeoReader;
   /** Slot of a key that lives, or -1. */
@@ -75,6 +77,7 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
   const { guard } = options;
   const running = new Map<number, number>();
   let runningTotal = 0;
+  options.tables.add({ name: 'bulk_reports', used: () => runningTotal, limit: runningMax });
   const tell = (failure: Failure, headers: readonly Header[]) =>
     guard.tell(bulkReportEndpoint, failure, headers);
 

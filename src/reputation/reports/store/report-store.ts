@@ -9,6 +9,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createTurns } from '../../../core/work/turns.ts';
+import { untilUndisturbed } from '../../../store/change.ts';
 import { createEventId } from '../../../store/event-id.ts';
 import {
   erasureKey,
@@ -107,7 +108,7 @@ export interface ReportStore {
 
 const scanPage = 500;
 /** A withdrawal beside reports of the same account and address starts anew so many times. */
-const withdrawAttemptsMax = 20;
+const withdrawTriesMax = 20;
 /** Keys of one commit of a withdrawal. */
 const withdrawRowsMax = 2_000;
 const expirePage = 200;
@@ -257,7 +258,7 @@ export function createReportStore(options: {
     // guard, so a commit that names the guard seen before the rows can't be overtaken by one. It
     // names a row as well, so that of two withdrawals only one counts what went.
     const guard = reportGuardKey(account, address);
-    for (let attempt = 0; attempt < withdrawAttemptsMax; attempt++) {
+    return await untilUndisturbed(async () => {
       const version = (await store.get(guard))?.version ?? null;
       const all = await rowsOf(account, address);
       const own = all.filter(({ report }) => report.reportedAt >= since);
@@ -276,16 +277,14 @@ export function createReportStore(options: {
         del: doomed.slice(0, withdrawRowsMax),
         events: [encodeEvent(createEventId(clock, random), body)],
       });
-      if (!result.ok && result.error === 'check_failed') continue;
-      if (!result.ok) return fail('store_unavailable');
+      if (!result.ok) return result.error === 'check_failed' ? 'lost' : fail('store_unavailable');
       for (let at = withdrawRowsMax; at < doomed.length; at += withdrawRowsMax) {
         const rest = await store.commit({ del: doomed.slice(at, at + withdrawRowsMax) });
         // Asked again, it goes on with the rows that are left.
         if (!rest.ok) return fail('store_unavailable');
       }
       return ok({ removed: own.length, seq: result.seq });
-    }
-    return fail('overloaded');
+    }, withdrawTriesMax);
   }
 
   async function rowsOf(account: string, address: Uint8Array): Promise<ReportRow[]> {

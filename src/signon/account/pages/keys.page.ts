@@ -17,7 +17,7 @@ import type { Catalogue } from '../../words/words.ts';
 import { frameText } from '../../words/words.ts';
 import { type AccountView, accountPage, actionButton, freshWanted } from './parts.page.ts';
 
-export interface Standing {
+export interface QuotaStanding {
   /** 0 to 100. */
   readonly trust: number;
   readonly readPerMinute: number;
@@ -33,7 +33,7 @@ export interface KeysView extends AccountView {
   /** Text of a key that was just made or asked for. */
   readonly shown?: { readonly id: string; readonly text: string } | undefined;
   /** Undefined while the journal hasn't told of the account yet. */
-  readonly standing: Standing | undefined;
+  readonly standing: QuotaStanding | undefined;
   readonly usage: readonly { at: number; reads: number; writes: number }[];
   readonly usageSince: number;
   readonly siteKeys: readonly { id: string; hosts: readonly string[]; createdAt: number }[];
@@ -112,7 +112,7 @@ function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {
 function standingCard(
   { account }: Catalogue,
   format: Format,
-  standing: Standing | undefined,
+  standing: QuotaStanding | undefined,
 ): Html {
   const text = account.keys;
   const quota = (name: string, limit: number, left: number) =>
@@ -170,7 +170,7 @@ function siteKeyCard({ account }: Catalogue, format: Format, view: KeysView): Ht
   const { siteColumns: columns } = text;
   return card({
     title: text.siteTitle,
-    icon: 'mask',
+    icon: 'code',
     body: html`<p class="card-note">${text.siteText}</p>
       ${
         siteKeys.length === 0

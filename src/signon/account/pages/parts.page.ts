@@ -27,7 +27,6 @@ export interface AccountView {
   /** Hidden field of every form. */
   readonly csrf: string;
   /** Translucent surfaces, as the person prefers. */
-  readonly liquidGlass: boolean;
   readonly now: number;
   /** What was just done. */
   readonly done?: DoneName | undefined;
@@ -56,7 +55,7 @@ export function accountPage(
   return renderDocument(frame, {
     title,
     noindex: true,
-    className: classes('page-account', view.liquidGlass && 'is-glass'),
+    className: 'page-account',
     ...(options.script === undefined ? {} : { script: options.script }),
     body: html`<div class="wrap account">
       <nav class="account-nav" aria-label=${text.navigation}><ul>

@@ -23,6 +23,8 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createTurns, type Pace } from '../../../core/work/turns.ts';
+import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
+import { type ErasedList, erasedRow } from '../../../store/erased.ts';
 import { createEventId } from '../../../store/event-id.ts';
 import {
   accountByEmailKey,
@@ -36,7 +38,6 @@ import {
   type Key,
 } from '../../../store/keys.ts';
 import type { Store } from '../../../store/store.ts';
-import { commitOnce, untilUndisturbed } from '../../change.ts';
 import type { Delivery } from '../../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../../people.ts';
 import type { Language } from '../../visitor.ts';
@@ -83,10 +84,12 @@ export function createDeletion(options: {
   data: readonly PersonalData[];
   /** Without one nobody is told, and no address is kept for it. */
   farewell?: Farewell | undefined;
+  /** Told of each account whose deletion has begun, durably. */
+  erased?: Pick<ErasedList, 'add'> | undefined;
   /** Called when an account went of which a mail would have told. */
   untold?: (() => void) | undefined;
 }): Deletion {
-  const { store, clock, random, data, farewell, untold } = options;
+  const { store, clock, random, data, farewell, erased, untold } = options;
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
@@ -97,10 +100,12 @@ export function createDeletion(options: {
       if (now === undefined) return fail('unknown_account');
       if (now.account.disabled && (await isErased(store, id))) return ok(undefined);
       const { account } = now;
+      const at = clock.now();
       const event = { kind: 'account.disabled', account: id, disabled: true } as const;
-      return commitOnce(store, {
+      const begun = await commitOnce(store, {
         check: [{ key: accountKey(id), version: now.accountVersion }],
         set: [
+          erasedRow(id, at),
           // Who never showed that the address is theirs gets no mail there.
           markRow(id, { state: isConfirmed(now) ? 'told' : 'untold' }, clock),
           // Lasting: a row that expired half-way would leave the rest behind.
@@ -112,6 +117,8 @@ export function createDeletion(options: {
             ? [encodeAccessEvent(createEventId(clock, random), event)]
             : [],
       });
+      if (begun !== 'lost' && begun.ok) erased?.add(id, at);
+      return begun;
     });
   }
 

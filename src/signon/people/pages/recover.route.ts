@@ -14,8 +14,9 @@ import { onwardHref } from '../../sessions/onward.page.ts';
 import { carriesRequest, keptOnward, onwardKept } from '../../sessions/onward.route.ts';
 import { catalogueFor } from '../../words/words.ts';
 import { recoverPage, resetPage } from './recover.page.ts';
-import { checkMailPage, emailLengthMax } from './register.page.ts';
+import { emailLengthMax } from './register.page.ts';
 import { type RegisterOptions, tooMany } from './register.route.ts';
+import { checkMailPage } from './sent.page.ts';
 import { confirmEmailPage } from './verify.page.ts';
 
 const confirmPath = '/account/email/confirm';

@@ -1,16 +1,15 @@
-/** Registration, and what happens until the mail address is verified. */
+/** The form of registration, and the page on which the browser makes a passkey. */
 
 import { button } from '../../../web/components/button.ts';
 import { type ChallengeView, challengeField } from '../../../web/components/challenge.ts';
 import { field } from '../../../web/components/field.ts';
 import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
-import { type Html, html, safeHref } from '../../../web/html.ts';
+import { type Html, html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { isForSite, type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
-import { type Pace, timeText } from '../pacing.ts';
 
 /** Bytes of an address (RFC 5321) and characters of a password. */
 export const emailLengthMax = 254;
@@ -21,8 +20,12 @@ export interface RegisterPageData extends Onward {
   readonly email?: string | undefined;
   /** Neither password nor passkey: both are for the mail's link. */
   readonly byMailOnly: boolean;
-  /** Undefined for a client that has asked for too many. */
-  readonly challenge: ChallengeView | undefined;
+  /** Undefined for a client that has asked for too many; `solved` with a form of before. */
+  readonly challenge: ChallengeView | 'solved' | undefined;
+  /** The sealed part of a form of before (kept-form.ts). */
+  readonly kept?: string | undefined;
+  /** The password is in there. */
+  readonly hasPassword?: boolean;
   /** Sentences, each at its field. */
   readonly errors?: {
     readonly email?: string;
@@ -62,8 +65,13 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
               ...(data.email === undefined ? {} : { value: data.email }),
               ...(errors.email === undefined ? {} : { error: errors.email }),
             })}
-            ${data.byMailOnly ? hidden('with', 'mail') : newPasswordField(frame, text.signon.password, errors.password)}
-            ${challengeField(frame, data.challenge, errors.answer)}
+            ${data.kept && hidden('kept', data.kept)}
+            ${data.byMailOnly ? hidden('with', 'mail') : newPasswordField(frame, text.signon.password, errors.password, data.hasPassword)}
+            ${
+              data.challenge === 'solved'
+                ? notice({ tone: 'success', body: register.challengeSolved })
+                : challengeField(frame, data.challenge, errors.answer)
+            }
             ${data.challenge && button({ label: register.submit })}
             ${data.challenge && !data.byMailOnly && passkeyChoice(frame)}`,
         })}`,
@@ -126,54 +134,21 @@ export function passkeyPress(
   </div>`;
 }
 
-/** For a password that is chosen: it is never sent back to the page. */
-export function newPasswordField(frame: PageFrame, label: string, error?: string) {
+/**
+ * For a password that is chosen: it is never sent back to the page.
+ * @param isKept it may be left empty
+ */
+export function newPasswordField(frame: PageFrame, label: string, error?: string, isKept = false) {
+  const { passwordHint, register } = frameText(frame).signon;
   return field({
     id: 'new-password',
     name: 'password',
     type: 'password',
     label,
-    hint: frameText(frame).signon.passwordHint,
-    required: true,
+    hint: isKept ? register.passwordKept : passwordHint,
+    required: !isKept,
     maxLength: passwordLengthMax,
     autocomplete: 'new-password',
     ...(error === undefined ? {} : { error }),
-  });
-}
-
-/** A demo's mails go nowhere: where they can be read. */
-export function demoMails(frame: PageFrame): Html {
-  const { outbox } = frame.links;
-  if (outbox === undefined) return null;
-  const { demo } = frameText(frame).signon.checkMail;
-  return html`<p>${demo} <a href=${safeHref(outbox)}>${frameText(frame).links.outbox}</a></p>`;
-}
-
-/** The same whether the address had an account or not. */
-export function checkMailPage(
-  frame: PageFrame,
-  about: 'register' | 'recover' | 'signIn',
-  onward: Onward = {},
-  pace: Pace = { worksFrom: 0, byMailOnly: false },
-): string {
-  const text = frameText(frame);
-  const words = text.signon.checkMail;
-  const [says, otherwise] = {
-    register: [
-      words.registered,
-      pace.byMailOnly ? words.notArrivedChoose : words.notArrivedRegister,
-    ],
-    recover: [words.recovering, words.notArrivedRecover],
-    signIn: [words.signingIn, words.notArrivedRecover],
-  }[about];
-  return narrowPage(frame, {
-    title: words.title,
-    body: html`
-      ${notice({ tone: 'info', body: says })}
-      ${pace.worksFrom > 0 && html`<p>${words.worksFrom(timeText(pace.worksFrom))}</p>`}
-      ${pace.byMailOnly && html`<p>${words.choose}</p>`}
-      <p>${otherwise}</p>
-      ${demoMails(frame)}`,
-    foot: html`<p><a href=${onwardHref('/signin', onward)}>${text.links.signIn}</a></p>`,
   });
 }

@@ -2,6 +2,7 @@
  * /register. A challenge of our own stands before registration; its answer is the same whether the
  * address has an account or not. With a passkey in place of a password, the browser makes it after
  * the challenge, on a page of its own. Where the person was going is kept with the link of the mail.
+ * A slip costs neither the password nor the solved challenge: the next form carries both (kept-form.ts).
  */
 
 import type { Clock } from '../../../core/clock.ts';
@@ -11,10 +12,10 @@ import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import type { Callers } from '../../../web/guard/callers.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
-import type { FormChallenges } from '../../../web/guard/form-challenges.ts';
+import type { ChallengeAnswer, FormChallenges } from '../../../web/guard/form-challenges.ts';
 import { jsonOf } from '../../../web/guard/intake/form.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
-import type { Signon } from '../../open.ts';
+import type { Signon } from '../../open-signon.ts';
 import { failureText } from '../../sessions/failure.page.ts';
 import { type Onward, onwardHref } from '../../sessions/onward.page.ts';
 import {
@@ -26,20 +27,23 @@ import {
 } from '../../sessions/onward.route.ts';
 import { catalogueFor } from '../../words/words.ts';
 import type { Pace } from '../pacing.ts';
+import type { KeptForm } from './kept-form.ts';
 import { paceOfQuery, paceQuery } from './pace-query.ts';
 import {
-  checkMailPage,
   createPasskeyPage,
   emailLengthMax,
+  passwordLengthMax,
   type RegisterPageData,
   registerPage,
 } from './register.page.ts';
+import { registeredPage } from './sent.page.ts';
 
 const path = '/register';
 const needs = { media: true } as const;
 
 const passkeyPath = `${path}/passkey`;
 const sentPath = `${path}/sent`;
+const againPath = `${path}/again`;
 /** The operator makes the accounts: each path says so, whatever is sent there. */
 const closedError = 'registration_closed';
 
@@ -52,10 +56,11 @@ export const registerEndpoints = {
   /** Its form is the answer to a challenge: there is nothing to come back to. */
   noPasskey: deskPage(passkeyPath, 'anyone', { errors: [closedError] }),
   registerPasskey: deskForm(passkeyPath, 'anyone', {
-    limits: ['signIn'],
+    limits: ['passkey'],
     errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
   }),
   sent: deskPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),
+  again: deskForm(againPath, 'anyone', { handlerLimits: ['register'], errors: [closedError] }),
 };
 
 export interface RegisterOptions {
@@ -68,73 +73,109 @@ export interface RegisterOptions {
   readonly onwards: Onwards;
 }
 
+const nothingKept: KeptForm = { password: '', solved: '' };
+
 /** What the form is filled with. */
 type Filled = Onward & Pick<RegisterPageData, 'email'>;
 
 export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   const { desk, signon, callers, challenges, onwards } = options;
 
-  function show(visit: Visit, filled: Filled, errors?: RegisterPageData['errors']) {
-    const challenge = challenges.make(visit.request);
+  /** @param kept what the form need not ask again */
+  function show(
+    visit: Visit,
+    filled: Filled,
+    errors?: RegisterPageData['errors'],
+    kept: KeptForm = nothingKept,
+  ) {
+    const isSolved = kept.solved !== '';
+    const hasPassword = kept.password !== '' && errors?.password === undefined;
+    const sealed = { ...kept, password: hasPassword ? kept.password : '' };
+    const isKept = isSolved || hasPassword;
     const more = errors === undefined ? {} : { errors };
-    const byMailOnly = signon.registration.isByMailOnly(visit.visitor);
-    const data = { csrf: visit.csrf, challenge, byMailOnly, ...filled, ...more };
+    const data: RegisterPageData = {
+      csrf: visit.csrf,
+      challenge: isSolved ? 'solved' : challenges.make(visit.request),
+      byMailOnly: signon.registration.isByMailOnly(visit.visitor),
+      kept: isKept ? signon.keptForms.seal(sealed, visit.browserId) : undefined,
+      hasPassword,
+      ...filled,
+      ...more,
+    };
     const status = errors === undefined ? 200 : 422;
     const headers = challenges.headers(visit.request);
     return desk.show(visit, (frame) => registerPage(frame, data), { status, needs, headers });
   }
 
-  /** What can be seen without the challenge, so that an answer is not wasted on it. */
+  /** What can be seen without a look at the store. */
   function misspelt(
     visit: Visit,
     email: string,
     password: string | undefined,
-  ): RegisterPageData['errors'] {
+  ): NonNullable<RegisterPageData['errors']> {
     const { signon: text } = catalogueFor(visit.language);
     if (readMailAddress(email) === undefined) return { email: text.emailMalformed };
-    if (password === undefined) return undefined;
-    return [...password].length < 8 ? { password: text.passwordLength } : undefined;
+    if (password === undefined) return {};
+    return [...password].length < 8 ? { password: text.passwordLength } : {};
   }
 
-  function refused(visit: Visit, failure: Failure, filled: Filled) {
+  function refused(visit: Visit, failure: Failure, filled: Filled, kept: KeptForm) {
     const sentence = failureText(visit.language, failure);
     const { passwordLength, emailMalformed } = catalogueFor(visit.language).signon;
-    if (failure.error === 'weak_password') return show(visit, filled, { password: sentence });
+    if (failure.error === 'weak_password') return show(visit, filled, { password: sentence }, kept);
     if (failure.error !== 'invalid_parameter') return desk.problem(visit, failure);
     const errors =
       failure.parameter === 'password' ? { password: passwordLength } : { email: emailMalformed };
-    return show(visit, filled, errors);
+    return show(visit, filled, errors, kept);
+  }
+
+  /** @returns name of the challenge that this form solved, now or before; empty: none */
+  function solvedBy(answer: ChallengeAnswer, before: KeptForm): string {
+    const judged = answer.judge();
+    if (judged === 'right') return signon.keptForms.solved();
+    return judged === 'none' && signon.keptForms.isOpen(before.solved) ? before.solved : '';
   }
 
   async function register(visit: Visit, form: Params) {
     const answer = challenges.answerIn(visit.request, form);
     if ('waitSeconds' in answer) return desk.problem(visit, tooMany(answer.waitSeconds));
+    const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;
     const email = form.get('email') ?? '';
     const byMailOnly =
       form.get('with') === 'mail' || signon.registration.isByMailOnly(visit.visitor);
     const byPasskey = !byMailOnly && form.get('with') === 'passkey';
-    const password = byMailOnly || byPasskey ? undefined : (form.get('password') ?? '');
+    // Left empty: the one that the page says it has.
+    const typed = form.get('password') || before.password;
+    const password = byMailOnly || byPasskey ? undefined : typed;
     const onward = onwards.ofForm(visit, form.get);
     const filled = { ...onward, email: email.slice(0, emailLengthMax) };
-    const errors = misspelt(visit, email, password);
-    if (errors !== undefined) return show(visit, filled, errors);
-    if (answer.judge() !== 'right') {
-      const { challengeWrong } = catalogueFor(visit.language).signon;
-      return show(visit, filled, { answer: challengeWrong });
-    }
+    const solved = solvedBy(answer, before);
+    const kept = { password: typed.slice(0, passwordLengthMax), solved };
+    const { challengeWrong } = catalogueFor(visit.language).signon;
+    const errors = {
+      ...misspelt(visit, email, password),
+      ...(solved === '' ? { answer: challengeWrong } : {}),
+    };
+    if (Object.keys(errors).length > 0) return show(visit, filled, errors, kept);
     const waitSeconds = callers.take('register', visit.request);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    // From here on it counts once, however many of these forms are sent at the same time.
+    if (!signon.keptForms.take(solved)) {
+      return show(visit, filled, { answer: challengeWrong }, { ...kept, solved: '' });
+    }
     if (byPasskey) return askForPasskey(visit, email, onward);
     const held = await onwards.hold(visit, onward, 'verify');
     const request = { email, password, visitor: visit.visitor, onward: keptOnward(held) };
     const done = await signon.registration.register(request);
-    return done.ok ? sent(visit, held, done.value) : refused(visit, done, filled);
+    if (done.ok) return sent(visit, held, done.value);
+    signon.keptForms.giveBack(solved);
+    return refused(visit, done, filled, kept);
   }
 
   /** The challenge is answered: what follows is the same for every address. */
   async function askForPasskey(visit: Visit, email: string, onward: Onward) {
     const options = await signon.registration.passkeyOptions(email);
-    if (!options.ok) return refused(visit, options, { ...onward, email });
+    if (!options.ok) return refused(visit, options, { ...onward, email }, nothingKept);
     const data = { ...onward, csrf: visit.csrf, email, options: options.value };
     return desk.show(visit, (frame) => createPasskeyPage(frame, data));
   }
@@ -154,8 +195,20 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return show(visit, { ...onward, email }, { form: sentence });
   }
 
-  function sent(visit: Visit, onward: Onward, pace: Pace) {
-    return desk.go(visit, onwardHref(sentPath, onward, paceQuery(pace)));
+  function sent(visit: Visit, onward: Onward, pace: Pace, more: { again?: string } = {}) {
+    return desk.go(visit, onwardHref(sentPath, onward, { ...paceQuery(pace), ...more }));
+  }
+
+  async function again(visit: Visit, form: Params) {
+    // Nothing is kept or counted for who registered nothing.
+    if (signon.registration.mailedTo(visit.visitor) === undefined) {
+      return desk.problem(visit, fail('form_expired'));
+    }
+    const waitSeconds = callers.take('register', visit.request);
+    if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
+    const held = await onwards.hold(visit, onwards.ofForm(visit, form.get), 'verify');
+    const done = await signon.registration.registerAgain(visit.visitor, keptOnward(held));
+    return done.ok ? sent(visit, held, done.value, { again: '1' }) : desk.problem(visit, done);
   }
 
   if (!options.registrationOpen) return closedRoutes(options);
@@ -171,8 +224,11 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     desk.page(registerEndpoints.sent, (visit, query) => {
       const onward = onwards.ofQuery(visit, query);
       const pace = paceOfQuery(query, options.clock.now());
-      return desk.show(visit, (frame) => checkMailPage(frame, 'register', onward, pace));
+      const email = signon.registration.mailedTo(visit.visitor);
+      const data = { ...onward, csrf: visit.csrf, email, pace, isAgain: query.has('again') };
+      return desk.show(visit, (frame) => registeredPage(frame, data));
     }),
+    desk.form(registerEndpoints.again, again),
   ];
 }
 
@@ -185,7 +241,7 @@ function closedRoutes({ desk, callers }: RegisterOptions): PlainRoute[] {
       const waitSeconds = callers.take('captchaVerify', visit.request);
       return waitSeconds > 0 ? desk.problem(visit, tooMany(waitSeconds)) : closed(visit);
     }),
-    desk.form(at.registerPasskey, closed),
+    ...[at.registerPasskey, at.again].map((declared) => desk.form(declared, closed)),
   ];
 }
 

@@ -11,7 +11,8 @@ import { type Onward, onwardFields } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
 import { timeText } from '../pacing.ts';
 import type { LinkAsks } from '../verification.ts';
-import { demoMails, newPasswordField, passkeyPress, passwordLengthMax } from './register.page.ts';
+import { newPasswordField, passkeyPress, passwordLengthMax } from './register.page.ts';
+import { demoMails } from './sent.page.ts';
 
 /**
  * For somebody who is signed in and not verified: another link. For an account of before whose

@@ -5,11 +5,14 @@
  * switched off. It works on threads of its own, and few at a time.
  */
 
+import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createSemaphore } from '../../../core/work/semaphore.ts';
 import { type Container, pngContainer, webpContainer } from './avatar-container.ts';
 
 export interface AvatarImages {
+  /** Pictures that are read or wait for it. */
+  readonly table: BoundedTable;
   /**
    * The WebP bytes, at most `avatarBytesMax`. `unsupported_media_type` for other formats,
    * `picture_not_still` for an animation and for a PNG or WebP with another file behind it,
@@ -96,6 +99,7 @@ export function createAvatarImages(): AvatarImages {
   }
 
   return {
+    table: semaphore.table('picture_queue'),
     async make(file) {
       if (file.length > avatarFileBytesMax) return tooLarge();
       const format = avatarFormat(file);

@@ -6,6 +6,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
 import { type Key, profileKey } from '../../../store/keys.ts';
 import type { SetRow, Store } from '../../../store/store.ts';
 import { notErased } from '../deletion/erasure-mark.ts';
@@ -42,8 +43,6 @@ export interface RowsBeside {
   readonly del: readonly Key[];
 }
 
-const attemptsMax = 5;
-
 export function createProfiles(options: { store: Store; clock: Clock; random: Random }): Profiles {
   const { store, clock, random } = options;
 
@@ -53,27 +52,25 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
     return entry && profile && { profile, version: entry.version };
   }
 
-  async function update(
+  function update(
     accountId: string,
     change: (profile: Profile) => Result<Profile>,
     beside: (before: Profile) => RowsBeside = () => ({ set: [], del: [] }),
   ): Promise<Result<Profile>> {
     const key = profileKey(accountId);
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    return untilUndisturbed(async () => {
       const found = await find(accountId);
       if (found === undefined) return fail('unknown_account');
       const changed = change(found.profile);
       if (!changed.ok) return changed;
       const { set, del } = beside(found.profile);
-      const done = await store.commit({
+      const done = await commitOnce(store, {
         check: [{ key, version: found.version }],
         set: [{ key, value: encodeProfile(changed.value) }, ...set],
         del,
       });
-      if (done.ok) return changed;
-      if (done.error === 'store_unavailable') return fail('store_unavailable');
-    }
-    return fail('store_unavailable', 'the profile is being changed by others all the time');
+      return written(done, changed.value);
+    });
   }
 
   return {

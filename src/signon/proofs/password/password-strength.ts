@@ -5,6 +5,7 @@
  */
 
 import { Piscina } from 'piscina';
+import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
 
@@ -16,6 +17,8 @@ const idleTimeoutMs = 60_000;
 export interface PasswordStrength {
   /** `weak_password`, `overloaded`. @param context what a guesser knows: mail address, names */
   check(password: string, context: readonly string[]): Promise<Result<void>>;
+  /** Those that wait for the thread, if there is one. */
+  readonly table?: BoundedTable;
   close(): Promise<void>;
 }
 
@@ -39,6 +42,7 @@ export function openPasswordStrength(): PasswordStrength {
       const strong = await pool.run(job);
       return strong ? ok(undefined) : fail('weak_password', undefined, 'password');
     },
+    table: { name: 'password_strength_queue', used: () => pool.queueSize, limit: waitingMax },
     async close() {
       closed = true;
       await pool.destroy();

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { OperatorError } from '../../../../src/core/errors.ts';
 import { collectRows } from '../../../../src/reputation/lists/import/collect.ts';
-import { openList } from '../../../../src/reputation/lists/import/open.ts';
+import { openList } from '../../../../src/reputation/lists/import/open-list.ts';
 import {
   type ListFormatName,
   parseList,

@@ -47,7 +47,7 @@ test('the text tells share, rows, rate and time left', () => {
 
 test('a file that grew while being read stays at 100%', () => {
   const state = { readBytes: 30, rows: 1, badLines: 0 };
-  assert.equal(progressText(state, 20, 0), '100% 0.0/0.0 MB, 1 rows');
+  assert.equal(progressText(state, 20, 0), '100% 0.0/0.0 MB, 1 row');
 });
 
 test('without a terminal a plain line comes every five seconds and at the end', () => {

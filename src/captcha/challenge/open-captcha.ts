@@ -1,7 +1,7 @@
 /**
- * The CAPTCHA as the server runs it: threads, stock and open challenges behind one handle. Start
- * is not kept waiting: a challenge asked for before the threads are warm waits for them. The
- * first challenge has the voices made, in the background.
+ * The CAPTCHA as the server runs it: threads, stock and open challenges behind one handle. The first
+ * challenge has the stock rendered and the voices made, in the background: a server that gives none
+ * has neither threads nor pictures.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -57,6 +57,7 @@ export function openCaptcha(options: CaptchaOptions): Captcha {
   function warmUp(): void {
     if (isWarm) return;
     isWarm = true;
+    pool.fill();
     renderer.warmUp().catch((error: unknown) => {
       if (!closing)
         log.warn({ err: error }, 'captcha: no voices yet, tried again with the next clip');

@@ -1,35 +1,41 @@
 /**
- * Sign-on put together: accounts, sessions and mails (signon/open.ts), profiles, and the sign-on
+ * Sign-on put together: accounts, sessions and mails (signon/open-signon.ts), profiles, and the sign-on
  * of other sites, each knowing of the others what it needs. Deletions that were cut short go on in
  * the background.
  */
 
-import { type Accounts, createAccounts } from '../access/accounts/accounts.ts';
-import { decodeAccount } from '../access/accounts/records.ts';
-import { createKeyRecords } from '../access/keys/key-records.ts';
-import type { MasterKey } from '../access/keys/master-key.ts';
-import { createOwnKeys, type OwnKeys } from '../access/keys/own-keys.ts';
-import { createSiteKeys, type SiteKeys } from '../access/keys/site-keys.ts';
-import type { Config } from '../config.ts';
-import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
-import type { Random } from '../core/random.ts';
-import { type Params, parseQuery } from '../http/query.ts';
-import type { Mail } from '../signon/mail/mailer.ts';
-import { openSignon, type Signon } from '../signon/open.ts';
-import { createAvatarImages } from '../signon/people/profile/avatar-image.ts';
-import { type Avatars, createAvatars } from '../signon/people/profile/avatars.ts';
-import { profileBeside, profileCompanion } from '../signon/people/profile/profile-companion.ts';
-import { profilePersonalData } from '../signon/people/profile/profile-data.ts';
-import { createProfiles, type Profiles } from '../signon/people/profile/profile-store.ts';
-import { createReview, type Review } from '../signon/people/review.ts';
-import type { TallyStats } from '../signon/people/row-tally.ts';
-import { createSignInLog, type SignInLog, signInLogData } from '../signon/sessions/sign-in-log.ts';
-import { type Authorization, createAuthorization } from '../signon/sites/authorization.ts';
-import { type Consents, createConsents } from '../signon/sites/consents.ts';
-import { requestQueryCharsMax } from '../signon/sites/request-seal.ts';
-import { accountKey } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts';
+import { decodeAccount } from '../../access/accounts/records.ts';
+import { createKeyRecords } from '../../access/keys/key-records.ts';
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import { createOwnKeys, type OwnKeys } from '../../access/keys/own-keys.ts';
+import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
+import type { Config } from '../../config.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import { type Params, parseQuery } from '../../http/query.ts';
+import type { Mail } from '../../signon/mail/mailer.ts';
+import { openSignon, type Signon } from '../../signon/open-signon.ts';
+import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
+import { type Avatars, createAvatars } from '../../signon/people/profile/avatars.ts';
+import { profileBeside, profileCompanion } from '../../signon/people/profile/profile-companion.ts';
+import { profilePersonalData } from '../../signon/people/profile/profile-data.ts';
+import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
+import { createReview, type Review } from '../../signon/people/review.ts';
+import type { TallyStats } from '../../signon/people/row-tally.ts';
+import {
+  createSignInLog,
+  type SignInLog,
+  signInLogData,
+} from '../../signon/sessions/sign-in-log.ts';
+import { type Authorization, createAuthorization } from '../../signon/sites/authorization.ts';
+import { type Consents, createConsents } from '../../signon/sites/consents.ts';
+import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
+import { openErasedList } from '../../store/erased.ts';
+import { accountKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
 import { reportPersonalData } from './report-personal-data.ts';
 
 export interface SignonParts {
@@ -57,6 +63,7 @@ export async function startSignon(options: {
   masterKey: MasterKey;
   config: Config;
   demo: boolean;
+  tables: Pick<BoundedTables, 'add'>;
   onMail?: ((mail: Mail) => void) | undefined;
 }): Promise<SignonParts> {
   const { store, config } = options;
@@ -64,6 +71,7 @@ export async function startSignon(options: {
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
   const signInLog = createSignInLog(options);
+  const erased = openErasedList(options);
   const signon = openSignon({
     ...options,
     baseUrl: config.baseUrl,
@@ -73,6 +81,7 @@ export async function startSignon(options: {
     smsWebhookUrl: config.smsWebhookUrl,
     pwnedRangeUrl: config.pwnedRangeUrl,
     signInLog,
+    erased,
     isPaced: config.clientLimitsOn,
     texts: { countries: config.smsCountries, perDay: config.smsPerDay },
     companion: profileCompanion({ store, profiles }),
@@ -94,13 +103,16 @@ export async function startSignon(options: {
     parseQuery: parseRequestQuery,
   });
   await authorization.transactions.restore();
+  await erased.sync();
   signon.erasures.resume();
   signon.notices.resume();
   await signon.restore();
   const accounts = createAccounts({ ...options, beside: profileBeside(profiles) });
   const records = createKeyRecords(options);
   const ownKeys = createOwnKeys({ ...options, accounts, records });
-  const avatars = createAvatars({ ...options, profiles, images: createAvatarImages() });
+  const images = createAvatarImages();
+  options.tables.add(images.table);
+  const avatars = createAvatars({ ...options, profiles, images });
   const { changes, passkeys } = signon;
   const review = createReview({ changes, passkeys, ownKeys, siteKeys, consents });
   return {

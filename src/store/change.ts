@@ -4,9 +4,9 @@
  */
 
 import { fail, ok, type Result } from '../core/result.ts';
-import type { Commit, Store } from '../store/store.ts';
+import type { Commit, Store } from './store.ts';
 
-const attemptsMax = 8;
+const triesMax = 8;
 
 /** `lost`: a check failed, nothing was written. */
 export type Change<T> = Result<T> | 'lost';
@@ -17,9 +17,22 @@ export async function commitOnce(store: Store, commit: Commit): Promise<Change<v
   return done.error === 'check_failed' ? 'lost' : fail('store_unavailable', done.detail);
 }
 
-/** Runs an attempt until nobody interfered. For changes that are right whoever was first. */
-export async function untilUndisturbed<T>(attempt: () => Promise<Change<T>>): Promise<Result<T>> {
-  for (let i = 0; i < attemptsMax; i++) {
+/** The value that a commit stands for, once it is written. */
+export function written<T>(done: Change<void>, value: T): Change<T> {
+  if (done === 'lost' || !done.ok) return done;
+  return ok(value);
+}
+
+/**
+ * Runs an attempt until nobody interfered. For changes that are right whoever was first.
+ *
+ * @param tries more where many are expected to interfere
+ */
+export async function untilUndisturbed<T>(
+  attempt: () => Promise<Change<T>>,
+  tries = triesMax,
+): Promise<Result<T>> {
+  for (let i = 0; i < tries; i++) {
     const result = await attempt();
     if (result !== 'lost') return result;
   }

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { OperatorError } from '../../src/core/errors.ts';
-import { openGeo, snapshotName } from '../../src/geo/open.ts';
+import { openGeo, snapshotName } from '../../src/geo/open-geo.ts';
 import type { GeoKind, GeoSource } from '../../src/geo/sources.ts';
 import { below, seeded } from '../support/reputation/addresses.ts';
 import { lookupByText, temporaryFolder } from '../support/reputation/geo.ts';

@@ -1,9 +1,9 @@
 /** What the reports hold of a person: for the export and for the deletion of an account. */
 
-import { formatIp } from '../ip/address.ts';
-import { blankComments, reportsOfAccount } from '../reputation/reports/store/report-erasure.ts';
-import { dateText, type PersonalData } from '../signon/people/deletion/deletion.ts';
-import type { Store } from '../store/store.ts';
+import { formatIp } from '../../ip/address.ts';
+import { blankComments, reportsOfAccount } from '../../reputation/reports/store/report-erasure.ts';
+import { dateText, type PersonalData } from '../../signon/people/deletion/deletion.ts';
+import type { Store } from '../../store/store.ts';
 
 export function reportPersonalData(store: Store): PersonalData {
   return {

@@ -10,6 +10,7 @@ import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
+import type { ErasedList } from '../store/erased.ts';
 import type { Store } from '../store/store.ts';
 import { createMailer, type Mail, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices, type Notices } from './mail/notices.ts';
@@ -27,9 +28,14 @@ import { createLinks } from './people/links/links.ts';
 import { pageLinks } from './people/links/links-to-pages.ts';
 import { type MessageSender, outboxMessages, webhookMessages } from './people/messages.ts';
 import { createPacing, noPacing, type Pacing, pacedNetworksMax } from './people/pacing.ts';
+import { createKeptForms, type KeptForms } from './people/pages/kept-form.ts';
 import { createPendingTally, restorePending } from './people/pending.ts';
 import { createRecovery, type Recovery } from './people/recovery.ts';
-import { createRegistration, type Registration } from './people/registration.ts';
+import {
+  createRegisteredLately,
+  createRegistration,
+  type Registration,
+} from './people/registration.ts';
 import { hasReviewable } from './people/review.ts';
 import type { TallyStats } from './people/row-tally.ts';
 import { openPeople, type People } from './people.ts';
@@ -73,6 +79,8 @@ export interface SignonOptions {
   readonly companion?: AccountCompanion;
   /** What others keep of a person: profile, consents. */
   readonly personalData?: readonly PersonalData[];
+  /** Told of each deletion, for restores. */
+  readonly erased?: Pick<ErasedList, 'add'> | undefined;
   /** Told of each mail that is written to the outbox; the demo's. */
   readonly onMail?: ((mail: Mail) => void) | undefined;
   /** In place of SMTP_URL and the outbox, for tests. */
@@ -87,6 +95,7 @@ export interface SignonOptions {
 export interface Signon {
   readonly people: People;
   readonly registration: Registration;
+  readonly keptForms: KeptForms;
   readonly pacing: Pick<Pacing, 'stats'>;
   readonly signIn: SignIn;
   readonly recovery: Recovery;
@@ -188,6 +197,7 @@ export function openSignon(options: SignonOptions): Signon {
     farewell: isKeptHere
       ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
+    erased: options.erased,
     untold: noFarewell(log),
   });
   const erasures = createErasures({ deletion, log });
@@ -199,12 +209,15 @@ export function openSignon(options: SignonOptions): Signon {
   });
   const emailChanges = createClientLimits({ emailChange: emailChangeLimit }, accountSubjectsMax);
   const networks = () => pacing.stats().networks;
+  const keptForms = createKeptForms(options);
+  const registeredLately = createRegisteredLately(clock);
   const tables = [
     ...attempts.tables,
     ...passwords.tables,
+    ...(strength.table === undefined ? [] : [strength.table]),
     ...(isKeptHere ? [outbox.table] : []),
     ...[signIn.table, phoneCodes.table, changes.table, mailShares.table],
-    emailChanges.table('email_change_limits'),
+    ...[emailChanges.table('email_change_limits'), keptForms.table, registeredLately.table],
     { name: 'registration_networks', used: networks, limit: pacedNetworksMax },
   ];
   return {
@@ -226,7 +239,9 @@ export function openSignon(options: SignonOptions): Signon {
       sessions,
       ceremonies,
       pendingAccounts,
+      registeredLately,
     }),
+    keptForms,
     signIn,
     passkeys: createPasskeys({ ...parts, changes, sessions, signIn, ceremonies }),
     phoneCodes,

@@ -1,0 +1,66 @@
+/** `portcullis doctor`: what is wrong with settings, machine and surroundings, each with its mend. */
+
+import { systemClock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { systemRandom } from '../../core/random.ts';
+import { loadNative } from '../../http/native.ts';
+import type { Output } from '../shell/output.ts';
+import { settings } from '../shell/workspace.ts';
+import { type Finding, fault, fine } from './finding.ts';
+import { lookAtExposure, lookAtMail, lookAtTls } from './network.ts';
+import {
+  lookAtBackups,
+  lookAtDisk,
+  lookAtOpenFiles,
+  lookAtPermissions,
+  lookAtStore,
+} from './place.ts';
+
+/** @throws OperatorError when something must be mended */
+export async function doctor(output: Output): Promise<void> {
+  const findings = await examine();
+  for (const { about, state, found, mend } of findings) {
+    output.line(`${state.padEnd(6)}  ${about}: ${found}${mend === '' ? '' : `. ${upper(mend)}`}`);
+  }
+  const faults = findings.filter(({ state }) => state === 'mend').length;
+  output.result({ ok: faults === 0, findings });
+  if (faults === 0) return;
+  throw new OperatorError(`${faults} ${faults === 1 ? 'thing' : 'things'} to mend`);
+}
+
+async function examine(): Promise<Finding[]> {
+  const native = lookAtNative();
+  try {
+    const config = settings();
+    const clock = systemClock();
+    return [
+      fine('settings', 'all can be read'),
+      native,
+      lookAtOpenFiles(),
+      ...lookAtPermissions(config),
+      lookAtDisk(config),
+      ...lookAtStore(config, clock, systemRandom()),
+      ...lookAtBackups(config, clock.now()),
+      lookAtExposure(config),
+      ...(await lookAtTls(config, clock.now())),
+      ...(await lookAtMail(config)),
+    ];
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return [fault('settings', error.message, 'mend the setting, then run this again'), native];
+  }
+}
+
+function lookAtNative(): Finding {
+  try {
+    loadNative();
+    return fine('platform', `Node ${process.version} and the web server go together`);
+  } catch (error) {
+    const mend = 'use Node 20.20, 22 or 24 on a platform that README.md names';
+    return fault('platform', (error as Error).message, mend);
+  }
+}
+
+function upper(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,153 @@
+/** The machine and the data directory: files, disk, clock, store, backups. Changes nothing. */
+
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { openFilesWarning } from '../../http/limits.ts';
+import { newestIn } from '../../store/backup/schedule.ts';
+import { journalRowKey } from '../../store/keys.ts';
+import { openTables } from '../../store/lmdb-tables.ts';
+import { hadStore, refuseLostStore } from '../../store/presence.ts';
+import { decodeEvent } from '../../store/rows.ts';
+import { openView } from '../../store/view.ts';
+import { dateText, grouped } from '../shell/output.ts';
+import { readMasterKey, storePath } from '../shell/workspace.ts';
+import { advice, type Finding, fault, fine } from './finding.ts';
+
+const mebibyte = 1024 * 1024;
+const freeBytesMin = 256 * mebibyte;
+/** A clock may be off by so much before codes of authenticator apps fail. */
+const skewMsMax = 30_000;
+
+export function lookAtOpenFiles(): Finding {
+  const warning = openFilesWarning();
+  if (warning === undefined) return fine('open files', 'ulimit -n is high enough');
+  return fault(
+    'open files',
+    warning,
+    'raise it: LimitNOFILE=16384 in the unit, or ulimit -n 16384',
+  );
+}
+
+export function lookAtPermissions(config: Config): Finding[] {
+  const { dataDir } = config;
+  if (!existsSync(dataDir)) {
+    return [advice('permissions', `${dataDir} does not exist`, 'the first start makes it')];
+  }
+  const secrets = [
+    dataDir,
+    config.masterKeyFile ?? join(dataDir, 'master.key'),
+    ...(config.backupFolder === undefined ? [] : [config.backupFolder]),
+    ...(config.backupPassphraseFile === undefined ? [] : [config.backupPassphraseFile]),
+  ];
+  const findings = secrets.filter((path) => existsSync(path)).flatMap(openToOthers);
+  const uid = process.getuid?.();
+  const owner = statSync(dataDir).uid;
+  if (uid !== undefined && owner !== uid && uid !== 0) {
+    const mend = `run the server and its commands as that user, or chown -R ${uid} ${dataDir}`;
+    findings.push(
+      fault('permissions', `${dataDir} belongs to user ${owner}, this is ${uid}`, mend),
+    );
+  } else if (!isWritable(dataDir)) {
+    findings.push(fault('permissions', `${dataDir} can't be written`, `chmod u+rwx ${dataDir}`));
+  }
+  return findings.length > 0 ? findings : [fine('permissions', `${dataDir} is closed to others`)];
+}
+
+function openToOthers(path: string): Finding[] {
+  const stat = statSync(path);
+  if ((stat.mode & 0o077) === 0) return [];
+  const mode = stat.isDirectory() ? '700' : '600';
+  const found = `${path} can be read by other users`;
+  return [fault('permissions', found, `chmod ${mode} ${path}`)];
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function lookAtDisk({ dataDir }: Config): Finding {
+  const place = existingParent(dataDir);
+  const { bavail, bsize } = statfsSync(place);
+  const free = bavail * bsize;
+  const store = statSync(`${dataDir}/store/data.mdb`, { throwIfNoEntry: false })?.size ?? 0;
+  const found = `${grouped(Math.floor(free / mebibyte))} MiB are free where ${dataDir} lies`;
+  if (free < freeBytesMin) {
+    return fault('disk', found, 'make room: writes answer 503 when the disk is full');
+  }
+  if (free < store) return advice('disk', found, 'compact needs as much room as the store has');
+  return fine('disk', found);
+}
+
+function existingParent(path: string): string {
+  return existsSync(path) ? path : existingParent(dirname(path));
+}
+
+/** Store and clock together: the journal's last event tells what time it was. */
+export function lookAtStore(config: Config, clock: Clock, random: Random): Finding[] {
+  const { dataDir } = config;
+  const path = storePath(config);
+  const restore = 'see "A lost file" in docs/OPERATIONS.md';
+  if (!hadStore(dataDir, path)) {
+    return [advice('store', `there is none in ${dataDir}`, 'the first start makes it')];
+  }
+  try {
+    refuseLostStore(dataDir, path);
+    const { id } = readMasterKey(config, random, true);
+    const tables = openTables(path);
+    const view = openView(tables);
+    try {
+      const sealed = view.meta('master_key');
+      if (sealed !== undefined && !sealed.equals(id)) {
+        return [
+          fault('store', 'the master key is another one than the store is sealed with', restore),
+        ];
+      }
+      const { lastSeq } = view.counters;
+      const row = view.get('journal', journalRowKey(lastSeq));
+      const lastAt = row === undefined ? 0 : decodeEvent(BigInt(lastSeq), row).at;
+      const found = `it can be opened, its journal ends at ${lastSeq}`;
+      return [fine('store', found), lookAtClock(clock.now(), lastAt)];
+    } finally {
+      view.release();
+      void tables.root.close();
+    }
+  } catch (error) {
+    return [fault('store', (error as Error).message, restore)];
+  }
+}
+
+function lookAtClock(nowMs: number, lastAt: number): Finding {
+  if (lastAt <= nowMs + skewMsMax) return fine('clock', `it is ${dateText(nowMs)}`);
+  const found = `it is ${dateText(nowMs)}, and the last change was made at ${dateText(lastAt)}`;
+  return fault('clock', found, 'set the clock, by NTP (systemd-timesyncd or chrony)');
+}
+
+export function lookAtBackups(config: Config, nowMs: number): Finding[] {
+  const { backupFolder: folder, backupEveryMs } = config;
+  if (folder === undefined) {
+    const mend = 'set BACKUP_FOLDER, or run portcullis backup yourself';
+    return [advice('backups', 'the server makes none by itself', mend)];
+  }
+  const findings: Finding[] = [];
+  const newest = newestIn(folder, nowMs);
+  const found = newest === 0 ? `${folder} has none` : `the newest is of ${dateText(newest)}`;
+  const isOld = nowMs - newest > 2 * backupEveryMs;
+  const mend = 'look for "backup: not made" in the log of the server, or start it';
+  findings.push(isOld ? fault('backups', found, mend) : fine('backups', found));
+  if (existsSync(folder) && statSync(folder).dev === statSync(existingParent(config.dataDir)).dev) {
+    findings.push(advice('backups', `${folder} is on the disk of the store`, 'use another disk'));
+  }
+  if (config.backupPassphrase === undefined && config.backupPassphraseFile === undefined) {
+    const plain = 'they are not encrypted, and without the master key';
+    findings.push(advice('backups', plain, 'set BACKUP_PASSPHRASE_FILE'));
+  }
+  return findings;
+}

@@ -1,0 +1,262 @@
+/**
+ * `portcullis restore`: a backup into an empty data directory.
+ *
+ * Everything is made in a folder inside the data directory; the store gets its place by one rename, when
+ * it is whole and the accounts that were deleted since the backup are deleted again. What is cut short
+ * leaves that folder alone, and the next restore removes it.
+ */
+
+import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key.ts';
+import type { Config } from '../../config.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
+import type { ReputationEvent } from '../../reputation/state/events.ts';
+import type { About } from '../../store/backup/content.ts';
+import type { BackupSource } from '../../store/backup/read.ts';
+import {
+  type CheckedBackup,
+  checkBackup,
+  type OnProgress,
+  restoreRows,
+} from '../../store/backup/restore.ts';
+import { addToErasedFile, erasedFile } from '../../store/erased.ts';
+import { makeFileOnce, syncPath } from '../../store/files.ts';
+import type { Tables } from '../../store/lmdb-tables.ts';
+import { openStore } from '../../store/migrate.ts';
+import { openDeletion } from '../deletion.ts';
+import { createAudit, operatorName } from '../shell/audit.ts';
+import { createOutput, dateText, grouped, type Output } from '../shell/output.ts';
+import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
+import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
+import { erasedSince } from './erased-since.ts';
+import { checkReach, forget, takeBack } from './rewind.ts';
+
+interface RestoreFlags {
+  readonly to?: number;
+  readonly erasures?: string;
+  readonly passphraseFile?: string;
+  readonly withoutMasterKey?: boolean;
+  readonly json?: boolean;
+}
+
+type Opening = ReturnType<typeof openingOf>;
+
+const workFolder = 'restoring';
+/** May lie in the data directory: what an operator puts there first, and what a restore left. */
+const welcome = new Set(['master.key', erasedFile, workFolder, 'lost+found']);
+
+export function restoreCommand(): Command {
+  return new Command('restore')
+    .description(
+      'put a backup into an empty DATA_DIR; all of it is checked before anything is written',
+    )
+    .argument('<file>', 'what `portcullis backup` wrote, - for standard input')
+    .addOption(
+      new Option(
+        '--to <position>',
+        'take back reports, lists and rules behind this position of the journal, as far as the backup reaches',
+      ).argParser(parsePosition),
+    )
+    .option(
+      '--erasures <file>',
+      `accounts deleted since the backup: ${erasedFile}, the DATA_DIR that holds it, or a newer backup`,
+    )
+    .option('--passphrase-file <file>', 'of an encrypted backup; without it a terminal is asked')
+    .option('--without-master-key', 'go on though the master key is lost; see master-key replace')
+    .option('--json', 'print the result as JSON, no progress')
+    .action(restore);
+}
+
+function parsePosition(text: string): number {
+  const value = Number(text);
+  if (/^\d{1,15}$/.test(text)) return value;
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+async function restore(file: string, flags: RestoreFlags): Promise<void> {
+  const { config, opening } = openingOf();
+  const { dataDir } = config;
+  const stranger = readdirSync(dataDir).find((name) => !welcome.has(name));
+  if (stranger !== undefined) {
+    throw new OperatorError(
+      `DATA_DIR ${dataDir} is not empty (${stranger}): a backup is restored into an empty one`,
+    );
+  }
+  const output = createOutput(flags.json === true);
+  const work = join(dataDir, workFolder);
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { mode: 0o700 });
+  try {
+    const source = await sourceOf(file, work, config, flags);
+    const checked = await counted('checked', output, opening, (on) => checkBackup(source, on));
+    const { about } = checked;
+    const key = keyFor(about, config, opening, flags);
+    if (flags.to !== undefined) checkReach(about, flags.to);
+    const passphrase = source.passphrase;
+    const erased = await erasedSince({ file, dataDir, erasures: flags.erasures, passphrase });
+    const cut = (tables: Tables) => (flags.to === undefined ? [] : takeBack(tables, flags.to));
+    const dropped = await counted('written', output, opening, (on) =>
+      restoreRows(source, `${work}/store`, cut, on),
+    );
+    const deleted = await finish(
+      work,
+      { config, opening },
+      { key, about, dropped, erased: erased.ids },
+    );
+    putKey(key, about, config, opening);
+    addToErasedFile(join(dataDir, erasedFile), erased.ids);
+    renameSync(`${work}/store`, `${dataDir}/store`);
+    syncPath(dataDir);
+    tell(output, file, checked, { deleted, listed: erased.found, to: flags.to });
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Standard input can be read once, and a backup is read twice. */
+async function sourceOf(
+  file: string,
+  work: string,
+  config: Config,
+  flags: RestoreFlags,
+): Promise<BackupSource> {
+  let path = resolve(file);
+  if (file === '-') {
+    path = join(work, 'backup');
+    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+  }
+  let words: Promise<string | undefined> | undefined;
+  async function ask(): Promise<string | undefined> {
+    return givenPassphrase(config, flags) ?? (file === '-' ? undefined : askedPassphrase());
+  }
+  // Asked once, though the backup is opened several times.
+  return {
+    path,
+    passphrase() {
+      words ??= ask();
+      return words;
+    },
+  };
+}
+
+async function counted<T>(
+  verb: string,
+  output: Output,
+  { clock }: Opening['opening'],
+  run: (on: OnProgress) => Promise<T>,
+): Promise<T> {
+  let progress: Progress<number> | undefined;
+  const shared = { stream: process.stderr, silent: output.json, label: 'restore', clock, verb };
+  try {
+    return await run((rows, totalRows) => {
+      progress ??= createRowProgress({ ...shared, totalRows });
+      progress.update(rows);
+    });
+  } finally {
+    progress?.stop();
+  }
+}
+
+/** Undefined: the store goes on without one. @throws OperatorError when it is another one, or missing */
+function keyFor(
+  about: About,
+  config: Config,
+  { random }: Opening['opening'],
+  { withoutMasterKey }: RestoreFlags,
+): MasterKey | undefined {
+  const path = config.masterKeyFile ?? join(config.dataDir, 'master.key');
+  if (existsSync(path)) {
+    const key = readMasterKey(config, random, true);
+    const id = Buffer.from(key.id).toString('hex');
+    if (about.masterKeyId === '' || id === about.masterKeyId) return key;
+    throw new OperatorError(
+      `${path} is another master key (${id}): the backup's store is sealed with ${about.masterKeyId}. ` +
+        'Nothing was restored',
+    );
+  }
+  if (about.masterKey !== undefined) return masterKeyFromBytes(Buffer.from(about.masterKey, 'hex'));
+  if (about.masterKeyId === '' || withoutMasterKey === true) return undefined;
+  throw new OperatorError(
+    `the backup is not encrypted, so it has no master key: put the one named ${about.masterKeyId} to ${path} ` +
+      'first. If it is lost for good, --without-master-key restores all but what it sealed',
+  );
+}
+
+function putKey(
+  key: MasterKey | undefined,
+  about: About,
+  config: Config,
+  { random }: Opening['opening'],
+): void {
+  const path = config.masterKeyFile ?? join(config.dataDir, 'master.key');
+  if (key === undefined || about.masterKey === undefined || existsSync(path)) return;
+  makeFileOnce(path, `${Buffer.from(key.secret).toString('base64url')}\n`, random);
+}
+
+/**
+ * What was deleted since the backup is deleted again, before anybody can read it.
+ * @returns how many accounts were there again
+ */
+async function finish(
+  work: string,
+  { config, opening }: Opening,
+  found: {
+    key: MasterKey | undefined;
+    about: About;
+    dropped: readonly ReputationEvent[];
+    erased: ReadonlyMap<string, number>;
+  },
+): Promise<number> {
+  const { key, about, dropped, erased } = found;
+  const { clock, random, log } = opening;
+  const place = { ...opening, path: `${work}/store`, dataDir: work, backsUp: false };
+  const store = await openStore({ ...place, ...(key === undefined ? {} : { masterKey: key }) });
+  try {
+    await forget(store, dropped);
+    const command = { name: 'restore', args: [String(about.seq)], options: {} };
+    const audit = createAudit({ store, clock, random });
+    const begun = await audit.begin(command, operatorName());
+    const parts = { config: { ...config, dataDir: work, backupFolder: undefined }, store };
+    // Without a key nothing is unsealed: a deletion needs none.
+    const sealing = key ?? masterKeyFromBytes(new Uint8Array(32));
+    const workspace = workspaceOf({ ...parts, clock, random, log }, sealing);
+    const deletion = openDeletion(workspace, undefined);
+    let deleted = 0;
+    for (const id of erased.keys()) {
+      const done = await deletion.delete(id);
+      if (done.ok) deleted += 1;
+      else if (done.error !== 'unknown_account') {
+        throw new OperatorError(
+          `account ${id} could not be deleted again: ${done.detail ?? done.error}`,
+        );
+      }
+    }
+    await audit.end(begun, command, true);
+    return deleted;
+  } finally {
+    await store.close();
+  }
+}
+
+function tell(
+  output: Output,
+  file: string,
+  { about, rows }: CheckedBackup,
+  done: { deleted: number; listed: boolean; to: number | undefined },
+): void {
+  const { deleted, listed, to } = done;
+  const behind = to === undefined ? '' : `, taken back to ${to}`;
+  output.line(
+    `restored: ${grouped(rows)} rows of ${dateText(about.createdAt)}, journal position ${about.seq}${behind}`,
+  );
+  output.line(
+    listed
+      ? `${grouped(deleted)} accounts deleted since the backup were deleted again`
+      : `no list of deleted accounts (${erasedFile}) lay beside ${file === '-' ? 'it' : dirname(resolve(file))} or was named by --erasures: accounts deleted since the backup are back`,
+  );
+  output.result({ ...about, masterKey: undefined, rows, deleted, erasuresKnown: listed, to });
+}

@@ -1,0 +1,116 @@
+/**
+ * `restore --to`: what the journal says of reputation ends at an earlier position. Events of accounts
+ * and keys stay, all of them: their rows are those of the backup, and a key that was revoked must not
+ * work again.
+ *
+ * Rows that lie beside the journal follow: reports that were added since go, rules of the allowlist are
+ * those of the position, a list that was loaded since is unknown until it is loaded anew. What was removed
+ * since, such as the comment of a report that was taken back, is in no backup made after it.
+ */
+
+import { isAccessEvent } from '../../access/accounts/events.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { formatPrefix } from '../../ip/prefix.ts';
+import { addressBytes, decodeRow } from '../../reputation/reports/store/report-rows.ts';
+import { decodeEvent, type ReputationEvent } from '../../reputation/state/events.ts';
+import type { About } from '../../store/backup/content.ts';
+import { cutJournal, reachOf } from '../../store/backup/cut.ts';
+import { createWriter } from '../../store/codec.ts';
+import {
+  allowKey,
+  type Key,
+  listRowKey,
+  reportByAddressPrefix,
+  reportByIdKey,
+  reportGuardKey,
+} from '../../store/keys.ts';
+import type { Tables } from '../../store/lmdb-tables.ts';
+import type { Store } from '../../store/store.ts';
+
+/** @throws OperatorError which says how far the backup reaches */
+export function checkReach(about: About, to: number): void {
+  const least = reachOf(about);
+  if (to >= least && to <= about.seq) return;
+  throw new OperatorError(
+    `--to ${to} is beyond this backup: it reaches from journal position ${least} to ${about.seq}`,
+  );
+}
+
+/** @returns what was taken back and has rows beside the journal */
+export function takeBack(tables: Tables, to: number): ReputationEvent[] {
+  const dropped: ReputationEvent[] = [];
+  cutJournal(
+    tables,
+    to,
+    ({ kind }) => isAccessEvent(kind),
+    ({ kind, version, body }) => {
+      if (kind === 'list.rows') return;
+      const event = decodeEvent(kind, version, body);
+      if (event !== undefined) dropped.push(event);
+    },
+  );
+  return dropped;
+}
+
+/** The rows of what was taken back, oldest event first. */
+export async function forget(store: Store, dropped: readonly ReputationEvent[]): Promise<void> {
+  const rules = new Set<string>();
+  for (const event of dropped) {
+    switch (event.kind) {
+      case 'report.added':
+        await forgetReport(store, event);
+        break;
+      case 'list.begun':
+        await remove(store, [listRowKey(event.ref.list, event.ref.source)]);
+        break;
+      case 'allow.added':
+      case 'allow.removed': {
+        // The first of them tells what was before.
+        const name = formatPrefix(event);
+        if (rules.has(name)) break;
+        rules.add(name);
+        await (event.kind === 'allow.added'
+          ? remove(store, [allowKey(name)])
+          : restoreRule(store, name));
+        break;
+      }
+      default:
+    }
+  }
+}
+
+async function forgetReport(
+  store: Store,
+  event: ReputationEvent & { kind: 'report.added' },
+): Promise<void> {
+  const address = addressBytes(event.family, event.words);
+  const prefix = reportByAddressPrefix(address);
+  for (let after: Key | undefined; ; ) {
+    const page = await store.scan(
+      prefix,
+      after === undefined ? { limit: 500 } : { after, limit: 500 },
+    );
+    if (page.length === 0) return;
+    for (const { key, value } of page) {
+      const report = decodeRow(key, value);
+      if (report?.account !== event.account) continue;
+      if (!('reportedSecond' in event)) continue;
+      if (Math.floor(report.reportedAt / 1_000) !== event.reportedSecond) continue;
+      const id = reportByIdKey(Buffer.from(report.id, 'base64url'));
+      return remove(store, [key, id, reportGuardKey(event.account, address)]);
+    }
+    after = page.at(-1)!.key;
+  }
+}
+
+/** Its reason went with the row. */
+async function restoreRule(store: Store, name: string): Promise<void> {
+  const value = createWriter().f64(0).text('restored from a backup').finish();
+  const done = await store.commit({ set: [{ key: allowKey(name), value }] });
+  if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
+}
+
+async function remove(store: Store, del: readonly Key[]): Promise<void> {
+  const done = await store.commit({ del });
+  if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
+}

@@ -1,0 +1,123 @@
+/** `portcullis stats`: what lies in the store, by kind, and how full the bounded tables are. */
+
+import { statSync } from 'node:fs';
+import { Command } from 'commander';
+import { capacities } from '../../config.ts';
+import { readFill } from '../../reputation/lists/room.ts';
+import { namespaces } from '../../store/keys.ts';
+import { readLedger } from '../../store/ledger.ts';
+import { openTables, tableNames } from '../../store/lmdb-tables.ts';
+import { readCheckpointSeq } from '../../store/projection.ts';
+import { viewStore } from '../../store/verify/view-store.ts';
+import { batchesOf, openView, type View } from '../../store/view.ts';
+import { columns, createOutput, grouped } from '../shell/output.ts';
+import { existingStore } from '../shell/workspace.ts';
+
+interface Count {
+  rows: number;
+  /** Keys and values, without what LMDB adds. */
+  bytes: number;
+}
+
+const batchBytes = 1024 * 1024;
+const names = new Map(Object.entries(namespaces).map(([name, byte]) => [byte as number, name]));
+
+export function statsCommand(): Command {
+  return new Command('stats')
+    .description(
+      'rows and bytes by kind, positions of the journal, bounded tables; beside a running server too',
+    )
+    .option('--json', 'print the result as JSON')
+    .action(async (flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const stats = await collect();
+      const { file, journal, tables, kinds, bounds } = stats;
+      output.line(`file ${grouped(file.bytes)} bytes`);
+      output.line(
+        `journal ${grouped(journal.first)} to ${grouped(journal.last)}, checkpoint at ${grouped(journal.checkpoint)}`,
+      );
+      const head = ['', 'rows', 'bytes'];
+      const lines = (counts: Record<string, Count>) =>
+        Object.entries(counts).map(([name, { rows, bytes }]) => [
+          name,
+          grouped(rows),
+          grouped(bytes),
+        ]);
+      const both = [
+        ['tables', '', ''],
+        ...lines(tables),
+        ['entries by kind', '', ''],
+        ...lines(kinds),
+      ];
+      for (const line of columns([head, ...both])) output.line(line.trimEnd());
+      const full = bounds.map(({ name, used, limit }) => [
+        name,
+        grouped(used),
+        `of ${grouped(limit)}`,
+      ]);
+      for (const line of columns([['bounded tables', 'used', ''], ...full]))
+        output.line(line.trimEnd());
+      output.result(stats);
+    });
+}
+
+async function collect() {
+  const { path, clock } = existingStore();
+  const tables = openTables(path);
+  const view = openView(tables);
+  try {
+    const { kinds, totals } = count(view);
+    const store = viewStore(view, clock.now());
+    const { lastSeq, prunedThrough } = view.counters;
+    const fill = await readFill(store);
+    const used = async (table: Parameters<typeof readLedger>[1]) =>
+      (await readLedger(store, table)).used;
+    return {
+      file: { bytes: statSync(`${path}/data.mdb`).size },
+      journal: {
+        first: prunedThrough + 1,
+        last: lastSeq,
+        checkpoint: Number(await readCheckpointSeq(store)),
+      },
+      tables: totals,
+      kinds,
+      // As the server left word of them; /metrics has these and more while it runs.
+      bounds: [
+        { name: 'accounts', used: await used('account_slots'), limit: capacities.accounts },
+        { name: 'entries', used: fill?.entries ?? 0, limit: capacities.entries },
+        {
+          name: 'contributions',
+          used: fill?.contributions ?? 0,
+          limit: capacities.entries * capacities.contributionsPerEntry,
+        },
+        { name: 'lists', used: await used('lists'), limit: capacities.sources },
+        { name: 'allow_rules', used: await used('allow_rules'), limit: capacities.allowRules },
+      ],
+    };
+  } finally {
+    view.release();
+    await tables.root.close();
+  }
+}
+
+function count(view: View) {
+  const kinds: Record<string, Count> = {};
+  const totals: Record<string, Count> = {};
+  for (const table of tableNames) {
+    const total = { rows: 0, bytes: 0 };
+    totals[table] = total;
+    for (const batch of batchesOf(view, table, batchBytes)) {
+      for (const { key, value } of batch) {
+        const bytes = key.length + value.length;
+        total.rows += 1;
+        total.bytes += bytes;
+        if (table !== 'entries') continue;
+        const name = names.get(key[0]!) ?? `unknown ${key[0]}`;
+        kinds[name] ??= { rows: 0, bytes: 0 };
+        kinds[name].rows += 1;
+        kinds[name].bytes += bytes;
+      }
+    }
+  }
+  return { kinds, totals };
+}

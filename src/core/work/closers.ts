@@ -1,0 +1,23 @@
+/** What was opened, closed in reverse: each part when all that uses it is gone. */
+
+import type { Log } from '../log/log.ts';
+
+export interface Closers {
+  add(close: () => unknown): void;
+  /** One after the other. A part that fails is told of, and the next one is closed all the same. */
+  closeAll(): Promise<void>;
+}
+
+export function createClosers(log: Log): Closers {
+  const open: (() => unknown)[] = [];
+  return {
+    add: (close) => void open.push(close),
+    async closeAll() {
+      for (const close of open.splice(0).reverse()) {
+        await Promise.resolve()
+          .then(close)
+          .catch((error) => log.error({ err: error }, 'stop: a part did not close cleanly'));
+      }
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * The backups that the server makes by itself: each in a process of its own, so that neither reading nor
+ * compressing holds up the event loop.
+ */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Metrics } from '../../core/metrics.ts';
+import { readPassphrase } from '../../store/backup/passphrase.ts';
+import { type BackupStats, startBackups } from '../../store/backup/schedule.ts';
+import type { BackupSummary } from '../../store/backup/write.ts';
+
+/** To the child, over a channel that nobody else reads. */
+export interface BackupJob {
+  readonly path: string;
+  readonly target: string;
+  readonly passphrase: string | undefined;
+  /** In hex. */
+  readonly masterKey: string;
+}
+
+export type BackupOutcome = { readonly made: BackupSummary } | { readonly failed: string };
+
+export interface OwnBackups {
+  register(metrics: Metrics): void;
+  stop(): Promise<void>;
+}
+
+const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0 };
+
+/** @throws OperatorError when the passphrase can't be read: the start must not go on without it */
+export function startOwnBackups(options: {
+  config: Config;
+  path: string;
+  masterKey: MasterKey;
+  clock: Clock;
+  log: Log;
+}): OwnBackups {
+  const { config, path, masterKey, clock, log } = options;
+  const { backupFolder: folder } = config;
+  readPassphrase(config);
+  let child: ChildProcess | undefined;
+
+  function make(target: string): Promise<BackupSummary> {
+    const job: BackupJob = {
+      path,
+      target,
+      passphrase: readPassphrase(config),
+      masterKey: Buffer.from(masterKey.secret).toString('hex'),
+    };
+    const entry = fileURLToPath(new URL('./backup.child.js', import.meta.url));
+    const running = fork(entry, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    child = running;
+    return new Promise((resolve, reject) => {
+      running.once('error', reject);
+      running.once('exit', (code, signal) =>
+        reject(new Error(`the child ended (${code ?? signal})`)),
+      );
+      running.once('message', (outcome: BackupOutcome) => {
+        if ('made' in outcome) resolve(outcome.made);
+        else reject(new Error(outcome.failed));
+      });
+      running.send(job);
+    });
+  }
+
+  const schedule =
+    folder === undefined
+      ? undefined
+      : startBackups({
+          ...{ folder, clock, log, make },
+          everyMs: config.backupEveryMs,
+          keep: config.backupKeep,
+        });
+  const stats = () => schedule?.stats() ?? none;
+  return {
+    register: (metrics) => registerBackupMetrics(metrics, stats),
+    async stop() {
+      const stopping = schedule?.stop();
+      child?.kill('SIGKILL');
+      await stopping;
+    },
+  };
+}
+
+function registerBackupMetrics(metrics: Metrics, stats: () => BackupStats): void {
+  metrics.counterBy(
+    'portcullis_backups_total',
+    'Backups that the server made by itself since its start, by result.',
+    ['result'],
+    function* () {
+      const { done, failed } = stats();
+      yield [{ result: 'done' }, done];
+      yield [{ result: 'failed' }, failed];
+    },
+  );
+  metrics.gauge(
+    'portcullis_backup_newest_timestamp_seconds',
+    'When the newest backup in BACKUP_FOLDER was begun, seconds since 1970; 0 without one.',
+    () => stats().newestAt / 1_000,
+  );
+  metrics.gauge(
+    'portcullis_backup_bytes',
+    'Size of the last backup since the start.',
+    () => stats().bytes,
+  );
+}

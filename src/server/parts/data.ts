@@ -1,0 +1,56 @@
+/** The store, held by this process alone, and the state in memory that its journal makes. */
+
+import { acquireServerLock } from '../../store/lock.ts';
+import { openStore } from '../../store/migrate.ts';
+import { snapshotFile, watchPresence } from '../../store/presence.ts';
+import type { Store } from '../../store/store.ts';
+import { startSweeper } from '../../store/sweeper.ts';
+import { openState, type State } from '../state.ts';
+import { startPruning } from '../upkeep.ts';
+import type { Opening } from './dependencies.ts';
+
+export async function openData(opening: Opening): Promise<{ store: Store; state: State }> {
+  const { config, clock, random, log, masterKey, onFatal, closers } = opening;
+  const { dataDir } = config;
+  const { pid } = process;
+  const path = `${dataDir}/store`;
+  const store = await openStore({ path, dataDir, clock, random, log, pid, masterKey });
+  closers.add(() => store.close());
+  const presence = watchPresence(path, (reason) =>
+    onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
+  );
+  closers.add(presence.stop);
+  const lock = await acquireServerLock({ store, dataDir, random, pid });
+  closers.add(() => lock.release());
+  store.onWriteState((state) => {
+    log[state.available ? 'info' : 'error'](
+      { detail: state.detail },
+      state.available ? 'store: writes work again' : 'store: writes unavailable, checks go on',
+    );
+    if (state.fatal) onFatal(new Error(`the store can't write any more: ${state.detail}`));
+  });
+  await opening.prepare?.(store);
+
+  const state = await openState({
+    ...{ store, clock, random, log },
+    onFailure: onFatal,
+    snapshotPath: `${dataDir}/${snapshotFile}`,
+    isStoreLost: presence.isLost,
+  });
+  state.start();
+  closers.add(() => state.stop());
+  await state.follower.catchUpTo(await store.lastSeq());
+  lock.follow(async (seq) => {
+    if (seq > (await store.lastSeq())) throw new RangeError('not in the journal');
+    await state.follower.catchUpTo(seq);
+  });
+  await state.setPolicy({
+    isPrivate: config.reputation === 'private',
+    isAnchored: config.reputationAnchored,
+  });
+  await state.reconcile();
+  closers.add(startPruning(store, state, log));
+  const sweeper = startSweeper({ store, log });
+  closers.add(() => sweeper.stop());
+  return { store, state };
+}

@@ -1,0 +1,35 @@
+/** What a server is made of, and what each part of it takes to open. */
+
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import type { Config } from '../../config.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Random } from '../../core/random.ts';
+import type { Closers } from '../../core/work/closers.ts';
+import type { Mail } from '../../signon/mail/mailer.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface ServerDependencies {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly masterKey: MasterKey;
+  readonly log: Log;
+  /** Something broke that only a new process can mend. */
+  readonly onFatal: (error: unknown) => void;
+  /** Runs when the data directory is ours, before anything is read from it. */
+  readonly prepare?: (store: Store) => Promise<void>;
+  /** Documentation ranges may be reported. */
+  readonly demo?: boolean;
+  /** Told of each mail that is written to the outbox; the demo's. */
+  readonly onMail?: (mail: Mail) => void;
+  /** Offered on the home page; the demo's. */
+  readonly exampleAddresses?: readonly string[];
+  /** Of the widget on the CAPTCHA page; asked after `prepare`. The demo's. */
+  readonly exampleSiteKey?: () => string | undefined;
+}
+
+/** Handed to each part: what it opens, it adds to the closers at once. */
+export interface Opening extends ServerDependencies {
+  readonly closers: Closers;
+}

@@ -1,0 +1,128 @@
+/**
+ * The routes on the public port: this thread first, then the other front-end threads. Nobody waits for
+ * a client that hangs longer than the grace.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openFilesWarning } from '../../http/limits.ts';
+import { firstHeader, type RenderProblem } from '../../http/message.ts';
+import { claimPort } from '../../http/port-claim.ts';
+import { nothingHere } from '../../http/refusal.ts';
+import { type PlainRoute, unknownPath } from '../../http/router.ts';
+import { createServer } from '../../http/server.ts';
+import { webauthn } from '../../signon/proofs/passkey-ceremonies.ts';
+import { addressRules } from '../../web/address-rules.ts';
+import { pageRequestHeaders } from '../../web/page-tools.ts';
+import { createRenderProblem } from '../../web/shape.ts';
+import { areas, checkTable } from '../endpoints.ts';
+import type { MainRoutes } from '../main-routes.ts';
+import type { State } from '../state.ts';
+import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
+import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
+import { createThreadCounters, type ThreadCounters } from '../threads/thread-counters.ts';
+import { createThreadGauges, type ThreadGauges } from '../threads/thread-gauges.ts';
+import { startThreads, type Threads } from '../threads/threads.ts';
+import type { Opening } from './dependencies.ts';
+
+export type PortClaim = Awaited<ReturnType<typeof claimPort>>;
+
+export interface Listening {
+  readonly port: number;
+  readonly threads: Threads;
+  readonly counters: ThreadCounters;
+  readonly gauges: ThreadGauges;
+}
+
+/** How long requests in flight may take when the server is told to stop. */
+const graceMs = 8_000;
+
+/**
+ * @param claim undefined: any port. One that nobody named is found when it is needed, for until then
+ *   others could take it
+ * @param closeWith what ends beside the connections, while they still may use it
+ */
+export async function listen(
+  { config, clock, log, closers }: Opening,
+  parts: {
+    claim: PortClaim | undefined;
+    frontEnd: FrontEnd;
+    memory: FrontEndMemory;
+    state: State;
+    own: MainRoutes;
+    closeWith: () => Promise<void>;
+  },
+): Promise<Listening> {
+  const { claim, frontEnd, memory, own } = parts;
+  const { index } = parts.state;
+  const renderProblem = createRenderProblem({
+    ...{ routes: [...frontEnd.routes, ...own.routes], areas, renderPage: own.renderPage },
+  });
+  const ownRoutes = [...own.routes, unknownRoute(own.withPerson, renderProblem)];
+  const table = [...frontEnd.routes, ...ownRoutes];
+  log.debug({ routes: table.map(({ method, path }) => `${method} ${path}`) }, 'routes');
+  checkTable(table);
+  const paths = pathsOf(frontEnd.routes, ownRoutes);
+  const counters = createThreadCounters(config.httpThreads, paths);
+  const warning = openFilesWarning();
+  if (warning !== undefined) log.warn(warning);
+  const https = config.baseUrl.startsWith('https:');
+  const server = createServer({
+    routes: table,
+    renderProblem,
+    addresses: addressRules(config.trustedProxies),
+    https,
+    clock,
+    log,
+    onFinished: counters.recorder(0),
+  });
+  const { port, release } = claim ?? (await claimPort(config.host, 0));
+  if (claim === undefined) closers.add(release);
+  // Loading it takes 100 ms of the event loop, which nobody waits for yet.
+  await webauthn();
+  await server.listen(config.host, port);
+  let threads: Threads | undefined;
+  closers.add(async () => {
+    // Together: a client that hangs may take all of the grace, but not once in each thread.
+    const closing = Promise.all([server.close(graceMs), threads?.stop(graceMs)]);
+    // Rendering threads have the lowest priority, so they need time to end on a busy machine.
+    await Promise.race([closing, sleep(graceMs / 2, undefined, { ref: false })]);
+    await Promise.all([closing, parts.closeWith()]);
+  });
+  const gauges = createThreadGauges(config.httpThreads);
+  closers.add(gauges.write(0, server.taken));
+  threads = await startThreads({
+    threads: config.httpThreads,
+    host: config.host,
+    port,
+    memory,
+    index,
+    counters: counters.buffer,
+    gauges: gauges.buffer,
+    paths,
+    routes: ownRoutes,
+    forwarded: describeForwarded(ownRoutes),
+    trustedProxies: config.trustedProxies,
+    https,
+    logLevel: config.logLevel,
+    log,
+  });
+  return { port, threads, counters, gauges };
+}
+
+/** A page that is not there, for somebody who may be signed in: the header says so. */
+function unknownRoute(
+  withPerson: MainRoutes['withPerson'],
+  renderProblem: RenderProblem,
+): PlainRoute {
+  return withPerson({
+    kind: 'plain',
+    method: 'GET',
+    path: unknownPath,
+    withCookie: 'session',
+    headers: pageRequestHeaders,
+    handle(request) {
+      const acceptLanguage = firstHeader(request, 'accept-language');
+      return renderProblem(nothingHere, { ...request, acceptLanguage });
+    },
+  });
+}

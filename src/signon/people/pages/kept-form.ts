@@ -1,0 +1,87 @@
+/**
+ * What a form of registration need not be told twice when something else in it was wrong: the
+ * password, and that the challenge was solved. The page carries both sealed (sealed-text.ts) for the
+ * browser that sent them, for a quarter of an hour; the password itself stands in no page.
+ *
+ * A solved challenge counts once: the seal holds its name, and the name is here, in memory, until a
+ * registration takes it. So a copy of the form brings nothing, nor does one of before a restart.
+ */
+
+import type { MasterKey } from '../../../access/keys/master-key.ts';
+import type { BoundedTable } from '../../../core/bounded-tables.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { type Random, randomToken } from '../../../core/random.ts';
+import { createWriter, decode } from '../../../store/codec.ts';
+import { createBriefTable } from '../../brief-table.ts';
+import { createSealedTexts } from '../../sealed-text.ts';
+
+export const keptFormLifeMs = 15 * 60_000;
+/** Solved challenges that wait; at the bound the oldest is to be solved anew. */
+export const solvedMax = 8_192;
+
+const solvedBytes = 16;
+/** 256 characters, its lengths, a name and a time. */
+const plainBytesMax = 256 * 4 + 64;
+
+export interface KeptForm {
+  /** Empty: none. */
+  readonly password: string;
+  /** Name of the solved challenge; empty: none. */
+  readonly solved: string;
+}
+
+export interface KeptForms {
+  /** A challenge was solved. @returns its name, for the form */
+  solved(): string;
+  /** It may still be taken. */
+  isOpen(solved: string): boolean;
+  /** Uses it up. False: it was never solved, was used before, or is over. */
+  take(solved: string): boolean;
+  /** It was taken for a registration that did not come about. It lasts as long as a new one. */
+  giveBack(solved: string): void;
+  /** @param browserId of the visit: no other browser can open it */
+  seal(form: KeptForm, browserId: string): string;
+  /** Undefined alike when it was altered, is over, or is another browser's. */
+  open(text: string, browserId: string): KeptForm | undefined;
+  readonly table: BoundedTable;
+}
+
+export function createKeptForms(options: {
+  masterKey: MasterKey;
+  clock: Clock;
+  random: Random;
+}): KeptForms {
+  const { clock, random } = options;
+  const names = createBriefTable<true>({
+    ...{ kind: 'solved_challenges', clock, lifeMs: keptFormLifeMs, max: solvedMax },
+  });
+  const texts = createSealedTexts({ ...options, purpose: 'registration form', plainBytesMax });
+
+  return {
+    solved() {
+      const name = randomToken(random, solvedBytes);
+      names.set(name, true);
+      return name;
+    },
+    isOpen: (solved) => names.get(solved) === true,
+    take: (solved) => names.take(solved) === true,
+    giveBack: (solved) => names.set(solved, true),
+    seal({ password, solved }, browserId) {
+      const plain = createWriter(plainBytesMax).f64(clock.now()).text(password).text(solved);
+      return texts.seal(plain.finish(), browserId);
+    },
+    open(text, browserId) {
+      const opened = texts.open(text, browserId);
+      const found =
+        opened &&
+        decode(opened.plain, (input) => ({
+          keptAt: input.f64(),
+          password: input.text(),
+          solved: input.text(),
+        }));
+      if (!found || clock.now() >= found.keptAt + keptFormLifeMs) return undefined;
+      return { password: found.password, solved: found.solved };
+    },
+    table: names.table,
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * Backups made by themselves, each a file named after its time, of which the newest are kept.
+ *
+ * Invariants: an older one goes only when a newer one is on disk whole. When the next is due follows from
+ * the names in the folder, so a restart neither skips one nor makes one more.
+ */
+
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { partSuffix } from './target.ts';
+import type { BackupSummary } from './write.ts';
+
+export interface BackupStats {
+  readonly done: number;
+  readonly failed: number;
+  /** Of the newest in the folder, milliseconds since 1970; 0: there is none. */
+  readonly newestAt: number;
+  /** Of the last one that this process made. */
+  readonly bytes: number;
+}
+
+export interface BackupSchedule {
+  stats(): BackupStats;
+  /** Waits for the one under way, which `make` may cut short. */
+  stop(): Promise<void>;
+}
+
+export interface BackupScheduleOptions {
+  readonly folder: string;
+  readonly everyMs: number;
+  readonly keep: number;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Log;
+  /** Resolves when the file is on disk under its name. */
+  readonly make: (file: string) => Promise<BackupSummary>;
+}
+
+/** As in portcullis-20261231T235959.123Z.backup. */
+const namePattern = /^portcullis-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{3})Z\.backup$/;
+const leftoverPattern = /^portcullis-[\dTZ.]+\.backup\.[\w-]+\.part$/;
+/** What nobody has written to for so long is left over. */
+const leftoverMs = 3_600_000;
+const retryMsMax = 600_000;
+const lookMsMax = 30_000;
+
+/** Begins at once when one is due. */
+export function startBackups(options: BackupScheduleOptions): BackupSchedule {
+  const { folder, everyMs, keep, clock, log, make } = options;
+  let done = 0;
+  let failed = 0;
+  let bytes = 0;
+  let notBefore = 0;
+  let stopped = false;
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function isDue(nowMs: number): boolean {
+    return nowMs >= notBefore && nowMs - newestIn(folder, nowMs) >= everyMs;
+  }
+
+  async function run(): Promise<void> {
+    const startMs = clock.now();
+    const file = join(folder, nameOf(startMs));
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const made = await make(file);
+      done += 1;
+      bytes = made.bytes;
+      log.info({ file, ...made, ms: clock.now() - startMs }, 'backup: made');
+      tidy(folder, keep, clock.now());
+    } catch (error) {
+      if (stopped) return;
+      failed += 1;
+      const retryMs = Math.min(everyMs, retryMsMax);
+      notBefore = clock.now() + retryMs;
+      log.error({ file, err: error, retryMs }, 'backup: not made, tried again later');
+    }
+  }
+
+  function look(): void {
+    if (stopped) return;
+    if (isDue(clock.now())) running = run().then(wait);
+    else wait();
+  }
+
+  function wait(): void {
+    running = undefined;
+    timer = setTimeout(look, Math.min(everyMs / 4, lookMsMax));
+    timer.unref();
+  }
+
+  look();
+  return {
+    stats: () => ({ done, failed, bytes, newestAt: newestIn(folder, clock.now()) }),
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+      clearTimeout(timer);
+    },
+  };
+}
+
+export function nameOf(atMs: number): string {
+  return `portcullis-${new Date(atMs).toISOString().replace(/[-:]/g, '')}.backup`;
+}
+
+/** When the newest was begun; 0 for none, or no folder. Names of the future, by a clock that was set back, do not count. */
+export function newestIn(folder: string, nowMs: number): number {
+  const times = names(folder).map((name) => timeOf(name) ?? 0);
+  return Math.max(0, ...times.filter((at) => at <= nowMs));
+}
+
+function timeOf(name: string): number | undefined {
+  const [, year, month, day, hour, minute, second, ms] = namePattern.exec(name) ?? [];
+  if (year === undefined) return undefined;
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+}
+
+function tidy(folder: string, keep: number, nowMs: number): void {
+  const all = names(folder);
+  const backups = all.filter((name) => timeOf(name) !== undefined).sort();
+  const gone = backups.slice(0, -keep);
+  for (const name of all.filter((one) => leftoverPattern.test(one) && one.endsWith(partSuffix))) {
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (found !== undefined && nowMs - found.mtimeMs > leftoverMs) gone.push(name);
+  }
+  for (const name of gone) rmSync(join(folder, name), { force: true });
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

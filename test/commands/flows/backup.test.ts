@@ -1,0 +1,148 @@
+/** Backup and restore as an operator runs them, beside a running server. */
+
+import assert from 'node:assert/strict';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { it } from 'node:test';
+import {
+  metric,
+  runCli,
+  startCli,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const words = 'correct horse battery';
+const person = 'person@example.test';
+const before = '198.51.100.77';
+const since = '198.51.100.78';
+
+async function report(server: TestServer, ip: string): Promise<void> {
+  const body = new URLSearchParams({ ip, categories: '18', comment: `about ${ip}` }).toString();
+  const headers = { Key: server.key, 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await server.fetch('/api/v2/report', { method: 'POST', headers, body });
+  assert.equal(answer.status, 200, answer.body);
+}
+
+it('backup, deletion, restore: what is there again, what is not, and what is refused', async () => {
+  const directory = makeTempDir('backups');
+  const own = `${directory.path}/own`;
+  const secret = { BACKUP_PASSPHRASE: words };
+  await using server = await startTestServer({
+    threads: 1,
+    env: { BACKUP_FOLDER: own, BACKUP_EVERY: '24h', ...secret },
+  });
+  const run = (args: string[], dataDir: string, more = {}) =>
+    runCli(args, { DATA_DIR: dataDir, ...more });
+  async function runJson(args: string[], dataDir: string, more = {}) {
+    const done = await run([...args, '--json'], dataDir, more);
+    assert.equal(done.code, 0, done.stderr);
+    return JSON.parse(done.stdout);
+  }
+
+  await server.cliJson('account', 'create', person);
+  await report(server, before);
+  const plain = `${directory.path}/plain.backup`;
+  const { seq, encrypted } = await runJson(['backup', plain], server.dataDir);
+  assert.equal(encrypted, false);
+  assert.ok(!readFileSync(plain).includes(readFileSync(`${server.dataDir}/master.key`)));
+  await report(server, since);
+  const { text: laterKey } = await server.cliJson('key', 'create', person);
+  const sealed = `${directory.path}/sealed.backup`;
+  const later = await server.cliJson('backup', sealed);
+  assert.equal(later.encrypted, true);
+  assert.ok(later.seq > seq);
+  await server.cliJson('account', 'delete', person);
+
+  // The server's own, made at its start, with the list of deletions beside it.
+  const result = 'portcullis_backups_total';
+  await within(async () => (await metric(server, result)).get('result="done"') === 1);
+  const made = readdirSync(own).sort();
+  assert.match(made.join(' '), /^erased-accounts\.txt portcullis-[\dTZ.]+\.backup$/);
+  assert.equal((await metric(server, result)).get('result="failed"'), 0);
+
+  const target = `${directory.path}/restored`;
+  const noKey = await run(['restore', plain], target);
+  assert.equal(noKey.code, 1);
+  assert.match(noKey.stderr, /no master key: put the one named [0-9a-f]{8} to .*master\.key/);
+  const strange = `${directory.path}/strange`;
+  mkdirSync(strange);
+  writeFileSync(`${strange}/master.key`, `${'ab'.repeat(32)}\n`, { mode: 0o600 });
+  for (const file of [plain, sealed]) {
+    const otherKey = await run(['restore', file], strange, secret);
+    assert.equal(otherKey.code, 1);
+    assert.match(otherKey.stderr, /another master key/);
+  }
+  assert.deepEqual(readdirSync(strange), ['master.key']);
+
+  copyFileSync(`${server.dataDir}/master.key`, `${target}/master.key`);
+  const restored = await runJson(['restore', plain, '--erasures', server.dataDir], target);
+  assert.equal(restored.deleted, 1, 'deleted since, and so deleted again');
+  assert.equal((await run(['account', 'show', person], target)).code, 1);
+  assert.match(readFileSync(`${target}/erased-accounts.txt`, 'utf8'), /Z [\w-]{16}\n/);
+  const full = await run(['restore', plain], target);
+  assert.equal(full.code, 1);
+  assert.match(full.stderr, /is not empty/);
+
+  const back = `${directory.path}/back`;
+  const newer = await run(['restore', sealed, '--to', String(later.seq + 1)], back, secret);
+  assert.equal(newer.code, 1);
+  assert.match(newer.stderr, new RegExp(`reaches from journal position 0 to ${later.seq}`));
+  const wrong = await run(['restore', sealed], back, { BACKUP_PASSPHRASE: 'another passphrase' });
+  assert.match(wrong.stderr, /the passphrase is not the one/);
+  assert.deepEqual(readdirSync(back), [], 'nothing is left of what was refused');
+  const taken = await runJson(['restore', sealed, '--to', String(seq)], back, secret);
+  assert.equal(taken.erasuresKnown, false);
+  assert.ok(existsSync(`${back}/master.key`), 'an encrypted backup brings it');
+  await using again = await startTestServer({ threads: 1, dataDir: back, demo: false });
+  const check = async (address: string) => {
+    const path = `/api/v2/check?ipAddress=${address}&verbose&maxAgeInDays=30`;
+    // A key that was made behind the position works: accounts and keys stay.
+    const answer = await again.fetch(path, { headers: { Key: laterKey } });
+    assert.equal(answer.status, 200, answer.body);
+    return (answer.json() as { data: { totalReports: number; reports: unknown[] } }).data;
+  };
+  const kept = await check(before);
+  assert.deepEqual([kept.totalReports, kept.reports.length], [1, 1]);
+  const gone = await check(since);
+  assert.deepEqual([gone.totalReports, gone.reports.length], [0, 0], 'neither score nor row');
+  assert.equal((await again.cli('account', 'show', person)).code, 0);
+  directory.remove();
+});
+
+it('--every makes one after the other and keeps the newest, until it is stopped', async () => {
+  const directory = makeTempDir('every');
+  const data = `${directory.path}/data`;
+  const folder = `${directory.path}/backups`;
+  const none = await runCli(['backup', `${directory.path}/x`], { DATA_DIR: data });
+  assert.match(none.stderr, /there is no store/);
+  assert.equal(existsSync(data), false, 'and none is made');
+  await runCli(['account', 'create', person], { DATA_DIR: data });
+  const child = startCli(['backup', '--every', '1s', '--keep', '2', folder], { DATA_DIR: data });
+  const seen = new Set<string>();
+  await within(() => {
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+      if (name.endsWith('.backup')) seen.add(name);
+    }
+    return seen.size >= 4;
+  }, 'four backups');
+  child.process.kill('SIGTERM');
+  assert.equal((await child.ended).code, 0, child.stderr());
+  const kept = readdirSync(folder).sort();
+  assert.deepEqual(
+    kept,
+    [...seen, ...kept]
+      .sort()
+      .filter((n, i, all) => n !== all[i - 1])
+      .slice(-2),
+  );
+  directory.remove();
+});

@@ -1,0 +1,99 @@
+/** `doctor` names each fault with its mend and ends with 1; `stats` counts what lies there. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { it } from 'node:test';
+import { manualClock } from '../../../src/core/clock.ts';
+import { scratchKey } from '../../../src/store/keys.ts';
+import { open } from '../../store/lmdb-opener.ts';
+import { runCli } from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+interface Finding {
+  readonly about: string;
+  readonly state: string;
+  readonly found: string;
+  readonly mend: string;
+}
+
+it('stats counts rows and bytes by kind, and says where the journal is', async () => {
+  const directory = makeTempDir('stats');
+  const env = { DATA_DIR: directory.path };
+  for (const name of ['one', 'two'])
+    await runCli(['account', 'create', `${name}@example.test`], env);
+  const done = await runCli(['stats', '--json'], env);
+  assert.equal(done.code, 0, done.stderr);
+  const stats = JSON.parse(done.stdout);
+  assert.equal(stats.kinds.account.rows, 2);
+  assert.equal(stats.kinds.accountByEmail.rows, 2);
+  assert.ok(stats.kinds.account.bytes > 40);
+  assert.equal(stats.journal.last, stats.tables.journal.rows);
+  assert.equal(stats.journal.first, 1);
+  const rows = Object.values(stats.kinds as Record<string, { rows: number }>);
+  assert.equal(
+    stats.tables.entries.rows,
+    rows.reduce((sum, kind) => sum + kind.rows, 0),
+  );
+  assert.deepEqual(
+    stats.bounds.map(({ name, limit }: { name: string; limit: number }) => [name, limit > 0]),
+    ['accounts', 'entries', 'contributions', 'lists', 'allow_rules'].map((name) => [name, true]),
+  );
+  assert.match((await runCli(['stats'], env)).stdout, /^account +2 +\d+$/m);
+  directory.remove();
+});
+
+it('a machine that is right has nothing to mend', async () => {
+  const directory = makeTempDir('doctor');
+  const env = { DATA_DIR: directory.path };
+  await runCli(['account', 'create', 'one@example.test'], env);
+  const done = await runCli(['doctor', '--json'], env);
+  const { ok, findings } = JSON.parse(done.stdout) as { ok: boolean; findings: Finding[] };
+  // The descriptors of the machine that runs this are its own.
+  const faults = findings.filter(({ state, about }) => state === 'mend' && about !== 'open files');
+  assert.deepEqual(faults, []);
+  assert.equal(done.code, ok ? 0 : 1);
+  directory.remove();
+});
+
+it('each fault is named with its mend', async () => {
+  const directory = makeTempDir('doctor-faults');
+  const data = `${directory.path}/data`;
+  await runCli(['account', 'create', 'one@example.test'], { DATA_DIR: data });
+  // The last change was made a day from now.
+  const ahead = await open(`${data}/store`, manualClock(Date.now() + 86_400_000));
+  const event = { id: 'ahead', kind: 'none', version: 1, body: new Uint8Array() };
+  await ahead.commit({ events: [event], set: [{ key: scratchKey(), value: new Uint8Array() }] });
+  await ahead.close();
+  chmodSync(data, 0o755);
+  const env = {
+    PATH: process.env.PATH ?? '',
+    DATA_DIR: data,
+    HOST: '0.0.0.0',
+    BASE_URL: 'https://127.0.0.1:1',
+    SMTP_URL: 'smtp://user:secret-word@127.0.0.1:1',
+    BACKUP_FOLDER: `${directory.path}/backups`,
+  };
+  const script = `ulimit -n 1024; exec "${process.execPath}" bin/portcullis.js doctor --json`;
+  const done = spawnSync('sh', ['-c', script], { env, encoding: 'utf8' });
+  assert.equal(done.status, 1, done.stderr);
+  assert.match(done.stderr, /^portcullis: \d things to mend$/m);
+  assert.ok(!done.stdout.includes('secret-word'));
+  const { findings } = JSON.parse(done.stdout) as { findings: Finding[] };
+  const mend = new Map<string, string>();
+  for (const { about, state, found, mend: how } of findings) {
+    if (state !== 'mend') continue;
+    assert.notEqual(how, '', `${about} has a mend`);
+    mend.set(about, `${mend.get(about) ?? ''}${found}. ${how}\n`);
+  }
+  assert.match(mend.get('open files')!, /only 1024 open files.*LimitNOFILE/);
+  assert.match(mend.get('permissions')!, /data can be read by other users. chmod 700/);
+  assert.match(mend.get('clock')!, /the last change was made at .*NTP/);
+  assert.match(mend.get('backups')!, /backups has none/);
+  assert.match(mend.get('exposure')!, /SECURE_URL is http/);
+  assert.match(mend.get('tls')!, /127\.0\.0\.1:1: .*ECONNREFUSED[\s\S]*TRUSTED_PROXIES/);
+  assert.match(mend.get('mail')!, /ECONNREFUSED[\s\S]*MAIL_FROM is portcullis@localhost/);
+  const bad = await runCli(['doctor'], { DATA_DIR: data, PORT: 'x' });
+  assert.match(bad.stdout, /^mend +settings: setting PORT must be/m);
+  directory.remove();
+});

@@ -1,0 +1,151 @@
+/** A backup is the store at one position of the journal, whoever writes meanwhile, or no file at all. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { it } from 'node:test';
+import { manualClock, systemClock } from '../../../src/core/clock.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { makeBackup } from '../../../src/store/backup/make.ts';
+import { checkBackup, restoreRows } from '../../../src/store/backup/restore.ts';
+import { startBackups } from '../../../src/store/backup/schedule.ts';
+import { scratchKey, text, u32 } from '../../../src/store/keys.ts';
+import { openTables } from '../../../src/store/lmdb-tables.ts';
+import { startChild } from '../../support/server/child.ts';
+import { memoryLog } from '../../support/server/memory-log.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+import { open } from '../lmdb-opener.ts';
+import { allEntries, replay } from '../pairs.ts';
+
+const clock = systemClock();
+const random = seededRandom(31);
+const noPassphrase = async () => undefined;
+
+it('what is restored is what the journal up to the position of the backup adds up to', async () => {
+  const directory = makeTempDir('backup');
+  const child = startChild(new URL('../crash-child.js', import.meta.url), [directory.path, '1']);
+  try {
+    for (let round = 0; round < 4; round++) {
+      const acks = child.lines.length + 500;
+      await child.line(() => child.lines.length >= acks);
+      const known = child.lines.length;
+      const target = `${directory.path}/${round}.backup`;
+      const made = await makeBackup({ path: directory.path, target, clock, random });
+      assert.ok(made.seq >= known, `${made.seq} of ${known} that were acknowledged before`);
+      const source = { path: target, passphrase: noPassphrase };
+      const { about } = await checkBackup(source);
+      assert.equal(about.seq, made.seq);
+      const path = `${directory.path}/restored-${round}`;
+      await restoreRows(source, path, () => undefined);
+      const store = await open(path, clock);
+      const { ids, model } = await replay(store);
+      assert.equal(ids.length, made.seq);
+      assert.ok(model.size > 0);
+      assert.deepEqual(await allEntries(store), model, `round ${round}`);
+      // It goes on where it was: versions and numbers of events do not come twice.
+      const event = { id: 'after', kind: 'none', version: 1, body: new Uint8Array() };
+      assert.equal((await store.commit({ events: [event] })).seq, BigInt(made.seq + 1));
+      await store.close();
+    }
+  } finally {
+    child.process.kill('SIGKILL');
+    await child.ended;
+    directory.remove();
+  }
+});
+
+it('a backup that is killed half-way has no file of its name, and the next one is made', async () => {
+  const directory = makeTempDir('backup-killed');
+  const path = `${directory.path}/store`;
+  const store = await open(path, clock);
+  for (let n = 0; n < 4; n++) {
+    await store.commit({ set: [{ key: scratchKey(u32(n)), value: random.bytes(900_000) }] });
+  }
+  await store.close();
+  const target = `${directory.path}/one.backup`;
+  const child = startChild(new URL('./stuck-backup-child.js', import.meta.url), [path, target]);
+  await child.line(() => true);
+  child.process.kill('SIGKILL');
+  await child.ended;
+  const left = readdirSync(directory.path).filter((name) => name.startsWith('one'));
+  assert.equal(existsSync(target), false);
+  assert.match(left.join(' '), /^one\.backup\.[\w-]+\.part$/);
+  await makeBackup({ path, target, clock, random });
+  await checkBackup({ path: target, passphrase: noPassphrase });
+  await assert.rejects(makeBackup({ path, target, clock, random }), /one\.backup exists/);
+  directory.remove();
+});
+
+it('a damaged row makes no backup', async () => {
+  const directory = makeTempDir('backup-damaged');
+  const path = `${directory.path}/store`;
+  const store = await open(path, clock);
+  const key = scratchKey(text('row'));
+  await store.commit({ set: [{ key, value: Buffer.from('as it was written') }] });
+  await store.close();
+  const tables = openTables(path);
+  const row = Buffer.from(tables.entries.get(key)!);
+  row[15]! ^= 1;
+  tables.entries.putSync(key, row);
+  await tables.root.close();
+  const target = `${directory.path}/one.backup`;
+  const name = Buffer.from(key).toString('hex');
+  await assert.rejects(
+    makeBackup({ path, target, clock, random }),
+    new RegExp(`row ${name} of entries`),
+  );
+  assert.deepEqual(readdirSync(directory.path), ['store']);
+  directory.remove();
+});
+
+it('the schedule makes one when it is due, keeps the newest, and tells of a failure', async (t) => {
+  const directory = makeTempDir('schedule');
+  const path = `${directory.path}/store`;
+  const folder = `${directory.path}/backups`;
+  await (await open(path, clock)).close();
+  const time = manualClock(Date.UTC(2026, 0, 1));
+  const { log, lines } = memoryLog();
+  let failing = false;
+  const hour = 3_600_000;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const schedule = startBackups({
+    ...{ folder, everyMs: hour, keep: 2, clock: time, log },
+    async make(target) {
+      if (failing) throw new Error('no room');
+      return makeBackup({ path, target, clock: time, random });
+    },
+  });
+  const files = () => (existsSync(folder) ? readdirSync(folder).sort() : []);
+  async function until(test: () => boolean): Promise<void> {
+    while (!test()) await new Promise(setImmediate);
+  }
+  const day = 'portcullis-20260101T';
+  await until(() => schedule.stats().done === 1);
+  assert.deepEqual(files(), [`${day}000000.000Z.backup`]);
+  async function after(ms: number): Promise<void> {
+    await new Promise(setImmediate);
+    time.advance(ms);
+    t.mock.timers.tick(30_000);
+  }
+  await after(hour - 1);
+  assert.equal(schedule.stats().done, 1, 'not due yet');
+  for (const done of [2, 3]) {
+    await after(hour);
+    await until(() => schedule.stats().done === done);
+  }
+  const kept = [`${day}015959.999Z.backup`, `${day}025959.999Z.backup`];
+  await until(() => files().length === 2);
+  assert.deepEqual(files(), kept);
+  failing = true;
+  await after(hour);
+  await until(() => schedule.stats().failed === 1);
+  assert.deepEqual(files(), kept, 'nothing goes for one that was not made');
+  assert.match(JSON.stringify(lines), /backup: not made.*no room|no room.*backup: not made/);
+  await schedule.stop();
+  const again = startBackups({
+    ...{ folder, everyMs: 10 * hour, keep: 2, clock: time, log },
+    make: () => assert.fail('the folder says that it is not due'),
+  });
+  assert.equal(again.stats().newestAt, Date.UTC(2026, 0, 1, 3) - 1);
+  await again.stop();
+  directory.remove();
+});
