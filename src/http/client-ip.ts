@@ -41,6 +41,11 @@ export const forwardingHeaders = [
   'true-client-ip',
   'cf-connecting-ip',
   'fastly-client-ip',
+  'forwarded-for',
+  'x-original-forwarded-for',
+  'x-envoy-external-address',
+  'x-azure-clientip',
+  'cdn-loop',
 ] as const;
 
 /** Hops looked at; more than any real chain has. */

@@ -72,6 +72,15 @@ test('what would be mapped to another name in a surprising way is refused', () =
   }
 });
 
+test('a numeric domain is refused for a new account, and found for one of before', () => {
+  for (const domain of ['127.0.0.1', '10.0.0.5']) {
+    assert.equal(readMailAddress(`root@${domain}`), undefined, domain);
+    assert.equal(readKnownAddress(`root@${domain}`), `root@${domain}`);
+  }
+  assert.equal(readMailAddress('a@1.example'), 'a@1.example');
+  assert.equal(readMailAddress('a@localhost'), 'a@localhost');
+});
+
 test('a local part beyond ASCII is refused for a new account, and found for one of before', () => {
   for (const local of ['jösé', 'vi\u0441tim', 'viсtim', 'ｖictim', 'víctim', 'victim\u00ad']) {
     assert.equal(readMailAddress(`${local}@example.test`), undefined, local);

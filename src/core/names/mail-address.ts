@@ -20,10 +20,18 @@ const domainPattern = new RegExp(`^${label}(?:\\.${label})*$`);
 const localPattern = /^[^\s@<>"(),:;[\]\\\p{C}]+$/u;
 const ascii = /^[\x00-\x7f]*$/;
 
-/** For an account to come: all ASCII. Undefined when it can't be an address, or its local part is not. */
+/** A host's address without brackets: mail to it would go past all that a domain says. */
+const numericDomain = /[@.]\d+$/;
+
+/**
+ * For an account to come: all ASCII, at a domain of names. Undefined when it can't be an address, or
+ * its local part is not.
+ */
 export function readMailAddress(text: string): string | undefined {
   const address = readKnownAddress(text);
-  return address !== undefined && ascii.test(address) ? address : undefined;
+  if (address === undefined || !ascii.test(address) || numericDomain.test(address))
+    return undefined;
+  return address;
 }
 
 /**

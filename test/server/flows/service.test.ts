@@ -101,6 +101,7 @@ for (const threads of threadCounts) {
 
     it('shows metrics to nobody without a token as soon as anything forwards', async () => {
       const names = ['X-Forwarded-For', 'Forwarded', 'Via', 'X-Real-IP', 'CF-Connecting-IP'];
+      names.push('X-Envoy-External-Address', 'CDN-Loop', 'Forwarded-For');
       const hops = [
         ...[stranger, `127.0.0.1, ${stranger}`, `${stranger}, 127.0.0.1`, `${stranger}:51234`],
         ...['127.0.0.1', '::1', '127.0.0.1:80', '[::1]:80', '[::1]', '[2001:db8::1]:443'],
