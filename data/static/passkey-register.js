@@ -82,10 +82,12 @@ function arm(part) {
 /** The password may stay empty then; what else is missing the browser still says. */
 function offer(part) {
   const password = formOf(part).elements.password;
+  // Not where the form has it already.
+  const isNeeded = password.required;
   part.hidden = false;
   for (const button of formOf(part).querySelectorAll('button')) {
     button.addEventListener('click', () => {
-      password.required = !part.contains(button);
+      password.required = isNeeded && !part.contains(button);
     });
   }
 }
