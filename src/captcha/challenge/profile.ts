@@ -17,11 +17,18 @@ export interface Profile {
   readonly frameMs: number;
   /** Radius of the circle that both clouds run along, opposite each other. */
   readonly amplitudeDots: number;
+  /** How far apart on that circle the upper edge and the lower one are, and the left and the right. */
+  readonly curveDownRad: number;
+  readonly curveAcrossRad: number;
   /** Share of dots that follow their cloud in a frame, in 64ths; the rest are fresh noise. */
   readonly coherence64: number;
-  readonly capHeightDots: number;
-  /** A wider letter is squeezed to this. */
+  /** A letter has one of them. */
+  readonly capHeightsDots: readonly number[];
+  /** A wider letter is squeezed to this, before it is made wider or narrower at random. */
   readonly letterWidthDotsMax: number;
+  /** How far a letter stands from its place at most. */
+  readonly jitterXDots: number;
+  readonly jitterYDots: number;
   readonly bobDots: number;
   readonly turnDegrees: number;
 }
@@ -31,8 +38,10 @@ export const alphabet = 'ABCDEFHJKLMNPRTUVWXY3479';
 
 const letterSize = {
   cssPixelsPerDot: 2,
-  capHeightDots: 35,
+  capHeightsDots: [29, 34],
   letterWidthDotsMax: 25,
+  jitterXDots: 3,
+  jitterYDots: 4,
   bobDots: 2,
   turnDegrees: 12,
 } as const;
@@ -47,14 +56,18 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     frames: 25,
     frameMs: 40,
     amplitudeDots: 6,
+    curveDownRad: 4.5,
+    curveAcrossRad: 6,
     coherence64: 45,
   },
   /** Half the bytes and time, for bursts. */
   economy: {
     name: 'economy',
     cssPixelsPerDot: 3,
-    capHeightDots: 27,
+    capHeightsDots: [26, 29],
     letterWidthDotsMax: 20,
+    jitterXDots: 2,
+    jitterYDots: 3,
     bobDots: 1,
     turnDegrees: 12,
     widthDots: 120,
@@ -63,7 +76,9 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     frames: 20,
     frameMs: 40,
     amplitudeDots: 4,
-    coherence64: 48,
+    curveDownRad: 3.5,
+    curveAcrossRad: 5,
+    coherence64: 52,
   },
   /** A longer word, for client addresses with a bad name. */
   long: {
@@ -75,6 +90,8 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     frames: 25,
     frameMs: 40,
     amplitudeDots: 6,
+    curveDownRad: 4.5,
+    curveAcrossRad: 6,
     coherence64: 45,
   },
 };

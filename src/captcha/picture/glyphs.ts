@@ -1,7 +1,7 @@
 /**
- * Letters as bit masks: outlines of DejaVu Sans Condensed Bold, flattened once, filled by scan
- * lines (non-zero winding, sampled at the dots' centres), turned by whole degrees. Each pose is
- * filled once and kept: letters × degrees of a profile bound the cache (600 poses, 200 KiB).
+ * Upright letters as bit masks: outlines of four bold faces of DejaVu, flattened once, filled by
+ * scan lines (non-zero winding, sampled at the dots' centres). Each cut of a letter is filled once
+ * and kept: letters × faces × heights × widths bound the cache (768 cuts, 200 KiB).
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,12 @@ import { createRequire } from 'node:module';
 import opentype from 'opentype.js';
 import { alphabet, type Profile } from '../challenge/profile.ts';
 
-const face = 'dejavu-fonts-ttf/ttf/DejaVuSansCondensed-Bold.ttf';
+const faces = [
+  'DejaVuSansCondensed-Bold',
+  'DejaVuSans-Bold',
+  'DejaVuSerifCondensed-Bold',
+  'DejaVuSansMono-Bold',
+] as const;
 const curveSteps = 6;
 
 /** Closed contours, x and y in turn; the letter's box is centred on 0, 0 and y grows downwards. */
@@ -19,26 +24,40 @@ export interface Outline {
   readonly width: number;
 }
 
-export type Outlines = ReadonlyMap<string, Outline>;
+/** Of each face the letters of the alphabet. */
+export type Outlines = readonly ReadonlyMap<string, Outline>[];
 
-/** A letter in one pose. Dot x of row y is bit `x & 31` of `rows[y * wordsPerRow + (x >> 5)]`. */
-export interface GlyphBitmap {
-  readonly width: number;
+/** Widths of letters, of their own width. */
+export const letterWidths = [0.85, 0.93, 1, 1.08] as const;
+/** Dots of a letter's box from left to right: its middle is between dots 15 and 16. */
+export const boxDots = 32;
+
+/** How one letter looks, upright: whole numbers that count faces, cap heights and widths. */
+export interface Cut {
+  readonly face: number;
   readonly height: number;
-  readonly wordsPerRow: number;
-  readonly rows: Int32Array;
+  readonly width: number;
 }
+
+/** A row is a word, dot x its bit `x`; the letter's middle is in the middle of the rows. */
+export type GlyphRows = Int32Array;
 
 export interface GlyphSet {
-  /** `degrees` is a whole number within the profile's turn. */
-  pose(letter: string, degrees: number): GlyphBitmap;
+  readonly faces: number;
+  glyph(letter: string, cut: Cut): GlyphRows;
 }
 
-/** Reads the font (some 250 ms): for a worker's start, not for an event loop. */
+/** Reads the fonts (some 0.1 s): for a worker's start, not for an event loop. */
 export function loadOutlines(): Outlines {
-  const file = readFileSync(createRequire(import.meta.url).resolve(face));
+  return faces.map(loadFace);
+}
+
+function loadFace(face: string): ReadonlyMap<string, Outline> {
+  const path = `dejavu-fonts-ttf/ttf/${face}.ttf`;
+  const file = readFileSync(createRequire(import.meta.url).resolve(path));
   const font = opentype.parse(
     file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength) as ArrayBuffer,
+    { lowMemory: true },
   );
   const capHeight = -font.charToGlyph('H').getPath(0, 0, 1_000).getBoundingBox().y1;
   const outlines = new Map<string, Outline>();
@@ -85,53 +104,43 @@ function flatten(commands: readonly opentype.PathCommand[]): number[][] {
 }
 
 export function createGlyphSet(outlines: Outlines, profile: Profile): GlyphSet {
-  const span = 2 * profile.turnDegrees + 1;
-  const poses = new Map<string, (GlyphBitmap | undefined)[]>();
-  for (const letter of outlines.keys()) poses.set(letter, new Array(span));
+  const kept = new Map<string, GlyphRows>();
   return {
-    pose(letter, degrees) {
-      const kept = poses.get(letter)!;
-      const i = degrees + profile.turnDegrees;
-      kept[i] ??= fillGlyph(outlines.get(letter)!, profile, degrees);
-      return kept[i];
+    faces: outlines.length,
+    glyph(letter, { face, height, width }) {
+      const name = `${letter}${face}${height}${width}`;
+      let rows = kept.get(name);
+      if (rows === undefined) {
+        const outline = outlines[face]!.get(letter)!;
+        const scaleY = profile.capHeightsDots[height]!;
+        const own = Math.min(scaleY, profile.letterWidthDotsMax / outline.width);
+        rows = fillGlyph(outline, own * letterWidths[width]!, scaleY);
+        kept.set(name, rows);
+      }
+      return rows;
     },
   };
 }
 
-/** The letter at the profile's size, turned, in the smallest box that holds it. */
-export function fillGlyph(outline: Outline, profile: Profile, degrees: number): GlyphBitmap {
-  const scaleY = profile.capHeightDots;
-  const scaleX = Math.min(scaleY, profile.letterWidthDotsMax / outline.width);
-  const cos = Math.cos((degrees * Math.PI) / 180);
-  const sin = Math.sin((degrees * Math.PI) / 180);
-  const contours = outline.contours.map((points) => {
-    const turned = new Float64Array(points.length);
-    for (let i = 0; i < points.length; i += 2) {
-      const x = points[i]! * scaleX;
-      const y = points[i + 1]! * scaleY;
-      turned[i] = cos * x + sin * y;
-      turned[i + 1] = cos * y - sin * x;
-    }
-    return turned;
-  });
-  const halfWidth = Math.ceil(extent(contours, 0));
+function fillGlyph(outline: Outline, scaleX: number, scaleY: number): GlyphRows {
+  const contours = outline.contours.map((points) =>
+    points.map((value, i) => value * (i % 2 === 0 ? scaleX : scaleY)),
+  );
+  if (extent(contours, 0) > boxDots / 2) throw new RangeError('the letter is wider than its box');
   const halfHeight = Math.ceil(extent(contours, 1));
-  const width = 2 * halfWidth;
-  const height = 2 * halfHeight;
-  const wordsPerRow = (width + 31) >> 5;
-  const rows = new Int32Array(wordsPerRow * height);
-  for (let y = 0; y < height; y++) {
+  const rows = new Int32Array(2 * halfHeight);
+  for (let y = 0; y < rows.length; y++) {
     const crossings = crossingsAt(contours, y + 0.5 - halfHeight);
     let winding = 0;
     for (let i = 0; i + 1 < crossings.length; i++) {
       winding += crossings[i]!.direction;
       if (winding === 0) continue;
-      const from = Math.ceil(crossings[i]!.x + halfWidth - 0.5);
-      const to = Math.ceil(crossings[i + 1]!.x + halfWidth - 0.5);
-      for (let x = from; x < to; x++) rows[y * wordsPerRow + (x >> 5)]! |= 1 << (x & 31);
+      const from = Math.ceil(crossings[i]!.x + boxDots / 2 - 0.5);
+      const to = Math.ceil(crossings[i + 1]!.x + boxDots / 2 - 0.5);
+      for (let x = from; x < to; x++) rows[y]! |= 1 << x;
     }
   }
-  return { width, height, wordsPerRow, rows };
+  return rows;
 }
 
 function extent(contours: readonly Float64Array[], axis: 0 | 1): number {

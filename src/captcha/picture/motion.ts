@@ -1,68 +1,77 @@
 /**
- * Where everything is in each frame. Both clouds run along a circle, always opposite each other,
- * so the loop has no seam and no wrap-around. A straight loop around the edge would show the
- * letters in the mean of all frames: each column's mean would differ inside and outside them.
+ * Where the clouds are in each frame. Every dot runs along a circle or an ellipse, and the dots of
+ * the other cloud run opposite at the same place; but the places are at different angles of it,
+ * so no one shift brings a frame onto the next. Rows are shifted by an offset of their own, then
+ * columns by one of theirs: that moves dots and loses or doubles none, so a frame stays even. The
+ * circle closes, so the loop has no seam and no wrap-around.
  */
 
 import type { Profile } from '../challenge/profile.ts';
 import type { Keystream } from './keystream.ts';
 
 const turn = 2 * Math.PI;
+/** Angles are whole numbers of steps, so that a table has all the sines. */
+const stepsPerFrame = 16;
+/** How far a line of angles leaves the straight one, of its span. */
+const bend = 0.06;
 
-/** Offset of the letters' cloud in each frame, in dots; the background's is its negative. */
-export interface Orbit {
-  readonly dx: Int16Array;
-  readonly dy: Int16Array;
+/** The letters' cloud; the background's offsets are the negatives. */
+export interface Field {
+  /** Dots that row `y` is shifted by in frame `k`; `y` from `-amplitudeDots` to as much past the last. */
+  dx(k: number, y: number): number;
+  /** Dots that column `x` is shifted by in frame `k`. */
+  dy(k: number, x: number): number;
 }
 
-/** A letter's own slow movement, one full swing a loop. */
-export interface LetterMotion {
-  /** Centre of the letter at rest. */
-  readonly centreX: number;
-  readonly centreY: number;
-  readonly bobPhase: number;
-  readonly turnPhase: number;
-}
-
-export function orbit(profile: Profile, stream: Keystream): Orbit {
-  const { frames, amplitudeDots } = profile;
-  const phase = stream.unit() * turn;
+export function createField(profile: Profile, stream: Keystream): Field {
+  const { frames, amplitudeDots, widthDots, heightDots } = profile;
+  const steps = frames * stepsPerFrame;
+  const offsets = offsetsOf(amplitudeDots, steps);
   const sense = stream.below(2) === 0 ? 1 : -1;
-  const dx = new Int16Array(frames);
-  const dy = new Int16Array(frames);
-  for (let k = 0; k < frames; k++) {
-    const angle = phase + (sense * turn * k) / frames;
-    dx[k] = Math.round(amplitudeDots * Math.cos(angle));
-    dy[k] = Math.round(amplitudeDots * Math.sin(angle));
+  const rows = angles(stream, heightDots, amplitudeDots, profile.curveDownRad, steps);
+  const columns = angles(stream, widthDots, 0, profile.curveAcrossRad, steps);
+  const quarter = steps - steps / 4;
+  const at = (angle: number, k: number) =>
+    offsets[(angle + sense * k * stepsPerFrame + steps) % steps]!;
+  return {
+    dx: (k, y) => at(rows[y + amplitudeDots]!, k),
+    // The sine of an angle is the cosine of one a quarter turn back.
+    dy: (k, x) => at((columns[x]! + quarter) % steps, k),
+  };
+}
+
+const tables = new Map<string, Int8Array>();
+
+function offsetsOf(amplitudeDots: number, steps: number): Int8Array {
+  const name = `${amplitudeDots}/${steps}`;
+  let table = tables.get(name);
+  if (table === undefined) {
+    table = Int8Array.from({ length: steps }, (_, i) =>
+      Math.round(amplitudeDots * Math.cos((turn * i) / steps)),
+    );
+    tables.set(name, table);
   }
-  return { dx, dy };
+  return table;
 }
 
-const jitterDots = 1;
-const marginDots = 3;
-
-/** Where letter `i` stands before jitter, dots from the left. */
-export function letterCentre(profile: Profile, i: number): number {
-  const first = marginDots + profile.letterWidthDotsMax / 2;
-  return first + (i * (profile.widthDots - 2 * first)) / (profile.letters - 1);
-}
-
-export function letterMotions(profile: Profile, stream: Keystream): LetterMotion[] {
-  const { letters, heightDots } = profile;
-  return Array.from({ length: letters }, (_, i) => ({
-    centreX: letterCentre(profile, i) + stream.below(2 * jitterDots + 1) - jitterDots,
-    centreY: heightDots / 2 + stream.below(2 * jitterDots + 1) - jitterDots,
-    bobPhase: stream.unit() * turn,
-    turnPhase: stream.unit() * turn,
-  }));
-}
-
-/** Vertical offset of a letter in frame `k`, dots. */
-export function bobAt(profile: Profile, letter: LetterMotion, k: number): number {
-  return profile.bobDots * Math.sin(letter.bobPhase + (turn * k) / profile.frames);
-}
-
-/** Turn of a letter in frame `k`, whole degrees, counter-clockwise. */
-export function turnAt(profile: Profile, letter: LetterMotion, k: number): number {
-  return Math.round(profile.turnDegrees * Math.sin(letter.turnPhase + (turn * k) / profile.frames));
+/**
+ * A line of angles over `dots` and `beyond` on each side: from somewhere on the circle, up or down
+ * by the span, and bent a little. An eye follows a steeper one badly.
+ */
+function angles(
+  stream: Keystream,
+  dots: number,
+  beyond: number,
+  spanRad: number,
+  steps: number,
+): Int32Array {
+  const start = stream.unit() * turn;
+  const up = stream.below(2) === 0 ? 1 : -1;
+  const phase = stream.unit() * turn;
+  return Int32Array.from({ length: dots + 2 * beyond }, (_, i) => {
+    const along = (i - beyond) / dots;
+    const angle = start + spanRad * (up * along + bend * Math.cos(phase + turn * along));
+    const step = Math.round((angle / turn) * steps) % steps;
+    return step < 0 ? step + steps : step;
+  });
 }

@@ -15,6 +15,9 @@ declare module 'opentype.js' {
       charToGlyph(character: string): { getPath(x: number, y: number, size: number): Path };
     }
   }
-  const opentype: { parse(file: ArrayBuffer): opentype.Font };
+  const opentype: {
+    /** With `lowMemory` glyphs are read when they are asked for. */
+    parse(file: ArrayBuffer, options?: { lowMemory?: boolean }): opentype.Font;
+  };
   export default opentype;
 }

@@ -11,7 +11,7 @@ import {
 import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
-import { type Orbit, orbit } from '../../../src/captcha/picture/motion.ts';
+import { createField, type Field } from '../../../src/captcha/picture/motion.ts';
 import { createSceneMaker, drawWord, type SceneMaker } from '../../../src/captcha/picture/scene.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 
@@ -22,16 +22,17 @@ export interface Challenge {
   readonly frames: readonly Uint8Array[];
   /** 1 inside the letters, of the same frame. */
   readonly masks: readonly Uint8Array[];
-  /** The path that the letters' cloud took. */
-  readonly path: Orbit;
+  /** The way that the letters' cloud took. */
+  readonly path: Field;
 }
 
 /**
  * `linear`: a straight loop around the edges, the fault of lines with different means. `density`:
- * the letters' cloud is sparser. `tiled`: both fields repeat within the picture. `circular` leaks
+ * the letters' cloud is sparser. `circular`: each
+ * cloud runs as one piece. `tiled`: both fields repeat within the picture. `curved` leaks
  * nothing and is the control of `linear`: the same renderer, also without fresh noise.
  */
-export type Variant = 'linear' | 'density' | 'tiled' | 'circular';
+export type Variant = 'linear' | 'density' | 'tiled' | 'curved' | 'circular';
 
 export const outlines = loadOutlines();
 const makers = new Map<ProfileName, SceneMaker>();
@@ -64,21 +65,21 @@ export function soundChallenge(name: ProfileName, seed: Uint8Array): Challenge {
 }
 
 /** The path is drawn right after the word. */
-function pathOf(profile: Profile, seed: Uint8Array): Orbit {
+function pathOf(profile: Profile, seed: Uint8Array): Field {
   const stream = createKeystream(seed);
   drawWord(stream, profile.letters);
-  return orbit(profile, stream);
+  return createField(profile, stream);
 }
 
 export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: Variant): Challenge {
   const sound = soundChallenge(name, seed);
   const { profile } = sound;
   const random = seededRandom(Buffer.from(seed).readUInt32LE(0));
-  const path = variant === 'linear' ? straightLoop(profile) : sound.path;
+  const path = pathFor(variant, sound);
   const [width, height] = fieldSize(profile, variant);
   const fieldA = coins(random, width * height, variant === 'density' ? 0.46 : 0.5);
   const fieldB = coins(random, width * height, 0.5);
-  const noisy = variant === 'density' || variant === 'tiled';
+  const noisy = variant !== 'linear' && variant !== 'curved';
   const follows = noisy ? profile.coherence64 / 64 : 1;
   const frames = sound.masks.map((mask, k) => {
     const frame = new Uint8Array(mask.length);
@@ -86,8 +87,9 @@ export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: V
       const x = i % profile.widthDots;
       const y = (i - x) / profile.widthDots;
       const sign = mask[i] === 1 ? 1 : -1;
-      const fx = (x + sign * path.dx[k]! + 4 * width) % width;
-      const fy = (y + sign * path.dy[k]! + 4 * height) % height;
+      const row = y + sign * path.dy(k, x);
+      const fx = (x + sign * path.dx(k, row) + 4 * width) % width;
+      const fy = (row + 4 * height) % height;
       const cloud = (mask[i] === 1 ? fieldA : fieldB)[fy * width + fx]!;
       const fresh = random.next() < 0.5 ? 1 : 0;
       frame[i] = random.next() < follows ? cloud : fresh;
@@ -97,17 +99,27 @@ export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: V
   return { ...sound, frames, path };
 }
 
+function pathFor(variant: Variant, { profile, path }: Challenge): Field {
+  if (variant === 'linear') return straightLoop(profile);
+  if (variant === 'curved' || variant === 'density') return path;
+  const along = (quarters: number) => (k: number) =>
+    Math.round(
+      profile.amplitudeDots *
+        Math.cos((Math.PI * quarters) / 2 + (2 * Math.PI * k) / profile.frames),
+    );
+  return { dx: along(0), dy: along(-1) };
+}
+
 function fieldSize(profile: Profile, variant: Variant): readonly [number, number] {
   if (variant === 'linear') return [profile.widthDots, profile.heightDots];
   return variant === 'tiled' ? [48, 48] : [400, 400];
 }
 
 /** Once around both edges in a loop: straight, aslant. */
-export function straightLoop({ widthDots, heightDots, frames }: Profile): Orbit {
-  const steps = Array.from({ length: frames }, (_, k) => k);
+export function straightLoop({ widthDots, heightDots, frames }: Profile): Field {
   return {
-    dx: Int16Array.from(steps, (k) => Math.round((k * widthDots) / frames)),
-    dy: Int16Array.from(steps, (k) => Math.round((k * heightDots) / frames)),
+    dx: (k) => Math.round((k * widthDots) / frames),
+    dy: (k) => Math.round((k * heightDots) / frames),
   };
 }
 

@@ -26,14 +26,14 @@ export function lineLevels(picture: Picture, profile: Profile, sigmaDots: number
 
 function linesOf(profile: Profile): number[][] {
   const { widthDots: w, heightDots: h, frames } = profile;
-  const { dx, dy } = straightLoop(profile);
+  const loop = straightLoop(profile);
   const seen = new Uint8Array(w * h);
   const lines: number[][] = [];
   for (let i = 0; i < seen.length; i++) {
     if (seen[i] === 1) continue;
     const line = Array.from({ length: frames }, (_, k) => {
-      const x = ((i % w) + dx[k]!) % w;
-      return ((Math.floor(i / w) + dy[k]!) % h) * w + x;
+      const x = ((i % w) + loop.dx(k, 0)) % w;
+      return ((Math.floor(i / w) + loop.dy(k, 0)) % h) * w + x;
     });
     for (const at of line) seen[at] = 1;
     lines.push(line);

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { alphabet, type Profile } from '../../../src/captcha/challenge/profile.ts';
-import { letterCentre } from '../../../src/captcha/picture/motion.ts';
+import { letterCentre } from '../../../src/captcha/picture/letters.ts';
 import type { Attack } from './attacks.ts';
 import type { Challenge } from './frames.ts';
 import type { Picture } from './readers.ts';

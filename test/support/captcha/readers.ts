@@ -1,14 +1,11 @@
 /**
- * Ways to read a motion challenge: pictures made from its frames (what an attacker computes, and
- * what a person's eye does with motion), and a template matcher that reads letters from such a
- * picture. The matcher knows the face, the size and roughly the place of each letter, so it is
- * harder to defeat than an OCR that must find them.
+ * Pictures made from the frames of a motion challenge: what an attacker computes, and what a
+ * person's eye does with motion.
  */
 
-import { alphabet, type Profile } from '../../../src/captcha/challenge/profile.ts';
-import { createGlyphSet, type GlyphBitmap } from '../../../src/captcha/picture/glyphs.ts';
-import { letterCentre } from '../../../src/captcha/picture/motion.ts';
-import { type Challenge, outlines } from './frames.ts';
+import type { Profile } from '../../../src/captcha/challenge/profile.ts';
+import type { Field } from '../../../src/captcha/picture/motion.ts';
+import type { Challenge } from './frames.ts';
 
 /** A number a dot; letters are meant to stand out, brighter or darker. */
 export type Picture = Float64Array;
@@ -39,33 +36,48 @@ export function maximumPicture({ frames }: Challenge, count: number): Picture {
 }
 
 /**
- * Agreement of frames with their successors along the letters' path less along its opposite, over
- * `pairs` pairs from frame `from` on: what an eye that follows both clouds sees.
+ * Agreement of frames with those `gap` later along the way of the letters' cloud less along its
+ * opposite, over `pairs` pairs from frame `from` on: what an eye that follows both clouds sees.
  */
-export function motionMap(challenge: Challenge, from: number, pairs: number): Picture {
+export function motionMap(challenge: Challenge, from: number, pairs: number, gap = 1): Picture {
   const { frames, path, profile } = challenge;
   const { widthDots: w, heightDots: h } = profile;
   const map = new Float64Array(w * h);
   for (let p = 0; p < pairs; p++) {
     const k = (from + p) % frames.length;
-    const next = (k + 1) % frames.length;
-    const dx = path.dx[next]! - path.dx[k]!;
-    const dy = path.dy[next]! - path.dy[k]!;
-    const a = frames[k]!;
-    const b = frames[next]!;
-    for (let y = 0; y < h; y++) {
-      for (let x = 0; x < w; x++) {
-        const i = y * w + x;
-        map[i]! += agree(a[i]!, b, x - dx, y - dy, w, h) - agree(a[i]!, b, x + dx, y + dy, w, h);
+    const next = (k + gap) % frames.length;
+    for (let y = 0, i = 0; y < h; y++) {
+      for (let x = 0; x < w; x++, i++) {
+        const bit = frames[k]![i]!;
+        map[i]! +=
+          agree(bit, frames[next]!, movedTo(path, k, next, x, y, 1, profile)) -
+          agree(bit, frames[next]!, movedTo(path, k, next, x, y, -1, profile));
       }
     }
   }
   return map;
 }
 
-function agree(bit: number, frame: Uint8Array, x: number, y: number, w: number, h: number): number {
-  if (x < 0 || y < 0 || x >= w || y >= h) return 0.5;
-  return frame[y * w + x] === bit ? 1 : 0;
+/** Where a dot of a cloud is in another frame; `sign` 1 is the letters' cloud. -1 outside. */
+function movedTo(
+  path: Field,
+  k: number,
+  next: number,
+  x: number,
+  y: number,
+  sign: 1 | -1,
+  { widthDots: w, heightDots: h }: Profile,
+): number {
+  const row = y + sign * path.dy(k, x);
+  const toX = x + sign * (path.dx(k, row) - path.dx(next, row));
+  if (toX < 0 || toX >= w) return -1;
+  const toY = row - sign * path.dy(next, toX);
+  return toY < 0 || toY >= h ? -1 : toY * w + toX;
+}
+
+function agree(bit: number, frame: Uint8Array, at: number): number {
+  if (at < 0) return 0.5;
+  return frame[at] === bit ? 1 : 0;
 }
 
 /** Gaussian blur. */
@@ -95,80 +107,58 @@ export function blur(picture: Picture, w: number, h: number, sigmaDots: number):
   return pass(pass(picture, 1, 0), 0, 1);
 }
 
-export interface TemplateReader {
-  /** Whether the picture shows the word, letters brighter than the rest: each letter is read alone. */
-  reads(picture: Picture, word: string): boolean;
-  /** The letters that agree best, and how well they do in all: larger is surer. */
-  read(picture: Picture): { readonly word: string; readonly score: number };
-}
-
-const degreesTried = [-8, 0, 8];
-const offsetsTried = [-3, 0, 3];
-
-/** Matches each letter's cell against every letter in a few poses and places. */
-export function createTemplateReader(profile: Profile, sigmaDots: number): TemplateReader {
-  const w = 2 * Math.ceil(profile.letterWidthDotsMax / 2 + 4);
-  const h = profile.heightDots;
-  const glyphs = createGlyphSet(outlines, profile);
-  const bank: { letter: string; dots: Picture }[] = [];
-  for (const letter of alphabet) {
-    for (const degrees of degreesTried) {
-      for (const dx of offsetsTried) {
-        for (const dy of offsetsTried) {
-          const drawn = drawCentred(glyphs.pose(letter, degrees), w, h, dx, dy);
-          bank.push({ letter, dots: normalised(blur(drawn, w, h, sigmaDots)) });
+/**
+ * What an eye sees in `pairs` pairs of frames: it pools motion over a neighbourhood, and moves no
+ * part of it along with the field. So at each dot the frames are compared shifted by one step, that
+ * of the letters' cloud there, and by its opposite, all around it alike.
+ */
+export function localMotion(
+  challenge: Challenge,
+  from: number,
+  pairs: number,
+  sigmaDots: number,
+): Picture {
+  const { frames, path, profile } = challenge;
+  const { widthDots: w, heightDots: h } = profile;
+  const map = new Float64Array(w * h);
+  for (let p = 0; p < pairs; p++) {
+    const k = (from + p) % frames.length;
+    const next = (k + 1) % frames.length;
+    const opponents = new Map<string, Picture>();
+    for (let y = 0, i = 0; y < h; y++) {
+      for (let x = 0; x < w; x++, i++) {
+        const stepX = path.dx(k, y) - path.dx(next, y);
+        const stepY = path.dy(k, x) - path.dy(next, x);
+        const name = `${stepX},${stepY}`;
+        let opponent = opponents.get(name);
+        if (opponent === undefined) {
+          const energy = opponentEnergy(frames[k]!, frames[next]!, stepX, stepY, profile);
+          opponent = blur(energy, w, h, sigmaDots);
+          opponents.set(name, opponent);
         }
+        map[i]! += opponent[i]!;
       }
     }
   }
-  function readCell(picture: Picture, i: number): { letter: string; score: number } {
-    const cell = new Float64Array(w * h);
-    const left = Math.round(letterCentre(profile, i) - w / 2);
-    for (let y = 0; y < h; y++) {
-      for (let x = 0; x < w; x++) {
-        const px = Math.max(0, Math.min(profile.widthDots - 1, left + x));
-        cell[y * w + x] = picture[y * profile.widthDots + px]!;
-      }
-    }
-    const target = normalised(cell);
-    let best = { letter: '', score: Number.NEGATIVE_INFINITY };
-    for (const { letter, dots } of bank) {
-      let score = 0;
-      for (let j = 0; j < dots.length; j++) score += dots[j]! * target[j]!;
-      if (score > best.score) best = { letter, score };
-    }
-    return best;
-  }
-  return {
-    reads: (picture, word) =>
-      [...word].every((letter, i) => readCell(picture, i).letter === letter),
-    read(picture) {
-      const cells = Array.from({ length: profile.letters }, (_, i) => readCell(picture, i));
-      return {
-        word: cells.map(({ letter }) => letter).join(''),
-        score: cells.reduce((sum, cell) => sum + cell.score, 0),
-      };
-    },
-  };
+  return map;
 }
 
-function drawCentred(g: GlyphBitmap, w: number, h: number, dx: number, dy: number): Picture {
-  const out = new Float64Array(w * h);
-  const left = Math.round((w - g.width) / 2) + dx;
-  const top = Math.round((h - g.height) / 2) + dy;
-  for (let y = 0; y < g.height; y++) {
-    for (let x = 0; x < g.width; x++) {
-      if (((g.rows[y * g.wordsPerRow + (x >> 5)]! >>> (x & 31)) & 1) === 0) continue;
-      if (x + left < 0 || x + left >= w || y + top < 0 || y + top >= h) continue;
-      out[(y + top) * w + x + left] = 1;
+/** Agreement of each dot with the next frame one step on, less that one step back. */
+export function opponentEnergy(
+  frame: Uint8Array,
+  next: Uint8Array,
+  stepX: number,
+  stepY: number,
+  { widthDots: w, heightDots: h }: Profile,
+): Picture {
+  const energy = new Float64Array(w * h);
+  const inside = (x: number, y: number) => (x < 0 || y < 0 || x >= w || y >= h ? -1 : y * w + x);
+  for (let y = 0, i = 0; y < h; y++) {
+    for (let x = 0; x < w; x++, i++) {
+      energy[i] =
+        agree(frame[i]!, next, inside(x + stepX, y + stepY)) -
+        agree(frame[i]!, next, inside(x - stepX, y - stepY));
     }
   }
-  return out;
-}
-
-/** Mean 0, length 1. */
-function normalised(picture: Picture): Picture {
-  const mean = picture.reduce((sum, v) => sum + v, 0) / picture.length;
-  const length = Math.sqrt(picture.reduce((sum, v) => sum + (v - mean) ** 2, 0)) || 1;
-  return picture.map((v) => (v - mean) / length);
+  return energy;
 }

@@ -1,14 +1,13 @@
 /**
- * Answers a served challenge from its GIF alone, as a reader's eye would: tries every phase and
- * sense of the motion and takes the one along which the frames agree best. Right nine times in
- * ten; a test asks for another challenge when it was wrong.
+ * Answers a served challenge from its GIF alone, as a program does that knows how the picture is
+ * made. Right more than nineteen times in twenty; a test asks for another challenge when it was wrong.
  */
 
 import { createRequire } from 'node:module';
 import { type Profile, profiles } from '../../../src/captcha/challenge/profile.ts';
-import type { Orbit } from '../../../src/captcha/picture/motion.ts';
-import type { Challenge } from './frames.ts';
-import { blur, createTemplateReader, motionMap, type TemplateReader } from './readers.ts';
+import { fitField } from './field-fit.ts';
+import { blur, motionMap, type Picture } from './readers.ts';
+import { bestWord, createTemplateReader, summed, type TemplateReader } from './templates.ts';
 
 interface GifFrames {
   readonly width: number;
@@ -19,10 +18,9 @@ const { GifReader } = createRequire(import.meta.url)('omggif') as {
 };
 
 /** Blur before reading, dots. */
-const sigmaDots = 2;
-const phases = 36;
-/** Paths that are read letter by letter, which costs most of the time. */
-const readPaths = 4;
+const sigmaDots = 1.5;
+/** Parts of the loop that are read apart: letters move, and a long exposure blurs them. */
+const looks = 3;
 const readers = new Map<Profile, TemplateReader>();
 
 /** @returns the word, and which kind of picture it was */
@@ -30,24 +28,25 @@ export function solveGif(gif: Uint8Array): { word: string; profile: Profile } {
   const reader = new GifReader(Buffer.from(gif));
   const profile = Object.values(profiles).find(({ widthDots }) => widthDots === reader.width);
   if (profile === undefined) throw new Error(`no profile is ${reader.width} dots wide`);
-  const frames = framesOf(reader, profile);
+  return { word: solveFrames(framesOf(reader, profile), profile), profile };
+}
+
+export function solveFrames(frames: readonly Uint8Array[], profile: Profile): string {
   const { widthDots: w, heightDots: h } = profile;
-  const maps = paths(profile)
-    .map((path) => {
-      const challenge: Challenge = { profile, answer: '', frames, masks: [], path };
-      const map = blur(motionMap(challenge, 0, profile.frames), w, h, sigmaDots);
-      return { map, power: map.reduce((sum, v) => sum + v * v, 0) };
-    })
-    .sort((a, b) => b.power - a.power)
-    .slice(0, readPaths);
+  const path = fitField(frames, profile);
+  const challenge = { profile, answer: '', frames, masks: [], path };
+  const pairs = Math.ceil(frames.length / looks);
+  const maps = Array.from({ length: looks }, (_, i) => motionMap(challenge, i * pairs, pairs));
+  // The letters take less than half of the picture: what is more has to come out darker.
+  const sign = maps.reduce((sum, map) => sum + map.reduce((a, b) => a + b, 0), 0) > 0 ? -1 : 1;
   let templates = readers.get(profile);
   if (!templates) {
     templates = createTemplateReader(profile, sigmaDots);
     readers.set(profile, templates);
   }
-  // The opposite path gives the same picture inside out, and letters don't fit that.
-  const read = maps.map(({ map }) => templates.read(map));
-  return { word: read.sort((a, b) => b.score - a.score)[0]!.word, profile };
+  const signed = (map: Picture) => map.map((v) => sign * v);
+  const scores = maps.map((map) => templates.scores(blur(signed(map), w, h, sigmaDots)));
+  return bestWord(summed(scores));
 }
 
 function framesOf(reader: GifFrames, { widthDots, heightDots, frames }: Profile): Uint8Array[] {
@@ -59,16 +58,5 @@ function framesOf(reader: GifFrames, { widthDots, heightDots, frames }: Profile)
     return Uint8Array.from({ length: widthDots * heightDots }, (_, i) =>
       rgba[4 * i] === first ? 1 : 0,
     );
-  });
-}
-
-function paths({ frames, amplitudeDots }: Profile): Orbit[] {
-  return Array.from({ length: 2 * phases }, (_, i) => {
-    const sense = i % 2 === 0 ? 1 : -1;
-    const angle = (k: number) =>
-      (Math.PI * (i >> 1) * 2) / phases + (sense * 2 * Math.PI * k) / frames;
-    const along = (of: (angle: number) => number) =>
-      Int16Array.from({ length: frames }, (_, k) => Math.round(amplitudeDots * of(angle(k))));
-    return { dx: along(Math.cos), dy: along(Math.sin) };
   });
 }
