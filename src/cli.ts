@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands } from './commands/accounts.ts';
 import { allowCommands } from './commands/allow.ts';
+import { initCommand } from './commands/init.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { logCommands } from './commands/log.ts';
 import { reportCommands } from './commands/report.ts';
@@ -19,6 +20,7 @@ import {
   operatorName,
 } from './commands/shell/audit.ts';
 import { createOutput } from './commands/shell/output.ts';
+import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
 import { siteKeyCommands } from './commands/sitekey.ts';
 import { backupCommand } from './commands/store/backup.ts';
@@ -92,6 +94,10 @@ function program(): Command {
       'Self-hosted IP reputation and sign-on. Settings come from the environment; see README.md.',
     )
     .version(versionText(), '-V, --version', 'print the version')
+    .option(
+      '--settings <file>',
+      'a file of settings, as `init` writes one; stands before the command',
+    )
     .configureHelp({ showGlobalOptions: true });
 
   root
@@ -150,6 +156,7 @@ function program(): Command {
       ),
   ).action((from: string, flags: ListFlags) => load('good', from, flags, 'plain', 0));
 
+  root.addCommand(initCommand());
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
@@ -235,7 +242,9 @@ function lineOf(error: unknown): string {
 /** The changing command under way, as the audit log knows it. */
 let audited: { command: AuditedCommand; begun: BegunCommand } | undefined;
 
-async function beginAudit(_root: Command, action: Command): Promise<void> {
+async function begin(root: Command, action: Command): Promise<void> {
+  const { settings: settingsFile } = root.opts<{ settings?: string }>();
+  if (settingsFile !== undefined) readSettingsFile(settingsFile);
   const name = nameOf(action);
   if (!isAudited(name)) return;
   const command = { name, args: action.args, options: action.opts() };
@@ -251,7 +260,7 @@ async function endAudit(ok: boolean): Promise<void> {
 }
 
 try {
-  await throwing(program().hook('preAction', beginAudit)).parseAsync(process.argv);
+  await throwing(program().hook('preAction', begin)).parseAsync(process.argv);
   await endAudit(true);
 } catch (error) {
   await endAudit(false).catch(() => undefined);

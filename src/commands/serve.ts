@@ -15,6 +15,7 @@ import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './dem
 import { loadKnownGood } from './known-good.ts';
 import { checkExposure } from './shell/exposure.ts';
 import { checkMasterKey, makeDataDir, settings } from './shell/workspace.ts';
+import { compactIfWished } from './store/compact.ts';
 
 /** From the signal to the exit, whatever hangs. */
 const stopMsMax = 9_500;
@@ -32,6 +33,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const log = createLog(options.demo ? quieter(config) : config.logLevel);
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
   const masterKey = checkMasterKey(config, random);
+  await compactIfWished(config, log);
   let demoKeys: DemoKeys | undefined;
   let failure: unknown;
   let wake = () => {};

@@ -159,6 +159,9 @@ for (const demo of [true, false])
     shell.take('README.md, Try it', 'sh', 'npm test');
     // Would install anew over the folder that is being tested.
     shell.take('README.md, Try it', 'sh', '--omit=dev');
+    // test/system/packaging.test.ts carries out what needs no root of the machine.
+    shell.take('README.md, Production in five minutes', 'sh', 'npm pack');
+    shell.take('README.md, Production in five minutes', 'sh', 'caddy run');
 
     sample('docs/SIGNON.md, GET or POST /api.php', '', async (code) => {
       const query = new URLSearchParams({

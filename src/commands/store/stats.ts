@@ -32,31 +32,28 @@ export function statsCommand(): Command {
       const output = createOutput(flags.json === true);
       const stats = await collect();
       const { file, journal, tables, kinds, bounds } = stats;
-      output.line(`file ${grouped(file.bytes)} bytes`);
-      output.line(
-        `journal ${grouped(journal.first)} to ${grouped(journal.last)}, checkpoint at ${grouped(journal.checkpoint)}`,
-      );
-      const head = ['', 'rows', 'bytes'];
-      const lines = (counts: Record<string, Count>) =>
+      const tallies = (counts: Record<string, Count>) =>
         Object.entries(counts).map(([name, { rows, bytes }]) => [
           name,
           grouped(rows),
           grouped(bytes),
         ]);
-      const both = [
-        ['tables', '', ''],
-        ...lines(tables),
-        ['entries by kind', '', ''],
-        ...lines(kinds),
+      const full = bounds.map(({ name, used, limit }) => [name, grouped(used), grouped(limit)]);
+      const { first, last, checkpoint } = journal;
+      const lines = [
+        `file ${grouped(file.bytes)} bytes`,
+        `journal ${grouped(first)} to ${grouped(last)}, checkpoint at ${grouped(checkpoint)}`,
+        ...columns([
+          ['table', 'rows', 'bytes'],
+          ...tallies(tables),
+          ['kind of entry', 'rows', 'bytes'],
+          ...tallies(kinds),
+          ['bounded table', 'used', 'limit'],
+          ...full,
+        ]),
       ];
-      for (const line of columns([head, ...both])) output.line(line.trimEnd());
-      const full = bounds.map(({ name, used, limit }) => [
-        name,
-        grouped(used),
-        `of ${grouped(limit)}`,
-      ]);
-      for (const line of columns([['bounded tables', 'used', ''], ...full]))
-        output.line(line.trimEnd());
+      // At once, so that nobody who reads the first lines alone breaks it.
+      output.line(lines.join('\n'));
       output.result(stats);
     });
 }

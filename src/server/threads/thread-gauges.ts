@@ -19,7 +19,7 @@ const limits: Taken = {
   probes: defaultLimits.probesMax,
   arriving_bodies: defaultLimits.waitingMax,
   unread_answers: defaultLimits.waitingMax,
-  displaced_bodies: defaultLimits.displacedMax,
+  refused_bodies: defaultLimits.refusedMax,
   body_bytes: defaultLimits.bodyBytesInAllMax,
 };
 const names = Object.keys(limits) as Name[];

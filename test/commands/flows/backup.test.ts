@@ -102,7 +102,13 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
   const taken = await runJson(['restore', sealed, '--to', String(seq)], back, secret);
   assert.equal(taken.erasuresKnown, false);
   assert.ok(existsSync(`${back}/master.key`), 'an encrypted backup brings it');
+  const busy = await server.cli('compact');
+  assert.equal(busy.code, 1);
+  assert.match(busy.stderr, /another Portcullis server .* is running on .*--at-next-start/);
+  await runJson(['compact', '--at-next-start'], back);
   await using again = await startTestServer({ threads: 1, dataDir: back, demo: false });
+  assert.match(again.stderr(), /"bytesAfter":\d+,"rows":\d+,"msg":"store: compacted"/);
+  assert.equal(existsSync(`${back}/compact-at-next-start`), false, 'once');
   const check = async (address: string) => {
     const path = `/api/v2/check?ipAddress=${address}&verbose&maxAgeInDays=30`;
     // A key that was made behind the position works: accounts and keys stay.

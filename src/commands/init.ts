@@ -1,0 +1,220 @@
+/**
+ * `portcullis init`: a server that is ready for production. It asks the few questions that nobody else
+ * can answer, or takes the answers as options, writes the file of settings, and makes the data directory
+ * with its master key and the operator's account.
+ */
+
+import { existsSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Command, Option } from 'commander';
+import { OperatorError } from '../core/errors.ts';
+import { randomToken, systemRandom } from '../core/random.ts';
+import { createOperator } from '../signon/people/operator.ts';
+import { withNewPasswords } from './people.ts';
+import { exposureFaults, isLoopbackHost } from './shell/exposure.ts';
+import { createOutput } from './shell/output.ts';
+import {
+  type Answers,
+  readSettingsFile,
+  settingsText,
+  writeSettingsFile,
+} from './shell/settings-file.ts';
+import { expect, withWorkspace } from './shell/workspace.ts';
+
+interface InitFlags {
+  readonly url?: string;
+  readonly operator?: string;
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: string;
+  readonly proxy: string;
+  readonly smtpUrl?: string;
+  readonly mailFrom?: string;
+  readonly registration?: string;
+  readonly json?: boolean;
+}
+
+const defaultFile = 'portcullis.env';
+/** 24 characters of base64url. */
+const passwordBytes = 18;
+const tokenBytes = 24;
+
+export function initCommand(): Command {
+  return new Command('init')
+    .description(
+      'write a file of settings for production, make the data directory and the operator',
+    )
+    .argument('[file]', 'the file of settings; one that is there is never changed', defaultFile)
+    .option('--url <https-address>', 'what visitors will type, such as https://id.example.com')
+    .option(
+      '--operator <email>',
+      'your mail address: the first account, whose word counts as staff',
+    )
+    .option('--data-dir <folder>', 'store, master key and snapshots', './var')
+    .option('--host <address>', 'where to listen; the proxy in front reaches it', '127.0.0.1')
+    .option('--port <port>', 'where to listen', '8080')
+    .option('--proxy <addresses>', 'addresses of the proxy in front', '127.0.0.1,::1')
+    .option('--smtp-url <url>', 'mail server, such as smtps://user:password@mail.example.com')
+    .option('--mail-from <email>', 'sender of the mails (default: the operator)')
+    .addOption(
+      new Option('--registration <who>', 'who may make an account').choices(['open', 'closed']),
+    )
+    .option('--json', 'print the result as JSON; every answer comes as an option')
+    .action(init);
+}
+
+async function init(file: string, flags: InitFlags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  if (existsSync(file)) throw new OperatorError(`${file} is there already; nothing is changed`);
+  const { answers, operator } = await askAll(flags);
+  // Written first, so that the account is made with the settings that the server will have.
+  writeSettingsFile(file, settingsText(answers));
+  const password = await makeOperator(file, operator).catch((error) => {
+    rmSync(file);
+    throw error;
+  });
+  const start = `portcullis --settings ${file} serve`;
+  output.line(`Settings: ${resolve(file)}`);
+  output.line(
+    `Data: ${resolve(answers.dataDir)}, with the master key: back it up with \`portcullis backup\``,
+  );
+  output.line(`Operator: ${operator}, password ${password} (shown this once)`);
+  const faults = isLoopbackHost(answers.host)
+    ? []
+    : exposureFaults({
+        ...answers,
+        baseUrl: answers.url,
+        secureUrl: answers.url,
+        smtpUrl: answers.smtpUrl || undefined,
+      });
+  for (const fault of faults) output.line(`To do: ${fault}`);
+  output.line(`Start it with: ${start}`);
+  output.result({
+    file: resolve(file),
+    dataDir: resolve(answers.dataDir),
+    operator,
+    password,
+    start,
+  });
+}
+
+/** Each answer is an option, or asked for at a terminal. */
+async function askAll(flags: InitFlags): Promise<{ answers: Answers; operator: string }> {
+  const isAsking = process.stdin.isTTY && flags.json !== true;
+  const ask = isAsking ? openQuestions() : undefined;
+  try {
+    const url = await answer(ask, flags.url, '--url', 'Public https address: ', readUrl);
+    const operator = await answer(
+      ask,
+      flags.operator,
+      '--operator',
+      'Your mail address: ',
+      readMail,
+    );
+    const smtpUrl = await optional(
+      ask,
+      flags.smtpUrl,
+      'Mail server (smtps://user:password@host), empty for none yet: ',
+    );
+    const registration = await optional(
+      ask,
+      flags.registration,
+      'May anybody register? (open or closed) [closed]: ',
+    );
+    if (!['', 'open', 'closed'].includes(registration)) {
+      throw new OperatorError('registration is open or closed');
+    }
+    return {
+      operator,
+      answers: {
+        url,
+        dataDir: resolve(flags.dataDir),
+        host: flags.host,
+        port: flags.port,
+        trustedProxies: flags.proxy,
+        smtpUrl,
+        mailFrom: flags.mailFrom ?? operator,
+        registration: registration || 'closed',
+        metricsToken: randomToken(systemRandom(), tokenBytes),
+      },
+    };
+  } finally {
+    ask?.close();
+  }
+}
+
+interface Questions {
+  next(question: string): Promise<string>;
+  close(): void;
+}
+
+/** Lines that are typed ahead answer the questions that follow. */
+function openQuestions(): Questions {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const typed = lines[Symbol.asyncIterator]();
+  return {
+    async next(question) {
+      process.stderr.write(question);
+      const { value, done } = await typed.next();
+      if (done === true) throw new OperatorError('stopped; nothing is written');
+      return value;
+    },
+    close: () => lines.close(),
+  };
+}
+
+async function answer(
+  ask: Questions | undefined,
+  given: string | undefined,
+  name: string,
+  question: string,
+  read: (text: string) => string | undefined,
+): Promise<string> {
+  for (;;) {
+    const text = given ?? (await ask?.next(question));
+    if (text === undefined)
+      throw new OperatorError(`${name} is missing, and there is no terminal to ask at`);
+    const value = read(text.trim());
+    if (value !== undefined) return value;
+    if (given !== undefined)
+      throw new OperatorError(
+        `${name} ${given.slice(0, 60).replace(/\p{C}/gu, '?')} can't be used`,
+      );
+    process.stderr.write("That can't be used. Please try again.\n");
+  }
+}
+
+async function optional(
+  ask: Questions | undefined,
+  given: string | undefined,
+  question: string,
+): Promise<string> {
+  return (given ?? (await ask?.next(question)) ?? '').trim();
+}
+
+/** An https origin. */
+function readUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, origin, pathname, search, hash, username } = new URL(text);
+  const isOrigin = pathname === '/' && search === '' && hash === '' && username === '';
+  return protocol === 'https:' && isOrigin ? origin : undefined;
+}
+
+/** Judged in full when the account is made. */
+function readMail(text: string): string | undefined {
+  return /^[^@\s]+@[^@\s]+$/.test(text) ? text : undefined;
+}
+
+/** @returns the password, drawn */
+async function makeOperator(file: string, email: string): Promise<string> {
+  readSettingsFile(file);
+  return await withWorkspace(async (w) => {
+    const account = expect(await w.accounts.create(email, 'staff'));
+    const password = randomToken(w.random, passwordBytes);
+    await withNewPasswords({ config: w.config, random: w.random }, async (newPasswords) =>
+      expect(await createOperator(w).setFirstPassword(account.id, password, newPasswords)),
+    );
+    return password;
+  });
+}

@@ -1,0 +1,88 @@
+/**
+ * Settings in a file: `--settings` reads one for any command, `init` writes one. Its lines are
+ * `NAME=value`, as systemd, Docker and Node read them; what the environment has already stays.
+ */
+
+import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { loadEnvFile } from 'node:process';
+import { OperatorError } from '../../core/errors.ts';
+
+/** @throws OperatorError when there is no such file */
+export function readSettingsFile(path: string): void {
+  try {
+    loadEnvFile(path);
+  } catch (error) {
+    throw new OperatorError(`--settings ${path} can't be read: ${(error as Error).message}`);
+  }
+}
+
+export interface Answers {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: string;
+  readonly trustedProxies: string;
+  /** Empty: mails stay in the outbox, and the server starts on a loopback address only. */
+  readonly smtpUrl: string;
+  readonly mailFrom: string;
+  readonly registration: string;
+  readonly metricsToken: string;
+}
+
+/** Values that need no quotes in any of the programs that read the file. */
+const plainValue = /^[\x21\x25-\x26\x28-\x5b\x5d-\x5f\x61-\x7e]*$/;
+
+/** @throws OperatorError when a value can't stand in the file as it is */
+export function settingsText(answers: Answers): string {
+  const line = (name: string, value: string) => {
+    if (!plainValue.test(value)) {
+      throw new OperatorError(
+        `${name} can't stand in a file of settings: it has a space, quote, #, $ or \\`,
+      );
+    }
+    return value === '' ? `#${name}=\n` : `${name}=${value}\n`;
+  };
+  return `# Settings of Portcullis, written by \`portcullis init\`. All of them: README.md, "Settings".
+# Keep it readable by the service alone: the address of the mail server may hold a password.
+
+# Where the server listens. Something that speaks TLS stands in front.
+${line('HOST', answers.host)}${line('PORT', answers.port)}
+# What links begin with, and what passkeys belong to. Changing it later makes passkeys useless.
+${line('BASE_URL', answers.url)}${line('SECURE_URL', answers.url)}
+# Whose X-Forwarded-For is believed: the proxy in front, nobody else.
+${line('TRUSTED_PROXIES', answers.trustedProxies)}
+# Store, master key and snapshots. A copy of this folder is no backup: \`portcullis backup\`.
+${line('DATA_DIR', answers.dataDir)}
+# Mails that confirm addresses and open accounts.
+${line('SMTP_URL', answers.smtpUrl)}${line('MAIL_FROM', answers.mailFrom)}
+# open: anybody may register. closed: accounts are made on the command line alone.
+${line('REGISTRATION', answers.registration)}
+# Asked of whoever reads /metrics.
+${line('METRICS_TOKEN', answers.metricsToken)}
+# A backup each day, seven of them kept. Better on another disk.
+#BACKUP_FOLDER=${answers.dataDir}/backups
+#BACKUP_PASSPHRASE_FILE=
+`;
+}
+
+/** Readable by its owner alone, and durable. @throws OperatorError when there is one already */
+export function writeSettingsFile(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    const file = openSync(path, 'wx', 0o600);
+    try {
+      writeSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      code === 'EEXIST'
+        ? `${path} is there already; nothing is changed`
+        : `${path} can't be written: ${message}`,
+    );
+  }
+}

@@ -1,0 +1,111 @@
+/** `portcullis init` and `--settings`: a file of settings, the data directory, the operator. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { type CliResult, runCli } from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const directory = makeTempDir('init');
+after(() => directory.remove());
+const operator = 'op@example.com';
+let files = 0;
+
+/** With answers that are good, but for those given. */
+async function init(changes: Readonly<Record<string, string | undefined>> = {}) {
+  const file = `${directory.path}/${files++}.env`;
+  const dataDir = `${file}.data`;
+  const options = {
+    url: 'https://id.example.com',
+    operator,
+    'data-dir': dataDir,
+    'smtp-url': 'smtps://user:p%40ss@mail.example.com',
+    ...changes,
+  };
+  const words = Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  const result = await runCli(['init', file, ...words, '--json'], {});
+  return { file, dataDir, result };
+}
+
+function assertRefused({ code, stderr, stdout }: CliResult, words: RegExp): void {
+  assert.equal(code, 1, stdout);
+  assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+  assert.match(stderr, words);
+}
+
+test('writes settings that the server takes, and makes an operator who can sign in', async () => {
+  const { file, dataDir, result } = await init();
+  assert.equal(result.code, 0, result.stderr);
+  const made = JSON.parse(result.stdout);
+  assert.deepEqual([made.file, made.dataDir, made.operator], [file, dataDir, operator]);
+  assert.match(made.password, /^[\w-]{24}$/);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const text = readFileSync(file, 'utf8');
+  for (const line of [
+    'BASE_URL=https://id.example.com',
+    'SECURE_URL=https://id.example.com',
+    `DATA_DIR=${dataDir}`,
+    'SMTP_URL=smtps://user:p%40ss@mail.example.com',
+    `MAIL_FROM=${operator}`,
+    'REGISTRATION=closed',
+  ]) {
+    assert.ok(text.includes(`\n${line}\n`), line);
+  }
+  assert.match(text, /\nMETRICS_TOKEN=[\w-]{32}\n/);
+  assert.ok(!text.includes(made.password));
+
+  const withFile = (...words: string[]) => runCli(['--settings', file, ...words], {});
+  const shown = await withFile('account', 'show', operator, '--json');
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.deepEqual(
+    ['standing', 'disabled'].map((name) => JSON.parse(shown.stdout)[name]),
+    ['staff', false],
+  );
+  // The environment goes before the file.
+  const other = await runCli(['--settings', file, 'account', 'show', operator], {
+    DATA_DIR: `${directory.path}/other`,
+  });
+  assertRefused(other, /there is no account/);
+
+  const again = await runCli(
+    ['init', file, '--url', 'https://b.example', '--operator', 'b@b.example'],
+    {},
+  );
+  assertRefused(again, /is there already; nothing is changed/);
+  assert.equal(readFileSync(file, 'utf8'), text);
+});
+
+test('without a terminal, what is missing is named', async () => {
+  const missing = `${directory.path}/missing.env`;
+  assertRefused(await runCli(['init', missing], {}), /--url is missing/);
+  const url = ['--url', 'https://id.example.com'];
+  assertRefused(await runCli(['init', missing, ...url], {}), /--operator is missing/);
+  assert.ok(!existsSync(missing));
+});
+
+for (const [name, changes, words] of [
+  ['an address without TLS', { url: 'http://id.example.com' }, /--url http:.* can't be used/],
+  ['an address with a path', { url: 'https://id.example.com/a' }, /--url .* can't be used/],
+  ['no mail address', { operator: 'nobody' }, /--operator nobody can't be used/],
+  [
+    'a mail address that no account can have',
+    { operator: 'é@example.com', 'mail-from': operator },
+    /is not a mail address/,
+  ],
+  ['a port that is none', { port: 'http' }, /setting PORT must be/],
+  ['a value that needs quotes', { 'smtp-url': 'smtp://a b' }, /SMTP_URL can't stand/],
+  ['a line end in a value', { 'mail-from': 'a@b.example\nHOST=0.0.0.0' }, /MAIL_FROM can't stand/],
+] as const) {
+  test(`${name} leaves no file behind`, async () => {
+    const { file, result } = await init(changes);
+    assertRefused(result, words);
+    assert.ok(!existsSync(file));
+  });
+}
+
+test('a file of settings that is not there stops every command', async () => {
+  const gone = await runCli(['--settings', `${directory.path}/gone.env`, 'key', 'list'], {});
+  assertRefused(gone, /--settings .* can't be read/);
+});
