@@ -130,7 +130,7 @@ async function measure(options: PhaseOptions): Promise<LoadResult & { work?: Wor
 }
 
 async function builds(server: TestServer): Promise<number> {
-  return (await metric(server, 'portcullis_feed_builds')).get('') ?? 0;
+  return (await metric(server, 'portcullis_feed_builds_total')).get('') ?? 0;
 }
 
 function rowsOf(

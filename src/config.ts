@@ -104,6 +104,8 @@ export const captchaBounds = {
   openMax: 20_000,
   /** Of one IPv4 address or IPv6 /64. */
   openPerNarrowMax: 1_200,
+  /** From so many open ones of one address or /64 on, its words are long. */
+  longWordFrom: 100,
   /** Of one IPv4 /24 or IPv6 /48. */
   openPerWideMax: 4_800,
   /** Images and clips of open challenges; what is dropped can be made again. */

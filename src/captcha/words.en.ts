@@ -23,7 +23,7 @@ export const en = {
       'Who cannot see motion can listen instead.',
     ],
     honest:
-      'It stops mass automation, not a determined attacker. It is one layer beside the reputation of an address, sign-on and limits.',
+      'It stops mass automation, not a determined attacker: a program that looks for one motion of the whole picture reads next to nothing, but one that knows how the picture is made reads more than nine words in ten. A picture that people can read and such a program cannot is impossible. Limits for each browser and network, the reputation of the address and receipts that are good once carry the rest.',
     sitesTitle: 'For your site',
     sitesText:
       'The widget puts a challenge into your form. A solved one leaves a receipt there, and your server redeems it: nothing that a browser says has to be believed.',

@@ -25,7 +25,7 @@ export const fr: Words = {
       'Qui ne perçoit pas le mouvement peut écouter.',
     ],
     honest:
-      'Il arrête l’automatisation de masse, pas un attaquant décidé. C’est une couche parmi d’autres : réputation des adresses, connexion unique, limites.',
+      'Il arrête l’automatisation de masse, pas un attaquant décidé : un programme qui cherche un seul mouvement pour toute l’image ne lit presque rien, mais celui qui sait comment l’image est faite lit plus de neuf mots sur dix. Une image que les gens lisent et qu’un tel programme ne lit pas est impossible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique portent le reste.',
     sitesTitle: 'Pour votre site',
     sitesText:
       'Le widget met un défi dans votre formulaire. Résolu, il y laisse un reçu que votre serveur échange : rien de ce que dit un navigateur n’est à croire sur parole.',

@@ -108,7 +108,7 @@ export class Exchange implements Caller {
     this.#state = 'lingering';
     this.#unsaid = reply;
     this.setDeadline(this.#options.limits.lingerTimeoutMs, () => this.#cutOff());
-    this.#options.seat.giveUp(() => this.#cutOff());
+    this.#options.seat.linger(() => this.#cutOff());
   }
 
   /** One deadline at a time: a second call replaces the first. */
@@ -178,7 +178,7 @@ export class Exchange implements Caller {
     this.#state = 'lingering';
     this.#sayEarly(head, reply);
     this.setDeadline(this.#options.limits.lingerTimeoutMs, () => this.#close());
-    this.#options.seat.arrive(() => this.#cutOff());
+    this.#options.seat.linger(() => this.#cutOff());
   }
 
   #sayEarly(head: Head, reply: Reply): void {

@@ -35,11 +35,10 @@ export interface HttpLimits {
   readonly waitingPerNetworkMax: number;
   readonly waitingMax: number;
   /**
-   * Connections that wait for `lingerTimeoutMs` after their body was refused for another's sake:
-   * who begins anew at each end comes back later. Beyond it they end at once, of those who have
-   * most first.
+   * Connections whose body is refused and that end in `lingerTimeoutMs`: who begins anew at each end
+   * comes back later. Beyond it they end at once, of those who have most first.
    */
-  readonly displacedMax: number;
+  readonly refusedMax: number;
   /** Of each body being collected, so much is not counted in the two bounds below. */
   readonly bodyBytesFree: number;
   /** Held by the bodies of one client beyond that; 429 beyond. */
@@ -68,7 +67,7 @@ export const defaultLimits: HttpLimits = {
   waitingPerClientMax: 256,
   waitingPerNetworkMax: 1_024,
   waitingMax: 4_096,
-  displacedMax: 8_192,
+  refusedMax: 8_192,
   bodyBytesFree: 65_536,
   bodyBytesPerClientMax: 33_554_432,
   bodyBytesInAllMax: 100_663_296,

@@ -15,7 +15,7 @@ export class Seats {
   readonly probes: Places;
   readonly arriving: YieldingPlaces;
   readonly unread: YieldingPlaces;
-  readonly displaced: YieldingPlaces;
+  readonly refused: YieldingPlaces;
 
   constructor(limits: HttpLimits) {
     const waiting = {
@@ -27,8 +27,8 @@ export class Seats {
     this.probes = new Places(limits.probesMax);
     this.arriving = new YieldingPlaces(waiting);
     this.unread = new YieldingPlaces(waiting);
-    const max = limits.displacedMax;
-    this.displaced = new YieldingPlaces({ max, perClientMax: max, perNetworkMax: max });
+    const max = limits.refusedMax;
+    this.refused = new YieldingPlaces({ max, perClientMax: max, perNetworkMax: max });
   }
 
   open(clientIp: string): Seat {
@@ -73,9 +73,9 @@ export class Seat {
     this.#move(this.#seats.unread.take(this.networks(), giveWay));
   }
 
-  /** For a connection that was refused for another's sake and ends soon. */
-  giveUp(giveWay: () => void): void {
-    this.#move(this.#seats.displaced.take(this.networks(), giveWay));
+  /** For a connection whose body is refused and that ends soon. */
+  linger(giveWay: () => void): void {
+    this.#move(this.#seats.refused.take(this.networks(), giveWay));
   }
 
   leave(): void {

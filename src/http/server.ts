@@ -56,7 +56,7 @@ export interface Taken {
   readonly probes: number;
   readonly arriving_bodies: number;
   readonly unread_answers: number;
-  readonly displaced_bodies: number;
+  readonly refused_bodies: number;
   readonly body_bytes: number;
 }
 

@@ -21,6 +21,7 @@ import type { SignonParts } from './parts/signon.ts';
 import type { Readiness } from './service.route.ts';
 import type { State } from './state.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
+import type { ThreadGauges } from './threads/thread-gauges.ts';
 import type { Threads } from './threads/threads.ts';
 import { budgetsNearLimit } from './voice-budgets.ts';
 
@@ -67,12 +68,13 @@ function registerMetrics(options: {
   state: State;
   store: Store;
   counters: ThreadCounters;
+  gauges: ThreadGauges;
   threads: Threads;
   captcha: Pick<Captcha, 'stats'>;
   refusedReports: RefusedReports;
   clock: Clock;
 }): void {
-  const { metrics, state, store, counters, threads } = options;
+  const { metrics, state, store, counters, gauges, threads } = options;
   registerCaptchaMetrics(metrics, options.captcha);
   const { index } = state;
   metrics.counterBy(
@@ -86,10 +88,17 @@ function registerMetrics(options: {
     'Front-end threads that listen.',
     () => threads.alive() + 1,
   );
-  metrics.gauge(
-    'portcullis_http_threads_replaced',
+  metrics.counterBy(
+    'portcullis_http_threads_replaced_total',
     'Front-end threads started in place of one that died.',
-    () => threads.replaced(),
+    [],
+    () => [[{}, threads.replaced()]],
+  );
+  metrics.gaugeBy(
+    'portcullis_event_loop_pause_seconds',
+    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread.',
+    'thread',
+    gauges.pauses,
   );
   metrics.gauge('portcullis_index_entries', 'Addresses and prefixes in the index.', () =>
     index.size(),
@@ -268,9 +277,9 @@ function registerFeedMetrics(metrics: Metrics, feeds: FeedPublisher): void {
   metrics.gauge('portcullis_feed_version', 'Version of the blocklist, ms since 1970.', () => {
     return feeds.current()?.changes.version ?? 0;
   });
-  metrics.gauge('portcullis_feed_builds', 'Builds of the feeds since the start.', () => {
-    return feeds.lastBuild.count;
-  });
+  metrics.counterBy('portcullis_feed_builds_total', 'Builds of the feeds.', [], () => [
+    [{}, feeds.lastBuild.count],
+  ]);
   metrics.gauge('portcullis_feed_build_seconds', 'Duration of the last build.', () => {
     return feeds.lastBuild.ms / 1_000;
   });

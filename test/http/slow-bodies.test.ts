@@ -166,7 +166,7 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
 test('who gave way is told later, within a bound, and no handler gets the body', async () => {
   const calls: string[] = [];
   await using running = await startServer(routes(calls), {
-    limits: { waitingPerClientMax: 2, displacedMax: 3, lingerTimeoutMs: 60_000 },
+    limits: { waitingPerClientMax: 2, refusedMax: 3, lingerTimeoutMs: 60_000 },
   });
   const { port, server } = running;
   const all: RawConnection[] = [];
@@ -179,11 +179,8 @@ test('who gave way is told later, within a bound, and no handler gets the body',
     all.map((connection) => statusesIn(connection.text())[0]),
     [429, 429, 429, 429, ...Array(5)],
   );
-  const { arriving_bodies, displaced_bodies } = server.taken();
-  assert.deepEqual(
-    { arriving_bodies, displaced_bodies },
-    { arriving_bodies: 2, displaced_bodies: 3 },
-  );
+  const { arriving_bodies, refused_bodies } = server.taken();
+  assert.deepEqual({ arriving_bodies, refused_bodies }, { arriving_bodies: 2, refused_bodies: 3 });
   all[4]!.send('whole');
   const told = await all[4]!.until((sofar) => answersIn(sofar).length > 0);
   assert.deepEqual(statusesIn(told), [429]);
@@ -192,9 +189,9 @@ test('who gave way is told later, within a bound, and no handler gets the body',
   await eventually(() => server.inFlight() === 0);
 });
 
-test('refused bodies that are still sent wait within the same bounds', async () => {
+test('refused bodies that are still sent wait within a bound of their own', async () => {
   await using running = await startServer(routes([]), {
-    limits: { waitingMax: 12, waitingPerClientMax: 8, lingerTimeoutMs: 60_000 },
+    limits: { waitingPerClientMax: 2, refusedMax: 8, lingerTimeoutMs: 60_000 },
   });
   const all = Array.from({ length: 40 }, () => begin(running.port, '/nowhere', 50_000));
   await eventually(() => all.filter((connection) => connection.isClosed()).length === 32);

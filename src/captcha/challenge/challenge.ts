@@ -32,6 +32,8 @@ export interface ChallengesOptions extends Omit<TableOptions, 'nowMs'> {
   readonly lifetimeMs: number;
   /** Requests waiting for a picture or a sound, of which a network gets a share. */
   readonly waitingMax: number;
+  /** Open challenges of one address or /64, from which on it gets long words. */
+  readonly longWordFrom: number;
 }
 
 /** Who fetches or answers. */
@@ -132,6 +134,7 @@ function createFetching(parts: {
   readonly table: ChallengeTable;
   readonly claimOf: (token: string) => Claim | undefined;
   readonly waitingMax: number;
+  readonly longWordFrom: number;
   readonly sharesOn: boolean;
 }) {
   const { pool, table, claimOf, sharesOn } = parts;
@@ -159,7 +162,8 @@ function createFetching(parts: {
       heldBack++;
       return waitingFailure;
     }
-    const longWord = claim.longWord || visitor.longWord;
+    const collects = sharesOn && table.held(network) >= parts.longWordFrom;
+    const longWord = claim.longWord || visitor.longWord || collects;
     const placed = known ? ok(known) : table.claim({ ...claim, longWord }, network);
     if (!placed.ok) return placed;
     const challenge = placed.value.open!;

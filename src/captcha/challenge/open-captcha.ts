@@ -28,6 +28,7 @@ export interface CaptchaOptions {
     readonly openMax: number;
     readonly openPerNarrowMax: number;
     readonly openPerWideMax: number;
+    readonly longWordFrom: number;
     readonly heldBytesMax: number;
   };
   /** False when CLIENT_LIMITS=off. */

@@ -28,6 +28,8 @@ export interface Shares<T> {
   remove(network: Network, item: T): void;
   /** The first that a network will have to give back; undefined when it holds nothing. */
   oldest(network: Network): T | undefined;
+  /** How many the narrow network holds. */
+  held(network: Network): number;
   readonly size: number;
 }
 
@@ -122,6 +124,7 @@ export function createShares<T>({ max, narrowMax, wideMax }: SharesOptions): Sha
       if (narrow.count === 0) wide.narrows.delete(network.narrow);
       if (wide.count === 0) wides.delete(network.wide);
     },
+    held: (network) => wides.get(network.wide)?.narrows.get(network.narrow)?.count ?? 0,
     oldest(network) {
       return wides.get(network.wide)?.narrows.get(network.narrow)?.items.values().next().value;
     },

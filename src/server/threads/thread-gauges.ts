@@ -4,6 +4,7 @@
  * replaced begins its row anew.
  */
 
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { Taken } from '../../http/server.ts';
@@ -19,13 +20,18 @@ const limits: Taken = {
   probes: defaultLimits.probesMax,
   arriving_bodies: defaultLimits.waitingMax,
   unread_answers: defaultLimits.waitingMax,
-  displaced_bodies: defaultLimits.displacedMax,
+  refused_bodies: defaultLimits.refusedMax,
   body_bytes: defaultLimits.bodyBytesInAllMax,
 };
 const names = Object.keys(limits) as Name[];
 
 /** How stale a row may be, milliseconds. */
 const writeMs = 250;
+/** Least time over which the longest pause is told: a scrape each quarter of a minute sees all. */
+const pauseWindowMs = 15_000;
+const pauseResolutionMs = 10;
+/** A row: what is held, by name, and the longest pause in seconds. */
+const columns = names.length + 1;
 
 function limitOf(thread: number, name: Name): number {
   return name === 'in_flight' && thread > 0 ? workerInFlightMax : limits[name];
@@ -37,29 +43,58 @@ export interface ThreadGauges {
   write(thread: number, read: () => Taken): () => void;
   /** Each name over all threads, and, where there are several, of each thread: one may be full alone. */
   readonly tables: readonly BoundedTable[];
+  /** Longest pause of each thread's event loop in the last 15 to 30 s, in seconds. */
+  pauses(): Iterable<[thread: string, seconds: number]>;
+}
+
+/** The longest pause in this window and the one before it. */
+function watchPauses(): { longest(): number; stop(): void } {
+  const delay = monitorEventLoopDelay({ resolution: pauseResolutionMs });
+  delay.enable();
+  let before = 0;
+  let beganMs = performance.now();
+  return {
+    longest() {
+      const now = Math.max(0, delay.max / 1e9 - pauseResolutionMs / 1_000);
+      const longest = Math.max(before, now);
+      if (performance.now() - beganMs > pauseWindowMs) {
+        before = now;
+        beganMs = performance.now();
+        delay.reset();
+      }
+      return longest;
+    },
+    stop: () => void delay.disable(),
+  };
 }
 
 export function createThreadGauges(
   threads: number,
-  buffer = new SharedArrayBuffer(threads * names.length * 8),
+  buffer = new SharedArrayBuffer(threads * columns * 8),
 ): ThreadGauges {
   const values = new Float64Array(buffer);
   const all = Array.from({ length: threads }, (_, thread) => thread);
-  const of = (thread: number, name: Name) => values[thread * names.length + names.indexOf(name)]!;
+  const of = (thread: number, name: Name) => values[thread * columns + names.indexOf(name)]!;
   return {
     buffer,
     write(thread, read) {
+      const pauses = watchPauses();
       const look = () => {
         const held = read();
         for (const [i, name] of names.entries()) {
-          values[thread * names.length + i] = held[name];
+          values[thread * columns + i] = held[name];
         }
+        values[thread * columns + names.length] = pauses.longest();
       };
       look();
       const timer = setInterval(look, writeMs);
       timer.unref();
-      return () => clearInterval(timer);
+      return () => {
+        clearInterval(timer);
+        pauses.stop();
+      };
     },
+    pauses: () => all.map((thread) => [String(thread), values[thread * columns + names.length]!]),
     tables: [
       ...names.map((name) => ({
         name,

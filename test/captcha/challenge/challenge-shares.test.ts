@@ -56,6 +56,27 @@ test('sixty behind one address keep their challenges', async () => {
   }
 });
 
+test('an address with many challenges at once gets long words until it has fewer, others do not', async () => {
+  const { challenges, draw, made } = setUp({
+    openMax: 1_000,
+    openPerNarrowMax: 400,
+    openPerWideMax: 1_000,
+    longWordFrom: 100,
+  });
+  const drawn = [];
+  for (let i = 0; i < 420; i++) drawn.push(await draw(networkAt(1)));
+  assert.deepEqual(
+    made.map((word) => word.startsWith('LONG')),
+    Array.from({ length: 400 }, (_, i) => i >= 100),
+    'none is made beyond its share',
+  );
+  await draw(networkAt(2));
+  assert.equal(made.at(-1), 'WORD401');
+  for (const { token } of drawn.slice(0, 301)) challenges.verify(token, 'guess', networkAt(1));
+  await draw(networkAt(1));
+  assert.equal(made.at(-1), 'WORD402');
+});
+
 test('many /64s of one /48 share its bound, and its greediest part gives way', async () => {
   const { draw, again, challenges } = setUp({ openMax: 200, openPerWideMax: 20 });
   const greedy = [];

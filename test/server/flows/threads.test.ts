@@ -14,7 +14,7 @@ import {
 const saboteur = new URL('../../support/server/break-thread.js', import.meta.url).href;
 
 const alive = 'portcullis_http_threads';
-const replaced = 'portcullis_http_threads_replaced';
+const replaced = 'portcullis_http_threads_replaced_total';
 
 /** Waits for values of metrics; a failure says what was seen instead, and the server's own words. */
 function watchMetrics(server: TestServer) {

@@ -19,6 +19,7 @@ export const smallBounds = {
   openPerNarrowMax: 100,
   openPerWideMax: 100,
   waitingMax: 500,
+  longWordFrom: 1_000_000,
   heldBytesMax: 1_000_000,
   sharesOn: true,
 } as const;

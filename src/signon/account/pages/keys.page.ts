@@ -225,8 +225,10 @@ export function surePage(
         action: data.action,
         csrf: data.csrf,
         body: html`${hidden('id', data.id)}${hidden('sure', 'yes')}
-          <p>${button({ label: words.submit, kind: 'danger' })}
-          ${linkButton({ label: words.keep, href: '/account/keys', kind: 'secondary' })}</p>`,
+          <div class="form-actions">
+            ${button({ label: words.submit, kind: 'danger' })}
+            ${linkButton({ label: words.keep, href: '/account/keys', kind: 'secondary' })}
+          </div>`,
       })}`,
   });
 }
