@@ -39,9 +39,14 @@ export async function askedPassphrase(): Promise<string | undefined> {
 async function typed(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  const closed = new Promise<never>((_, reject) => {
+    lines.once('close', () => reject(new OperatorError('no passphrase was typed')));
+  });
+  closed.catch(() => undefined);
   process.stderr.write(question);
   try {
-    return await lines.question('');
+    // Ctrl-C and Ctrl-D end the input without an answer.
+    return await Promise.race([closed, lines.question('').catch(() => closed)]);
   } finally {
     lines.close();
     process.stderr.write('\n');
