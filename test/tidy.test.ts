@@ -149,6 +149,17 @@ test('http/native.ts alone loads a web server; http/server.ts has its types', ()
   assert.match(server!.text, /^import type \{.*\} from 'uWebSockets\.js';$/m);
 });
 
+test('the stateless half of the guard stands on core and http alone', () => {
+  const strays = sources
+    .filter(({ path }) => path.startsWith('src/web/guard/intake/'))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((to) => !/^src\/(core|http|web\/guard\/intake)\//.test(to))
+        .map((to) => [path, to]),
+    );
+  assert.deepEqual(strays, []);
+});
+
 test('no file is a drawer', () => {
   const drawers = everything.filter(({ path }) =>
     /(^|\/)(utils?|helpers?|common)(\/|\.ts$)/.test(path),

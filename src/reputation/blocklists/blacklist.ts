@@ -53,6 +53,7 @@ export function createBlacklist(
   let kept: Kept | undefined;
   let making: Promise<void> | undefined;
   let leftOut = 0;
+  let forgetting: NodeJS.Timeout | undefined;
 
   async function make(): Promise<void> {
     const startedAtMs = clock.monotonicMs();
@@ -61,13 +62,15 @@ export function createBlacklist(
     const turns = createTurns(clock.monotonicMs);
     const built = await buildBlacklist(options, generatedAt, turns);
     const workedMs = turns.workedMs();
-    const made: Kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
-    kept = made;
+    kept = { snapshot: { ...built, generatedAt }, startedAtMs, workedMs, allowChanges };
     leftOut = built.leftOut;
-    // Its memory is not held for somebody who may never ask again.
-    setTimeout(() => {
-      if (kept === made) kept = undefined;
-    }, ageMsMax).unref();
+    // Its memory is not held for somebody who may never ask again. One timer in all: each would hold
+    // the list that it is to forget.
+    clearTimeout(forgetting);
+    forgetting = setTimeout(() => {
+      kept = undefined;
+    }, ageMsMax);
+    forgetting.unref();
   }
 
   return {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
+import { openGarbageCollection } from '../../../src/core/garbage.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { packValue } from '../../../src/geo/layout.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
@@ -244,6 +245,21 @@ test('one list is made for all who ask at once, and again for who asks after a c
   w.clock.advance(1);
   await w.seed('more', { '1.0.0.2': 80 });
   assert.deepEqual(await listed(await w.blacklist.snapshot()), ['1.0.0.1 80', '1.0.0.2 80']);
+});
+
+test('a list that was replaced is held by nothing', async (t) => {
+  const { blacklist, clock } = world();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const made: WeakRef<BlacklistSnapshot>[] = [];
+  for (let i = 0; i < 20; i++) {
+    made.push(new WeakRef(await blacklist.snapshot()));
+    clock.advance(1_000);
+  }
+  // What a turn looked at lives as long as the turn.
+  await new Promise(setImmediate);
+  openGarbageCollection()();
+  const held = made.filter((one) => one.deref() !== undefined).length;
+  assert.ok(held <= 1, `${held} of 20 lists are held`);
 });
 
 test('a costly list is used again for a while, but not after a change of the allowlist', async () => {

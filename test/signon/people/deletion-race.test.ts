@@ -277,6 +277,8 @@ for (const stage of ['closed', 'gone'] as const) {
       await within(isNoted, 'the entry of the sign-in');
       const person = { id, email, session: (await world.signon.sessions.find(token))! };
       const prepared = await prepare(world, person);
+      // So is a mail about what was prepared.
+      await world.signon.notices.idle();
       const [act, skipped] = Array.isArray(prepared) ? prepared : [prepared, 0];
       world.hold(skipped, async () => {
         if (stage === 'gone') value(await deletion.delete(id));
