@@ -31,6 +31,7 @@ if (files.length === 0) {
 if (isSystem) installSystem();
 const results = `test-output/results-${process.pid}.json`;
 mkdirSync('test-output', { recursive: true });
+if (parts.length === 0) rmSync('test-output/captcha-answers', { recursive: true, force: true });
 const run = spawnSync(
   process.execPath,
   [

@@ -24,6 +24,26 @@ after(() => {
   directory.remove();
 });
 
+/** As far as it is looked at. */
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      'caddy' | 'portcullis',
+      {
+        readonly environment: Readonly<Record<string, string>>;
+        readonly read_only?: boolean;
+        readonly cap_drop?: readonly string[];
+        readonly volumes: readonly string[];
+      }
+    >
+  >;
+  readonly networks: { readonly front: { readonly ipam: { readonly config: readonly Subnet[] } } };
+}
+
+interface Subnet {
+  readonly subnet: string;
+}
+
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const dockerfile = readFileSync('Dockerfile', 'utf8');
 const base = { PATH: process.env.PATH!, HOME: process.env.HOME ?? directory.path };
@@ -180,7 +200,9 @@ test('Dockerfile and compose.yaml are without faults', () => {
     validate(dockerfile).map(({ message }) => message),
     [],
   );
-  const { parse } = require('yaml') as typeof import('yaml');
+  const { parse } = require('yaml') as {
+    parse(text: string, options: { strict: boolean }): Compose;
+  };
   const compose = parse(readFileSync('compose.yaml', 'utf8'), { strict: true });
   const { portcullis, caddy } = compose.services;
   assert.equal(portcullis.read_only, true);
@@ -190,7 +212,7 @@ test('Dockerfile and compose.yaml are without faults', () => {
   const names = new Set([...known].map(([, name]) => name));
   for (const name of Object.keys(portcullis.environment)) assert.ok(names.has(name), name);
   const [subnet] = compose.networks.front.ipam.config;
-  assert.equal(portcullis.environment.TRUSTED_PROXIES, subnet.subnet);
+  assert.equal(portcullis.environment.TRUSTED_PROXIES, subnet?.subnet);
   assert.equal(caddy.environment.UPSTREAM, 'portcullis:8080');
   assert.ok(caddy.volumes.includes('./data/packaging/Caddyfile:/etc/caddy/Caddyfile:ro'));
 });

@@ -8,6 +8,7 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { channel } from 'node:diagnostics_channel';
 import type { Network } from '../../access/quota/client-limits.ts';
 import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
@@ -63,6 +64,15 @@ export interface Challenges {
 }
 
 export type ChallengeStats = TableStats;
+
+/** What is published at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
+export interface Drawn {
+  readonly answer: string;
+  readonly bytes: Uint8Array;
+}
+
+export const drawnChannel = 'portcullis:captcha:drawn';
+const drawn = channel(drawnChannel);
 
 const answerCharactersMax = 64;
 /** Seconds; whoever waits for a thread waits less. */
@@ -192,6 +202,7 @@ function createFetching(parts: {
     const made = medium === 'clip' ? await pool.clip() : await pool.image(word);
     if (!made.ok) return made;
     const { answer, bytes, again } = made.value;
+    if (drawn.hasSubscribers) drawn.publish({ answer, bytes } satisfies Drawn);
     challenge.drawn[medium] = { answerHash: hash(answer), again, bytes: undefined };
     return ok(bytes);
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { profiles } from '../../../src/captcha/challenge/profile.ts';
-import { solveGif } from '../../support/captcha/solver.ts';
+import { readGif, solveGif } from '../../support/captcha/solver.ts';
 import {
   type Answer,
   type FetchOptions,
@@ -69,7 +69,7 @@ for (const threads of threadCounts) {
       for (let i = 0; i < solvingAttempts; i++) {
         const { token, img } = await issue();
         const { bytes } = await made(img);
-        if (await attempt(token, solveGif(bytes).word)) return;
+        if (await attempt(token, readGif(bytes).word)) return;
       }
       assert.fail(`no word of ${solvingAttempts} was read`);
     }

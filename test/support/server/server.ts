@@ -20,6 +20,8 @@ export const demoEmail = 'demo@portcullis.example';
 /** Reads a minute of the account behind `TestServer.key`: more than any test asks. */
 export const plenty = 33_000_000;
 
+/** Keeps the answers of the CAPTCHA for the tests. */
+const answers = new URL('../captcha/answers.js', import.meta.url).href;
 const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
 const startMsMax = 180_000;
 
@@ -104,7 +106,14 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     ...(isBehindProxy(options.env) ? { METRICS_TOKEN: metricsToken } : {}),
     ...options.env,
   };
-  const args = [...(options.nodeArguments ?? []), entry, 'serve', ...(demo ? ['--demo'] : [])];
+  const args = [
+    '--import',
+    answers,
+    ...(options.nodeArguments ?? []),
+    entry,
+    'serve',
+    ...(demo ? ['--demo'] : []),
+  ];
   const geo = lendGeo(dataDir);
   const child = startCommand(process.execPath, args, withPath(env));
   const late = setTimeout(() => child.process.kill('SIGKILL'), startMsMax);
