@@ -28,8 +28,8 @@ export const headerJsonMax = 4_096;
 
 /** 128 MiB of memory and some tenths of a second for each guess. */
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const;
-/** A file from elsewhere may not ask for more. */
-const costMax = { N: 2 ** 20, r: 16, p: 4 } as const;
+/** A file from elsewhere may not ask for more: 512 MiB. */
+const costMax = { N: 2 ** 19, r: 8, p: 1 } as const;
 
 const base64 = v.pipe(v.string(), v.regex(/^[0-9A-Za-z_-]{1,128}$/));
 const whole = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
@@ -41,7 +41,12 @@ const schema = v.object({
     v.object({
       cipher: v.literal('aes-256-gcm'),
       kdf: v.literal('scrypt'),
-      N: whole(costMax.N),
+      // Else scrypt takes no N.
+      N: v.pipe(
+        whole(costMax.N),
+        v.minValue(2),
+        v.check((n) => (n & (n - 1)) === 0),
+      ),
       r: whole(costMax.r),
       p: whole(costMax.p),
       salt: base64,
@@ -93,7 +98,7 @@ export async function readHeader(
 ): Promise<Header> {
   const bytes = Buffer.concat([backupMark, length(json), json]);
   if (!hash(bytes).equals(digest)) throw new OperatorError('the backup is damaged: its header');
-  const parsed = v.safeParse(schema, JSON.parse(json.toString('utf8')));
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), json.toString('utf8'));
   if (!parsed.success || parsed.output.version !== version) {
     throw new OperatorError('the backup is of a newer version of Portcullis: restore it with that');
   }

@@ -1,6 +1,7 @@
 /** A backup that is not byte by byte what was written is refused with a line that says what is wrong. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
@@ -144,4 +145,20 @@ it('another passphrase, or none, opens nothing; nothing is written for either', 
     /encrypted: give --passphrase-file/,
   );
   assert.equal(existsSync(target), false);
+});
+
+it('a file that others made up is refused in one line and takes no memory', async () => {
+  const base = { cipher: 'aes-256-gcm', kdf: 'scrypt', N: 1_024, r: 8, p: 1, salt: 'a', check: 'a' };
+  const headers = [
+    '{',
+    ...[{ N: 2 ** 20 }, { N: 1_023 }, { N: 1 }, { r: 16 }, { p: 2 }].map((cost) =>
+      JSON.stringify({ version: 1, file: 'a', encryption: { ...base, ...cost } }),
+    ),
+  ];
+  for (const json of headers) {
+    const length = Buffer.of(0, json.length);
+    const head = Buffer.concat([plain.subarray(0, mark), length, Buffer.from(json)]);
+    const digest = createHash('sha256').update(head).digest();
+    await refused(Buffer.concat([head, digest]), /newer version/);
+  }
 });
