@@ -56,7 +56,8 @@ export function startOwnBackups(options: {
     const running = fork(entry, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     child = running;
     return new Promise((resolve, reject) => {
-      running.once('error', reject);
+      // More than one, where there is no room for another process.
+      running.on('error', reject);
       running.once('exit', (code, signal) =>
         reject(new Error(`the child ended (${code ?? signal})`)),
       );

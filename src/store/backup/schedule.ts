@@ -48,16 +48,19 @@ const lookMsMax = 30_000;
 /** Begins at once when one is due. */
 export function startBackups(options: BackupScheduleOptions): BackupSchedule {
   const { folder, everyMs, keep, clock, log, make } = options;
+  const retryMs = Math.min(everyMs, retryMsMax);
   let done = 0;
   let failed = 0;
   let bytes = 0;
-  let notBefore = 0;
+  let failedAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   function isDue(nowMs: number): boolean {
-    return nowMs >= notBefore && nowMs - newestIn(folder, nowMs) >= everyMs;
+    // Either way: a clock that was ahead when it failed may be set back.
+    const isResting = Math.abs(nowMs - failedAt) < retryMs;
+    return !isResting && nowMs - newestIn(folder, nowMs) >= everyMs;
   }
 
   async function run(): Promise<void> {
@@ -73,8 +76,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
     } catch (error) {
       if (stopped) return;
       failed += 1;
-      const retryMs = Math.min(everyMs, retryMsMax);
-      notBefore = clock.now() + retryMs;
+      failedAt = clock.now();
       log.error({ file, err: error, retryMs }, 'backup: not made, tried again later');
     }
   }
@@ -107,7 +109,7 @@ export function nameOf(atMs: number): string {
   return `portcullis-${new Date(atMs).toISOString().replace(/[-:]/g, '')}.backup`;
 }
 
-/** When the newest was begun; 0 for none, or no folder. Names of the future, by a clock that was set back, do not count. */
+/** When the newest was begun; 0 for none, or no folder. Names of the future, by a clock that was ahead, do not count. */
 export function newestIn(folder: string, nowMs: number): number {
   const times = names(folder).map((name) => timeOf(name) ?? 0);
   return Math.max(0, ...times.filter((at) => at <= nowMs));
@@ -119,9 +121,10 @@ function timeOf(name: string): number | undefined {
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
 }
 
+/** Names of the future stay until their time has come: counted, they would push out the one just made. */
 function tidy(folder: string, keep: number, nowMs: number): void {
   const all = names(folder);
-  const backups = all.filter((name) => timeOf(name) !== undefined).sort();
+  const backups = all.filter((name) => (timeOf(name) ?? Infinity) <= nowMs).sort();
   const gone = backups.slice(0, -keep);
   for (const name of all.filter((one) => leftoverPattern.test(one) && one.endsWith(partSuffix))) {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });

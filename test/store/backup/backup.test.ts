@@ -1,7 +1,8 @@
 /** A backup is the store at one position of the journal, whoever writes meanwhile, or no file at all. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
@@ -147,5 +148,38 @@ it('the schedule makes one when it is due, keeps the newest, and tells of a fail
   });
   assert.equal(again.stats().newestAt, Date.UTC(2026, 0, 1, 3) - 1);
   await again.stop();
+  directory.remove();
+});
+
+it('backups of a clock that was ahead neither push out new ones nor go', async (t) => {
+  const directory = makeTempDir('schedule-ahead');
+  const folder = directory.path;
+  const ahead = ['20270101', '20280101'].map((day) => `portcullis-${day}T000000.000Z.backup`);
+  for (const name of ahead) writeFileSync(join(folder, name), '');
+  const time = manualClock(Date.UTC(2027, 0, 1) - 1);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { log } = memoryLog();
+  let failing = true;
+  const schedule = startBackups({
+    ...{ folder, everyMs: 3_600_000, keep: 1, clock: time, log },
+    async make(target) {
+      if (failing) throw new Error('no room');
+      writeFileSync(target, '');
+      return { seq: 1, rows: 1, bytes: 1, encrypted: false };
+    },
+  });
+  while (schedule.stats().failed === 0) await new Promise(setImmediate);
+  failing = false;
+  await new Promise(setImmediate);
+  time.advance(Date.UTC(2026, 0, 1) - time.now());
+  t.mock.timers.tick(30_000);
+  for (let turn = 0; turn < 1_000 && schedule.stats().done === 0; turn++) {
+    await new Promise(setImmediate);
+  }
+  assert.equal(schedule.stats().done, 1, 'what failed by that clock holds up nothing');
+  await schedule.stop();
+  const made = 'portcullis-20260101T000000.000Z.backup';
+  assert.deepEqual(readdirSync(folder).sort(), [made, ...ahead]);
+  assert.equal(schedule.stats().newestAt, time.now());
   directory.remove();
 });
