@@ -259,6 +259,8 @@ async function endAudit(ok: boolean): Promise<void> {
   await withWorkspace((w) => createAudit(w).end(begun, command, ok));
 }
 
+// A reader that has seen enough (`| head`) is no reason to stop half-way, nor to complain.
+process.stdout.on('error', () => undefined);
 try {
   await throwing(program().hook('preAction', begin)).parseAsync(process.argv);
   await endAudit(true);

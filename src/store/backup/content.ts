@@ -57,7 +57,10 @@ function decodeJson<T extends v.GenericSchema>(
   schema: T,
 ): v.InferOutput<T> {
   if (content[0] !== blockKinds[kind]) throw strange();
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), content.toString('utf8', 1));
+  const parsed = v.safeParse(
+    v.pipe(v.string(), v.parseJson(), schema),
+    content.toString('utf8', 1),
+  );
   if (!parsed.success) throw strange();
   return parsed.output;
 }

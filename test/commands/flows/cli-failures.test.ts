@@ -206,3 +206,19 @@ it('shows usage without a command, and fails', async () => {
   assert.equal(code, 1);
   assert.match(stderr, /^Usage: portcullis /);
 });
+
+it('a reader that leaves early stops no command, and hears no complaint', async () => {
+  const child = startCli(['allow', 'add', '192.0.2.0/24'], env);
+  child.process.stdout!.destroy();
+  assert.deepEqual(await child.ended, { code: 0, signal: null });
+  assert.equal(child.stderr(), '');
+  const listed = await runCli(['allow', 'list'], env);
+  assert.match(listed.stdout, /192\.0\.2\.0\/24/);
+});
+
+it('a backup whose reader leaves early has failed', async () => {
+  const child = startCli(['backup', '-'], env);
+  child.process.stdout!.destroy();
+  assert.equal((await child.ended).code, 1);
+  assert.doesNotMatch(child.stderr(), /unexpected| {4}at /);
+});

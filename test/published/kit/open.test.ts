@@ -148,12 +148,21 @@ test('the site in the samples may be a client, with the address that it gives', 
 });
 
 test('a sample that reports an address for documentation says where that works', () => {
+  const forDocumentation = /192\.0\.2\.|198\.51\.100\.|203\.0\.113\.|2001:db8:/;
+  /** A call of the route, of the SDK, or a file of reports; none that only reads or quotes. */
+  const reporting = /\/(bulk-)?report['"]|->report\(|\bip=[0-9a-f.:]+&categories/;
+  const reporters = [];
   for (const file of [
     ...['README.md', 'docs/API.md', 'docs/site/ask-about-an-address.md', `${source}/README.md`],
   ]) {
-    const said = readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ');
+    const text = readFileSync(file, 'utf8');
+    const lines = text.split('\n').filter((line) => reporting.test(line));
+    if (!lines.some((line) => forDocumentation.test(line))) continue;
+    reporters.push(file);
+    const said = text.replaceAll(/\s+/g, ' ');
     assert.match(said, /can be reported on a server with demo data alone/, file);
   }
+  assert.deepEqual(reporters, [`${source}/README.md`], 'the others report what every server takes');
 });
 
 test('a kit that is too large, leads out of its folder or has no version is an error', () => {

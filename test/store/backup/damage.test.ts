@@ -148,7 +148,15 @@ it('another passphrase, or none, opens nothing; nothing is written for either', 
 });
 
 it('a file that others made up is refused in one line and takes no memory', async () => {
-  const base = { cipher: 'aes-256-gcm', kdf: 'scrypt', N: 1_024, r: 8, p: 1, salt: 'a', check: 'a' };
+  const base = {
+    cipher: 'aes-256-gcm',
+    kdf: 'scrypt',
+    N: 1_024,
+    r: 8,
+    p: 1,
+    salt: 'a',
+    check: 'a',
+  };
   const headers = [
     '{',
     ...[{ N: 2 ** 20 }, { N: 1_023 }, { N: 1 }, { r: 16 }, { p: 2 }].map((cost) =>

@@ -3,6 +3,8 @@
 /** By kind; a route that is neither here nor in the document fails the test. */
 export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
   'pages for people': [
+    // The page for paths that nothing has, for who is signed in.
+    /^GET \/\*$/,
     /^GET \/$/,
     /^GET \/ip$/,
     /^GET \/captcha$/,
