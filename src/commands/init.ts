@@ -16,8 +16,8 @@ import { exposureFaults, isLoopbackHost } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
 import {
   type Answers,
-  readSettingsFile,
   settingsText,
+  takeSettings,
   writeSettingsFile,
 } from './shell/settings-file.ts';
 import { expect, withWorkspace } from './shell/workspace.ts';
@@ -69,8 +69,9 @@ async function init(file: string, flags: InitFlags): Promise<void> {
   if (existsSync(file)) throw new OperatorError(`${file} is there already; nothing is changed`);
   const { answers, operator } = await askAll(flags);
   // Written first, so that the account is made with the settings that the server will have.
-  writeSettingsFile(file, settingsText(answers));
-  const password = await makeOperator(file, operator).catch((error) => {
+  const text = settingsText(answers);
+  writeSettingsFile(file, text);
+  const password = await makeOperator(text, operator).catch((error) => {
     rmSync(file);
     throw error;
   });
@@ -207,8 +208,8 @@ function readMail(text: string): string | undefined {
 }
 
 /** @returns the password, drawn */
-async function makeOperator(file: string, email: string): Promise<string> {
-  readSettingsFile(file);
+async function makeOperator(text: string, email: string): Promise<string> {
+  takeSettings(text);
   return await withWorkspace(async (w) => {
     const account = expect(await w.accounts.create(email, 'staff'));
     const password = randomToken(w.random, passwordBytes);

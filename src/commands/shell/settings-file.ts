@@ -6,6 +6,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
+import { parseEnv } from 'node:util';
 import { OperatorError } from '../../core/errors.ts';
 
 /** @throws OperatorError when there is no such file */
@@ -15,6 +16,11 @@ export function readSettingsFile(path: string): void {
   } catch (error) {
     throw new OperatorError(`--settings ${path} can't be read: ${(error as Error).message}`);
   }
+}
+
+/** As `text` has them, over what the environment has: who starts by the file has no more than that. */
+export function takeSettings(text: string): void {
+  Object.assign(process.env, parseEnv(text));
 }
 
 export interface Answers {

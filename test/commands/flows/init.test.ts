@@ -25,7 +25,9 @@ async function init(changes: Readonly<Record<string, string | undefined>> = {}) 
   const words = Object.entries(options).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   );
-  const result = await runCli(['init', file, ...words, '--json'], {});
+  // What is set here and now is not what the server will have.
+  const here = { DATA_DIR: `${file}.elsewhere`, REGISTRATION: 'open' };
+  const result = await runCli(['init', file, ...words, '--json'], here);
   return { file, dataDir, result };
 }
 
