@@ -383,7 +383,7 @@ export function readConfig(
 }
 
 /** The process's own environment. Kept here so that no other file reads it. */
-export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+export function processEnvironment(): Record<string, string | undefined> {
   return process.env;
 }
 

@@ -7,6 +7,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadEnvFile } from 'node:process';
 import { parseEnv } from 'node:util';
+import { processEnvironment } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 
 /** @throws OperatorError when there is no such file */
@@ -20,7 +21,7 @@ export function readSettingsFile(path: string): void {
 
 /** As `text` has them, over what the environment has: who starts by the file has no more than that. */
 export function takeSettings(text: string): void {
-  Object.assign(process.env, parseEnv(text));
+  Object.assign(processEnvironment(), parseEnv(text));
 }
 
 export interface Answers {

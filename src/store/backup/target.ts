@@ -7,13 +7,16 @@
 
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { link, open, unlink } from 'node:fs/promises';
+import { link, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { syncPath } from '../files.ts';
 
 export const partSuffix = '.part';
+
+/** What file systems without hard links say: those of memory sticks and of some network shares. */
+const linkless = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 export type Write = (bytes: Buffer) => Promise<void>;
 
@@ -34,9 +37,7 @@ export async function intoFile<T>(
     } finally {
       await file.close();
     }
-    // Not `rename`: another one may have taken the name meanwhile.
-    await link(part, path);
-    await unlink(part);
+    await giveName(part, path);
     syncPath(dirname(path));
     return done;
   } catch (error) {
@@ -44,6 +45,18 @@ export async function intoFile<T>(
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall === undefined) throw error;
     throw new OperatorError(`the backup ${path} can't be written (${code})`);
+  }
+}
+
+/** Not by `rename` where it can be helped: another one may have taken the name meanwhile. */
+async function giveName(part: string, path: string): Promise<void> {
+  try {
+    await link(part, path);
+    await unlink(part);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!linkless.has(code) || existsSync(path)) throw error;
+    await rename(part, path);
   }
 }
 

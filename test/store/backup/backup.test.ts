@@ -1,7 +1,9 @@
 /** A backup is the store at one position of the journal, whoever writes meanwhile, or no file at all. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { manualClock, systemClock } from '../../../src/core/clock.ts';
@@ -9,6 +11,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { makeBackup } from '../../../src/store/backup/make.ts';
 import { checkBackup, restoreRows } from '../../../src/store/backup/restore.ts';
 import { startBackups } from '../../../src/store/backup/schedule.ts';
+import { intoFile } from '../../../src/store/backup/target.ts';
 import { scratchKey, text, u32 } from '../../../src/store/keys.ts';
 import { openTables } from '../../../src/store/lmdb-tables.ts';
 import { startChild } from '../../support/server/child.ts';
@@ -182,4 +185,27 @@ it('backups of a clock that was ahead neither push out new ones nor go', async (
   assert.deepEqual(readdirSync(folder).sort(), [made, ...ahead]);
   assert.equal(schedule.stats().newestAt, time.now());
   directory.remove();
+});
+
+it('a folder that knows no hard links takes backups too, and keeps a name that is taken', async (t) => {
+  const directory = makeTempDir('linkless');
+  const path = `${directory.path}/store`;
+  const target = `${directory.path}/one.backup`;
+  await (await open(path, clock)).close();
+  const eperm = Object.assign(new Error('EPERM'), { code: 'EPERM', syscall: 'link' });
+  t.mock.method(files, 'link', async () => {
+    throw eperm;
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+    directory.remove();
+  });
+  await makeBackup({ path, target, clock, random });
+  assert.deepEqual(readdirSync(directory.path).sort(), ['one.backup', 'store']);
+  const taken = `${directory.path}/two.backup`;
+  const write = async () => writeFileSync(taken, 'mine');
+  await assert.rejects(intoFile(taken, random, write), /two.backup can't be written/);
+  assert.equal(readFileSync(taken, 'utf8'), 'mine');
 });
