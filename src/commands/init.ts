@@ -12,6 +12,7 @@ import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { withNewPasswords } from './people.ts';
+import { createAudit, operatorName } from './shell/audit.ts';
 import { exposureFaults, isLoopbackHost } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
 import {
@@ -211,11 +212,15 @@ function readMail(text: string): string | undefined {
 async function makeOperator(text: string, email: string): Promise<string> {
   takeSettings(text);
   return await withWorkspace(async (w) => {
+    const audit = createAudit(w);
+    const command = { name: 'init', args: [], options: {} };
+    const begun = await audit.begin(command, operatorName());
     const account = expect(await w.accounts.create(email, 'staff'));
     const password = randomToken(w.random, passwordBytes);
     await withNewPasswords({ config: w.config, random: w.random }, async (newPasswords) =>
       expect(await createOperator(w).setFirstPassword(account.id, password, newPasswords)),
     );
+    await audit.end(begun, command, true);
     return password;
   });
 }

@@ -43,8 +43,9 @@ const reading = new Set([
   'master-key replace',
   // So does this one, where it can: it is wanted on a full disk too.
   'backup',
-  // Before it there is no store.
+  // Before these there is no store, and no settings that tell where it will be.
   'restore',
+  'init',
   'verify',
   'stats',
   'doctor',

@@ -44,6 +44,7 @@ test('writes settings that the server takes, and makes an operator who can sign 
   assert.deepEqual([made.file, made.dataDir, made.operator], [file, dataDir, operator]);
   assert.match(made.password, /^[\w-]{24}$/);
   assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal(existsSync(`${file}.elsewhere`), false, 'no other store is made');
   const text = readFileSync(file, 'utf8');
   for (const line of [
     'BASE_URL=https://id.example.com',
@@ -65,6 +66,8 @@ test('writes settings that the server takes, and makes an operator who can sign 
     ['standing', 'disabled'].map((name) => JSON.parse(shown.stdout)[name]),
     ['staff', false],
   );
+  const audit = await withFile('log', 'audit');
+  assert.match(audit.stdout, /done .* init/);
   // The environment goes before the file.
   const other = await runCli(['--settings', file, 'account', 'show', operator], {
     DATA_DIR: `${directory.path}/other`,
