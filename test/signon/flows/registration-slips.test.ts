@@ -99,6 +99,16 @@ it('a weak password leaves the challenge, and is not kept itself', { timeout }, 
   assert.equal(done.headers.location, '/register/sent');
 });
 
+it('a password that is too long is not kept, least of all a part of it', { timeout }, async () => {
+  const dora = webVisitor(server);
+  const email = 'dora@mail.example';
+  const long = `${password}-`.repeat(20);
+  const page = await slipped(dora, { email: 'dora@@mail.example', password: long });
+  assert.match(page.body, /id="new-password"[^>]*required/);
+  const empty = await dora.submit(page, '/register', { email, password: '' });
+  assert.equal(empty.status, 422, 'no password was kept');
+});
+
 it('a wrong answer leaves the password', { timeout }, async () => {
   const cleo = webVisitor(server);
   const email = 'cleo@mail.example';

@@ -150,7 +150,8 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const onward = onwards.ofForm(visit, form.get);
     const filled = { ...onward, email: email.slice(0, emailLengthMax) };
     const solved = solvedBy(answer, before);
-    const kept = { password: typed.slice(0, passwordLengthMax), solved };
+    // One that is refused for its length is typed again: a part of it would be another password.
+    const kept = { password: typed.length > passwordLengthMax ? '' : typed, solved };
     const { challengeWrong } = catalogueFor(visit.language).signon;
     const errors = {
       ...misspelt(visit, email, password),
