@@ -38,6 +38,8 @@ export interface LmdbStoreOptions {
 
 /** Damaged rows named in the log. */
 const reportedMax = 1_000;
+/** A reader that was killed holds its pages until somebody looks: once a minute, at a sweep a second. */
+const sweepsPerReaderCheck = 60;
 
 /** Events removed in one transaction: about 5 ms of the event loop. */
 const pruneSlice = 500;
@@ -60,6 +62,7 @@ export function createLmdbStore(
   const hints = new Set<() => void>();
   const reported = new Set<string>();
   let closed = false;
+  let sweeps = 0;
 
   /** Once for each row: whoever reads a list often would fill the log with it. */
   function onDamage({ message }: DamagedRowError): void {
@@ -137,6 +140,7 @@ export function createLmdbStore(
     },
     async sweep(limit) {
       assertLimit(limit, storeLimits.sweepLimitMax);
+      if (sweeps++ % sweepsPerReaderCheck === 0) tables.root.readerCheck();
       return maintain((context) => sweepExpired(context, limit));
     },
     async close() {

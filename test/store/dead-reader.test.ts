@@ -1,0 +1,47 @@
+/** A process that is killed while it reads, such as a backup, must not hold pages for ever. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { it } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+import { open } from './lmdb-opener.ts';
+
+const sweepsInAMinute = 60;
+
+/** Reads in a transaction that lasts. */
+const reader = (path: string) => `
+  import { open } from 'lmdb';
+  const root = open({ path: ${JSON.stringify(path)}, maxDbs: 8, encoding: 'binary' });
+  const transaction = root.useReadTransaction();
+  root.get('x', { transaction });
+  console.log('reading');
+  setInterval(() => {}, 1_000);
+`;
+
+it('its place in the table of readers is free after a minute of sweeps', async () => {
+  const directory = makeTempDir('dead-reader');
+  const path = `${directory.path}/store`;
+  const store = await open(path, systemClock());
+  try {
+    // The library looks by itself at the first write, and then not for ten minutes.
+    await store.sweep(1);
+    const lockFile = () => readFileSync(`${path}/lock.mdb`);
+    const child = spawn(process.execPath, ['--input-type=module', '-e', reader(path)]);
+    await once(child.stdout, 'data');
+    const pid = Buffer.alloc(4);
+    pid.writeUInt32LE(child.pid!);
+    // LMDB keeps the process of each reader there (mdb.c, MDB_rxbody).
+    assert.ok(lockFile().includes(pid), 'it reads');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert.ok(lockFile().includes(pid), 'nobody has looked yet');
+    for (let i = 0; i < sweepsInAMinute; i++) await store.sweep(1);
+    assert.ok(!lockFile().includes(pid));
+  } finally {
+    await store.close();
+    directory.remove();
+  }
+});
