@@ -1,9 +1,10 @@
 /**
  * Tesseract against the motion challenge: it reads no word from frames, means, differences and
  * maxima. The control is a renderer that leaks: the same pictures with the same settings give its
- * words away (48 of 50), or the zeros would prove nothing. Letters are counted besides: 243 to 248
- * of 250 were read, and of the sound renderer 6 to 9; whole words depend more on the version of the
- * reader.
+ * words away, or the zeros would prove nothing. Letters are counted besides, for whole words depend more
+ * on the version of the reader. Of the control, whose letters vary in face, width and slant as those
+ * served do, it reads 221 of 250 letters and 28 of 50 words; of the pictures served 8 letters, and 242
+ * from their motion.
  */
 
 import assert from 'node:assert/strict';
@@ -18,8 +19,8 @@ const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')
 const challengeSeeds = seeds(50_001, 50);
 const challenges = challengeSeeds.map((seed) => soundChallenge('default', seed));
 const letters = challenges.length * profiles.default.letters;
-/** Nine in ten. */
-const readLetters = 0.9 * letters;
+const readLetters = 0.8 * letters;
+const readWords = 20;
 /** What guesses give at the most. */
 const guessedLetters = 0.15 * letters;
 
@@ -37,7 +38,7 @@ test('tesseract reads a straight loop from the mean of its frames', (context) =>
   const straight = challengeSeeds.map((seed) => variantChallenge('default', seed, 'linear'));
   const read = countByTesseract(mean, straight);
   assert.ok(read.letters >= readLetters, `${read.letters} of ${letters}`);
-  assert.ok(read.words >= 45, `${read.words} of 50 words`);
+  assert.ok(read.words >= readWords, `${read.words} of 50 words`);
 });
 
 test('tesseract reads the letters from the motion', (context) => {
