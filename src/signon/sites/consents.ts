@@ -143,28 +143,37 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return { consent, row: { key: keyOf(parties), value: encodeConsent(parties, consent) } };
   }
 
-  /** Claims whose commit is under way: two at once can't both take the last place. */
-  const claims = new Map<string, number>();
+  /** Claims whose commit is under way, and places that were taken meanwhile: no place is taken twice. */
+  const claims = new Map<string, { open: number; ended: number }>();
 
-  function leave(accountId: string): void {
-    const left = (claims.get(accountId) ?? 1) - 1;
-    if (left === 0) claims.delete(accountId);
-    else claims.set(accountId, left);
+  function close(accountId: string, of: { open: number }): void {
+    of.open--;
+    if (of.open === 0) claims.delete(accountId);
   }
 
   async function claim(accountId: string): Promise<Claim | undefined> {
-    claims.set(accountId, (claims.get(accountId) ?? 0) + 1);
+    const of = claims.get(accountId) ?? { open: 0, ended: 0 };
+    claims.set(accountId, of);
+    of.open++;
+    const endedBefore = of.ended;
     let count = 0;
     try {
       for await (const page of pages(consentPrefix(accountId))) count += page.length;
     } catch (error) {
-      leave(accountId);
+      close(accountId, of);
       throw error;
     }
-    if (count + claims.get(accountId)! <= consentsPerAccountMax) {
-      return { leave: () => leave(accountId) };
+    // The row of a place that was taken during the count may lie in a page that was read before.
+    const unseen = of.ended - endedBefore;
+    if (count + of.open + unseen <= consentsPerAccountMax) {
+      return {
+        leave() {
+          of.ended++;
+          close(accountId, of);
+        },
+      };
     }
-    leave(accountId);
+    close(accountId, of);
     return undefined;
   }
 

@@ -47,6 +47,43 @@ it('the last places go to as many sites as there are, however many ask at once',
   assert.equal(sites.length, consentsPerAccountMax);
 });
 
+it('a place that is taken while another is counted is not given twice', async () => {
+  await using signon = await openSignon();
+  const { store, clock, session } = signon;
+  const { accountId } = session;
+  await fill(signon, accountId, consentsPerAccountMax - 1);
+  let hold: Promise<void> | undefined;
+  const consents = createConsents({
+    clock,
+    random: seededRandom(6),
+    store: {
+      ...store,
+      async scan(...asked) {
+        const page = await store.scan(...asked);
+        await hold;
+        return page;
+      },
+    },
+  });
+  const first = await consents.claim(accountId);
+  assert.ok(first);
+  let release = () => {};
+  hold = new Promise((resolve) => {
+    release = resolve;
+  });
+  const second = consents.claim(accountId);
+  await new Promise(setImmediate);
+  hold = undefined;
+  // Before all others in the order of keys: in a page that the second one has read.
+  const clientId = 'a.example.com';
+  const parties = { accountId, clientId, origin: `https://${clientId}` };
+  const { row } = consents.decided(undefined, parties, ['openid'], ['openid']);
+  assert.ok((await store.commit({ set: [row] })).ok);
+  first.leave();
+  release();
+  assert.equal(await second, undefined);
+});
+
 it('at the bound nothing is passed on, the form stays, and known sites and others go on', async () => {
   await using signon = await openSignon();
   const { authorization, session } = signon;
