@@ -24,6 +24,7 @@ import { startSignon } from './server/parts/signon.ts';
 import type { State } from './server/state.ts';
 import { ownAddresses } from './server/upkeep.ts';
 import { startBudgetMails } from './server/voice-budgets.ts';
+import { storePath } from './store/presence.ts';
 import type { Store } from './store/store.ts';
 
 export interface RunningServer {
@@ -103,7 +104,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     readiness: () => readinessOf(state, store, clock),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
-  const path = `${config.dataDir}/store`;
+  const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
   closers.add(backups.stop);

@@ -20,6 +20,11 @@ import type { Table } from './lmdb-tables.ts';
 export const idFile = 'store.id';
 /** In the data directory: what makes a server's next start fast. */
 export const snapshotFile = 'index.snapshot';
+/** Where the store lies in a data directory. */
+export function storePath(dataDir: string): string {
+  return `${dataDir}/store`;
+}
+
 /** Written beside the store by a server: each shows that there was one. */
 const companions = [idFile, snapshotFile] as const;
 const idPattern = /^[0-9a-f]{32}\n$/;

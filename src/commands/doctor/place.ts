@@ -9,11 +9,11 @@ import { openFilesWarning } from '../../http/limits.ts';
 import { newestIn } from '../../store/backup/schedule.ts';
 import { journalRowKey } from '../../store/keys.ts';
 import { openTables } from '../../store/lmdb-tables.ts';
-import { hadStore, refuseLostStore } from '../../store/presence.ts';
+import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
 import { decodeEvent } from '../../store/rows.ts';
 import { openView } from '../../store/view.ts';
 import { dateText, grouped } from '../shell/output.ts';
-import { readMasterKey, storePath } from '../shell/workspace.ts';
+import { readMasterKey } from '../shell/workspace.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
 const mebibyte = 1024 * 1024;
@@ -93,7 +93,7 @@ function existingParent(path: string): string {
 /** Store and clock together: the journal's last event tells what time it was. */
 export function lookAtStore(config: Config, clock: Clock, random: Random): Finding[] {
   const { dataDir } = config;
-  const path = storePath(config);
+  const path = storePath(config.dataDir);
   const restore = 'see "A lost file" in docs/OPERATIONS.md';
   if (!hadStore(dataDir, path)) {
     return [advice('store', `there is none in ${dataDir}`, 'the first start makes it')];

@@ -19,7 +19,7 @@ import { createProfiles, type Profiles } from '../../signon/people/profile/profi
 import { suffixFault } from '../../signon/sites/clients/client-suffixes.ts';
 import { awaitServer } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
-import { hadStore, refuseLostStore } from '../../store/presence.ts';
+import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface Workspace {
@@ -60,7 +60,7 @@ export function openingOf() {
   // A command's own words go to its user; the log is for what nobody expected.
   const log = createLog(logLevel === 'info' ? 'error' : logLevel);
   const { pid } = process;
-  return { config, opening: { path: storePath(config), dataDir, clock, random, log, pid } };
+  return { config, opening: { path: storePath(config.dataDir), dataDir, clock, random, log, pid } };
 }
 
 /**
@@ -70,7 +70,7 @@ export function openingOf() {
 export function existingStore({ mayBeMissing = false } = {}) {
   const config = settings();
   const { dataDir } = config;
-  const path = storePath(config);
+  const path = storePath(config.dataDir);
   if (!mayBeMissing) {
     if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
     refuseLostStore(dataDir, path);
@@ -112,7 +112,7 @@ export function workspaceOf(
 
 /** The master key; a file that others may read is refused. Call it before the store is opened. */
 export function checkMasterKey(config: Config, random: Random): MasterKey {
-  return readMasterKey(config, random, hadStore(config.dataDir, storePath(config)));
+  return readMasterKey(config, random, hadStore(config.dataDir, storePath(config.dataDir)));
 }
 
 /** @param hasStore a key that is missing is not made anew */
@@ -129,10 +129,6 @@ export function readMasterKey(config: Config, random: Random, hasStore: boolean)
 /** What the operator's word is worth unless it is told: all machines are their own, or some. */
 export function standingOf({ reputation }: Config): Vouched {
   return reputation === 'private' ? 'staff' : 'member';
-}
-
-export function storePath(config: Config): string {
-  return `${config.dataDir}/store`;
 }
 
 /** The value of a result; a failure ends the command with its one line. */

@@ -10,10 +10,11 @@ import { createRowProgress, type Progress } from '../../reputation/lists/import/
 import { makeBackup } from '../../store/backup/make.ts';
 import { startBackups } from '../../store/backup/schedule.ts';
 import type { BackupSummary } from '../../store/backup/write.ts';
+import { storePath } from '../../store/presence.ts';
 import { type AuditedCommand, createAudit, operatorName } from '../shell/audit.ts';
 import { createOutput, grouped } from '../shell/output.ts';
 import { givenPassphrase, newPassphrase } from '../shell/passphrase.ts';
-import { existingStore, readMasterKey, storePath, withWorkspace } from '../shell/workspace.ts';
+import { existingStore, readMasterKey, withWorkspace } from '../shell/workspace.ts';
 
 interface BackupFlags {
   readonly encrypt?: boolean;
@@ -110,7 +111,7 @@ async function once(
   let progress: Progress<number> | undefined;
   try {
     return await makeBackup({
-      path: storePath(config),
+      path: storePath(config.dataDir),
       clock,
       random: systemRandom(),
       target: target === '-' ? process.stdout : target,

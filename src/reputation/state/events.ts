@@ -25,6 +25,18 @@ export interface RowBatch {
   readonly reports?: Uint8Array;
 }
 
+/** Room for so many rows, with their numbers of reports where some are more than one. */
+export function emptyRows(count: number, hasReports: boolean): RowBatch {
+  return {
+    count,
+    families: new Uint8Array(count),
+    words: new Uint32Array(4 * count),
+    lengths: new Uint8Array(count),
+    scores: new Uint8Array(count),
+    ...(hasReports ? { reports: new Uint8Array(count) } : {}),
+  };
+}
+
 /** Bad addresses, anonymous exits, and addresses that no report may touch. */
 export type ListKind = 'seed' | 'anon' | 'good';
 
@@ -316,14 +328,7 @@ function readRows(input: Reader, hasReports: boolean): RowBatch {
   // A row has six bytes at least: a count beyond what is there must not reserve memory.
   if (announced > rowsPerEventMax || announced > input.remaining() / 6) input.reject();
   const count = input.failed() ? 0 : announced;
-  const rows = {
-    count,
-    families: new Uint8Array(count),
-    words: new Uint32Array(4 * count),
-    lengths: new Uint8Array(count),
-    scores: new Uint8Array(count),
-    ...(hasReports ? { reports: new Uint8Array(count) } : {}),
-  };
+  const rows = emptyRows(count, hasReports);
   for (let i = 0; i < count; i++) {
     const { family, length } = readPrefix(input, rows.words, 4 * i);
     rows.families[i] = family;

@@ -2,7 +2,7 @@
 
 import { acquireServerLock } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
-import { snapshotFile, watchPresence } from '../../store/presence.ts';
+import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
 import { openState, type State } from '../state.ts';
@@ -13,7 +13,7 @@ export async function openData(opening: Opening): Promise<{ store: Store; state:
   const { config, clock, random, log, masterKey, onFatal, closers } = opening;
   const { dataDir } = config;
   const { pid } = process;
-  const path = `${dataDir}/store`;
+  const path = storePath(dataDir);
   const store = await openStore({ path, dataDir, clock, random, log, pid, masterKey });
   closers.add(() => store.close());
   const presence = watchPresence(path, (reason) =>

@@ -5,6 +5,7 @@
  */
 
 import { OperatorError } from '../../../core/errors.ts';
+import { emptyRows } from '../../state/events.ts';
 import type { ListParse } from './parse.ts';
 import { batchRowsMax, type RowBatch } from './rows.ts';
 
@@ -43,14 +44,7 @@ export function sortRows(parts: readonly RowBatch[], total: number): CollectedRo
   const batches: RowBatch[] = [];
   for (let from = 0; from < rows; from += batchRowsMax) {
     const count = Math.min(batchRowsMax, rows - from);
-    const batch = {
-      count,
-      families: new Uint8Array(count),
-      words: new Uint32Array(4 * count),
-      lengths: new Uint8Array(count),
-      scores: new Uint8Array(count),
-      ...(hasReports ? { reports: new Uint8Array(count) } : {}),
-    };
+    const batch = emptyRows(count, hasReports);
     for (let i = 0; i < count; i++) {
       const at = from + i;
       if (at < v4.length) fillV4(batch, i, v4[at]!);
