@@ -14,6 +14,7 @@ import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem, type RenderProblem, type Reply } from './message.ts';
+import type { Pace } from './pace.ts';
 import { lengthRequired, missedDeadline, refusalOf, retryLater } from './refusal.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
 import { type Seat, Seats } from './seats.ts';
@@ -26,6 +27,7 @@ export interface AdmissionOptions {
   readonly defaultHeaders: readonly Header[];
   /** False: a chunked request is refused, whatever it asks for. */
   readonly takesChunked: boolean;
+  readonly pace: Pace;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
   readonly onFinished?:
@@ -64,6 +66,7 @@ export class Admission {
       arriving_bodies: arriving.taken,
       unread_answers: unread.taken,
       refused_bodies: refused.taken,
+      paced_networks: this.#options.pace.size,
       body_bytes: this.bodies.held(),
     };
   }
@@ -71,9 +74,17 @@ export class Admission {
   /** Never throws. */
   admit(arrival: Arrival): void {
     const seat = this.seats.open(arrival.clientIp);
-    const exchange = this.#open(arrival, seat);
     const { match, method } = arrival;
+    const route = match?.resource.byMethod.get(method as never);
+    const exchange = this.#open(arrival, seat, route);
     try {
+      const tooMany = this.#options.pace.refusalOf(seat.networks(), route);
+      if (tooMany !== undefined) {
+        if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
+        exchange.isLast = true;
+        this.#refuse(exchange, arrival, tooMany);
+        return;
+      }
       if (arrival.isChunked && !this.#options.takesChunked) {
         discardBody(arrival.wire, exchange);
         this.#refuse(exchange, arrival, lengthRequired());
@@ -83,7 +94,6 @@ export class Admission {
         exchange.answer({ status: 204, headers: corsHeaders(match.resource) });
         return;
       }
-      const route = match?.resource.byMethod.get(method as never);
       const busy = seat.refusalOf(isProbe(route));
       const refusal = refusalOf(arrival, route, busy, this.#options.limits);
       if (refusal !== undefined) {
@@ -97,8 +107,8 @@ export class Admission {
     }
   }
 
-  #open(arrival: Arrival, seat: Seat): Exchange {
-    const { limits, clock, isClosing, shouldProbe, onFinished } = this.#options;
+  #open(arrival: Arrival, seat: Seat, route: Route | undefined): Exchange {
+    const { limits, clock, pace, isClosing, shouldProbe, onFinished } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
@@ -113,6 +123,7 @@ export class Admission {
       onOver: (status) => {
         seat.leave();
         this.inFlight.leave();
+        pace.answered(seat.networks(), route, status);
         onFinished?.(arrival.match?.resource.path ?? '', status, clock.monotonicMs() - startMs);
       },
     });
