@@ -130,6 +130,8 @@ export interface Config {
   /** Front ends in all: the main thread and `httpThreads - 1` workers. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
+  /** How long the server serves on, not ready, when it was told to stop. */
+  readonly drainMs: number;
   /** Least time between two builds of the feeds. */
   readonly feedIntervalSeconds: number;
   /** Terms in the head of each feed and on their page. */
@@ -190,6 +192,7 @@ const schema = v.object({
   DATA_DIR: v.optional(path, './var'),
   HTTP_THREADS: v.optional(integer(1, 64), '1'),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
+  DRAIN_MS: v.optional(integer(0, 60_000), '500'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
   FEED_LICENCE: v.optional(
     // It stands in comments of eight formats.
@@ -275,6 +278,7 @@ export function readConfig(
     dataDir: s.DATA_DIR,
     httpThreads: s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
+    drainMs: s.DRAIN_MS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
     feedLicence: s.FEED_LICENCE,
     trustedProxies: Object.freeze(s.TRUSTED_PROXIES),

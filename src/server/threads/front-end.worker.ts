@@ -129,6 +129,9 @@ async function run(setup: ThreadSetup): Promise<void> {
   const collectGarbage = openGarbageCollection();
   parentPort?.on('message', (message: ToThread) => {
     if ('release' in message) return collectGarbage();
+    if ('drain' in message) return server.drain();
+    // Refused by the system: the next message tries again.
+    if ('accept' in message) return void server.accept(message.accept).catch(() => undefined);
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port);
