@@ -8,7 +8,6 @@
  * A state in which an event was applied in part is never written to the store.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
 import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
 import { type AccessFold, createAccessFold } from '../access/accounts/fold.ts';
@@ -52,8 +51,6 @@ const slotReserve = 1_024;
 const checkpointMsDefault = 5_000;
 /** Due times (ended lists, replaced keys) are looked at this often. */
 const housekeepingMs = 30_000;
-/** A stop waits no longer for what only makes the next start fast. */
-const settleMsMax = 2_000;
 
 /** What a front-end thread needs to answer checks. */
 export interface SharedState {
@@ -353,20 +350,6 @@ export async function openState(options: StateOptions): Promise<State> {
     if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
   }
 
-  /** What makes the next start fast. */
-  async function settle(): Promise<void> {
-    await follower.stop();
-    while (writing !== undefined) await writing.catch(() => undefined);
-    if (isBroken() || options.isStoreLost?.() === true) return;
-    await lists.leaveWord();
-    await checkpoint();
-    const { snapshotPath: path } = options;
-    if (path === undefined || projection.checkpointSeq() === 0n) return;
-    // Nothing changes any more: what is in memory is what the checkpoint says.
-    const image = new Map([...entries.image(), ...projection.image()]);
-    await writeSnapshot({ path, index, image, sequence: projection.checkpointSeq(), log });
-  }
-
   const timers: NodeJS.Timeout[] = [];
   return {
     index,
@@ -395,13 +378,16 @@ export async function openState(options: StateOptions): Promise<State> {
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
-      const late = sleep(settleMsMax, 'late', { ref: false });
-      const done = settle();
-      if ((await Promise.race([done, late])) !== 'late') return;
-      log.warn(
-        'stop: the state is not written, there is too much of it; the next start takes longer',
-      );
-      done.catch(() => undefined);
+      await follower.stop();
+      while (writing !== undefined) await writing.catch(() => undefined);
+      if (isBroken() || options.isStoreLost?.() === true) return;
+      await lists.leaveWord();
+      await checkpoint();
+      const { snapshotPath: path } = options;
+      if (path === undefined || projection.checkpointSeq() === 0n) return;
+      // Nothing changes any more: what is in memory is what the checkpoint says.
+      const image = new Map([...entries.image(), ...projection.image()]);
+      await writeSnapshot({ path, index, image, sequence: projection.checkpointSeq(), log });
     },
   };
 }
