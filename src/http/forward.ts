@@ -7,14 +7,18 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '../core/log/log.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
+import { StoreUnavailableError } from '../store/store.ts';
 import type { Reply, Request } from './message.ts';
+import { storeOutOfReach } from './refusal.ts';
 import type { Caller } from './router.ts';
 
 type ToOwner = { id: number; request: Request } | { id: number; gone: true };
-type ToFront = { id: number; reply: Reply } | { id: number; failed: true };
+type ToFront =
+  | { id: number; reply: Reply }
+  | { id: number; failed: 'internal' | 'store_unavailable' };
 
 export interface Forwarder {
-  /** Fails with `overloaded`, `deadline_exceeded` or `internal`; never rejects. */
+  /** Fails with `overloaded`, `deadline_exceeded`, `store_unavailable` or `internal`; never rejects. */
   forward(request: Request, caller: Caller, timeoutMs: number): Promise<Result<Reply>>;
   outstanding(): number;
   /** Everything outstanding fails with `overloaded`; so does what comes later. */
@@ -33,7 +37,10 @@ interface Waiting {
 
 const busy = fail('overloaded', 'The service is too busy; try again in a moment.');
 const late = fail('deadline_exceeded', 'There was no answer in time.');
-const broken = fail('internal', 'The service failed to answer.');
+const failures = {
+  internal: fail('internal', 'The service failed to answer.'),
+  store_unavailable: fail('store_unavailable', storeOutOfReach.detail),
+};
 
 /** The front-end side. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
@@ -60,7 +67,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     for (const id of [...waiting.keys()]) finish(id, busy);
   }
   port.on('message', (message: ToFront) => {
-    finish(message.id, 'reply' in message ? ok(message.reply) : broken);
+    finish(message.id, 'reply' in message ? ok(message.reply) : failures[message.failed]);
   });
   port.on('close', close);
   return {
@@ -102,8 +109,11 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
       const reply = await handle(request, caller);
       if (!state.gone) port.postMessage({ id, reply } satisfies ToFront);
     } catch (error) {
-      log.error({ err: error }, 'a forwarded handler failed');
-      if (!state.gone) port.postMessage({ id, failed: true } satisfies ToFront);
+      const isAway = error instanceof StoreUnavailableError;
+      if (isAway) log.warn({ err: error }, 'a forwarded handler found no store');
+      else log.error({ err: error }, 'a forwarded handler failed');
+      const failed = isAway ? 'store_unavailable' : 'internal';
+      if (!state.gone) port.postMessage({ id, failed } satisfies ToFront);
     } finally {
       working.delete(id);
     }

@@ -7,6 +7,7 @@ import { createLog } from '../../src/core/log/log.ts';
 import { createForwarder, serveForwarded } from '../../src/http/forward.ts';
 import type { Reply, Request } from '../../src/http/message.ts';
 import type { Caller } from '../../src/http/router.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
 import { eventually } from './raw.ts';
 
 const timeoutMs = 60_000;
@@ -133,4 +134,12 @@ test('a body in shared memory crosses without a copy', async () => {
   assert.ok(received.buffer instanceof SharedArrayBuffer);
   body[5] = 8;
   assert.equal(received[5], 8);
+});
+
+test('a handler that finds no store is told apart from one that fails', async () => {
+  const errors = [new StoreUnavailableError('away'), new Error('broken')];
+  using end = pair(() => Promise.reject(errors.shift()));
+  const told = [1, 2].map(() => end.forwarder.forward(request('x'), nobody, timeoutMs));
+  const codes = (await Promise.all(told)).map((result) => (result.ok ? 'ok' : result.error));
+  assert.deepEqual(codes, ['store_unavailable', 'internal']);
 });

@@ -19,6 +19,7 @@ import { createRenderProblem } from '../../web/shape.ts';
 import { areas, checkTable } from '../endpoints.ts';
 import type { MainRoutes } from '../main-routes.ts';
 import type { State } from '../state.ts';
+import { type DescriptorWatch, watchDescriptors } from '../threads/descriptor-watch.ts';
 import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
 import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
 import { createThreadCounters, type ThreadCounters } from '../threads/thread-counters.ts';
@@ -33,10 +34,13 @@ export interface Listening {
   readonly threads: Threads;
   readonly counters: ThreadCounters;
   readonly gauges: ThreadGauges;
+  readonly descriptors: DescriptorWatch;
+  /** From now on each answer ends its connection. */
+  drain(): void;
 }
 
 /** How long requests in flight may take when the server is told to stop. */
-const graceMs = 8_000;
+const graceMs = 2_000;
 
 /**
  * @param claim undefined: any port. One that nobody named is found when it is needed, for until then
@@ -110,7 +114,17 @@ export async function listen(
     logLevel: config.logLevel,
     log,
   });
-  return { port, threads, counters, gauges };
+  const { drain, accept } = threads;
+  const descriptors = watchDescriptors(log, async (isOn) => {
+    accept(isOn);
+    await server.accept(isOn);
+  });
+  closers.add(descriptors.stop);
+  const drainAll = () => {
+    drain();
+    server.drain();
+  };
+  return { port, threads, counters, gauges, descriptors, drain: drainAll };
 }
 
 /** A page that is not there, for somebody who may be signed in: the header says so. */

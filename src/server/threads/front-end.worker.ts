@@ -17,11 +17,12 @@ import type { RenderProblem, Request } from '../../http/message.ts';
 import { createPace } from '../../http/pace.ts';
 import type { Caller, HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
-import { type IpIndexReader, openIpIndexReader } from '../../index/reader.ts';
+import { openIpIndexReader } from '../../index/reader.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
 import { areas } from '../endpoints.ts';
+import { duringTurn } from './during-turn.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
 import { createThreadCounters } from './thread-counters.ts';
@@ -30,26 +31,6 @@ import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
 /** Behind the route's own deadline, which ends the exchange and says so here. */
 const forwardGraceMs = 1_000;
-
-/**
- * A request is the time in which the index may be read. It ends with the turn of the event loop,
- * not with each request: under load one announcement serves many.
- */
-function duringRequest(reader: IpIndexReader): <T>(work: () => T) => T {
-  let leaves = false;
-  function leave(): void {
-    leaves = false;
-    reader.leave();
-  }
-  return (work) => {
-    reader.enter();
-    if (!leaves) {
-      leaves = true;
-      setImmediate(leave);
-    }
-    return work();
-  };
-}
 
 function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
   if (route.kind === 'hot') {
@@ -105,7 +86,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   });
   const { memory } = setup;
   const frontEnd = createFrontEnd({ memory, index: reader, clock, log });
-  const within = duringRequest(reader);
+  const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
   const renderProblem = createRenderProblem({
@@ -132,6 +113,9 @@ async function run(setup: ThreadSetup): Promise<void> {
   const collectGarbage = openGarbageCollection();
   parentPort?.on('message', (message: ToThread) => {
     if ('release' in message) return collectGarbage();
+    if ('drain' in message) return server.drain();
+    // Refused by the system: the next message tries again.
+    if ('accept' in message) return void server.accept(message.accept).catch(() => undefined);
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port);
