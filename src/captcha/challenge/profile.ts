@@ -62,12 +62,12 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   },
   /**
    * Half the bytes and time, for bursts. Small letters are harder for an eye, so they stand straighter,
-   * are of one size and have less noise; what programs make of it is measured with the rest.
+   * are nearly of one size and have less noise; what programs make of it is measured with the rest.
    */
   economy: {
     name: 'economy',
     cssPixelsPerDot: 3,
-    capHeightsDots: [28],
+    capHeightsDots: [27, 29],
     letterWidthDotsMax: 20,
     jitterXDots: 1,
     jitterYDots: 2,
