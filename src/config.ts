@@ -3,6 +3,7 @@
  * A bad setting stops the start with one line that names it; an empty value counts as absent.
  */
 
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { OperatorError } from './core/errors.ts';
@@ -118,7 +119,7 @@ export interface Config {
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
-  /** Front ends in all: the main thread and `httpThreads - 1` workers. */
+  /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
   /** Least time between two builds of the feeds. */
@@ -258,6 +259,9 @@ const countryList = v.pipe(
 export const feedLicenceDefault =
   'Free to use for protecting networks and services, without warranty.';
 
+/** One core is the main thread's. */
+export const frontEndsOf = (cores: number) => Math.min(Math.max(1, cores - 1), 64);
+
 const schema = v.object({
   HOST: v.optional(
     v.pipe(v.string(), v.regex(/^[0-9A-Za-z.:_-]{1,253}$/, 'must be an address or a host name')),
@@ -267,7 +271,10 @@ const schema = v.object({
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
-  HTTP_THREADS: v.optional(integer(1, 64), '1'),
+  HTTP_THREADS: v.optional(
+    v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
+    'auto',
+  ),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
   FEED_LICENCE: v.optional(
@@ -352,7 +359,7 @@ export function readConfig(
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
-    httpThreads: s.HTTP_THREADS,
+    httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
     feedLicence: s.FEED_LICENCE,

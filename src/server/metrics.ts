@@ -83,11 +83,7 @@ function registerMetrics(options: {
     ['thread', 'route', 'status'],
     () => counters.read(),
   );
-  metrics.gauge(
-    'portcullis_http_threads',
-    'Front-end threads that listen.',
-    () => threads.alive() + 1,
-  );
+  metrics.gauge('portcullis_http_threads', 'Front-end threads that listen.', threads.alive);
   metrics.counterBy(
     'portcullis_http_threads_replaced_total',
     'Front-end threads started in place of one that died.',
@@ -96,7 +92,7 @@ function registerMetrics(options: {
   );
   metrics.gaugeBy(
     'portcullis_event_loop_pause_seconds',
-    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread.',
+    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread and of the main one.',
     'thread',
     gauges.pauses,
   );

@@ -1,4 +1,4 @@
-/** What operators and crawlers ask of the service itself: health, readiness, metrics, robots, security.txt. */
+/** What operators and crawlers ask of the service itself: readiness, metrics, robots, security.txt. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
@@ -25,7 +25,6 @@ export interface Readiness {
 
 const dayMs = 86_400_000;
 
-export const healthEndpoint = openFile('/healthz', { isProbe: true, docs: 'text' });
 export const readinessEndpoint = openFile('/readyz', {
   isProbe: true,
   shape: 'api',
@@ -87,7 +86,6 @@ export function serviceRoutes(options: {
   }
 
   return [
-    guard.open(healthEndpoint, () => ({ status: 200, headers: [textType, noStore], body: 'ok\n' })),
     guard.open(readinessEndpoint, ready),
     guard.open(metricsEndpoint, showMetrics),
     guard.open(robotsEndpoint, () => ({

@@ -19,6 +19,7 @@ import type { Store } from '../../store/store.ts';
 import type { State } from '../state.ts';
 import { openFeedThread } from '../threads/feed-thread.ts';
 import { createFrontEnd, type FrontEnd, type FrontEndMemory } from '../threads/front-end.ts';
+import { createHeartbeat } from '../threads/heartbeat.ts';
 import { startExpiry, startSampling } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
 
@@ -49,7 +50,13 @@ export function openReputation(
 
   const { index, entries, access, follower } = state;
   const { newAddresses, generationOf } = access;
-  const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
+  const heartbeat = createHeartbeat(clock);
+  closers.add(heartbeat.start());
+  const memory: FrontEndMemory = {
+    ...state.shared,
+    geo: geo.shared,
+    heartbeat: heartbeat.buffer,
+  };
   const frontEnd = createFrontEnd({ memory, index, clock, log });
   const { catchUpTo } = follower;
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };

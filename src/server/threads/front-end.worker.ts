@@ -1,6 +1,6 @@
 /**
- * An extra front end in a worker thread: listens on the shared port, answers checks from shared
- * memory, sends everything else to the main thread.
+ * A front end: listens on the port that all of them share, answers checks from shared memory, sends
+ * everything else to the main thread.
  *
  * The web server ends the whole process when its thread dies with the server open. So whatever
  * goes wrong here closes the server first, and only then lets the thread end.
@@ -8,22 +8,24 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createLog, type LogLevel } from '../../core/log/log.ts';
+import type { Result } from '../../core/result.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
-import type { RenderProblem, Request } from '../../http/message.ts';
-import type { Caller, HotRoute, PlainRoute, Route } from '../../http/router.ts';
+import type { RenderProblem, Reply, Request } from '../../http/message.ts';
+import type { HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
 import { type IpIndexReader, openIpIndexReader } from '../../index/reader.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
-import { areas } from '../endpoints.ts';
+import { areas } from '../areas.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
 import { createThreadCounters } from './thread-counters.ts';
-import { createThreadGauges, workerInFlightMax } from './thread-gauges.ts';
+import { createThreadGauges, inFlightMaxOf } from './thread-gauges.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
 /** Behind the route's own deadline, which ends the exchange and says so here. */
@@ -67,25 +69,25 @@ function forwardRoute(
   described: ForwardedRoute,
   forwarder: Forwarder,
   renderProblem: RenderProblem,
-): PlainRoute {
-  const timeoutMs = (described.timeoutMs ?? defaultLimits.handlerTimeoutMs) + forwardGraceMs;
+): Route {
+  const deadlineMs = described.timeoutMs ?? defaultLimits.handlerTimeoutMs;
+  const timeoutMs = deadlineMs + forwardGraceMs;
+  const told = (request: Request, result: Result<Reply>): Reply =>
+    result.ok ? result.value : renderFailure(renderProblem, result, request);
+  if (described.isStream) {
+    return {
+      ...described,
+      kind: 'stream',
+      timeoutMs: deadlineMs,
+      handle: async (request, body) =>
+        told(request, await forwarder.stream(request, body, timeoutMs)),
+    };
+  }
   return {
+    ...described,
     kind: 'plain',
-    method: described.method,
-    path: described.path,
-    headers: described.headers,
-    bodyBytesMax: described.bodyBytesMax,
-    ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
-    ...(described.cors === undefined ? {} : { cors: described.cors }),
-    noHead: described.noHead,
-    ...(described.shape === undefined ? {} : { shape: described.shape }),
-    isProbe: described.isProbe,
-    ...(described.withCookie === undefined ? {} : { withCookie: described.withCookie }),
-    ...(described.queryCharsMax === undefined ? {} : { queryCharsMax: described.queryCharsMax }),
-    handle: async (request: Request, caller: Caller) => {
-      const result = await forwarder.forward(request, caller, timeoutMs);
-      return result.ok ? result.value : renderFailure(renderProblem, result, request);
-    },
+    handle: async (request, caller) =>
+      told(request, await forwarder.forward(request, caller, timeoutMs)),
   };
 }
 
@@ -99,7 +101,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const reader = openIpIndexReader(setup.reader);
   const forwarder = createForwarder({
     port: setup.forwardPort,
-    outstandingMax: workerInFlightMax + defaultLimits.probesMax,
+    outstandingMax: inFlightMaxOf(setup.threads) + defaultLimits.probesMax,
   });
   const { memory } = setup;
   const frontEnd = createFrontEnd({ memory, index: reader, clock, log });
@@ -119,7 +121,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     renderProblem,
     addresses: addressRules(setup.trustedProxies),
     https: setup.https,
-    limits: { inFlightMax: workerInFlightMax },
+    limits: { inFlightMax: inFlightMaxOf(setup.threads) },
     clock,
     log,
     onFinished: (path, status) => count(path, status),
@@ -144,7 +146,9 @@ function end(setup: ThreadSetup): void {
 function dieCleanly(server: HttpServer, setup: ThreadSetup): void {
   function die(error: unknown): void {
     server.closeNow();
-    tell({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    const isTold = error instanceof OperatorError;
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    tell({ failed: isTold ? error.message : text, isTold });
     end(setup);
   }
   process.on('uncaughtException', die);
