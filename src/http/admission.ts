@@ -5,6 +5,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
+import { StoreUnavailableError } from '../store/store.ts';
 import { type Arrival, hasBody, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
 import { watchBody } from './body-rate.ts';
@@ -14,7 +15,13 @@ import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem, type RenderProblem, type Reply } from './message.ts';
-import { lengthRequired, missedDeadline, refusalOf, retryLater } from './refusal.ts';
+import {
+  lengthRequired,
+  missedDeadline,
+  refusalOf,
+  retryLater,
+  storeOutOfReach,
+} from './refusal.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
 import { type Seat, Seats } from './seats.ts';
 
@@ -155,6 +162,11 @@ export class Admission {
   #fail(exchange: Exchange, arrival: Arrival, error: unknown): void {
     // The reader of a body learns this way that the exchange is over: nothing went wrong.
     if (error instanceof BodyAborted && !exchange.isOpen) return;
+    if (error instanceof StoreUnavailableError) {
+      this.#options.log.warn({ err: error }, 'a handler found no store');
+      this.#refuse(exchange, arrival, storeOutOfReach);
+      return;
+    }
     this.#report(error, arrival, 'a handler failed');
     this.#refuse(exchange, arrival, problem('internal', 500, 'The service failed to answer.'));
   }

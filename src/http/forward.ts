@@ -10,6 +10,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
 import { openBatch } from '../core/work/batch.ts';
 import type { Reply, Request } from './message.ts';
+import { storeOutOfReach } from './refusal.ts';
 import type { Caller } from './router.ts';
 
 /** `inPieces`: the body follows. */
@@ -21,10 +22,10 @@ export type ToOwner =
 /** `taken`: bytes of the body that the handler has read. */
 export type ToFront =
   | { readonly id: number; readonly reply: Reply }
-  | { readonly id: number; readonly failed: true }
+  | { readonly id: number; readonly failed: 'internal' | 'store_unavailable' }
   | { readonly id: number; readonly taken: number };
 
-/** All of them fail with `overloaded`, `deadline_exceeded` or `internal`, and never reject. */
+/** All fail with `overloaded`, `deadline_exceeded`, `store_unavailable` or `internal`, and never reject. */
 export interface Forwarder {
   forward(request: Request, caller: Caller, timeoutMs: number): Promise<Result<Reply>>;
   /** The same with a body that still arrives. Its end before it is whole is the caller's leaving. */
@@ -57,13 +58,16 @@ export const unreadBytesMax = 131_072;
 
 const busy = fail('overloaded', 'The service is too busy; try again in a moment.');
 const late = fail('deadline_exceeded', 'There was no answer in time.');
-const broken = fail('internal', 'The service failed to answer.');
+const failures = {
+  internal: fail('internal', 'The service failed to answer.'),
+  store_unavailable: fail('store_unavailable', storeOutOfReach.detail),
+};
 
 /** The front-end side. */
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { port, outstandingMax } = options;
   const waiting = new Map<number, Waiting>();
-  const send = openBatch<ToOwner>(port, ({ id }) => finish(id, broken));
+  const send = openBatch<ToOwner>(port, ({ id }) => finish(id, failures.internal));
   let nextId = 1;
   let isClosed = false;
 
@@ -87,7 +91,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   }
   function receive(message: ToFront): void {
     if ('reply' in message) finish(message.id, ok(message.reply));
-    else if ('failed' in message) finish(message.id, broken);
+    else if ('failed' in message) finish(message.id, failures[message.failed]);
     else letOn(message.id, message.taken);
   }
   function letOn(id: number, bytes: number): void {

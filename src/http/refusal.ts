@@ -65,6 +65,14 @@ export function retryLater(code: ErrorCode, status: number, detail: string): Pro
   return problem(code, status, detail, [['Retry-After', '1']]);
 }
 
+/** What the handler wanted to read is somewhere else, and that can't be reached for now. */
+export const storeOutOfReach = problem(
+  'store_unavailable',
+  503,
+  'The service can not reach its data at the moment. Please try again later.',
+  [['Retry-After', '5']],
+);
+
 export function missedDeadline(): Problem {
   return retryLater('deadline_exceeded', 503, 'There was no answer in time.');
 }

@@ -3,6 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '../core/log/log.ts';
 import { openBatch } from '../core/work/batch.ts';
+import { StoreUnavailableError } from '../store/store.ts';
 import type { ToFront, ToOwner } from './forward.ts';
 import { BodyAborted } from './intake.ts';
 import type { Reply, Request } from './message.ts';
@@ -24,7 +25,7 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
   const working = new Map<number, Work>();
   const send = openBatch<ToFront>(port, ({ id }, error) => {
     log.error({ err: error }, 'a forwarded reply cannot cross');
-    send({ id, failed: true });
+    send({ id, failed: 'internal' });
   });
 
   async function work(id: number, request: Request, inPieces: boolean): Promise<void> {
@@ -36,8 +37,10 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
       if (!caller.isGone) send({ id, reply });
     } catch (error) {
       if (caller.isGone && error instanceof BodyAborted) return;
-      log.error({ err: error }, 'a forwarded handler failed');
-      if (!caller.isGone) send({ id, failed: true });
+      const isAway = error instanceof StoreUnavailableError;
+      if (isAway) log.warn({ err: error }, 'a forwarded handler found no store');
+      else log.error({ err: error }, 'a forwarded handler failed');
+      if (!caller.isGone) send({ id, failed: isAway ? 'store_unavailable' : 'internal' });
     } finally {
       working.delete(id);
     }

@@ -3,12 +3,13 @@
  * once. Applying happens in slices of a few milliseconds, so that requests are answered between.
  *
  * An apply that throws, a gap, or a pruned journal stops the follower for good and loudly: state
- * that skipped an event would differ from every other node's.
+ * that skipped an event would differ from every other node's. A store that can't be reached is asked
+ * again: state that is late is right all the same.
  */
 
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
-import { type Store, type StoreEvent, storeLimits } from './store.ts';
+import { type Store, type StoreEvent, StoreUnavailableError, storeLimits } from './store.ts';
 
 export interface FollowerOptions {
   readonly store: Pick<Store, 'read' | 'onHint'>;
@@ -62,6 +63,7 @@ export function createFollower({
   let applied = from;
   let phase: 'new' | 'following' | 'stopped' | 'failed' = 'new';
   let running: Promise<void> | undefined;
+  let isReachable = true;
   /** Set while a run is under way: there may be more than it has read. */
   let again = false;
   let timer: NodeJS.Timeout | undefined;
@@ -97,9 +99,24 @@ export function createFollower({
 
   async function applyPages(): Promise<void> {
     while (isFollowing()) {
-      const page = await store.read(applied, Math.min(pageEvents, storeLimits.readLimitMax));
-      if (page.length === 0) return;
+      const page = await readPage();
+      if (page === undefined || page.length === 0) return;
       await applyPage(page);
+    }
+  }
+
+  /** Undefined while the store can't be reached: the next poll asks again. */
+  async function readPage(): Promise<readonly StoreEvent[] | undefined> {
+    try {
+      const page = await store.read(applied, Math.min(pageEvents, storeLimits.readLimitMax));
+      if (!isReachable) log.info({ appliedSeq: String(applied) }, 'follower: reads work again');
+      isReachable = true;
+      return page;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      if (isReachable) log.warn({ err: error }, 'follower: the journal is out of reach for now');
+      isReachable = false;
+      return undefined;
     }
   }
 

@@ -132,6 +132,14 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/**
+ * `get`, `scan`, `read` and `lastSeq` reject with it when the store can't be reached for now: never a
+ * reason to end. Commits answer `store_unavailable` instead, for whether they took effect is unknown.
+ */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}
+
 /** A follower that starts before the journal's oldest event would silently miss some. */
 export class JournalPrunedError extends Error {
   override readonly name = 'JournalPrunedError';

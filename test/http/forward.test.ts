@@ -9,6 +9,7 @@ import { BodyAborted } from '../../src/http/intake.ts';
 import type { Request } from '../../src/http/message.ts';
 import type { Caller } from '../../src/http/router.ts';
 import { type ServeForwardedOptions, serveForwarded } from '../../src/http/serve-forwarded.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
 import { eventually } from './raw.ts';
 
 const timeoutMs = 60_000;
@@ -232,4 +233,12 @@ test('a body that breaks off reaches its reader as that, and nothing is answered
   assert.equal(!result.ok && result.error, 'deadline_exceeded');
   await eventually(() => seen instanceof BodyAborted);
   assert.equal(both.forwarder.outstanding(), 0);
+});
+
+test('a handler that finds no store is told apart from one that fails', async () => {
+  const errors = [new StoreUnavailableError('away'), new Error('broken')];
+  using end = pair(() => Promise.reject(errors.shift()));
+  const told = [1, 2].map(() => end.forwarder.forward(request('x'), nobody, timeoutMs));
+  const codes = (await Promise.all(told)).map((result) => (result.ok ? 'ok' : result.error));
+  assert.deepEqual(codes, ['store_unavailable', 'internal']);
 });

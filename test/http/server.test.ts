@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { numberField, renderHead, withNumber } from '../../src/http/head.ts';
 import type { Reply } from '../../src/http/message.ts';
 import type { HotRoute, PlainRoute } from '../../src/http/router.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
 import {
   answersIn,
   ask,
@@ -137,6 +138,7 @@ test('a handler that throws, rejects or never answers ends in a 500 or a 503', a
         throw new Error('boom');
       }),
       plain('/never', () => new Promise(() => undefined)),
+      plain('/store-away', () => Promise.reject(new StoreUnavailableError('away'))),
       hot('/hot-throws', () => {
         throw new Error('boom');
       }),
@@ -150,6 +152,10 @@ test('a handler that throws, rejects or never answers ends in a 500 or a 503', a
     assert.equal(answer.status, 500, path);
     assert.equal(answer.body, 'internal\n');
   }
+  const away = await at('/store-away');
+  assert.equal(away.status, 503);
+  assert.equal(away.body, 'store_unavailable\n');
+  assert.equal(away.headers.get('retry-after'), '5');
   const late = await at('/never');
   assert.equal(late.status, 503);
   assert.equal(late.body, 'deadline_exceeded\n');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { manualClock, systemClock } from '../../src/core/clock.ts';
 import { createFollower, type FollowerOptions } from '../../src/store/follower.ts';
-import type { StoreEvent } from '../../src/store/store.ts';
+import { type StoreEvent, StoreUnavailableError } from '../../src/store/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
@@ -195,4 +195,26 @@ it('over the LMDB store, every commit is applied by the time its author goes on'
   await follower.stop();
   await store.close();
   directory.remove();
+});
+
+it('a journal that is out of reach for a while is read again: nothing is lost, nothing fails', async () => {
+  const store = fakeStore(upTo(3));
+  let isAway = true;
+  let asked = 0;
+  const { read } = store;
+  store.read = async (afterSeq, limit) => {
+    asked += 1;
+    if (isAway) throw new StoreUnavailableError('connection refused');
+    return read(afterSeq, limit);
+  };
+  const { follower, seen, lines } = follow(store, { pollMs: 5 });
+  follower.start();
+  const reached = follower.catchUpTo(3n);
+  while (asked < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.ok(follower.isFollowing());
+  assert.equal(lines.filter(({ level }) => level === 40).length, 1, 'told once');
+  isAway = false;
+  await reached;
+  assert.deepEqual(seen, [1, 2, 3]);
+  await follower.stop();
 });

@@ -1,7 +1,8 @@
 /** `portcullis backup`: the store at one moment in one file, beside a running server or without one. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type Config, durationMs, durationRule } from '../../config.ts';
+import { durationMs, durationRule } from '../../config/rules.ts';
+import type { Config } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createLog } from '../../core/log/log.ts';

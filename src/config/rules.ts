@@ -1,0 +1,95 @@
+/**
+ * What the text of a setting may be, and the value it stands for. Each rule ends a sentence that begins
+ * with the setting's name.
+ */
+
+import { resolve } from 'node:path';
+import * as v from 'valibot';
+
+export const integer = (min: number, max: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,9}$/, `must be a whole number from ${min} to ${max}`),
+    v.transform(Number),
+    v.minValue(min, `must be a whole number from ${min} to ${max}`),
+    v.maxValue(max, `must be a whole number from ${min} to ${max}`),
+  );
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Milliseconds of a text such as 24h; undefined when it is none from 1 second to 365 days. */
+export function durationMs(text: string): number | undefined {
+  const [, count, unit] = /^(\d{1,8})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  return ms >= unitMs.s && ms <= 365 * unitMs.d ? ms : undefined;
+}
+
+export const durationRule = 'must be a duration such as 24h, 90m or 7d';
+
+export const duration = v.pipe(
+  v.string(),
+  v.check((text) => durationMs(text) !== undefined, durationRule),
+  v.transform((text) => durationMs(text) ?? 0),
+);
+
+export const urlOf = (...protocols: string[]) =>
+  v.pipe(
+    v.string(),
+    v.check(
+      (text) => {
+        return URL.canParse(text) && protocols.includes(new URL(text).protocol);
+      },
+      `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+    ),
+  );
+
+/** Scheme, host and port alone: links are made by appending a path. */
+export const origin = v.pipe(
+  urlOf('http:', 'https:'),
+  v.check((text) => {
+    // Every check runs: what is no URL at all has been told of above.
+    if (!URL.canParse(text)) return true;
+    const url = new URL(text);
+    return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password;
+  }, 'must be scheme, host and port alone, without a path'),
+  v.transform((text) => new URL(text).origin),
+);
+
+export const path = v.pipe(
+  v.string(),
+  v.check((text) => !text.includes('\0'), 'must not hold a NUL character'),
+  v.transform((text) => resolve(text)),
+);
+
+export const list = v.pipe(
+  v.string(),
+  v.transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  ),
+  v.maxLength(256, 'must list at most 256 addresses or prefixes'),
+);
+
+/** A leading dot and capitals are how people write them: `.internal` is `internal`. */
+export const suffixList = v.pipe(
+  v.string(),
+  v.transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim().toLowerCase())
+      .map((part) => part.replace(/^\.(?=[^.])/, ''))
+      .filter((part) => part !== ''),
+  ),
+  v.maxLength(64, 'must list at most 64 suffixes'),
+);
+
+export const countryList = v.pipe(
+  v.string(),
+  v.regex(
+    /^(\*|[A-Z]{2}(\s*,\s*[A-Z]{2}){0,249})$/,
+    'must be * or codes of countries such as FR,BE (ISO 3166-1)',
+  ),
+  v.transform((text) => text.split(',').map((code) => code.trim())),
+);
