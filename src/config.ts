@@ -7,6 +7,8 @@ import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import {
   countryList,
+  domainList,
+  domainName,
   duration,
   integer,
   list,
@@ -131,6 +133,8 @@ export interface Config {
   /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
+  /** How long the server serves on, not ready, when it was told to stop. */
+  readonly drainMs: number;
   /** Least time between two builds of the feeds. */
   readonly feedIntervalSeconds: number;
   /** Terms in the head of each feed and on their page. */
@@ -171,6 +175,14 @@ export interface Config {
   /** Either makes all backups encrypted. */
   readonly backupPassphrase: string | undefined;
   readonly backupPassphraseFile: string | undefined;
+  /** Zone of the DNS block list; undefined: there is none. */
+  readonly dnsZone: string | undefined;
+  /** Where it is asked: addresses with ports. */
+  readonly dnsListen: readonly string[];
+  /** Who may ask without a key: addresses and prefixes. */
+  readonly dnsAllow: readonly string[];
+  /** Name servers that the zone is delegated to. */
+  readonly dnsNameServers: readonly string[];
 }
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
@@ -197,6 +209,7 @@ const schema = v.object({
     'auto',
   ),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
+  DRAIN_MS: v.optional(integer(0, 60_000), '500'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
   FEED_LICENCE: v.optional(
     // It stands in comments of eight formats.
@@ -234,6 +247,13 @@ const schema = v.object({
     v.pipe(v.string(), v.minLength(12, 'must have at least 12 characters')),
   ),
   BACKUP_PASSPHRASE_FILE: v.optional(path),
+  DNS_ZONE: v.optional(domainName),
+  DNS_LISTEN: v.optional(
+    v.pipe(list, v.minLength(1, 'must list an address with its port')),
+    '127.0.0.1:5300',
+  ),
+  DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
+  DNS_NS: v.optional(domainList, ''),
 });
 
 /** What the settings mean is known further up. */
@@ -242,6 +262,8 @@ export interface Judges {
   readonly isPrefix: (text: string) => boolean;
   /** What is wrong with a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: nothing. */
   readonly suffixFault: (suffix: string) => string | undefined;
+  /** Tells an address with its port that one can listen on from other text. */
+  readonly isEndpoint: (text: string) => boolean;
 }
 
 /**
@@ -249,7 +271,7 @@ export interface Judges {
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  { isPrefix, suffixFault }: Judges,
+  { isPrefix, suffixFault, isEndpoint }: Judges,
 ): Config {
   const given = Object.fromEntries(
     Object.keys(schema.entries)
@@ -262,7 +284,7 @@ export function readConfig(
     throw settingError(String(issue.path?.[0]?.key ?? 'environment'), issue.message);
   }
   const s = parsed.output;
-  for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD'] as const) {
+  for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD', 'DNS_ALLOW'] as const) {
     const stranger = s[name].find((text) => !isPrefix(text));
     if (stranger === undefined) continue;
     throw settingError(name, `holds '${quoted(stranger)}', not an address or prefix`);
@@ -273,6 +295,11 @@ export function readConfig(
       throw settingError('CLIENT_SUFFIXES', `holds '${quoted(suffix)}', ${fault}`);
     }
   }
+  const nowhere = s.DNS_LISTEN.find((text) => !isEndpoint(text));
+  if (nowhere !== undefined) {
+    const fault = 'not an address of this machine with a port, such as 192.0.2.1:53';
+    throw settingError('DNS_LISTEN', `holds '${quoted(nowhere)}', ${fault}`);
+  }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
     host: s.HOST,
@@ -282,6 +309,7 @@ export function readConfig(
     dataDir: s.DATA_DIR,
     httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
+    drainMs: s.DRAIN_MS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
     feedLicence: s.FEED_LICENCE,
     trustedProxies: Object.freeze(s.TRUSTED_PROXIES),
@@ -307,6 +335,10 @@ export function readConfig(
     backupKeep: s.BACKUP_KEEP,
     backupPassphrase: s.BACKUP_PASSPHRASE,
     backupPassphraseFile: s.BACKUP_PASSPHRASE_FILE,
+    dnsZone: s.DNS_ZONE,
+    dnsListen: Object.freeze(s.DNS_LISTEN),
+    dnsAllow: Object.freeze(s.DNS_ALLOW),
+    dnsNameServers: Object.freeze(s.DNS_NS),
   });
 }
 

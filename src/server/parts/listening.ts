@@ -17,6 +17,7 @@ import { areas } from '../areas.ts';
 import { checkTable } from '../endpoints.ts';
 import type { MainRoutes } from '../main-routes.ts';
 import type { State } from '../state.ts';
+import { type DescriptorWatch, watchDescriptors } from '../threads/descriptor-watch.ts';
 import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
 import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
 import { createThreadCounters, type ThreadCounters } from '../threads/thread-counters.ts';
@@ -31,10 +32,13 @@ export interface Listening {
   readonly threads: Threads;
   readonly counters: ThreadCounters;
   readonly gauges: ThreadGauges;
+  readonly descriptors: DescriptorWatch;
+  /** From now on each answer ends its connection. */
+  drain(): void;
 }
 
 /** How long requests in flight may take when the server is told to stop. */
-const graceMs = 8_000;
+const graceMs = 2_000;
 
 /**
  * @param claim undefined: any port. One that nobody named is found when it is needed, for until then
@@ -96,7 +100,10 @@ export async function listen(
     logLevel: config.logLevel,
     log,
   });
-  return { port, threads, counters, gauges };
+  const { drain, accept } = threads;
+  const descriptors = watchDescriptors(log, accept);
+  closers.add(descriptors.stop);
+  return { port, threads, counters, gauges, descriptors, drain };
 }
 
 /** A page that is not there, for somebody who may be signed in: the header says so. */

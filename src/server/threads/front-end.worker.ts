@@ -17,11 +17,12 @@ import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Reply, Request } from '../../http/message.ts';
 import type { HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
-import { type IpIndexReader, openIpIndexReader } from '../../index/reader.ts';
+import { openIpIndexReader } from '../../index/reader.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
 import { areas } from '../areas.ts';
+import { duringTurn } from './during-turn.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
 import { createThreadCounters } from './thread-counters.ts';
@@ -30,26 +31,7 @@ import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
 /** Behind the route's own deadline, which ends the exchange and says so here. */
 const forwardGraceMs = 1_000;
-
-/**
- * A request is the time in which the index may be read. It ends with the turn of the event loop,
- * not with each request: under load one announcement serves many.
- */
-function duringRequest(reader: IpIndexReader): <T>(work: () => T) => T {
-  let leaves = false;
-  function leave(): void {
-    leaves = false;
-    reader.leave();
-  }
-  return (work) => {
-    reader.enter();
-    if (!leaves) {
-      leaves = true;
-      setImmediate(leave);
-    }
-    return work();
-  };
-}
+const acceptAgainMs = 200;
 
 function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
   if (route.kind === 'hot') {
@@ -105,7 +87,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   });
   const { memory } = setup;
   const frontEnd = createFrontEnd({ memory, index: reader, clock, log });
-  const within = duringRequest(reader);
+  const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
   const renderProblem = createRenderProblem({
@@ -129,12 +111,31 @@ async function run(setup: ThreadSetup): Promise<void> {
   createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);
   dieCleanly(server, setup);
   const collectGarbage = openGarbageCollection();
+  const follow = openAccepting(server);
   parentPort?.on('message', (message: ToThread) => {
     if ('release' in message) return collectGarbage();
+    if ('drain' in message) return server.drain();
+    if ('accept' in message) return follow(message.accept);
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port);
   tell({ listening: true });
+}
+
+/** Listening that the system refuses is tried again until somebody says otherwise. */
+function openAccepting(server: HttpServer): (isOn: boolean) => void {
+  let wanted = true;
+  async function attempt(): Promise<void> {
+    try {
+      await server.accept(wanted);
+    } catch {
+      setTimeout(attempt, acceptAgainMs).unref();
+    }
+  }
+  return (isOn) => {
+    wanted = isOn;
+    void attempt();
+  };
 }
 
 /** Nothing holds the thread after this: it ends by itself. */

@@ -39,6 +39,8 @@ export interface ThreadSetup {
 /** `release`: shared buffers that the thread has sent are of no more use. */
 export type ToThread =
   | { readonly stop: true; readonly graceMs: number }
+  | { readonly drain: true }
+  | { readonly accept: boolean }
   | { readonly release: true };
 /** `isTold`: the text is for the operator, who can mend it. */
 export type FromThread =
@@ -48,6 +50,9 @@ export type FromThread =
 export interface Threads {
   /** Resolves when all have stopped listening and ended. */
   stop(graceMs: number): Promise<void>;
+  /** As of `HttpServer`, in all threads. */
+  drain(): void;
+  accept(isOn: boolean): void;
   /** Lets all give back shared memory that they have sent and nobody needs any more. */
   release(): void;
   /** Threads that listen at present. */
@@ -126,6 +131,10 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     });
   }
 
+  function tellAll(message: ToThread): void {
+    for (const worker of workers.values()) worker.postMessage(message);
+  }
+
   function replace(thread: number): void {
     setTimeout(() => {
       if (stopping) return;
@@ -140,9 +149,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     const ended = [...workers.values()].map(
       (worker) => new Promise<void>((resolve) => worker.once('exit', () => resolve())),
     );
-    for (const worker of workers.values()) {
-      worker.postMessage({ stop: true, graceMs } satisfies ToThread);
-    }
+    tellAll({ stop: true, graceMs });
     await Promise.all(ended);
   }
 
@@ -156,11 +163,9 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   }
   return {
     stop,
-    release() {
-      for (const worker of workers.values()) {
-        worker.postMessage({ release: true } satisfies ToThread);
-      }
-    },
+    drain: () => tellAll({ drain: true }),
+    accept: (isOn) => tellAll({ accept: isOn }),
+    release: () => tellAll({ release: true }),
     alive: () => listening,
     replaced: () => replaced,
   };
