@@ -4,6 +4,7 @@ import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
 import { capacities } from '../../config.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
+import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import { createFeedPublisher, type FeedPublisher } from '../../reputation/blocklists/publish.ts';
 import {
@@ -19,7 +20,6 @@ import type { Store } from '../../store/store.ts';
 import type { State } from '../state.ts';
 import { openFeedThread } from '../threads/feed-thread.ts';
 import { createFrontEnd, type FrontEnd, type FrontEndMemory } from '../threads/front-end.ts';
-import { createHeartbeat } from '../threads/heartbeat.ts';
 import { startExpiry, startSampling } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
 

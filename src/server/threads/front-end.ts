@@ -10,6 +10,7 @@ import { createGate, type Gate } from '../../access/quota/gate.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
@@ -19,11 +20,10 @@ import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
 import { createGuard } from '../../web/guard/guard.ts';
 import { healthRoute } from '../health.route.ts';
 import type { SharedState } from '../state.ts';
-import { createHeartbeat } from './heartbeat.ts';
 
 export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
-  /** Of the main thread, see heartbeat.ts. */
+  /** Of the main thread, see core/work/heartbeat.ts. */
   readonly heartbeat: SharedArrayBuffer;
 }
 

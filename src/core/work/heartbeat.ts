@@ -3,7 +3,7 @@
  * thread behind them still moves, without asking it.
  */
 
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../clock.ts';
 
 const beatMs = 250;
 
