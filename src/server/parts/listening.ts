@@ -10,7 +10,6 @@ import { claimPort } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
 import { createServer } from '../../http/server.ts';
-import { webauthn } from '../../signon/proofs/passkey-ceremonies.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { createRenderProblem } from '../../web/shape.ts';
@@ -77,8 +76,6 @@ export async function listen(
   });
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.add(release);
-  // Loading it takes 100 ms of the event loop, which nobody waits for yet.
-  await webauthn();
   await server.listen(config.host, port);
   let threads: Threads | undefined;
   closers.add(async () => {
