@@ -6,6 +6,8 @@
 import * as v from 'valibot';
 import {
   countryList,
+  domainList,
+  domainName,
   duration,
   integer,
   list,
@@ -170,6 +172,14 @@ export interface Config {
   /** Either makes all backups encrypted. */
   readonly backupPassphrase: string | undefined;
   readonly backupPassphraseFile: string | undefined;
+  /** Zone of the DNS block list; undefined: there is none. */
+  readonly dnsZone: string | undefined;
+  /** Where it is asked: addresses with ports. */
+  readonly dnsListen: readonly string[];
+  /** Who may ask without a key: addresses and prefixes. */
+  readonly dnsAllow: readonly string[];
+  /** Name servers that the zone is delegated to. */
+  readonly dnsNameServers: readonly string[];
 }
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
@@ -227,6 +237,13 @@ const schema = v.object({
     v.pipe(v.string(), v.minLength(12, 'must have at least 12 characters')),
   ),
   BACKUP_PASSPHRASE_FILE: v.optional(path),
+  DNS_ZONE: v.optional(domainName),
+  DNS_LISTEN: v.optional(
+    v.pipe(list, v.minLength(1, 'must list an address with its port')),
+    '127.0.0.1:5300',
+  ),
+  DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
+  DNS_NS: v.optional(domainList, ''),
 });
 
 /** What the settings mean is known further up. */
@@ -235,6 +252,8 @@ export interface Judges {
   readonly isPrefix: (text: string) => boolean;
   /** What is wrong with a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: nothing. */
   readonly suffixFault: (suffix: string) => string | undefined;
+  /** Tells an address with its port that one can listen on from other text. */
+  readonly isEndpoint: (text: string) => boolean;
 }
 
 /**
@@ -242,7 +261,7 @@ export interface Judges {
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  { isPrefix, suffixFault }: Judges,
+  { isPrefix, suffixFault, isEndpoint }: Judges,
 ): Config {
   const given = Object.fromEntries(
     Object.keys(schema.entries)
@@ -255,7 +274,7 @@ export function readConfig(
     throw settingError(String(issue.path?.[0]?.key ?? 'environment'), issue.message);
   }
   const s = parsed.output;
-  for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD'] as const) {
+  for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD', 'DNS_ALLOW'] as const) {
     const stranger = s[name].find((text) => !isPrefix(text));
     if (stranger === undefined) continue;
     throw settingError(name, `holds '${quoted(stranger)}', not an address or prefix`);
@@ -265,6 +284,11 @@ export function readConfig(
     if (fault !== undefined) {
       throw settingError('CLIENT_SUFFIXES', `holds '${quoted(suffix)}', ${fault}`);
     }
+  }
+  const nowhere = s.DNS_LISTEN.find((text) => !isEndpoint(text));
+  if (nowhere !== undefined) {
+    const fault = 'not an address of this machine with a port, such as 192.0.2.1:53';
+    throw settingError('DNS_LISTEN', `holds '${quoted(nowhere)}', ${fault}`);
   }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
@@ -300,6 +324,10 @@ export function readConfig(
     backupKeep: s.BACKUP_KEEP,
     backupPassphrase: s.BACKUP_PASSPHRASE,
     backupPassphraseFile: s.BACKUP_PASSPHRASE_FILE,
+    dnsZone: s.DNS_ZONE,
+    dnsListen: Object.freeze(s.DNS_LISTEN),
+    dnsAllow: Object.freeze(s.DNS_ALLOW),
+    dnsNameServers: Object.freeze(s.DNS_NS),
   });
 }
 

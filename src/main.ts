@@ -18,6 +18,7 @@ import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
+import { openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
@@ -104,6 +105,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     readiness: () => readinessOf(state, store, clock),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
+  await openDoors(opening, { state, memory: reputation.memory, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);

@@ -4,11 +4,13 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type Config, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
+import { readEndpoint } from '../src/doors/dns/endpoint.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
 import { suffixFault } from '../src/signon/sites/clients/client-suffixes.ts';
 
 const isPrefix = (text: string) => parsePrefix(text).ok;
-const judges = { isPrefix, suffixFault };
+const isEndpoint = (text: string) => readEndpoint(text) !== undefined;
+const judges = { isPrefix, suffixFault, isEndpoint };
 const read = (environment: Record<string, string | undefined>) => readConfig(environment, judges);
 
 const settings: Record<string, { field: keyof Config; good: [string, unknown][]; bad: string[] }> =
@@ -126,6 +128,50 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       field: 'knownGood',
       good: [['192.0.2.1, 2001:db8::/32', ['192.0.2.1', '2001:db8::/32']]],
       bad: ['10.0.0.1/8', 'resolver', 'a\nb'],
+    },
+    DNS_ZONE: {
+      field: 'dnsZone',
+      good: [
+        ['bl.example.org', 'bl.example.org'],
+        ['BL.Example.org.', 'bl.example.org'],
+        ['_bl.test', '_bl.test'],
+      ],
+      bad: [
+        '.',
+        '-a.test',
+        'a..b',
+        'bé.test',
+        'a b',
+        'x'.repeat(64),
+        'a\nb',
+        `${'a.'.repeat(60)}b`,
+      ],
+    },
+    DNS_LISTEN: {
+      field: 'dnsListen',
+      good: [['192.0.2.1:53, [2001:db8::1]:53', ['192.0.2.1:53', '[2001:db8::1]:53']]],
+      bad: [
+        ...['0.0.0.0:53', '[::]:53', '192.0.2.1', '192.0.2.1:65536', '2001:db8::1:53', 'host:53'],
+        ...[
+          '[192.0.2.1]:53',
+          '[::ffff:192.0.2.1]:53',
+          ':53',
+          '192.0.2.1:',
+          ',',
+          '[2001:db8::1]',
+          'a\nb',
+        ],
+      ],
+    },
+    DNS_ALLOW: {
+      field: 'dnsAllow',
+      good: [['192.0.2.0/24', ['192.0.2.0/24']]],
+      bad: ['10.0.0.1/8', 'all', 'a\nb'],
+    },
+    DNS_NS: {
+      field: 'dnsNameServers',
+      good: [['NS1.example.org., ns2.example.org', ['ns1.example.org', 'ns2.example.org']]],
+      bad: ['a b', 'a,b,c,d,e', 'ns_1..x'],
     },
     CLIENT_SUFFIXES: {
       field: 'clientSuffixes',

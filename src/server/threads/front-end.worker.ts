@@ -15,11 +15,12 @@ import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Request } from '../../http/message.ts';
 import type { Caller, HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
-import { type IpIndexReader, openIpIndexReader } from '../../index/reader.ts';
+import { openIpIndexReader } from '../../index/reader.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
 import { areas } from '../endpoints.ts';
+import { duringTurn } from './during-turn.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
 import { createThreadCounters } from './thread-counters.ts';
@@ -28,26 +29,6 @@ import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
 /** Behind the route's own deadline, which ends the exchange and says so here. */
 const forwardGraceMs = 1_000;
-
-/**
- * A request is the time in which the index may be read. It ends with the turn of the event loop,
- * not with each request: under load one announcement serves many.
- */
-function duringRequest(reader: IpIndexReader): <T>(work: () => T) => T {
-  let leaves = false;
-  function leave(): void {
-    leaves = false;
-    reader.leave();
-  }
-  return (work) => {
-    reader.enter();
-    if (!leaves) {
-      leaves = true;
-      setImmediate(leave);
-    }
-    return work();
-  };
-}
 
 function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
   if (route.kind === 'hot') {
@@ -103,7 +84,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   });
   const { memory } = setup;
   const frontEnd = createFrontEnd({ memory, index: reader, clock, log });
-  const within = duringRequest(reader);
+  const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
   const renderProblem = createRenderProblem({
