@@ -29,6 +29,15 @@ const minuteMs = 60_000;
 
 /** Limits per client IP: one table for the whole service. */
 export const clientLimits = {
+  /**
+   * All that has neither a good key nor a place on the hot lane: also what no other limit holds, such
+   * as pages that nobody has. Counted by the transport, before any work.
+   */
+  answers: { max: 1_000, windowMs: 10_000 },
+  /** The same of an IPv4 /24 or IPv6 /48. */
+  answersNear: { max: 4_000, windowMs: 10_000 },
+  /** Of what is asked about the service's health, counted apart: no flood of pages hides it. */
+  probes: { max: 1_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
@@ -132,6 +141,8 @@ export interface Config {
   /** Front ends in all: the main thread and `httpThreads - 1` workers. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
+  /** How long the server serves on, not ready, when it was told to stop. */
+  readonly drainMs: number;
   /** Least time between two builds of the feeds. */
   readonly feedIntervalSeconds: number;
   /** Terms in the head of each feed and on their page. */
@@ -200,6 +211,7 @@ const schema = v.object({
   DATA_DIR: v.optional(path, './var'),
   HTTP_THREADS: v.optional(integer(1, 64), '1'),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
+  DRAIN_MS: v.optional(integer(0, 60_000), '500'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
   FEED_LICENCE: v.optional(
     // It stands in comments of eight formats.
@@ -299,6 +311,7 @@ export function readConfig(
     dataDir: s.DATA_DIR,
     httpThreads: s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
+    drainMs: s.DRAIN_MS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
     feedLicence: s.FEED_LICENCE,
     trustedProxies: Object.freeze(s.TRUSTED_PROXIES),

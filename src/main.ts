@@ -33,6 +33,8 @@ export interface RunningServer {
   readonly port: number;
   readonly store: Store;
   readonly state: State;
+  /** Says at /readyz that the server is about to stop, and goes on serving. */
+  drain(): void;
   /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
   close(): Promise<void>;
 }
@@ -57,6 +59,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { access, follower } = state;
 
   let listening: Listening | undefined;
+  let isDraining = false;
   const reputation = openReputation(opening, data, () => listening?.threads.release());
 
   const tables = createBoundedTables(log);
@@ -102,7 +105,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
-    readiness: () => readinessOf(state, store, clock),
+    readiness: () => readinessOf(state, store, clock, isDraining),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
   await openDoors(opening, { state, memory: reputation.memory, metrics });
@@ -121,5 +124,9 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { port } = listening;
   const { host, httpThreads: threads } = config;
   log.info({ host, port, threads, entries: state.index.size() }, 'listening');
-  return { port, store, state };
+  const drain = () => {
+    isDraining = true;
+    listening?.drain();
+  };
+  return { port, store, state, drain };
 }

@@ -48,6 +48,7 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     },
     DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
     HTTP_THREADS: { field: 'httpThreads', good: [['4', 4]], bad: ['0', '65', 'many'] },
+    DRAIN_MS: { field: 'drainMs', good: [['0', 0]], bad: ['-1', '60001', '1s'] },
     CAPTCHA_THREADS: { field: 'captchaThreads', good: [['1', 1]], bad: ['0', '65', ' 1 2'] },
     FEED_INTERVAL_SECONDS: {
       field: 'feedIntervalSeconds',

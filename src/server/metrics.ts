@@ -20,6 +20,7 @@ import type { ReputationParts } from './parts/reputation.ts';
 import type { SignonParts } from './parts/signon.ts';
 import type { Readiness } from './service.route.ts';
 import type { State } from './state.ts';
+import type { DescriptorWatch } from './threads/descriptor-watch.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
 import type { ThreadGauges } from './threads/thread-gauges.ts';
 import type { Threads } from './threads/threads.ts';
@@ -70,6 +71,7 @@ function registerMetrics(options: {
   counters: ThreadCounters;
   gauges: ThreadGauges;
   threads: Threads;
+  descriptors: DescriptorWatch;
   captcha: Pick<Captcha, 'stats'>;
   refusedReports: RefusedReports;
   clock: Clock;
@@ -93,6 +95,18 @@ function registerMetrics(options: {
     'Front-end threads started in place of one that died.',
     [],
     () => [[{}, threads.replaced()]],
+  );
+  const { descriptors } = options;
+  metrics.gauge(
+    'portcullis_accept_paused',
+    '1 while no connection is taken because nearly all open files are in use.',
+    () => (descriptors.isPaused() ? 1 : 0),
+  );
+  metrics.counterBy(
+    'portcullis_accept_pauses_total',
+    'How often no connection was taken because nearly all open files were in use.',
+    [],
+    () => [[{}, descriptors.pauses()]],
   );
   metrics.gaugeBy(
     'portcullis_event_loop_pause_seconds',
@@ -311,6 +325,7 @@ export async function readinessOf(
   state: Pick<State, 'follower' | 'sources' | 'index'>,
   store: Pick<Store, 'lastSeq' | 'writeState'>,
   clock: Clock,
+  isDraining: boolean,
 ): Promise<Readiness> {
   const behind = Number((await store.lastSeq()) - state.follower.appliedSeq());
   // What is known to be good tells nothing of how fresh the lists of the bad are.
@@ -320,6 +335,7 @@ export async function readinessOf(
     // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
     indexLoaded: state.follower.isFollowing(),
     writable: store.writeState().available,
+    draining: isDraining,
     entries: state.index.size(),
     behind: Math.max(0, behind),
     newestListAgeSeconds: Number.isFinite(newest)

@@ -12,10 +12,12 @@ import type { Guard } from '../web/guard/guard.ts';
 import { jsonType, noStore, tellFailure, textType } from '../web/shape.ts';
 import { readinessDocs } from './service.openapi.ts';
 
-/** What /readyz tells; ready means that both flags are true. */
+/** What /readyz tells; ready means loaded, writable and not about to stop. */
 export interface Readiness {
   readonly indexLoaded: boolean;
   readonly writable: boolean;
+  /** The server was told to stop. */
+  readonly draining: boolean;
   readonly entries: number;
   /** Journal events not yet in memory. */
   readonly behind: number;
@@ -58,7 +60,7 @@ export function serviceRoutes(options: {
 
   async function ready(): Promise<Reply> {
     const state = await options.readiness();
-    const ok = state.indexLoaded && state.writable;
+    const ok = state.indexLoaded && state.writable && !state.draining;
     const retry: Header[] = ok ? [] : [['Retry-After', '5']];
     return {
       status: ok ? 200 : 503,

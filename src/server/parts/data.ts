@@ -1,5 +1,6 @@
 /** The store, held by this process alone, and the state in memory that its journal makes. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireServerLock } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
@@ -8,6 +9,9 @@ import { startSweeper } from '../../store/sweeper.ts';
 import { openState, type State } from '../state.ts';
 import { startPruning } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
+
+/** A stop waits no longer for what only makes the next start fast. */
+const stateMsMax = 2_000;
 
 export async function openData(opening: Opening): Promise<{ store: Store; state: State }> {
   const { config, clock, random, log, masterKey, onFatal, closers } = opening;
@@ -38,7 +42,14 @@ export async function openData(opening: Opening): Promise<{ store: Store; state:
     isStoreLost: presence.isLost,
   });
   state.start();
-  closers.add(() => state.stop());
+  closers.add(async () => {
+    const done = state.stop();
+    const late = sleep(stateMsMax, 'late', { ref: false });
+    if ((await Promise.race([done, late])) !== 'late') return;
+    log.warn('stop: too much state to be written in time; the next start takes longer');
+    // Goes on until the store is closed.
+    done.catch(() => undefined);
+  });
   await state.follower.catchUpTo(await store.lastSeq());
   lock.follow(async (seq) => {
     if (seq > (await store.lastSeq())) throw new RangeError('not in the journal');

@@ -4,8 +4,10 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { clientLimits } from '../../config.ts';
 import { openFilesWarning } from '../../http/limits.ts';
 import { firstHeader, type RenderProblem } from '../../http/message.ts';
+import { createPace } from '../../http/pace.ts';
 import { claimPort } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
@@ -16,6 +18,7 @@ import { createRenderProblem } from '../../web/shape.ts';
 import { areas, checkTable } from '../endpoints.ts';
 import type { MainRoutes } from '../main-routes.ts';
 import type { State } from '../state.ts';
+import { type DescriptorWatch, watchDescriptors } from '../threads/descriptor-watch.ts';
 import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
 import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
 import { createThreadCounters, type ThreadCounters } from '../threads/thread-counters.ts';
@@ -30,10 +33,13 @@ export interface Listening {
   readonly threads: Threads;
   readonly counters: ThreadCounters;
   readonly gauges: ThreadGauges;
+  readonly descriptors: DescriptorWatch;
+  /** From now on each answer ends its connection. */
+  drain(): void;
 }
 
 /** How long requests in flight may take when the server is told to stop. */
-const graceMs = 8_000;
+const graceMs = 2_000;
 
 /**
  * @param claim undefined: any port. One that nobody named is found when it is needed, for until then
@@ -72,6 +78,7 @@ export async function listen(
     https,
     clock,
     log,
+    pace: createPace(config.clientLimitsOn ? clientLimits : undefined, clock),
     onFinished: counters.recorder(0),
   });
   const { port, release } = claim ?? (await claimPort(config.host, 0));
@@ -100,10 +107,21 @@ export async function listen(
     forwarded: describeForwarded(ownRoutes),
     trustedProxies: config.trustedProxies,
     https,
+    clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
     log,
   });
-  return { port, threads, counters, gauges };
+  const { drain, accept } = threads;
+  const descriptors = watchDescriptors(log, async (isOn) => {
+    accept(isOn);
+    await server.accept(isOn);
+  });
+  closers.add(descriptors.stop);
+  const drainAll = () => {
+    drain();
+    server.drain();
+  };
+  return { port, threads, counters, gauges, descriptors, drain: drainAll };
 }
 
 /** A page that is not there, for somebody who may be signed in: the header says so. */

@@ -7,12 +7,14 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { clientLimits } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createLog, type LogLevel } from '../../core/log/log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Request } from '../../http/message.ts';
+import { createPace } from '../../http/pace.ts';
 import type { Caller, HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
@@ -103,6 +105,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     limits: { inFlightMax: workerInFlightMax },
     clock,
     log,
+    pace: createPace(setup.clientLimitsOn ? clientLimits : undefined, clock),
     onFinished: (path, status) => count(path, status),
   });
   createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);
@@ -110,6 +113,9 @@ async function run(setup: ThreadSetup): Promise<void> {
   const collectGarbage = openGarbageCollection();
   parentPort?.on('message', (message: ToThread) => {
     if ('release' in message) return collectGarbage();
+    if ('drain' in message) return server.drain();
+    // Refused by the system: the next message tries again.
+    if ('accept' in message) return void server.accept(message.accept).catch(() => undefined);
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port);

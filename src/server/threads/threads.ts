@@ -31,6 +31,7 @@ export interface ThreadSetup {
   readonly forwarded: readonly ForwardedRoute[];
   readonly trustedProxies: readonly string[];
   readonly https: boolean;
+  readonly clientLimitsOn: boolean;
   readonly logLevel: string;
   /** Requests for the main thread. */
   readonly forwardPort: MessagePort;
@@ -39,12 +40,17 @@ export interface ThreadSetup {
 /** `release`: shared buffers that the thread has sent are of no more use. */
 export type ToThread =
   | { readonly stop: true; readonly graceMs: number }
+  | { readonly drain: true }
+  | { readonly accept: boolean }
   | { readonly release: true };
 export type FromThread = { readonly listening: true } | { readonly failed: string };
 
 export interface Threads {
   /** Resolves when all have stopped listening and ended. */
   stop(graceMs: number): Promise<void>;
+  /** As of `HttpServer`, in all threads. */
+  drain(): void;
+  accept(isOn: boolean): void;
   /** Lets all give back shared memory that they have sent and nobody needs any more. */
   release(): void;
   /** Threads that listen at present, the main one not counted. */
@@ -65,6 +71,7 @@ export interface ThreadsOptions
     | 'forwarded'
     | 'trustedProxies'
     | 'https'
+    | 'clientLimitsOn'
     | 'logLevel'
   > {
   /** Front ends in all: this thread and `threads - 1` workers. */
@@ -122,6 +129,10 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     });
   }
 
+  function tellAll(message: ToThread): void {
+    for (const worker of workers.values()) worker.postMessage(message);
+  }
+
   function replace(thread: number): void {
     setTimeout(() => {
       if (stopping) return;
@@ -138,16 +149,12 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
       const ended = [...workers.values()].map(
         (worker) => new Promise<void>((resolve) => worker.once('exit', () => resolve())),
       );
-      for (const worker of workers.values()) {
-        worker.postMessage({ stop: true, graceMs } satisfies ToThread);
-      }
+      tellAll({ stop: true, graceMs });
       await Promise.all(ended);
     },
-    release() {
-      for (const worker of workers.values()) {
-        worker.postMessage({ release: true } satisfies ToThread);
-      }
-    },
+    drain: () => tellAll({ drain: true }),
+    accept: (isOn) => tellAll({ accept: isOn }),
+    release: () => tellAll({ release: true }),
     alive: () => listening,
     replaced: () => replaced,
   };
