@@ -4,8 +4,10 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { clientLimits } from '../../config.ts';
 import { openFilesWarning } from '../../http/limits.ts';
 import { firstHeader, type RenderProblem } from '../../http/message.ts';
+import { createPace } from '../../http/pace.ts';
 import { claimPort } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
@@ -77,6 +79,7 @@ export async function listen(
     https,
     clock,
     log,
+    pace: createPace(config.clientLimitsOn ? clientLimits : undefined, clock),
     onFinished: counters.recorder(0),
   });
   const { port, release } = claim ?? (await claimPort(config.host, 0));
@@ -107,6 +110,7 @@ export async function listen(
     forwarded: describeForwarded(ownRoutes),
     trustedProxies: config.trustedProxies,
     https,
+    clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
     log,
   });

@@ -7,12 +7,14 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { clientLimits } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createLog, type LogLevel } from '../../core/log/log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Request } from '../../http/message.ts';
+import { createPace } from '../../http/pace.ts';
 import type { Caller, HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
@@ -103,6 +105,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     limits: { inFlightMax: workerInFlightMax },
     clock,
     log,
+    pace: createPace(setup.clientLimitsOn ? clientLimits : undefined, clock),
     onFinished: (path, status) => count(path, status),
   });
   createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);

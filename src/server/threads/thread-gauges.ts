@@ -7,6 +7,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { defaultLimits } from '../../http/limits.ts';
+import { pacedMax } from '../../http/pace.ts';
 import type { Taken } from '../../http/server.ts';
 
 /** Requests of a worker that the main thread works on; probes have places beside them. */
@@ -21,6 +22,7 @@ const limits: Taken = {
   arriving_bodies: defaultLimits.waitingMax,
   unread_answers: defaultLimits.waitingMax,
   refused_bodies: defaultLimits.refusedMax,
+  paced_networks: pacedMax,
   body_bytes: defaultLimits.bodyBytesInAllMax,
 };
 const names = Object.keys(limits) as Name[];

@@ -31,6 +31,7 @@ export interface ThreadSetup {
   readonly forwarded: readonly ForwardedRoute[];
   readonly trustedProxies: readonly string[];
   readonly https: boolean;
+  readonly clientLimitsOn: boolean;
   readonly logLevel: string;
   /** Requests for the main thread. */
   readonly forwardPort: MessagePort;
@@ -70,6 +71,7 @@ export interface ThreadsOptions
     | 'forwarded'
     | 'trustedProxies'
     | 'https'
+    | 'clientLimitsOn'
     | 'logLevel'
   > {
   /** Front ends in all: this thread and `threads - 1` workers. */
