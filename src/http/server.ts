@@ -18,6 +18,7 @@ import { createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Header, RenderProblem } from './message.ts';
 import { loadNative } from './native.ts';
+import { createPace, type Pace } from './pace.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 
 export interface ServerOptions {
@@ -29,6 +30,8 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** Default: what is known of the build, see `native.ts`. */
   readonly takesChunked?: boolean;
+  /** Default: none. */
+  readonly pace?: Pace;
   /** Browsers reach the service over https: every answer says that it shall stay so. */
   readonly https?: boolean;
   /**
@@ -61,6 +64,7 @@ export interface Taken {
   readonly arriving_bodies: number;
   readonly unread_answers: number;
   readonly refused_bodies: number;
+  readonly paced_networks: number;
   readonly body_bytes: number;
 }
 
@@ -223,6 +227,7 @@ function openLanes(
     admission: new Admission({
       ...shared,
       clock,
+      pace: options.pace ?? createPace(undefined, clock),
       takesChunked: options.takesChunked,
       defaultHeaders: [...defaultHeaders, ...always],
     }),

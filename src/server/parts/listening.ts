@@ -10,7 +10,6 @@ import { loadNative } from '../../http/native.ts';
 import { claimPort } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
-import { webauthn } from '../../signon/proofs/passkey-ceremonies.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { createRenderProblem } from '../../web/shape.ts';
 import { areas } from '../areas.ts';
@@ -73,8 +72,6 @@ export async function listen(
   loadNative();
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.add(release);
-  // Loading it takes 100 ms of the event loop, which nobody waits for yet.
-  await webauthn();
   let threads: Threads | undefined;
   closers.add(async () => {
     const closing = threads?.stop(graceMs);
@@ -97,6 +94,7 @@ export async function listen(
     forwarded: describeForwarded(ownRoutes),
     trustedProxies: config.trustedProxies,
     https: config.baseUrl.startsWith('https:'),
+    clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
     log,
   });

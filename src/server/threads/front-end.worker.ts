@@ -7,6 +7,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { clientLimits } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
@@ -15,6 +16,7 @@ import type { Result } from '../../core/result.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Reply, Request } from '../../http/message.ts';
+import { createPace } from '../../http/pace.ts';
 import type { HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
@@ -106,6 +108,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     limits: { inFlightMax: inFlightMaxOf(setup.threads) },
     clock,
     log,
+    pace: createPace(setup.clientLimitsOn ? clientLimits : undefined, clock),
     onFinished: (path, status) => count(path, status),
   });
   createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);

@@ -31,6 +31,7 @@ export interface ThreadSetup {
   readonly forwarded: readonly ForwardedRoute[];
   readonly trustedProxies: readonly string[];
   readonly https: boolean;
+  readonly clientLimitsOn: boolean;
   readonly logLevel: string;
   /** Requests for the main thread. */
   readonly forwardPort: MessagePort;
@@ -73,6 +74,7 @@ export interface ThreadsOptions
     | 'forwarded'
     | 'trustedProxies'
     | 'https'
+    | 'clientLimitsOn'
     | 'logLevel'
   > {
   readonly threads: number;
