@@ -52,6 +52,7 @@ import { signonRoutes } from '../signon/signon.route.ts';
 import type { Authorization } from '../signon/sites/authorization.ts';
 import type { Consents } from '../signon/sites/consents.ts';
 import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
+import type { Assets } from '../web/assets.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
@@ -72,6 +73,7 @@ export interface MainRoutes {
   /** For when the server listens. */
   readonly preparations: readonly Preparation[];
   readonly routes: readonly Route[];
+  readonly assets: Assets;
   readonly renderPage: RenderErrorPage;
   /** Such a route with the reader's session in its page's header. */
   readonly withPerson: (route: PlainRoute) => PlainRoute;
@@ -244,6 +246,7 @@ export function mainRoutes(options: {
     ],
     preparations: [...assets.preparations, kit.prepare, ...published.preparations],
     routes: options.demo ? withOneOrigin(known, config, endpoints) : known,
+    assets,
     renderPage,
     withPerson,
   };
