@@ -1,9 +1,10 @@
 /** What is said of addresses: geo tables, the check, reports, feeds and the use of accounts. */
 
+import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { createLimitMemory, openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
-import { capacities } from '../../config.ts';
+import { capacities, clientLimits } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
@@ -68,7 +69,11 @@ export function openReputation(
     heartbeat: heartbeat.buffer,
     limits: createLimitMemory(countedClientsMax, random),
   };
-  const frontEnd = createFrontEnd({ memory, index, clock, log });
+  const records = openLimitRecords(memory.limits);
+  const frontEnd = createFrontEnd({
+    ...{ memory, index, clock, log },
+    ...(config.clientLimitsOn ? { limits: createClientLimits(clientLimits, records) } : {}),
+  });
   const { catchUpTo } = follower;
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
   const admission = createReportAdmission({ entries, clock, ...counted });
@@ -84,7 +89,6 @@ export function openReputation(
   const { quotas } = state.shared;
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
-  const records = openLimitRecords(memory.limits);
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
   return { memory, frontEnd, reports, refusedReports, feeds, usage, counted: table };
