@@ -1,18 +1,20 @@
 /**
  * The LMDB environment, its tables and the layout of their rows.
  *
- * Invariants of the options: `overlappingSync: false`, so a resolved transaction is on disk;
+ * Invariants of the options: `overlappingSync: false`, so what is visible is on disk;
  * `eventTurnBatching: false`, because with it a failed transaction also rejects a promise that
  * lmdb keeps to itself, which nobody can handle; one generous `mapSize` in every process, so that
  * no process meets a file that another one grew beyond its map.
  */
 
 import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { OperatorError } from '../core/errors.ts';
+import { syncPath } from './files.ts';
 import { checkFormat, type FormatOptions, migrationSteps } from './format.ts';
 import { metaRowKey } from './keys.ts';
-import { stateOfFile } from './lmdb-file.ts';
+import { type FileState, stateOfFile } from './lmdb-file.ts';
 
 export type Table = Database<Buffer, Uint8Array>;
 
@@ -53,7 +55,7 @@ export function openTables(path: string, format: FormatOptions = presentFormat):
 function openEnvironment(path: string, format: FormatOptions): Tables {
   // lmdb makes its files readable to the group: the directory keeps others out.
   mkdirSync(path, { recursive: true, mode: 0o700 });
-  refuseDamagedFile(`${path}/data.mdb`);
+  const { kind } = stateOfUsable(`${path}/data.mdb`);
   const root = open<Buffer, Uint8Array>({
     path,
     ...tableOptions,
@@ -73,11 +75,13 @@ function openEnvironment(path: string, format: FormatOptions): Tables {
     meta: table('meta'),
   };
   checkFormat(tables, format);
+  // LMDB syncs its file and leaves the names that lead to it to the file system.
+  if (kind !== 'whole') for (const folder of [path, dirname(path)]) syncPath(folder);
   return tables;
 }
 
 /** The library ends the whole process when it meets a file that LMDB didn't write, or a part of one. */
-function refuseDamagedFile(file: string): void {
+function stateOfUsable(file: string): FileState {
   const state = stateOfFile(file);
   if (state.kind === 'strange') {
     throw new OperatorError(`${file} is damaged, or no store: restore a backup`);
@@ -87,6 +91,7 @@ function refuseDamagedFile(file: string): void {
       `${file} is cut short: it has ${state.pages} pages of ${state.expected}. Restore a backup`,
     );
   }
+  return state;
 }
 
 /** Another process that has the store open; the table of readers names each thread that has read. */
