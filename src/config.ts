@@ -6,6 +6,7 @@
 import * as v from 'valibot';
 import {
   countryList,
+  databaseUrl,
   duration,
   integer,
   list,
@@ -127,6 +128,8 @@ export interface Config {
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
+  /** Undefined: the embedded store. Holds a password: never logged. */
+  readonly databaseUrl: string | undefined;
   /** Front ends in all: the main thread and `httpThreads - 1` workers. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
@@ -188,6 +191,7 @@ const schema = v.object({
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
+  DATABASE_URL: v.optional(databaseUrl),
   HTTP_THREADS: v.optional(integer(1, 64), '1'),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
@@ -273,6 +277,7 @@ export function readConfig(
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
+    databaseUrl: s.DATABASE_URL,
     httpThreads: s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,

@@ -17,7 +17,7 @@ import { eventIdRowKey, type Key } from '../keys.ts';
 import { encodeEvent } from '../rows.ts';
 import { type Commit, type CommitResult, type Store, storeLimits } from '../store.ts';
 import type { Batch } from './batch.ts';
-import { createConnection, type Session } from './connection.ts';
+import { createConnection } from './connection.ts';
 import { prune, sweepRows } from './maintenance.ts';
 import { createReads, type Head } from './reads.ts';
 import { migrate } from './schema.ts';
@@ -34,8 +34,10 @@ export interface PostgresStoreOptions {
 export interface PostgresStore extends Store {
   /** Which journal this is, and how long. */
   head(): Promise<Head>;
-  /** For what is neither row nor event: the names of cluster and key. */
-  readonly tidy: () => Promise<Session>;
+  /** Milliseconds since 1970. */
+  databaseTime(): Promise<number>;
+  /** The first value that anybody gave to a name of the cluster stays. @returns that one */
+  claimName(name: string, value: Buffer): Promise<Buffer>;
 }
 
 /**
@@ -118,7 +120,25 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       assertOpen();
       return reads.head();
     },
-    tidy: () => listener.session(),
+    async databaseTime() {
+      const session = await reader.session();
+      const [row] = await session.query<{ ms: string }>({
+        name: 'time',
+        text: 'select extract(epoch from clock_timestamp()) * 1000 as ms',
+      });
+      return Number(row!.ms);
+    },
+    async claimName(name, value) {
+      const session = await listener.session();
+      const [, rows] = await session.pipeline([
+        {
+          text: 'insert into meta values ($1, $2) on conflict (name) do nothing',
+          values: [name, value],
+        },
+        { text: 'select value from meta where name = $1', values: [name] },
+      ]);
+      return (rows!.rows[0] as { value: Buffer }).value;
+    },
     onHint(callback) {
       hints.add(callback);
       return () => hints.delete(callback);
