@@ -5,13 +5,13 @@ WORKDIR /opt/portcullis
 COPY . .
 # Builds the server, too. What only the build needs is removed.
 RUN npm ci --omit=dev --no-audit --no-fund \
-  && rm -rf node_modules/typescript node_modules/@typescript
+  && rm -rf node_modules/typescript node_modules/@typescript node_modules/esbuild node_modules/@esbuild
 
 FROM node:24-trixie-slim
 WORKDIR /opt/portcullis
 COPY --from=build /opt/portcullis/package.json ./package.json
 COPY --from=build /opt/portcullis/bin ./bin
-COPY --from=build /opt/portcullis/dist/src ./dist/src
+COPY --from=build /opt/portcullis/dist ./dist
 COPY --from=build /opt/portcullis/data ./data
 COPY --from=build /opt/portcullis/docs ./docs
 COPY --from=build /opt/portcullis/node_modules ./node_modules

@@ -1,10 +1,16 @@
 #!/usr/bin/env node
-/** Entry of the `portcullis` command: the compiled CLI. `npm install` makes it, and `npm run build:server`. */
-import { existsSync } from 'node:fs';
+/**
+ * Entry of the `portcullis` command: the compiled CLI, bundled. `npm install` makes it, and
+ * `npm run build:server`. Where somebody compiled it anew since, it is taken as it is compiled.
+ */
+import { statSync } from 'node:fs';
 
+const timeOf = (url) => statSync(url, { throwIfNoEntry: false })?.mtimeMs;
 const compiled = new URL('../dist/src/cli.js', import.meta.url);
-if (!existsSync(compiled)) {
+const bundled = new URL('../dist/bundle/cli.js', import.meta.url);
+const times = { compiled: timeOf(compiled), bundled: timeOf(bundled) };
+if (times.compiled === undefined && times.bundled === undefined) {
   process.stderr.write('portcullis: not built yet; run `npm run build:server` first\n');
   process.exit(1);
 }
-await import(compiled.href);
+await import((times.bundled >= (times.compiled ?? 0) ? bundled : compiled).href);

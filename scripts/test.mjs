@@ -14,6 +14,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
+import { makeBundle } from './bundle.mjs';
 
 const slowestMax = 10;
 /** What only the system tests need is installed beside them. */
@@ -29,6 +30,7 @@ if (files.length === 0) {
   process.exit(1);
 }
 if (isSystem) installSystem();
+await makeBundle();
 const results = `test-output/results-${process.pid}.json`;
 mkdirSync('test-output', { recursive: true });
 if (parts.length === 0) rmSync('test-output/captcha-answers', { recursive: true, force: true });

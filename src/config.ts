@@ -3,10 +3,13 @@
  * A bad setting stops the start with one line that names it; an empty value counts as absent.
  */
 
+import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import {
   countryList,
   databaseUrl,
+  domainList,
+  domainName,
   duration,
   integer,
   list,
@@ -28,6 +31,15 @@ const minuteMs = 60_000;
 
 /** Limits per client IP: one table for the whole service. */
 export const clientLimits = {
+  /**
+   * All that has neither a good key nor a place on the hot lane: also what no other limit holds, such
+   * as pages that nobody has. Counted by the transport, before any work.
+   */
+  answers: { max: 1_000, windowMs: 10_000 },
+  /** The same of an IPv4 /24 or IPv6 /48. */
+  answersNear: { max: 4_000, windowMs: 10_000 },
+  /** Of what is asked about the service's health, counted apart: no flood of pages hides it. */
+  probes: { max: 1_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
@@ -130,9 +142,11 @@ export interface Config {
   readonly dataDir: string;
   /** Undefined: the embedded store. Holds a password: never logged. */
   readonly databaseUrl: string | undefined;
-  /** Front ends in all: the main thread and `httpThreads - 1` workers. */
+  /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
+  /** How long the server serves on, not ready, when it was told to stop. */
+  readonly drainMs: number;
   /** Least time between two builds of the feeds. */
   readonly feedIntervalSeconds: number;
   /** Terms in the head of each feed and on their page. */
@@ -173,6 +187,14 @@ export interface Config {
   /** Either makes all backups encrypted. */
   readonly backupPassphrase: string | undefined;
   readonly backupPassphraseFile: string | undefined;
+  /** Zone of the DNS block list; undefined: there is none. */
+  readonly dnsZone: string | undefined;
+  /** Where it is asked: addresses with ports. */
+  readonly dnsListen: readonly string[];
+  /** Who may ask without a key: addresses and prefixes. */
+  readonly dnsAllow: readonly string[];
+  /** Name servers that the zone is delegated to. */
+  readonly dnsNameServers: readonly string[];
 }
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
@@ -181,6 +203,9 @@ const smsCountriesDefault =
 
 export const feedLicenceDefault =
   'Free to use for protecting networks and services, without warranty.';
+
+/** One core is the main thread's. */
+export const frontEndsOf = (cores: number) => Math.min(Math.max(1, cores - 1), 64);
 
 const schema = v.object({
   HOST: v.optional(
@@ -192,8 +217,12 @@ const schema = v.object({
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
   DATABASE_URL: v.optional(databaseUrl),
-  HTTP_THREADS: v.optional(integer(1, 64), '1'),
+  HTTP_THREADS: v.optional(
+    v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
+    'auto',
+  ),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
+  DRAIN_MS: v.optional(integer(0, 60_000), '500'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
   FEED_LICENCE: v.optional(
     // It stands in comments of eight formats.
@@ -231,6 +260,13 @@ const schema = v.object({
     v.pipe(v.string(), v.minLength(12, 'must have at least 12 characters')),
   ),
   BACKUP_PASSPHRASE_FILE: v.optional(path),
+  DNS_ZONE: v.optional(domainName),
+  DNS_LISTEN: v.optional(
+    v.pipe(list, v.minLength(1, 'must list an address with its port')),
+    '127.0.0.1:5300',
+  ),
+  DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
+  DNS_NS: v.optional(domainList, ''),
 });
 
 /** What the settings mean is known further up. */
@@ -239,6 +275,8 @@ export interface Judges {
   readonly isPrefix: (text: string) => boolean;
   /** What is wrong with a suffix of CLIENT_SUFFIXES, in words that follow it; undefined: nothing. */
   readonly suffixFault: (suffix: string) => string | undefined;
+  /** Tells an address with its port that one can listen on from other text. */
+  readonly isEndpoint: (text: string) => boolean;
 }
 
 /**
@@ -246,7 +284,7 @@ export interface Judges {
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  { isPrefix, suffixFault }: Judges,
+  { isPrefix, suffixFault, isEndpoint }: Judges,
 ): Config {
   const given = Object.fromEntries(
     Object.keys(schema.entries)
@@ -259,7 +297,7 @@ export function readConfig(
     throw settingError(String(issue.path?.[0]?.key ?? 'environment'), issue.message);
   }
   const s = parsed.output;
-  for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD'] as const) {
+  for (const name of ['TRUSTED_PROXIES', 'KNOWN_GOOD', 'DNS_ALLOW'] as const) {
     const stranger = s[name].find((text) => !isPrefix(text));
     if (stranger === undefined) continue;
     throw settingError(name, `holds '${quoted(stranger)}', not an address or prefix`);
@@ -270,6 +308,11 @@ export function readConfig(
       throw settingError('CLIENT_SUFFIXES', `holds '${quoted(suffix)}', ${fault}`);
     }
   }
+  const nowhere = s.DNS_LISTEN.find((text) => !isEndpoint(text));
+  if (nowhere !== undefined) {
+    const fault = 'not an address of this machine with a port, such as 192.0.2.1:53';
+    throw settingError('DNS_LISTEN', `holds '${quoted(nowhere)}', ${fault}`);
+  }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
     host: s.HOST,
@@ -278,8 +321,9 @@ export function readConfig(
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
     databaseUrl: s.DATABASE_URL,
-    httpThreads: s.HTTP_THREADS,
+    httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
+    drainMs: s.DRAIN_MS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
     feedLicence: s.FEED_LICENCE,
     trustedProxies: Object.freeze(s.TRUSTED_PROXIES),
@@ -305,6 +349,10 @@ export function readConfig(
     backupKeep: s.BACKUP_KEEP,
     backupPassphrase: s.BACKUP_PASSPHRASE,
     backupPassphraseFile: s.BACKUP_PASSPHRASE_FILE,
+    dnsZone: s.DNS_ZONE,
+    dnsListen: Object.freeze(s.DNS_LISTEN),
+    dnsAllow: Object.freeze(s.DNS_ALLOW),
+    dnsNameServers: Object.freeze(s.DNS_NS),
   });
 }
 

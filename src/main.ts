@@ -18,6 +18,7 @@ import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
+import { openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
@@ -32,6 +33,8 @@ export interface RunningServer {
   readonly port: number;
   readonly store: Store;
   readonly state: State;
+  /** Says at /readyz that the server is about to stop, and goes on serving. */
+  drain(): void;
   /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
   close(): Promise<void>;
 }
@@ -57,6 +60,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { access, follower } = state;
 
   let listening: Listening | undefined;
+  let isDraining = false;
   const reputation = openReputation(opening, data, () => listening?.threads.release());
 
   const tables = createBoundedTables(log);
@@ -102,9 +106,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
-    readiness: () => readinessOf(state, store, clock, config.databaseUrl !== undefined),
+    readiness: () => readinessOf(state, store, clock, isDraining, config.databaseUrl !== undefined),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
+  await openDoors(opening, { state, memory: reputation.memory, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
@@ -120,5 +125,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { port } = listening;
   const { host, httpThreads: threads } = config;
   log.info({ host, port, threads, entries: state.index.size() }, 'listening');
-  return { port, store, state };
+  const drain = () => {
+    isDraining = true;
+    listening?.drain();
+  };
+  return { port, store, state, drain };
 }

@@ -1,14 +1,17 @@
 /** Every setting, good and bad: a bad one is one line which names it. */
 
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
-import { type Config, readConfig } from '../src/config.ts';
+import { type Config, frontEndsOf, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
+import { readEndpoint } from '../src/doors/dns/endpoint.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
 import { suffixFault } from '../src/signon/sites/clients/client-suffixes.ts';
 
 const isPrefix = (text: string) => parsePrefix(text).ok;
-const judges = { isPrefix, suffixFault };
+const isEndpoint = (text: string) => readEndpoint(text) !== undefined;
+const judges = { isPrefix, suffixFault, isEndpoint };
 const read = (environment: Record<string, string | undefined>) => readConfig(environment, judges);
 
 const settings: Record<string, { field: keyof Config; good: [string, unknown][]; bad: string[] }> =
@@ -54,7 +57,15 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       bad: ['db', 'mysql://db/p', 'postgres://db', 'postgres://db/', 'postgres://d b/p', 'x\ny'],
     },
     DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
-    HTTP_THREADS: { field: 'httpThreads', good: [['4', 4]], bad: ['0', '65', 'many'] },
+    HTTP_THREADS: {
+      field: 'httpThreads',
+      good: [
+        ['4', 4],
+        ['auto', frontEndsOf(availableParallelism())],
+      ],
+      bad: ['0', '65', 'many'],
+    },
+    DRAIN_MS: { field: 'drainMs', good: [['0', 0]], bad: ['-1', '60001', '1s'] },
     CAPTCHA_THREADS: { field: 'captchaThreads', good: [['1', 1]], bad: ['0', '65', ' 1 2'] },
     FEED_INTERVAL_SECONDS: {
       field: 'feedIntervalSeconds',
@@ -136,6 +147,50 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['192.0.2.1, 2001:db8::/32', ['192.0.2.1', '2001:db8::/32']]],
       bad: ['10.0.0.1/8', 'resolver', 'a\nb'],
     },
+    DNS_ZONE: {
+      field: 'dnsZone',
+      good: [
+        ['bl.example.org', 'bl.example.org'],
+        ['BL.Example.org.', 'bl.example.org'],
+        ['_bl.test', '_bl.test'],
+      ],
+      bad: [
+        '.',
+        '-a.test',
+        'a..b',
+        'bé.test',
+        'a b',
+        'x'.repeat(64),
+        'a\nb',
+        `${'a.'.repeat(60)}b`,
+      ],
+    },
+    DNS_LISTEN: {
+      field: 'dnsListen',
+      good: [['192.0.2.1:53, [2001:db8::1]:53', ['192.0.2.1:53', '[2001:db8::1]:53']]],
+      bad: [
+        ...['0.0.0.0:53', '[::]:53', '192.0.2.1', '192.0.2.1:65536', '2001:db8::1:53', 'host:53'],
+        ...[
+          '[192.0.2.1]:53',
+          '[::ffff:192.0.2.1]:53',
+          ':53',
+          '192.0.2.1:',
+          ',',
+          '[2001:db8::1]',
+          'a\nb',
+        ],
+      ],
+    },
+    DNS_ALLOW: {
+      field: 'dnsAllow',
+      good: [['192.0.2.0/24', ['192.0.2.0/24']]],
+      bad: ['10.0.0.1/8', 'all', 'a\nb'],
+    },
+    DNS_NS: {
+      field: 'dnsNameServers',
+      good: [['NS1.example.org., ns2.example.org', ['ns1.example.org', 'ns2.example.org']]],
+      bad: ['a b', 'a,b,c,d,e', 'ns_1..x'],
+    },
     CLIENT_SUFFIXES: {
       field: 'clientSuffixes',
       good: [
@@ -185,6 +240,10 @@ it('there is a test for every setting, and each has a default or may be absent',
 it('the links follow the port when no address is given', () => {
   const { baseUrl, secureUrl } = read({ PORT: '9000' });
   assert.deepEqual([baseUrl, secureUrl], ['http://localhost:9000', 'http://localhost:9000']);
+});
+
+it('as many front ends as cores but one, one at least', () => {
+  assert.deepEqual([1, 2, 8, 200].map(frontEndsOf), [1, 1, 7, 64]);
 });
 
 it('the configuration is frozen, its lists too', () => {

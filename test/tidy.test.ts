@@ -13,7 +13,7 @@ const floors: readonly (readonly string[])[] = [
   ['main'],
   ['server'],
   ['published'],
-  ['signon', 'reputation', 'captcha'],
+  ['signon', 'reputation', 'captcha', 'doors'],
   ['web'],
   ['http'],
   ['access'],

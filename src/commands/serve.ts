@@ -3,6 +3,7 @@
  * lists and sees to a demo account, and at the end of the start prints commands to paste.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -18,8 +19,10 @@ import { checkExposure } from './shell/exposure.ts';
 import { checkMasterKey, makeDataDir, settings } from './shell/workspace.ts';
 import { compactIfWished } from './store/compact.ts';
 
-/** From the signal to the exit, whatever hangs. */
-const stopMsMax = 9_500;
+/** From the end of DRAIN_MS to the exit, whatever hangs. */
+const stopMsMax = 4_500;
+/** For what nobody waits for, when all is closed. */
+const leftoverMs = 250;
 
 export async function serve(options: { demo: boolean; insecure: boolean }): Promise<void> {
   // Libraries write there by themselves. Where a full disk takes nothing more, or nobody reads any
@@ -82,6 +85,10 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     process.stdout.write(welcome({ config, port: server.port, keys: demoKeys }));
   }
   await stopped;
+  if (failure === undefined && config.drainMs > 0) {
+    server.drain();
+    await sleep(config.drainMs);
+  }
   // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
   const timer = setTimeout(() => {
     log.error('stop: took too long, leaving');
@@ -94,6 +101,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     const reason = failure instanceof Error ? failure.message : String(failure);
     throw new OperatorError(`stopped: ${reason}`);
   }
+  setTimeout(() => process.exit(), leftoverMs).unref();
 }
 
 /** A person reads the demo's terminal: what is usual stays out of it. */

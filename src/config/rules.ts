@@ -102,3 +102,21 @@ export const countryList = v.pipe(
   ),
   v.transform((text) => text.split(',').map((code) => code.trim())),
 );
+
+const labelPattern = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+/** Names of the DNS, of at most so many characters that every answer has room for some of them. */
+export const domainName = v.pipe(
+  v.string(),
+  v.transform((text) => text.toLowerCase().replace(/\.$/, '')),
+  v.check(
+    (text) => text.length <= 100 && text.split('.').every((label) => labelPattern.test(label)),
+    'must be a name of the DNS of at most 100 characters',
+  ),
+);
+
+export const domainList = v.pipe(
+  list,
+  v.array(domainName),
+  v.maxLength(4, 'must list at most 4 names'),
+);

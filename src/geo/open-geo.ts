@@ -1,6 +1,6 @@
 /**
- * The geo tables at the start of the server: from the snapshot when its sources have not
- * changed, else compiled from them. A file that a setting names must be usable: it stops the start.
+ * The geo tables at the start of the server: from a snapshot when its sources have not changed, the
+ * one of the build or that of an earlier start, else compiled from them. A file that a setting names must be usable: it stops the start.
  * Where nothing is named and the package that comes with the service is unusable, the table is
  * empty, with a warning.
  * Synchronous on purpose: it runs before the server listens, or in a worker, and the buffer it
@@ -8,6 +8,7 @@
  */
 
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { array, literal, object, optional, picklist, safeParse, string } from 'valibot';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
@@ -30,6 +31,8 @@ export interface OpenGeoOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Where the default of a kind lies; the installed packages unless a test says otherwise. */
   readonly defaults?: (kind: GeoKind) => GeoSource | undefined;
+  /** The snapshot that the build made of the packages. */
+  readonly built?: string;
 }
 
 /** What one table was made of, for the start log. */
@@ -51,6 +54,8 @@ export interface OpenedGeo {
 }
 
 export const snapshotName = 'geo.snapshot';
+/** Beside the compiled files; the sources have none. */
+const builtSnapshot = fileURLToPath(new URL(`../../${snapshotName}`, import.meta.url));
 
 const defaultNote =
   'package edition, no longer updated by its publisher and known to hold errors: set GEO_COUNTRY_MMDB and GEO_ASN_MMDB to fresher files';
@@ -81,16 +86,23 @@ export function openGeo(options: OpenGeoOptions): OpenedGeo {
   const path = join(options.dataDir, snapshotName);
   const isAsConfigured = ({ kind, origin }: GeoSourceReport) =>
     origin === 'configured' || candidates[kind][0]?.origin !== 'configured';
-  const snapshot = readSnapshot(path, (meta) => {
+  const accepts = (meta: unknown) => {
     const parsed = safeParse(metaSchema, meta);
     const isSame = parsed.success && parsed.output.fingerprint === fingerprint;
     // One of before, when an unusable file gave way to the package, must not hide the fault.
     return isSame && parsed.output.sources.every(isAsConfigured) ? parsed.output : undefined;
-  });
+  };
+  const built = readSnapshot(options.built ?? builtSnapshot, accepts);
+  const snapshot = typeof built === 'string' ? readSnapshot(path, accepts) : built;
   if (typeof snapshot !== 'string') {
     const { sources, warnings } = snapshot.meta;
     for (const warning of warnings) log.warn(warning);
-    return { shared: snapshot.shared, sources, warnings, fromSnapshot: true };
+    const here = sources.map((source) =>
+      source.origin === 'default'
+        ? { ...source, path: candidates[source.kind].at(-1)!.paths[0]! }
+        : source,
+    );
+    return { shared: snapshot.shared, sources: here, warnings, fromSnapshot: true };
   }
   if (snapshot === 'broken') log.warn('geo: the snapshot file is damaged and will be replaced');
   const country = chooseTable('country', candidates.country);

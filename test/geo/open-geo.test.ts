@@ -1,7 +1,17 @@
 /** The start: fallbacks, the snapshot that saves compiling, and what becomes of a damaged one. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { OperatorError } from '../../src/core/errors.ts';
@@ -106,6 +116,34 @@ test('a snapshot is used while its sources stay the same', (t) => {
   assert.equal(openGeo(options).fromSnapshot, false);
   writeMmdb(defaultPath, 'IT', 'A Longer Name');
   assert.equal(answer(openGeo(options).shared), 'IT A Longer Name');
+});
+
+test('the snapshot of the build serves wherever the same package is installed', (t) => {
+  const { options, folder, dataDir } = setup(t);
+  const packaged = (path: string, version: string) => (kind: GeoKind) => ({
+    ...options.defaults(kind),
+    paths: [path],
+    version,
+  });
+  const built = join(folder, snapshotName);
+  const there = writeMmdb(join(folder, 'ip.mmdb'), 'FR', 'Default Net');
+  openGeo({ ...options, dataDir: folder, defaults: packaged(there, '1.0.0') });
+  mkdirSync(join(folder, 'elsewhere'));
+  const here = join(folder, 'elsewhere/ip.mmdb');
+  cpSync(there, here);
+  const opened = openGeo({ ...options, built, defaults: packaged(here, '1.0.0') });
+  assert.equal(opened.fromSnapshot, true);
+  assert.deepEqual(
+    opened.sources.map(({ path }) => path),
+    [here, here],
+  );
+  assert.equal(answer(opened.shared), 'FR Default Net');
+  assert.equal(existsSync(dataDir), false);
+  const other = openGeo({ ...options, built, defaults: packaged(here, '1.0.1') });
+  assert.equal(other.fromSnapshot, false);
+  const countryMmdbPath = writeMmdb(join(folder, 'own.mmdb'), 'DE', 'unused');
+  const own = openGeo({ ...options, built, defaults: packaged(here, '1.0.0'), countryMmdbPath });
+  assert.equal(answer(own.shared), 'DE Default Net');
 });
 
 test('a damaged snapshot is ignored and replaced', { timeout: 600_000 }, (t) => {

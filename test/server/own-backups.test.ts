@@ -10,8 +10,8 @@ import { startOwnBackups } from '../../src/server/backup/own-backups.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
-/** No setting is given that they would judge. */
-const judges = { isPrefix: () => false, suffixFault: () => undefined };
+/** No setting is given that they would judge, and the defaults are good. */
+const judges = { isPrefix: () => true, suffixFault: () => undefined, isEndpoint: () => true };
 
 it('a backup whose process does not start is told of and ends nothing', async () => {
   const directory = makeTempDir('own-backups');

@@ -1,5 +1,6 @@
 /** The store, held by this process alone, and the state in memory that its journal makes. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import { acquireServerLock } from '../../store/lock.ts';
 import { openStoreOf } from '../../store/open.ts';
@@ -9,6 +10,9 @@ import { startSweeper } from '../../store/sweeper.ts';
 import { openState, type State } from '../state.ts';
 import { startPruning } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
+
+/** A stop waits no longer for what only makes the next start fast. */
+const stateMsMax = 2_000;
 
 export interface Data {
   readonly store: Store;
@@ -45,7 +49,14 @@ export async function openData(opening: Opening): Promise<Data> {
     isStoreLost: presence.isLost,
   });
   state.start();
-  closers.add(() => state.stop());
+  closers.add(async () => {
+    const done = state.stop();
+    const late = sleep(stateMsMax, 'late', { ref: false });
+    if ((await Promise.race([done, late])) !== 'late') return;
+    log.warn('stop: too much state to be written in time; the next start takes longer');
+    // Goes on until the store is closed.
+    done.catch(() => undefined);
+  });
   await state.follower.catchUpTo(await store.lastSeq());
   lock.follow(async (seq) => {
     if (seq > (await store.lastSeq())) throw new RangeError('not in the journal');

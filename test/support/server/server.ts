@@ -6,7 +6,6 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { type LineChild, startCommand } from './child.ts';
@@ -23,6 +22,8 @@ export const plenty = 33_000_000;
 /** Keeps the answers of the CAPTCHA for the tests. */
 const answers = new URL('../captcha/answers.js', import.meta.url).href;
 const entry = fileURLToPath(new URL('../../../../bin/portcullis.js', import.meta.url));
+/** As it is compiled: what is preloaded changes modules of it. */
+const unbundled = fileURLToPath(new URL('../../../src/cli.js', import.meta.url));
 const startMsMax = 180_000;
 
 export type Environment = Readonly<Record<string, string>>;
@@ -110,11 +111,10 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     '--import',
     answers,
     ...(options.nodeArguments ?? []),
-    entry,
+    options.nodeArguments === undefined ? entry : unbundled,
     'serve',
     ...(demo ? ['--demo'] : []),
   ];
-  const geo = lendGeo(dataDir);
   const child = startCommand(process.execPath, args, withPath(env));
   const late = setTimeout(() => child.process.kill('SIGKILL'), startMsMax);
   const port = await listeningPort(child)
@@ -163,7 +163,6 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
       assert.equal(undeclared?.[0], undefined);
     },
   };
-  if (directory !== undefined) geo.keep();
   try {
     if (options.withKey && !demo) await server.cliJson('account', 'create', demoEmail);
     if (options.withKey || (demo && directory !== undefined)) key = await plentifulKey(server);
@@ -173,26 +172,6 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     await server[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/**
- * Compiling the geo tables takes longer than all the rest of a start. The server itself decides
- * whether a snapshot from before is fit for use.
- */
-function lendGeo(dataDir: string): { keep(): void } {
-  const kept = 'test-output/geo.snapshot';
-  const own = `${dataDir}/geo.snapshot`;
-  if (existsSync(kept) && !existsSync(own)) copyFileSync(kept, own);
-  const lentAt = existsSync(own) ? statSync(own).mtimeMs : 0;
-  return {
-    keep() {
-      if (!existsSync(own) || statSync(own).mtimeMs === lentAt) return;
-      mkdirSync('test-output', { recursive: true });
-      const fresh = `${kept}.${process.pid}`;
-      copyFileSync(own, fresh);
-      renameSync(fresh, kept);
-    },
-  };
 }
 
 /** Then the metrics ask for a token. */

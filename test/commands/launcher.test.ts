@@ -1,0 +1,36 @@
+/** Which of the two builds `bin/portcullis.js` runs. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+test('the launcher takes the bundle unless the compiled files are newer', (t) => {
+  const folder = makeTempDir('launcher');
+  t.after(() => folder.remove());
+  cpSync('bin', `${folder.path}/bin`, { recursive: true });
+  writeFileSync(`${folder.path}/package.json`, '{"type":"module"}');
+  const entries = ['src', 'bundle'].map((name) => {
+    mkdirSync(`${folder.path}/dist/${name}`, { recursive: true });
+    const path = `${folder.path}/dist/${name}/cli.js`;
+    writeFileSync(path, `console.log('${name}')`);
+    return path;
+  });
+  const [compiled, bundled] = entries as [string, string];
+  const run = () => {
+    const done = spawnSync(process.execPath, [`${folder.path}/bin/portcullis.js`]);
+    return [done.status, String(done.stdout).trim(), String(done.stderr).trim()];
+  };
+  utimesSync(compiled, 1_000, 1_000);
+  utimesSync(bundled, 1_000, 1_000);
+  assert.deepEqual(run(), [0, 'bundle', ''], 'an unpacked archive: all of one time');
+  utimesSync(compiled, 2_000, 2_000);
+  assert.deepEqual(run(), [0, 'src', ''], 'compiled since');
+  rmSync(bundled);
+  assert.deepEqual(run(), [0, 'src', ''], 'no bundle');
+  rmSync(compiled);
+  const [status, , advice] = run();
+  assert.equal(status, 1);
+  assert.match(String(advice), /^portcullis: not built yet/);
+});

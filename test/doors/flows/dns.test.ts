@@ -1,0 +1,157 @@
+/** The DNS block list of a whole server: over UDP and TCP, beside checks, with strangers at the door. */
+
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { after, before, it } from 'node:test';
+import { decode, encode } from '../../support/doors/dns.ts';
+import {
+  metric,
+  runCli,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const saboteur = new URL('../../support/server/break-thread.js', import.meta.url).href;
+const directory = makeTempDir('dns');
+let server: TestServer;
+let port = 0;
+
+before(async () => {
+  server = await startTestServer({
+    threads: 1,
+    nodeArguments: ['--import', saboteur],
+    env: { DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
+  });
+  const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
+  const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
+  port = Number(endpoint!.split(':')[1]);
+  writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2a10:5::/32\n');
+  const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
+  await server.cliJson('seed', ...seed, '--source', 'doors');
+});
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  directory.remove();
+});
+
+/** One datagram; the answer, or undefined after a second try without one. */
+async function ask(bytes: Uint8Array, from = '127.0.0.1'): Promise<Buffer> {
+  const socket = createSocket('udp4').bind(0, from);
+  await once(socket, 'listening');
+  try {
+    const answer = once(socket, 'message');
+    socket.send(bytes, port, '127.0.0.1');
+    return (await answer)[0] as Buffer;
+  } finally {
+    socket.close();
+  }
+}
+
+const query = (name: string, type = 'A') => encode({ name: `${name}.bl.test`, type });
+const said = (bytes: Uint8Array) => {
+  const { rcode, answers } = decode(bytes);
+  return [rcode, ...answers.map(({ data }) => String(data))].join(' ');
+};
+
+it('a row of a list is listed, as the check says, and gone when the list is', async () => {
+  await within(async () => said(await ask(query('7.0.10.45'))) === 'NOERROR 127.0.0.3', 'the row');
+  assert.equal((await server.check('45.10.0.7')).malicious, true);
+  assert.equal(said(await ask(query('7.0.10.45.score'))), 'NOERROR 127.0.1.90');
+  assert.equal(said(await ask(query('2a100005000000000000000000000001.hex'))), 'NOERROR 127.0.0.3');
+  assert.equal(said(await ask(query('8.0.10.45'))), 'NXDOMAIN');
+  const text = decode(await ask(query('7.0.10.45', 'TXT'))).answers[0]!.data as Buffer[];
+  assert.equal(String(text[0]), `score 90 of 100, http://localhost:0/ip/45.10.0.7`);
+  await server.cliJson('allow', 'add', '45.10.0.7');
+  await within(async () => said(await ask(query('7.0.10.45'))) === 'NXDOMAIN', 'the rule');
+});
+
+it('who is not allowed is refused, and rubbish does no harm', async () => {
+  assert.equal(said(await ask(query('2.0.0.127'), '127.0.0.2')), 'REFUSED');
+  const rubbish = createSocket('udp4');
+  for (let i = 0; i < 500; i++) rubbish.send(Buffer.alloc(i % 60, i), port, '127.0.0.1');
+  assert.equal(said(await ask(query('2.0.0.127'))), 'NOERROR 127.0.0.2');
+  rubbish.close();
+  const counts = await metric(server, 'portcullis_dns_queries_total');
+  assert.equal(counts.get('outcome="refused_client"'), 1);
+  assert.ok(counts.get('outcome="listed"')! > 3);
+});
+
+/** Messages with their lengths before them. */
+const framed = (...messages: Uint8Array[]) =>
+  Buffer.concat(messages.flatMap((one) => [Buffer.of(one.length >> 8, one.length & 255), one]));
+
+async function open(): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Also by a reset. */
+const closed = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
+
+it('TCP takes many queries on one connection, however they are cut', async () => {
+  const socket = await open();
+  const all: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => all.push(chunk));
+  const names = ['2.0.0.127', '1.0.0.127', '2.0.0.127.anon'];
+  for (const byte of framed(...names.map((name) => query(name)))) {
+    socket.write(Buffer.of(byte));
+    await new Promise(setImmediate);
+  }
+  const messages = () => {
+    const bytes = Buffer.concat(all);
+    const found: string[] = [];
+    for (let at = 0; at + 2 <= bytes.length; ) {
+      const length = bytes.readUInt16BE(at);
+      if (at + 2 + length > bytes.length) break;
+      found.push(said(bytes.subarray(at + 2, at + 2 + length)));
+      at += 2 + length;
+    }
+    return found;
+  };
+  await within(() => messages().length === 3, 'three answers');
+  assert.deepEqual(messages(), ['NOERROR 127.0.0.2', 'NXDOMAIN', 'NOERROR 127.0.0.8']);
+  socket.write(Buffer.of(0xff, 0xff, 1, 2));
+  await closed(socket);
+});
+
+it('a client has 20 connections, and a place is free again when one ends', async () => {
+  const sockets = await Promise.all(Array.from({ length: 20 }, open));
+  // The kernel takes it; the server gives it back.
+  await closed(await open());
+  sockets[0]!.destroy();
+  await within(async () => {
+    const socket = await open();
+    let isAnswered = false;
+    socket.once('data', () => {
+      isAnswered = true;
+      socket.destroy();
+    });
+    socket.write(framed(query('2.0.0.127')));
+    await closed(socket);
+    return isAnswered;
+  }, 'a free place');
+  for (const socket of sockets) socket.destroy();
+});
+
+it('a thread that fails is replaced, on the same port', async () => {
+  process.kill(server.pid, 'SIGUSR2');
+  await server.child.errorLine((text) => text.includes('"msg":"dns: thread replaced"'));
+  assert.equal(said(await ask(query('2.0.0.127'))), 'NOERROR 127.0.0.2');
+});
+
+it('an address that is taken stops the start with one line', async () => {
+  const other = makeTempDir('dns-second');
+  const listen = { DNS_ZONE: 'bl.test', DNS_LISTEN: `127.0.0.1:${port}` };
+  const { code, stderr } = await runCli(['serve'], { DATA_DIR: other.path, PORT: '0', ...listen });
+  other.remove();
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`DNS_LISTEN 127.0.0.1:${port}: .*EADDRINUSE`));
+  assert.doesNotMatch(stderr, /\n\s+at /);
+});
