@@ -27,6 +27,7 @@ export function watchDescriptors(
   log: Log,
   accept: (isOn: boolean) => Promise<void>,
 ): DescriptorWatch {
+  let limit = openFilesMax();
   let isPaused = false;
   let pauses = 0;
   let isLooking = false;
@@ -36,15 +37,18 @@ export function watchDescriptors(
     isLooking = true;
     try {
       const open = await countDescriptors();
-      // Asked anew: an operator may change it while the server runs.
-      if (open !== undefined) await judge(open, openFilesMax());
+      // Asked anew: an operator may change it while the server runs. With no descriptor left it
+      // can't be read.
+      const found = openFilesMax();
+      if (Number.isFinite(found)) limit = found;
+      if (open !== undefined) await judge(open);
     } catch (error) {
       log.warn({ err: error }, 'open files: not looked at, or listening failed; tried again');
     }
     isLooking = false;
   }
 
-  async function judge(open: number, limit: number): Promise<void> {
+  async function judge(open: number): Promise<void> {
     const reserve = Math.min(reserveMax, Math.ceil(limit / 8));
     if (!isPaused && open >= limit - reserve) {
       isPaused = true;
