@@ -3,9 +3,11 @@
  * A bad setting stops the start with one line that names it; an empty value counts as absent.
  */
 
+import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import {
   countryList,
+  databaseUrl,
   domainList,
   domainName,
   duration,
@@ -29,6 +31,15 @@ const minuteMs = 60_000;
 
 /** Limits per client IP: one table for the whole service. */
 export const clientLimits = {
+  /**
+   * All that has neither a good key nor a place on the hot lane: also what no other limit holds, such
+   * as pages that nobody has. Counted by the transport, before any work.
+   */
+  answers: { max: 1_000, windowMs: 10_000 },
+  /** The same of an IPv4 /24 or IPv6 /48. */
+  answersNear: { max: 4_000, windowMs: 10_000 },
+  /** Of what is asked about the service's health, counted apart: no flood of pages hides it. */
+  probes: { max: 1_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
@@ -129,9 +140,13 @@ export interface Config {
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
-  /** Front ends in all: the main thread and `httpThreads - 1` workers. */
+  /** Undefined: the embedded store. Holds a password: never logged. */
+  readonly databaseUrl: string | undefined;
+  /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
+  /** How long the server serves on, not ready, when it was told to stop. */
+  readonly drainMs: number;
   /** Least time between two builds of the feeds. */
   readonly feedIntervalSeconds: number;
   /** Terms in the head of each feed and on their page. */
@@ -189,6 +204,9 @@ const smsCountriesDefault =
 export const feedLicenceDefault =
   'Free to use for protecting networks and services, without warranty.';
 
+/** One core is the main thread's. */
+export const frontEndsOf = (cores: number) => Math.min(Math.max(1, cores - 1), 64);
+
 const schema = v.object({
   HOST: v.optional(
     v.pipe(v.string(), v.regex(/^[0-9A-Za-z.:_-]{1,253}$/, 'must be an address or a host name')),
@@ -198,8 +216,13 @@ const schema = v.object({
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
-  HTTP_THREADS: v.optional(integer(1, 64), '1'),
+  DATABASE_URL: v.optional(databaseUrl),
+  HTTP_THREADS: v.optional(
+    v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
+    'auto',
+  ),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
+  DRAIN_MS: v.optional(integer(0, 60_000), '500'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
   FEED_LICENCE: v.optional(
     // It stands in comments of eight formats.
@@ -297,8 +320,10 @@ export function readConfig(
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
-    httpThreads: s.HTTP_THREADS,
+    databaseUrl: s.DATABASE_URL,
+    httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
+    drainMs: s.DRAIN_MS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,
     feedLicence: s.FEED_LICENCE,
     trustedProxies: Object.freeze(s.TRUSTED_PROXIES),

@@ -33,6 +33,8 @@ export interface RunningServer {
   readonly port: number;
   readonly store: Store;
   readonly state: State;
+  /** Says at /readyz that the server is about to stop, and goes on serving. */
+  drain(): void;
   /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
   close(): Promise<void>;
 }
@@ -48,15 +50,17 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
   }
 }
 
-async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
-  const { config, clock, random, log, masterKey, demo = false, closers } = opening;
+async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
+  const { config, random, log, masterKey, demo = false, closers } = given;
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.add(() => claim?.release());
-  const data = await openData(opening);
-  const { store, state } = data;
+  const data = await openData(given);
+  const { store, state, clock } = data;
+  const opening = { ...given, clock };
   const { access, follower } = state;
 
   let listening: Listening | undefined;
+  let isDraining = false;
   const reputation = openReputation(opening, data, () => listening?.threads.release());
 
   const tables = createBoundedTables(log);
@@ -102,7 +106,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
-    readiness: () => readinessOf(state, store, clock),
+    readiness: () => readinessOf(state, store, clock, isDraining, config.databaseUrl !== undefined),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
   await openDoors(opening, { state, memory: reputation.memory, metrics });
@@ -121,5 +125,9 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { port } = listening;
   const { host, httpThreads: threads } = config;
   log.info({ host, port, threads, entries: state.index.size() }, 'listening');
-  return { port, store, state };
+  const drain = () => {
+    isDraining = true;
+    listening?.drain();
+  };
+  return { port, store, state, drain };
 }

@@ -3,6 +3,7 @@
  * lists and sees to a demo account, and at the end of the start prints commands to paste.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -11,14 +12,17 @@ import { systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';
 import type { Mail } from '../signon/mail/mailer.ts';
+import { StoreUnavailableError } from '../store/store.ts';
 import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
 import { loadKnownGood } from './known-good.ts';
 import { checkExposure } from './shell/exposure.ts';
 import { checkMasterKey, makeDataDir, settings } from './shell/workspace.ts';
 import { compactIfWished } from './store/compact.ts';
 
-/** From the signal to the exit, whatever hangs. */
-const stopMsMax = 9_500;
+/** From the end of DRAIN_MS to the exit, whatever hangs. */
+const stopMsMax = 4_500;
+/** For what nobody waits for, when all is closed. */
+const leftoverMs = 250;
 
 export async function serve(options: { demo: boolean; insecure: boolean }): Promise<void> {
   // Libraries write there by themselves. Where a full disk takes nothing more, or nobody reads any
@@ -33,7 +37,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const log = createLog(options.demo ? quieter(config) : config.logLevel);
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
   const masterKey = checkMasterKey(config, random);
-  await compactIfWished(config, log);
+  if (config.databaseUrl === undefined) await compactIfWished(config, log);
   let demoKeys: DemoKeys | undefined;
   let failure: unknown;
   let wake = () => {};
@@ -47,6 +51,11 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
       wake();
     });
   }
+  // Whoever reads in the background looks after that; one that was forgotten is no reason to end.
+  process.on('unhandledRejection', (error) => {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    log.warn({ err: error }, 'something in the background found no store');
+  });
   const server = await startServer({
     config,
     clock,
@@ -76,6 +85,10 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     process.stdout.write(welcome({ config, port: server.port, keys: demoKeys }));
   }
   await stopped;
+  if (failure === undefined && config.drainMs > 0) {
+    server.drain();
+    await sleep(config.drainMs);
+  }
   // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
   const timer = setTimeout(() => {
     log.error('stop: took too long, leaving');
@@ -88,6 +101,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     const reason = failure instanceof Error ? failure.message : String(failure);
     throw new OperatorError(`stopped: ${reason}`);
   }
+  setTimeout(() => process.exit(), leftoverMs).unref();
 }
 
 /** A person reads the demo's terminal: what is usual stays out of it. */

@@ -15,6 +15,7 @@ import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem, type RenderProblem, type Reply } from './message.ts';
+import type { Pace } from './pace.ts';
 import {
   lengthRequired,
   missedDeadline,
@@ -33,6 +34,7 @@ export interface AdmissionOptions {
   readonly defaultHeaders: readonly Header[];
   /** False: a chunked request is refused, whatever it asks for. */
   readonly takesChunked: boolean;
+  readonly pace: Pace;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
   readonly onFinished?:
@@ -71,6 +73,7 @@ export class Admission {
       arriving_bodies: arriving.taken,
       unread_answers: unread.taken,
       refused_bodies: refused.taken,
+      paced_networks: this.#options.pace.size,
       body_bytes: this.bodies.held(),
     };
   }
@@ -78,9 +81,17 @@ export class Admission {
   /** Never throws. */
   admit(arrival: Arrival): void {
     const seat = this.seats.open(arrival.clientIp);
-    const exchange = this.#open(arrival, seat);
     const { match, method } = arrival;
+    const route = match?.resource.byMethod.get(method as never);
+    const exchange = this.#open(arrival, seat, route);
     try {
+      const tooMany = this.#options.pace.refusalOf(seat.networks(), route);
+      if (tooMany !== undefined) {
+        if (!exchange.isBodyRead) discardBody(arrival.wire, exchange);
+        exchange.isLast = true;
+        this.#refuse(exchange, arrival, tooMany);
+        return;
+      }
       if (arrival.isChunked && !this.#options.takesChunked) {
         discardBody(arrival.wire, exchange);
         this.#refuse(exchange, arrival, lengthRequired());
@@ -90,7 +101,6 @@ export class Admission {
         exchange.answer({ status: 204, headers: corsHeaders(match.resource) });
         return;
       }
-      const route = match?.resource.byMethod.get(method as never);
       const busy = seat.refusalOf(isProbe(route));
       const refusal = refusalOf(arrival, route, busy, this.#options.limits);
       if (refusal !== undefined) {
@@ -104,8 +114,8 @@ export class Admission {
     }
   }
 
-  #open(arrival: Arrival, seat: Seat): Exchange {
-    const { limits, clock, isClosing, shouldProbe, onFinished } = this.#options;
+  #open(arrival: Arrival, seat: Seat, route: Route | undefined): Exchange {
+    const { limits, clock, pace, isClosing, shouldProbe, onFinished } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
@@ -120,6 +130,7 @@ export class Admission {
       onOver: (status) => {
         seat.leave();
         this.inFlight.leave();
+        pace.answered(seat.networks(), route, status);
         onFinished?.(arrival.match?.resource.path ?? '', status, clock.monotonicMs() - startMs);
       },
     });

@@ -48,6 +48,11 @@ type State = 'open' | 'writing' | 'lingering' | 'over';
 export class Exchange implements Caller {
   /** Set once the whole body is read, or if the library may discard what is left of it. */
   isBodyRead = false;
+  /**
+   * The connection ends with this answer. What is pipelined behind it ends it at once, unread, with
+   * answers that are not sent yet: the library has no other way to stop reading.
+   */
+  isLast = false;
   /** Of the body so far. */
   receivedBytes = 0;
 
@@ -123,7 +128,8 @@ export class Exchange implements Caller {
     clearTimeout(this.#timer);
     const { head, reply: checked } = this.#options.render(reply);
     this.#status = checked.status;
-    if (this.isBodyRead) this.#write(head, checked);
+    if (this.isLast) this.#writeEarly(head, this.#options.isHead ? withoutBody(checked) : checked);
+    else if (this.isBodyRead) this.#write(head, checked);
     else this.#writeEarly(head, checked);
   }
 
@@ -216,6 +222,10 @@ export class Exchange implements Caller {
     this.#ended?.();
     this.#options.onOver(this.#status);
   }
+}
+
+function withoutBody({ status, headers }: Reply): Reply {
+  return { status, headers };
 }
 
 /**

@@ -85,11 +85,15 @@ const openFilesWanted = 16_384;
 export function openFilesWarning(
   limitsText: string | undefined = readOwnLimits(),
 ): string | undefined {
-  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limitsText ?? '')?.[1];
-  if (soft === undefined || soft === 'unlimited' || Number(soft) >= openFilesWanted) {
-    return undefined;
-  }
+  const soft = openFilesMax(limitsText);
+  if (soft >= openFilesWanted) return undefined;
   return `only ${soft} open files are allowed (ulimit -n); ${openFilesWanted} or more are advised, each connection takes one`;
+}
+
+/** How many files may be open; infinity where nothing is said. */
+export function openFilesMax(limitsText: string | undefined = readOwnLimits()): number {
+  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limitsText ?? '')?.[1];
+  return soft === undefined || soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
 }
 
 function readOwnLimits(): string | undefined {

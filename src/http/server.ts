@@ -18,6 +18,7 @@ import { createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Header, RenderProblem } from './message.ts';
 import { loadNative } from './native.ts';
+import { createPace, type Pace } from './pace.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 
 export interface ServerOptions {
@@ -29,6 +30,8 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** Default: what is known of the build, see `native.ts`. */
   readonly takesChunked?: boolean;
+  /** Default: none. */
+  readonly pace?: Pace;
   /** Browsers reach the service over https: every answer says that it shall stay so. */
   readonly https?: boolean;
   /**
@@ -41,8 +44,12 @@ export interface ServerOptions {
 export interface HttpServer {
   /** Resolves with the port; rejects with an `OperatorError` if it can't be had. Port 0: any. */
   listen(host: string, port: number): Promise<number>;
+  /** From now on each answer ends its connection, so that a client's next one goes elsewhere. */
+  drain(): void;
   /** Stops accepting, lets requests in flight finish for at most `graceMs`, then closes all. */
   close(graceMs: number): Promise<void>;
+  /** False: no connection is taken, until true. What waits to be taken is refused. */
+  accept(isOn: boolean): Promise<void>;
   /** At once. A worker thread must call it before it dies, or the whole process does. */
   closeNow(): void;
   /** Requests let in and not yet answered; hot routes are never among them. */
@@ -57,6 +64,7 @@ export interface Taken {
   readonly arriving_bodies: number;
   readonly unread_answers: number;
   readonly refused_bodies: number;
+  readonly paced_networks: number;
   readonly body_bytes: number;
 }
 
@@ -124,11 +132,14 @@ export function createServer(options: ServerOptions): HttpServer {
 
   const listening: us_listen_socket[] = [];
   let isOpen = true;
+  let isStopped = false;
+  let place: { host: string; port: number } | undefined;
   function stopListening(): void {
-    isClosing = true;
     for (const socket of listening.splice(0)) uws.us_listen_socket_close(socket);
   }
   function closeNow(): void {
+    isClosing = true;
+    isStopped = true;
     stopListening();
     if (isOpen) app.close();
     isOpen = false;
@@ -137,8 +148,6 @@ export function createServer(options: ServerOptions): HttpServer {
     return new Promise((resolve, reject) => {
       app.listen(host, port, (socket) => {
         if (socket === false) {
-          // A thread that ends over this error must not leave an open server behind.
-          closeNow();
           reject(new OperatorError(`cannot listen on port ${port} of ${host}`));
           return;
         }
@@ -147,15 +156,39 @@ export function createServer(options: ServerOptions): HttpServer {
       });
     });
   }
+  async function listen(host: string, port: number): Promise<number> {
+    const found = await listenOnce(host, port);
+    // A port that the library picked itself can't be shared.
+    for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
+    return found;
+  }
   return {
     listen: async (host, port) => {
-      const found = await listenOnce(host, port);
-      // A port that the library picked itself can't be shared.
-      for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
-      return found;
+      try {
+        const found = await listen(host, port);
+        place = { host, port: found };
+        return found;
+      } catch (error) {
+        // A thread that ends over this error must not leave an open server behind.
+        closeNow();
+        throw error;
+      }
+    },
+    drain() {
+      isClosing = true;
+    },
+    async accept(isOn) {
+      if (!isOn) stopListening();
+      else if (!isStopped && listening.length === 0 && place !== undefined) {
+        await listen(place.host, place.port);
+      }
     },
     close: async (graceMs) => {
+      isClosing = true;
+      isStopped = true;
       stopListening();
+      // Who was taken in the last turns has asked nothing yet.
+      await new Promise((resolve) => setTimeout(resolve, Math.min(graceMs, lastRequestsMs)));
       await lanes.admission.inFlight.drained(graceMs);
       // The last answers still lie in the library's cork buffer; it flushes at the end of the turn.
       await new Promise((resolve) => setImmediate(resolve));
@@ -194,6 +227,7 @@ function openLanes(
     admission: new Admission({
       ...shared,
       clock,
+      pace: options.pace ?? createPace(undefined, clock),
       takesChunked: options.takesChunked,
       defaultHeaders: [...defaultHeaders, ...always],
     }),
@@ -203,6 +237,8 @@ function openLanes(
 }
 
 const loopTurnsMs = 20;
+/** From a connection that was taken to its request, on any network that is not broken. */
+const lastRequestsMs = 250;
 const noNames: readonly string[] = [];
 /** What a page that says there is nothing is made by. */
 const refusedNames: readonly string[] = ['accept-language'];

@@ -12,7 +12,7 @@ import { mailsWaitingMax } from '../signon/mail/mailer.ts';
 import type { Pacing } from '../signon/people/pacing.ts';
 import type { TallyStats } from '../signon/people/row-tally.ts';
 import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
-import type { Store } from '../store/store.ts';
+import { type Store, StoreUnavailableError } from '../store/store.ts';
 import type { MainRoutes } from './main-routes.ts';
 import type { Opening } from './parts/dependencies.ts';
 import type { Listening } from './parts/listening.ts';
@@ -20,6 +20,7 @@ import type { ReputationParts } from './parts/reputation.ts';
 import type { SignonParts } from './parts/signon.ts';
 import type { Readiness } from './service.route.ts';
 import type { State } from './state.ts';
+import type { DescriptorWatch } from './threads/descriptor-watch.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
 import type { ThreadGauges } from './threads/thread-gauges.ts';
 import type { Threads } from './threads/threads.ts';
@@ -70,6 +71,7 @@ function registerMetrics(options: {
   counters: ThreadCounters;
   gauges: ThreadGauges;
   threads: Threads;
+  descriptors: DescriptorWatch;
   captcha: Pick<Captcha, 'stats'>;
   refusedReports: RefusedReports;
   clock: Clock;
@@ -83,20 +85,28 @@ function registerMetrics(options: {
     ['thread', 'route', 'status'],
     () => counters.read(),
   );
-  metrics.gauge(
-    'portcullis_http_threads',
-    'Front-end threads that listen.',
-    () => threads.alive() + 1,
-  );
+  metrics.gauge('portcullis_http_threads', 'Front-end threads that listen.', threads.alive);
   metrics.counterBy(
     'portcullis_http_threads_replaced_total',
     'Front-end threads started in place of one that died.',
     [],
     () => [[{}, threads.replaced()]],
   );
+  const { descriptors } = options;
+  metrics.gauge(
+    'portcullis_accept_paused',
+    '1 while no connection is taken because nearly all open files are in use.',
+    () => (descriptors.isPaused() ? 1 : 0),
+  );
+  metrics.counterBy(
+    'portcullis_accept_pauses_total',
+    'How often no connection was taken because nearly all open files were in use.',
+    [],
+    () => [[{}, descriptors.pauses()]],
+  );
   metrics.gaugeBy(
     'portcullis_event_loop_pause_seconds',
-    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread.',
+    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread and of the main one.',
     'thread',
     gauges.pauses,
   );
@@ -311,19 +321,29 @@ export async function readinessOf(
   state: Pick<State, 'follower' | 'sources' | 'index'>,
   store: Pick<Store, 'lastSeq' | 'writeState'>,
   clock: Clock,
+  isDraining: boolean,
+  isShared = false,
 ): Promise<Readiness> {
-  const behind = Number((await store.lastSeq()) - state.follower.appliedSeq());
+  const { follower } = state;
+  const lastSeq = await store.lastSeq().catch((error: unknown) => {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  });
+  const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
+  const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
   // What is known to be good tells nothing of how fresh the lists of the bad are.
   const lists = state.sources.list().filter(({ list }) => list !== 'good');
   const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
   return {
     // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
-    indexLoaded: state.follower.isFollowing(),
-    writable: store.writeState().available,
+    indexLoaded: follower.isFollowing(),
+    writable: store.writeState().available && lastSeq !== undefined,
+    draining: isDraining,
     entries: state.index.size(),
     behind: Math.max(0, behind),
     newestListAgeSeconds: Number.isFinite(newest)
       ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
       : null,
+    ...(isShared ? { staleSeconds: Math.ceil(staleMs / 1_000) } : {}),
   };
 }

@@ -14,17 +14,22 @@ import {
 export const readinessDocs: Described = {
   id: 'readiness',
   tag: 'Service',
-  summary: 'Whether the service is up to date and can write; 503 when not.',
+  summary: 'Whether the service is up to date, can write and is not about to stop; 503 when not.',
   answers: { 200: answer('Ready.', media(ref('Readiness'))) },
   refusals: media({ anyOf: [ref('Readiness'), ref('Errors')] }),
   schemas: {
-    Readiness: object({
-      ready: boolean,
-      indexLoaded: boolean,
-      writable: boolean,
-      entries: count,
-      behind: count,
-      newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
-    }),
+    Readiness: object(
+      {
+        ready: boolean,
+        indexLoaded: boolean,
+        writable: boolean,
+        draining: boolean,
+        entries: count,
+        behind: count,
+        newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
+        staleSeconds: count,
+      },
+      { optional: ['staleSeconds'] },
+    ),
   },
 };

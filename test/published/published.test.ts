@@ -35,7 +35,7 @@ function published(
     baseUrl,
     secureUrl,
     ...more,
-  });
+  }).routes;
 }
 
 const routes = published();
@@ -97,13 +97,21 @@ test('the limits of the docs and the manifest are those that endpoints declare, 
       byName.set(name, [...(byName.get(name) ?? []), `\`${method} ${path}\``]);
     }
   }
+  // Of the transport, which asks no endpoint.
+  for (const name of ['answers', 'answersNear'] as const) byName.set(name, ['everywhere']);
+  const probes = endpoints.filter(({ isProbe }) => isProbe === true);
+  byName.set(
+    'probes',
+    probes.map(({ path }) => `\`GET ${path}\``),
+  );
+  const words = new Map([
+    [3_600_000, 'an hour'],
+    [60_000, 'a minute'],
+    [10_000, '10 seconds'],
+  ]);
   const expected = [...byName].map(([name, lines]) => {
     const { max, windowMs } = clientLimits[name];
-    return [
-      max.toLocaleString('en'),
-      windowMs === 3_600_000 ? 'an hour' : 'a minute',
-      lines.join(', '),
-    ];
+    return [max.toLocaleString('en'), words.get(windowMs)!, lines.join(', ')];
   });
   const rows = tableIn(page, 'What | Requests');
   assert.deepEqual(rows.map(([, ...cells]) => cells).sort(), expected.sort());

@@ -44,15 +44,16 @@ it('a server whose follower has failed is not ready, and says how far behind it 
       metricsToken: undefined,
     },
     ...{ isProxied: false, baseUrl: 'http://localhost' },
-    readiness: () => readinessOf(state as unknown as State, store, clock),
+    readiness: () => readinessOf(state as unknown as State, store, clock, isDraining),
   });
+  let isDraining = false;
   async function ask() {
     const route = routes.find(({ path }) => path === '/readyz')!;
     const request: Partial<Request> = { method: 'GET', path: '/readyz', query: '', headers: {} };
     const reply = await route.handle(request as Request, { onGone: () => {} } as never);
     return { status: reply.status, ...JSON.parse(String(reply.body)) };
   }
-  const facts = { writable: true, entries: 7, newestListAgeSeconds: null };
+  const facts = { writable: true, draining: false, entries: 7, newestListAgeSeconds: null };
 
   assert.deepEqual(await ask(), {
     status: 503,
@@ -70,6 +71,10 @@ it('a server whose follower has failed is not ready, and says how far behind it 
     ...facts,
     behind: 0,
   });
+  isDraining = true;
+  const { status, ready, draining } = await ask();
+  assert.deepEqual([status, ready, draining], [503, false, true]);
+  isDraining = false;
   last = 3n;
   await failed;
   assert.deepEqual(await ask(), {

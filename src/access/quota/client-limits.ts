@@ -28,6 +28,8 @@ export interface ClientLimits<Name extends string> {
    * limit. `nowMs` is monotonic. 0 when admitted, else whole seconds to wait: `Retry-After`.
    */
   take(name: Name, client: string, nowMs: number): number;
+  /** The same answer; nothing is counted. */
+  waitFor(name: Name, client: string, nowMs: number): number;
   /**
    * Counts `cost` requests more, also past the limit: for one that was admitted and then turned
    * out to be a dear one, such as a wrong answer.
@@ -83,6 +85,9 @@ export function createClientLimits<Name extends string>(
     newestSlices[record] = slice;
   }
 
+  const sliceOf = (name: Name, nowMs: number) =>
+    Math.floor(nowMs / (limits[name].windowMs / sliceCount));
+
   /** Where the client's counts stand, the ring turned to `slice`. */
   function ringOf(name: Name, client: string, slice: number): number {
     if (client.length > keyLengthMax) throw new RangeError('client name too long');
@@ -91,33 +96,40 @@ export function createClientLimits<Name extends string>(
     return record * ringLength;
   }
 
+  function waitAt(at: number, name: Name, slice: number, nowMs: number): number {
+    const { max, windowMs } = limits[name];
+    const first = Math.max(0, slice - sliceCount);
+    let used = 0;
+    for (let j = first; j <= slice; j++) used += counts[at + (j % ringLength)]!;
+    if (used < max) return 0;
+    // The slice with whose end there is room again: charges can hold more than one full.
+    let last = first;
+    for (; last < slice; last++) {
+      used -= counts[at + (last % ringLength)]!;
+      if (used < max) break;
+    }
+    const sliceMs = windowMs / sliceCount;
+    return Math.max(1, Math.ceil(((last + sliceCount + 1) * sliceMs - nowMs) / 1_000));
+  }
+
   return {
     get size() {
       return records.size;
     },
     table: (name) => ({ name, used: () => records.size, limit: capacity }),
     take(name, client, nowMs) {
-      const { max, windowMs } = limits[name];
-      const sliceMs = windowMs / sliceCount;
-      const slice = Math.floor(nowMs / sliceMs);
+      const slice = sliceOf(name, nowMs);
       const at = ringOf(name, client, slice);
-      const first = Math.max(0, slice - sliceCount);
-      let used = 0;
-      for (let j = first; j <= slice; j++) used += counts[at + (j % ringLength)]!;
-      if (used < max) {
-        counts[at + (slice % ringLength)]!++;
-        return 0;
-      }
-      // The slice with whose end there is room again: charges can hold more than one full.
-      let last = first;
-      for (; last < slice; last++) {
-        used -= counts[at + (last % ringLength)]!;
-        if (used < max) break;
-      }
-      return Math.max(1, Math.ceil(((last + sliceCount + 1) * sliceMs - nowMs) / 1_000));
+      const waitSeconds = waitAt(at, name, slice, nowMs);
+      if (waitSeconds === 0) counts[at + (slice % ringLength)]!++;
+      return waitSeconds;
+    },
+    waitFor(name, client, nowMs) {
+      const slice = sliceOf(name, nowMs);
+      return waitAt(ringOf(name, client, slice), name, slice, nowMs);
     },
     charge(name, client, nowMs, cost) {
-      const slice = Math.floor(nowMs / (limits[name].windowMs / sliceCount));
+      const slice = sliceOf(name, nowMs);
       const at = ringOf(name, client, slice) + (slice % ringLength);
       counts[at] = Math.min(65_535, counts[at]! + cost);
     },

@@ -17,6 +17,9 @@ import type { Substitutions } from './library.ts';
 
 /** What is limited, in words. */
 const limitWords: Readonly<Record<ClientLimitName, string>> = {
+  answers: 'answers in all, those to a good API key aside',
+  answersNear: 'the same of an IPv4 /24 or IPv6 /48',
+  probes: 'questions about the health of the service',
   ipPage: 'pages of addresses',
   feeds: 'feeds',
   exchange: 'exchanges of a code',
@@ -94,7 +97,7 @@ export function factsOf(options: {
         limitWords[name],
         max.toLocaleString('en'),
         timeWords(windowMs),
-        endpoints.map((line) => `\`${line}\``).join(', '),
+        endpoints?.map((line) => `\`${line}\``).join(', ') ?? 'everywhere',
       ]),
     ),
   };

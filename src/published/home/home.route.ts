@@ -42,6 +42,9 @@ export function pageRoutes(options: {
     return JSON.parse(check.wideJson(address, clock.now())!);
   }
 
+  /** What was made last, of each language: the page takes long, and rarely changes. */
+  const made = new Map<string, { readonly of: string; readonly reply: Reply }>();
+
   function home(request: Request): Reply {
     const language = languageOf(request);
     const arrivals = exampleAddresses.map((address) => {
@@ -50,11 +53,14 @@ export function pageRoutes(options: {
     const answer = JSON.stringify({ data: checked(sampleAddress) }, null, 2);
     const sample = { address: sampleAddress, answer };
     const data = { secureUrl, exampleAddresses, arrivals, sample };
-    return {
-      status: 200,
-      headers: [...tools.headers(language), dayCache],
-      body: homePage(tools.frame(language), data),
-    };
+    const of = JSON.stringify(data);
+    const known = made.get(language);
+    if (known?.of === of) return known.reply;
+    const headers = [...tools.headers(language), dayCache];
+    const body = Buffer.from(homePage(tools.frame(language), data));
+    const reply: Reply = { status: 200, headers, body };
+    made.set(language, { of, reply });
+    return reply;
   }
 
   function asset(request: Request): Reply {

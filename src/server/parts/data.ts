@@ -1,7 +1,9 @@
 /** The store, held by this process alone, and the state in memory that its journal makes. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../core/clock.ts';
 import { acquireServerLock } from '../../store/lock.ts';
-import { openStore } from '../../store/migrate.ts';
+import { openStoreOf } from '../../store/open.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
@@ -9,14 +11,23 @@ import { openState, type State } from '../state.ts';
 import { startPruning } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
 
-export async function openData(opening: Opening): Promise<{ store: Store; state: State }> {
-  const { config, clock, random, log, masterKey, onFatal, closers } = opening;
-  const { dataDir } = config;
+/** A stop waits no longer for what only makes the next start fast. */
+const stateMsMax = 2_000;
+
+export interface Data {
+  readonly store: Store;
+  /** The store's: what is written means its times. */
+  readonly clock: Clock;
+  readonly state: State;
+}
+
+export async function openData(opening: Opening): Promise<Data> {
+  const { config, random, log, masterKey, onFatal, closers } = opening;
   const { pid } = process;
-  const path = storePath(dataDir);
-  const store = await openStore({ path, dataDir, clock, random, log, pid, masterKey });
+  const opened = await openStoreOf(config, { ...opening, pid, masterKey });
+  const { store, clock, ownDir: dataDir } = opened;
   closers.add(() => store.close());
-  const presence = watchPresence(path, (reason) =>
+  const presence = watchPresence(storePath(dataDir), (reason) =>
     onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
   );
   closers.add(presence.stop);
@@ -38,7 +49,14 @@ export async function openData(opening: Opening): Promise<{ store: Store; state:
     isStoreLost: presence.isLost,
   });
   state.start();
-  closers.add(() => state.stop());
+  closers.add(async () => {
+    const done = state.stop();
+    const late = sleep(stateMsMax, 'late', { ref: false });
+    if ((await Promise.race([done, late])) !== 'late') return;
+    log.warn('stop: too much state to be written in time; the next start takes longer');
+    // Goes on until the store is closed.
+    done.catch(() => undefined);
+  });
   await state.follower.catchUpTo(await store.lastSeq());
   lock.follow(async (seq) => {
     if (seq > (await store.lastSeq())) throw new RangeError('not in the journal');
@@ -49,8 +67,9 @@ export async function openData(opening: Opening): Promise<{ store: Store; state:
     isAnchored: config.reputationAnchored,
   });
   await state.reconcile();
-  closers.add(startPruning(store, state, log));
+  // A node that starts anew has the journal alone to go by, and others may be behind.
+  if (config.databaseUrl === undefined) closers.add(startPruning(store, state, log));
   const sweeper = startSweeper({ store, log });
   closers.add(() => sweeper.stop());
-  return { store, state };
+  return { store, clock, state };
 }

@@ -9,8 +9,21 @@ import { metric, startTestServer, threadCounts, within } from '../../support/ser
 const tables = [
   ...['accounts', 'keys', 'entries', 'contributions', 'lists', 'allow_rules', 'feed_entries'],
   ...['in_flight', 'probes', 'arriving_bodies', 'unread_answers', 'body_bytes'],
-  ...['refused_bodies', 'store_queue', 'store_queue_bytes', 'budgets_told', 'picture_queue'],
-  ...['password_strength_queue', 'report_walks', 'blacklist_queue', 'bulk_reports'],
+  ...[
+    'refused_bodies',
+    'paced_networks',
+    'store_queue',
+    'store_queue_bytes',
+    'budgets_told',
+    'picture_queue',
+  ],
+  ...[
+    'password_strength_queue',
+    'passkey_queue',
+    'report_walks',
+    'blacklist_queue',
+    'bulk_reports',
+  ],
   ...['address_pages', 'address_pages_bytes'],
   ...['captcha_open', 'captcha_places', 'captcha_bytes', 'captcha_waiting', 'captcha_browsers'],
   ...['sign_in_pairs', 'sign_in_accounts', 'sign_in_second_factors', 'sign_in_networks'],

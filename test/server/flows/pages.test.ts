@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { clientLimits } from '../../../src/config.ts';
+import { get, openConnection, statusesIn } from '../../http/raw.ts';
 import {
   type Answer,
   proveEachThread,
@@ -202,6 +204,16 @@ for (const threads of threadCounts) {
       assert.match(asJson.body, /^\{"errors":\[\{/);
       assert.match(String(asJson.headers['retry-after']), /^\d+$/);
       assert.equal((await ask('203.0.113.10')).status, 200);
+    });
+
+    it('ends the connection of a client that floods pages that nobody has', async () => {
+      const request = (client: string) => get('/nothing-here', `X-Forwarded-For: ${client}`);
+      const flood = openConnection(limited.port);
+      flood.send(request('198.51.100.9').repeat(clientLimits.answers.max + 5_000));
+      const answered = statusesIn(await flood.closed()).length;
+      assert.ok(answered <= clientLimits.answers.max + 1, `${answered} answers`);
+      const answer = await limited.fetch('/', { headers: { 'X-Forwarded-For': '203.0.113.11' } });
+      assertPage(answer, 200);
     });
 
     it('lifts the limit with CLIENT_LIMITS=off', async () => {

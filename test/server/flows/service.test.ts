@@ -63,6 +63,7 @@ for (const threads of threadCounts) {
           ready: true,
           indexLoaded: true,
           writable: true,
+          draining: false,
           // 24 of the demo and 74 known-good ones.
           entries: 98,
           behind: 0,

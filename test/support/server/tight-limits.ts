@@ -6,6 +6,9 @@
 import { type ClientLimitName, clientLimits } from '../../../src/config.ts';
 
 export const tightLimits: Readonly<Partial<Record<ClientLimitName, number>>> = {
+  answers: 1_000,
+  answersNear: 4_000,
+  probes: 1_000,
   signIn: 2,
   signInNear: 3,
   signInOwner: 2,

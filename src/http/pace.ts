@@ -1,0 +1,85 @@
+/**
+ * How many answers a client and its network get in a while: whatever they ask for, also of paths
+ * that nobody has. Each costs the thread some time, and thousands can stand behind one another in one
+ * packet; beyond the limit the connection ends with the refusal, and what stands behind is never read.
+ *
+ * Requests with a good key have their quota, so of those that need a key only the unauthenticated
+ * ones count, once that is known. Probes count apart: a flood of pages must not hide how the service is.
+ */
+
+import { type ClientLimit, createClientLimits } from '../access/quota/client-limits.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Networks } from '../ip/networks.ts';
+import { type Problem, problem } from './message.ts';
+import type { Route } from './router.ts';
+
+export type PaceLimit = 'answers' | 'answersNear' | 'probes';
+
+export interface Pace {
+  /** Why there is no answer, or undefined; what counts from its arrival on is counted then. */
+  refusalOf(networks: Networks, route: Route | undefined): Problem | undefined;
+  /** Of a request that had an answer. */
+  answered(networks: Networks, route: Route | undefined, status: number): void;
+  /** Clients and networks remembered at the moment. */
+  readonly size: number;
+}
+
+/** Clients and networks that a thread remembers; beyond it the one that is quiet longest is forgotten. */
+export const pacedMax = 16_384;
+
+/** @param bounds undefined: there are none (CLIENT_LIMITS=off) */
+export function createPace(
+  bounds: Readonly<Record<PaceLimit, ClientLimit>> | undefined,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Pace {
+  if (bounds === undefined) return { refusalOf: () => undefined, answered: () => {}, size: 0 };
+  const limits = createClientLimits<PaceLimit>(
+    { answers: bounds.answers, answersNear: bounds.answersNear, probes: bounds.probes },
+    pacedMax,
+  );
+
+  function count({ client, network }: Networks): void {
+    const nowMs = clock.monotonicMs();
+    limits.charge('answers', client, nowMs, 1);
+    limits.charge('answersNear', network, nowMs, 1);
+  }
+
+  return {
+    refusalOf(networks, route) {
+      const nowMs = clock.monotonicMs();
+      if (isProbe(route)) {
+        const waitSeconds = limits.take('probes', networks.client, nowMs);
+        return waitSeconds > 0 ? tooMany(waitSeconds) : undefined;
+      }
+      const waitSeconds =
+        limits.waitFor('answers', networks.client, nowMs) ||
+        limits.waitFor('answersNear', networks.network, nowMs);
+      if (waitSeconds > 0) return tooMany(waitSeconds);
+      if (!isKeyed(route)) count(networks);
+      return undefined;
+    },
+    answered(networks, route, status) {
+      if (status === 401 && isKeyed(route)) count(networks);
+    },
+    get size() {
+      return limits.size;
+    },
+  };
+}
+
+function isKeyed(route: Route | undefined): boolean {
+  return route?.who === 'api-key';
+}
+
+function isProbe(route: Route | undefined): boolean {
+  return route?.kind === 'plain' && route.isProbe === true;
+}
+
+function tooMany(waitSeconds: number): Problem {
+  return problem(
+    'client_limit_exceeded',
+    429,
+    'Too many requests of your network in a short time.',
+    [['Retry-After', String(waitSeconds)]],
+  );
+}

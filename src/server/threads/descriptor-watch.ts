@@ -1,0 +1,79 @@
+/**
+ * Keeps a reserve of file descriptors. At the limit of the process the web server would try to take the
+ * same connection again and again, as fast as it can, and files, mails and backups would fail.
+ *
+ * So when few are left no thread listens, until connections have ended: who comes meanwhile is refused
+ * at once. Idle connections end after some seconds, so that takes no longer.
+ */
+
+import { statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import type { Log } from '../../core/log/log.ts';
+import { openFilesMax } from '../../http/limits.ts';
+
+export interface DescriptorWatch {
+  isPaused(): boolean;
+  /** How often since the start. */
+  pauses(): number;
+  stop(): void;
+}
+
+const lookMs = 100;
+const reserveMax = 256;
+const folder = '/proc/self/fd';
+
+/** @param accept false: connections are refused, until true */
+export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): DescriptorWatch {
+  let isPaused = false;
+  let pauses = 0;
+  let isLooking = false;
+
+  async function look(): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    try {
+      const open = await countDescriptors();
+      // Asked anew: an operator may change it while the server runs.
+      if (open !== undefined) judge(open, openFilesMax());
+    } catch (error) {
+      log.warn({ err: error }, 'open files: not looked at, tried again');
+    }
+    isLooking = false;
+  }
+
+  function judge(open: number, limit: number): void {
+    const reserve = Math.min(reserveMax, Math.ceil(limit / 8));
+    if (!isPaused && open >= limit - reserve) {
+      isPaused = true;
+      pauses += 1;
+      log.warn(
+        { open, limit },
+        'open files: nearly all are in use, no connection is taken for now; raise ulimit -n',
+      );
+      accept(false);
+    } else if (isPaused && open < limit - 2 * reserve) {
+      accept(true);
+      isPaused = false;
+      log.warn({ open, limit }, 'open files: connections are taken again');
+    }
+  }
+
+  const timer = setInterval(look, lookMs);
+  timer.unref();
+  return {
+    isPaused: () => isPaused,
+    pauses: () => pauses,
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** Linux 6.2 and later say it at once; before, the names must be read. */
+async function countDescriptors(): Promise<number | undefined> {
+  try {
+    return statSync(folder).size || (await readdir(folder)).length;
+  } catch (error) {
+    // None is left to look with.
+    if ((error as NodeJS.ErrnoException).code === 'EMFILE') return Number.MAX_SAFE_INTEGER;
+    return undefined;
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * How many answers a client and its network get in a while: nobody's paths, pages, HEAD and wrong keys
+ * count, good keys don't, probes count apart; what stands behind a refusal is never read.
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../src/core/clock.ts';
+import { createPace } from '../../src/http/pace.ts';
+import type { PlainRoute } from '../../src/http/router.ts';
+import { addressRules } from '../../src/web/address-rules.ts';
+import { ask, get, openConnection, startServer, statusesIn } from './raw.ts';
+
+const bounds = {
+  answers: { max: 4, windowMs: 60_000 },
+  answersNear: { max: 10, windowMs: 60_000 },
+  probes: { max: 2, windowMs: 60_000 },
+};
+
+async function paced() {
+  const clock = manualClock(0);
+  let handled = 0;
+  const page: PlainRoute = {
+    ...{ kind: 'plain', method: 'GET', path: '/page' },
+    handle: () => {
+      handled++;
+      return { status: 200, headers: [], body: 'a page' };
+    },
+  };
+  const keyed: PlainRoute = {
+    ...{ kind: 'plain', method: 'GET', path: '/keyed', who: 'api-key', headers: ['key'] },
+    handle: ({ headers }) => ({ status: headers.key?.[0] === 'good' ? 200 : 401, headers: [] }),
+  };
+  const probe: PlainRoute = { ...page, path: '/probe', isProbe: true };
+  const server = await startServer([page, keyed, probe], {
+    pace: createPace(bounds, clock),
+    addresses: addressRules(['127.0.0.1']),
+  });
+  const from = (client: string, path = '/page', ...lines: string[]) =>
+    get(path, `X-Forwarded-For: ${client}`, ...lines);
+  const statusOf = async (...request: Parameters<typeof from>) =>
+    (await ask(server.port, from(...request)))[0]?.status;
+  return {
+    ...server,
+    ...{ clock, from, statusOf, handled: () => handled },
+  };
+}
+
+test('a client gets so many answers, and then a refusal that says when to come back', async () => {
+  await using server = await paced();
+  const { from, statusOf, port } = server;
+  assert.equal(await statusOf('192.0.2.1'), 200);
+  assert.equal(await statusOf('192.0.2.1', '/nowhere'), 404);
+  const method = from('192.0.2.1').replace('GET', 'DELETE');
+  assert.equal((await ask(port, method))[0]?.status, 405);
+  assert.equal(await statusOf('192.0.2.1', '/nowhere'), 404);
+  const [refused] = await ask(port, from('192.0.2.1', '/nowhere'));
+  assert.equal(refused?.status, 429);
+  assert.ok(Number(refused?.headers.get('retry-after')) >= 1);
+  assert.equal(await statusOf('192.0.2.1', '/keyed', 'Key: good'), 429);
+  assert.equal(await statusOf('192.0.2.1', '/probe'), 200, 'probes count apart');
+  assert.equal(await statusOf('192.0.2.1', '/probe'), 200);
+  assert.equal(await statusOf('192.0.2.1', '/probe'), 429);
+  server.clock.advance(70_000);
+  assert.equal(await statusOf('192.0.2.1'), 200);
+});
+
+test('a network of many clients has a bound of its own, and another network is not held by it', async () => {
+  await using server = await paced();
+  const { statusOf } = server;
+  const statuses = [];
+  for (let i = 0; i < 12; i++) statuses.push(await statusOf(`192.0.2.${i}`));
+  assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429]);
+  assert.equal(await statusOf('198.51.100.1'), 200);
+  const wide = [];
+  for (let i = 0; i < 11; i++) wide.push(await statusOf(`2001:db8:7:${i.toString(16)}::1`));
+  assert.deepEqual(wide, [...Array(10).fill(200), 429]);
+});
+
+test('of requests that need a key the ones without a good one count', async () => {
+  await using server = await paced();
+  const { statusOf } = server;
+  for (let i = 0; i < 9; i++) {
+    assert.equal(await statusOf('192.0.2.1', '/keyed', 'Key: good'), 200);
+  }
+  for (let i = 0; i < 4; i++) assert.equal(await statusOf('192.0.2.1', '/keyed'), 401);
+  assert.equal(await statusOf('192.0.2.1', '/keyed'), 429);
+});
+
+for (const method of ['GET', 'HEAD', 'POST']) {
+  test(`what stands behind a refused ${method} is not read`, async () => {
+    await using server = await paced();
+    const connection = openConnection(server.port);
+    const path = method === 'POST' ? '/nowhere' : '/page';
+    connection.send(server.from('192.0.2.1', path).replace('GET', method).repeat(500));
+    const text = await connection.closed();
+    assert.ok(statusesIn(text, method === 'HEAD').length <= 5);
+    assert.deepEqual(server.finished.length, 5);
+    if (method !== 'POST') assert.equal(server.handled(), 4);
+  });
+}
+
+test('with no bounds nobody is held', async () => {
+  const pace = createPace(undefined, manualClock(0));
+  const networks = { client: 'a', network: 'b' };
+  for (let i = 0; i < 20_000; i++) assert.equal(pace.refusalOf(networks, undefined), undefined);
+});
