@@ -225,3 +225,74 @@ ${sample('postfix')}`;
   );
   assert.match(clean, /^250 2\.1\.5 Ok/m, said);
 });
+
+/** A mail that came from that address. */
+const mailFrom = (address: string) =>
+  [
+    `Received: from x (x [${address}]) by mail.test (Postfix) with ESMTP id 1; Sun, 22 Nov 2026 10:00:00 +0000`,
+    ...['From: a@example.org', 'To: b@mail.test', 'Subject: hello', 'Message-ID: <1@example.org>'],
+    ...['Date: Sun, 22 Nov 2026 10:00:00 +0000', '', 'hello', ''],
+  ].join('\n');
+
+it('SpamAssassin scores a mail by its last relay', async (context) => {
+  if (!hasTool(context, 'spamassassin')) return;
+  const own = `${directory.path}/spamassassin`;
+  for (const folder of ['rules', 'site']) mkdirSync(`${own}/${folder}`, { recursive: true });
+  const plugins = ['Check', 'DNSEval'].map(
+    (name) => `loadplugin Mail::SpamAssassin::Plugin::${name}`,
+  );
+  writeFileSync(`${own}/rules/a.pre`, `${plugins.join('\n')}\n`);
+  const text = sample('spamassassin').replace('[127.0.0.1]:5300', `[127.0.0.1]:${port}`);
+  const shown = 'dns_available yes\nadd_header all Tests _TESTSSCORES_\n';
+  writeFileSync(`${own}/rules/local.cf`, text + shown);
+  writeFileSync(`${own}/prefs`, '');
+  const args = ['-t', '-C', `${own}/rules`, `--siteconfigpath=${own}/site`, '-p', `${own}/prefs`];
+  const tests = (address: string) => {
+    const { stdout, stderr } = spawnSync('spamassassin', args, {
+      ...{ input: mailFrom(address), encoding: 'utf8' },
+      env: { PATH: '/usr/bin:/bin', HOME: own },
+    });
+    return /^X-Spam-Tests: (.*)$/m.exec(stdout)?.[1] ?? stdout + stderr;
+  };
+  assert.equal(tests('45.10.0.7'), 'RCVD_IN_PORTCULLIS=4');
+  assert.equal(tests('45.10.0.8'), 'none');
+});
+
+it('rspamd gives a mail its symbol', async (context) => {
+  if (!hasTool(context, 'rspamd')) return;
+  const own = `${directory.path}/rspamd`;
+  mkdirSync(own);
+  const ownPort = await freePort();
+  writeFileSync(`${own}/tld`, 'com\norg\ntest\n');
+  const config = `options {
+  pidfile = "${own}/pid"; tempdir = "${own}"; url_tld = "${own}/tld"; filters = "";
+  dns { nameserver = ["127.0.0.1:${port}"]; timeout = 30s; }
+}
+logging { type = "file"; filename = "${own}/log"; level = "notice"; }
+worker "normal" { bind_socket = "127.0.0.1:${ownPort}"; count = 1; }
+lua = "/usr/share/rspamd/rules/rspamd.lua";
+modules { path = "/usr/share/rspamd/plugins/rbl.lua"; }
+actions { reject = 15; }
+rbl { ${sample('rspamd')} }
+group "rbl" { symbols { RBL_PORTCULLIS { weight = 4.0; } } }
+`;
+  writeFileSync(`${own}/rspamd.conf`, config);
+  const user = process.getuid?.() === 0 ? ['-i', '-u', 'root', '-g', 'root'] : [];
+  const vars = ['--var', `DBDIR=${own}`, '--var', `RUNDIR=${own}`];
+  const child = spawn('rspamd', ['-f', ...user, '-c', `${own}/rspamd.conf`, ...vars], {
+    stdio: 'ignore',
+  });
+  try {
+    const symbols = async (address: string) => {
+      const answer = await fetch(`http://127.0.0.1:${ownPort}/checkv2`, {
+        ...{ method: 'POST', headers: { IP: address }, body: mailFrom(address) },
+      });
+      return Object.keys(((await answer.json()) as { symbols: object }).symbols);
+    };
+    await within(() => symbols('45.10.0.8').then(Boolean, () => false), 'the start');
+    assert.ok((await symbols('45.10.0.7')).includes('RBL_PORTCULLIS'));
+    assert.ok(!(await symbols('45.10.0.8')).includes('RBL_PORTCULLIS'));
+  } finally {
+    await stop(child);
+  }
+});
