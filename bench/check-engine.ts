@@ -48,6 +48,7 @@ export function createCheckEngine(entries: number): CheckEngine {
   const frontEnd = createFrontEnd({
     log: silent as never,
     memory: {
+      heartbeat: new SharedArrayBuffer(8),
       geo: geo.shared,
       keys: keyTable.handle,
       accounts: accounts.handle,

@@ -42,7 +42,7 @@ import * as authorize from '../signon/sites/pages/authorize.route.ts';
 import * as consent from '../signon/sites/pages/consent.route.ts';
 import * as exchange from '../signon/sites/pages/exchange.route.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
-import type { Areas } from '../web/shape.ts';
+import { healthEndpoint } from './health.route.ts';
 import * as service from './service.route.ts';
 
 /** Anyone, without a key. */
@@ -73,7 +73,7 @@ const open: readonly Endpoint[] = [
   exchange.exchangeByFormEndpoint, // POST /api.php
   avatar.avatarEndpoint, // GET /avatars/:name
   outbox.outboxEndpoint, // GET /outbox
-  service.healthEndpoint, // GET /healthz
+  healthEndpoint, // GET /healthz
   service.readinessEndpoint, // GET /readyz
   service.robotsEndpoint, // GET /robots.txt
   service.securityTxtEndpoint, // GET /.well-known/security.txt
@@ -194,14 +194,6 @@ export const endpoints: readonly Endpoint[] = [
   ...reviewing,
   ...verified,
   ...confirmed,
-];
-
-/** How errors look where no endpoint is: by the beginning of the path. */
-export const areas: Areas = [
-  ['/api/', 'api'],
-  ['/feeds/', 'text'],
-  ['/captcha/img/', 'captcha'],
-  ['/captcha/audio/', 'captcha'],
 ];
 
 /**

@@ -154,6 +154,20 @@ export function mainRoutes(options: {
   const likesGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
   const guard = createGuard({ gate: options.gate, callers, renderPage, log });
+  const published = publishedRoutes({
+    ...config,
+    guard,
+    endpoints,
+    tools,
+    kit: {
+      path: kitPath,
+      version: kit.version,
+      // Read when the manifest is asked for: a copy would make the kit.
+      get sha256() {
+        return kit.sha256;
+      },
+    },
+  });
   const routes: Route[] = [
     ...pageRoutes({
       ...{ guard, tools, assets, clock, exampleAddresses },
@@ -164,20 +178,7 @@ export function mainRoutes(options: {
       ...{ guard, tools, baseUrl: config.baseUrl },
       read: hasOutbox ? options.signon.outbox.newest : undefined,
     }),
-    ...publishedRoutes({
-      ...config,
-      guard,
-      endpoints,
-      tools,
-      kit: {
-        path: kitPath,
-        version: kit.version,
-        // Read when the manifest is asked for: a copy would make the kit.
-        get sha256() {
-          return kit.sha256;
-        },
-      },
-    }),
+    ...published.routes,
     ...feedsPageRoutes({
       guard,
       publisher: options.feeds,
@@ -241,7 +242,7 @@ export function mainRoutes(options: {
       ...(limits === undefined ? [] : [limits.table('client_limits')]),
       captcha.visitors.table,
     ],
-    preparations: [...assets.preparations, kit.prepare],
+    preparations: [...assets.preparations, kit.prepare, ...published.preparations],
     routes: options.demo ? withOneOrigin(known, config, endpoints) : known,
     renderPage,
     withPerson,

@@ -4,6 +4,7 @@ import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
 import { capacities } from '../../config.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
+import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import { createFeedPublisher, type FeedPublisher } from '../../reputation/blocklists/publish.ts';
 import {
@@ -49,7 +50,13 @@ export function openReputation(
 
   const { index, entries, access, follower } = state;
   const { newAddresses, generationOf } = access;
-  const memory: FrontEndMemory = { ...state.shared, geo: geo.shared };
+  const heartbeat = createHeartbeat(clock);
+  closers.add(heartbeat.start());
+  const memory: FrontEndMemory = {
+    ...state.shared,
+    geo: geo.shared,
+    heartbeat: heartbeat.buffer,
+  };
   const frontEnd = createFrontEnd({ memory, index, clock, log });
   const { catchUpTo } = follower;
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };

@@ -23,10 +23,7 @@ const reserveMax = 256;
 const folder = '/proc/self/fd';
 
 /** @param accept false: connections are refused, until true */
-export function watchDescriptors(
-  log: Log,
-  accept: (isOn: boolean) => Promise<void>,
-): DescriptorWatch {
+export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): DescriptorWatch {
   let limit = openFilesMax();
   let isPaused = false;
   let pauses = 0;
@@ -41,14 +38,14 @@ export function watchDescriptors(
       // can't be read.
       const found = openFilesMax();
       if (Number.isFinite(found)) limit = found;
-      if (open !== undefined) await judge(open);
+      if (open !== undefined) judge(open);
     } catch (error) {
-      log.warn({ err: error }, 'open files: not looked at, or listening failed; tried again');
+      log.warn({ err: error }, 'open files: not looked at, tried again');
     }
     isLooking = false;
   }
 
-  async function judge(open: number): Promise<void> {
+  function judge(open: number): void {
     const reserve = Math.min(reserveMax, Math.ceil(limit / 8));
     if (!isPaused && open >= limit - reserve) {
       isPaused = true;
@@ -57,9 +54,9 @@ export function watchDescriptors(
         { open, limit },
         'open files: nearly all are in use, no connection is taken for now; raise ulimit -n',
       );
-      await accept(false);
+      accept(false);
     } else if (isPaused && open < limit - 2 * reserve) {
-      await accept(true);
+      accept(true);
       isPaused = false;
       log.warn({ open, limit }, 'open files: connections are taken again');
     }

@@ -1,7 +1,6 @@
 /**
  * What every front-end thread holds: readers of the shared memory and the routes answered from
- * it alone. The main thread and the workers build the same thing from the same handles, so an
- * answer doesn't depend on the thread that gives it.
+ * it alone. The main thread builds the same from the same handles for its own look-ups.
  */
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
@@ -11,6 +10,7 @@ import { createGate, type Gate } from '../../access/quota/gate.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
@@ -18,17 +18,20 @@ import { checkRoute } from '../../reputation/check/check.route.ts';
 import { type Check, openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
 import { createGuard } from '../../web/guard/guard.ts';
+import { healthRoute } from '../health.route.ts';
 import type { SharedState } from '../state.ts';
 
 export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
+  /** Of the main thread, see core/work/heartbeat.ts. */
+  readonly heartbeat: SharedArrayBuffer;
 }
 
 export interface FrontEnd {
   readonly gate: Gate;
   readonly check: Check;
   readonly geo: GeoReader;
-  /** Answered in every thread; all other routes belong to the main thread. */
+  /** Answered by front ends; all other routes belong to the main thread. */
   readonly routes: readonly Route[];
 }
 
@@ -55,6 +58,10 @@ export function createFrontEnd(options: {
     gate,
     check,
     geo,
-    routes: [checkRoute({ gate, check, clock }), checkBulkRoute({ guard, check, clock })],
+    routes: [
+      checkRoute({ gate, check, clock }),
+      checkBulkRoute({ guard, check, clock }),
+      healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
+    ],
   };
 }
