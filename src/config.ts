@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import {
   countryList,
+  databaseUrl,
   domainList,
   domainName,
   duration,
@@ -139,6 +140,8 @@ export interface Config {
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
+  /** Undefined: the embedded store. Holds a password: never logged. */
+  readonly databaseUrl: string | undefined;
   /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
@@ -213,6 +216,7 @@ const schema = v.object({
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
+  DATABASE_URL: v.optional(databaseUrl),
   HTTP_THREADS: v.optional(
     v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
     'auto',
@@ -316,6 +320,7 @@ export function readConfig(
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
+    databaseUrl: s.DATABASE_URL,
     httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
     drainMs: s.DRAIN_MS,

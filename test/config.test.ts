@@ -47,6 +47,15 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['https://s.example.org:444', 'https://s.example.org:444']],
       bad: ['javascript:alert(1)', 'https://a/#f', 'https://'],
     },
+    DATABASE_URL: {
+      field: 'databaseUrl',
+      good: [
+        ['postgres://p:w@db:5432/portcullis', 'postgres://p:w@db:5432/portcullis'],
+        ['postgresql://p@one:5432,two:5432/p', 'postgresql://p@one:5432,two:5432/p'],
+        ['postgres://p@/p?host=/run/postgresql', 'postgres://p@/p?host=/run/postgresql'],
+      ],
+      bad: ['db', 'mysql://db/p', 'postgres://db', 'postgres://db/', 'postgres://d b/p', 'x\ny'],
+    },
     DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
     HTTP_THREADS: {
       field: 'httpThreads',

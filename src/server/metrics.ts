@@ -13,7 +13,7 @@ import { mailsWaitingMax } from '../signon/mail/mailer.ts';
 import type { Pacing } from '../signon/people/pacing.ts';
 import type { TallyStats } from '../signon/people/row-tally.ts';
 import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
-import type { Store } from '../store/store.ts';
+import { type Store, StoreUnavailableError } from '../store/store.ts';
 import type { MainRoutes } from './main-routes.ts';
 import type { Opening } from './parts/dependencies.ts';
 import type { Listening } from './parts/listening.ts';
@@ -323,20 +323,28 @@ export async function readinessOf(
   store: Pick<Store, 'lastSeq' | 'writeState'>,
   clock: Clock,
   isDraining: boolean,
+  isShared = false,
 ): Promise<Readiness> {
-  const behind = Number((await store.lastSeq()) - state.follower.appliedSeq());
+  const { follower } = state;
+  const lastSeq = await store.lastSeq().catch((error: unknown) => {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  });
+  const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
+  const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
   // What is known to be good tells nothing of how fresh the lists of the bad are.
   const lists = state.sources.list().filter(({ list }) => list !== 'good');
   const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
   return {
     // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
-    indexLoaded: state.follower.isFollowing(),
-    writable: store.writeState().available,
+    indexLoaded: follower.isFollowing(),
+    writable: store.writeState().available && lastSeq !== undefined,
     draining: isDraining,
     entries: state.index.size(),
     behind: Math.max(0, behind),
     newestListAgeSeconds: Number.isFinite(newest)
       ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
       : null,
+    ...(isShared ? { staleSeconds: Math.ceil(staleMs / 1_000) } : {}),
   };
 }
