@@ -29,6 +29,8 @@ export interface PostgresStoreOptions {
   readonly log: Log;
   readonly probeMs?: number;
   readonly stallMs?: number;
+  /** For tests: connections that break when they are told to. */
+  readonly connect?: typeof createConnection;
 }
 
 export interface PostgresStore extends Store {
@@ -47,14 +49,15 @@ export interface PostgresStore extends Store {
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, clock, log, probeMs = 1_000, stallMs = 8_000 } = options;
+  const { connect = createConnection } = options;
   const node = randomUUID();
   const hints = new Set<() => void>();
   function hint(): void {
     for (const callback of hints) callback();
   }
-  const writer = createConnection({ url, log });
-  const reader = createConnection({ url, log });
-  const listener = createConnection({
+  const writer = connect({ url, log });
+  const reader = connect({ url, log });
+  const listener = connect({
     ...{ url, log, channel: hintChannel },
     onNotification(sender) {
       if (sender !== node) hint();
