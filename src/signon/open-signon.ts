@@ -43,6 +43,7 @@ import { createAttempts } from './proofs/attempts.ts';
 import { createPhoneCodes, type PhoneBounds, type PhoneCodes } from './proofs/factors/phone.ts';
 import { createSecondFactors, type SecondFactors } from './proofs/factors/second-factors.ts';
 import { createPasskeyCeremonies } from './proofs/passkey-ceremonies.ts';
+import { openPasskeyLibrary } from './proofs/passkey-library.ts';
 import { createPasskeys, type Passkeys } from './proofs/passkeys.ts';
 import { createBreachedPasswords } from './proofs/password/breached-passwords.ts';
 import { createNewPasswords } from './proofs/password/new-password.ts';
@@ -182,7 +183,8 @@ export function openSignon(options: SignonOptions): Signon {
   const companion = options.companion ?? noCompanion;
   const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
   const signIn = createSignIn({ ...parts, passwords, sessions, attempts, secondFactors });
-  const ceremonies = createPasskeyCeremonies(options);
+  const library = openPasskeyLibrary();
+  const ceremonies = createPasskeyCeremonies({ ...options, library });
   const sender =
     options.messageSender ??
     (options.smsWebhookUrl === undefined
@@ -215,6 +217,7 @@ export function openSignon(options: SignonOptions): Signon {
     ...attempts.tables,
     ...passwords.tables,
     ...(strength.table === undefined ? [] : [strength.table]),
+    library.table,
     ...(isKeptHere ? [outbox.table] : []),
     ...[signIn.table, phoneCodes.table, changes.table, mailShares.table],
     ...[emailChanges.table('email_change_limits'), keptForms.table, registeredLately.table],
@@ -263,7 +266,7 @@ export function openSignon(options: SignonOptions): Signon {
       await restorePending(store, pendingAccounts);
     },
     async close() {
-      await Promise.all([erasures.close(), mailer.close(), notices.close(), strength.close()]);
+      await Promise.all([erasures, mailer, notices, strength, library].map((part) => part.close()));
     },
   };
 }

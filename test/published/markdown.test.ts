@@ -1,4 +1,4 @@
-/** Markdown to pages: escaping, anchors, and what stops the start. */
+/** Markdown to pages: escaping, anchors, and what is an error. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -35,7 +35,7 @@ function published(
     baseUrl,
     secureUrl,
     ...more,
-  });
+  }).routes;
 }
 
 const routes = published();

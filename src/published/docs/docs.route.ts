@@ -80,8 +80,8 @@ export function docsRoutes(options: {
     guard.open(docsEndpoint, show),
     guard.open(docsSlashEndpoint, () => movedTo(docsPath)),
     guard.open(docEndpoint, show),
-    ...pages.map(({ slug, markdown }) =>
-      readyRoute(guard, markdownEndpointOf.get(slug)!, markdownType, () => markdown),
+    ...pages.map((page) =>
+      readyRoute(guard, markdownEndpointOf.get(page.slug)!, markdownType, () => page.markdown),
     ),
     readyRoute(guard, searchEndpoint, 'application/json', () => searchIndex(pages)),
   ];

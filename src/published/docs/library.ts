@@ -1,11 +1,12 @@
 /**
- * The published documentation: files of docs/, read once at start. Each is the page of a path, as
+ * The published documentation: files of docs/ as they were at the start. Each is the page of a path, as
  * HTML and as Markdown. What only operators and authors need stands in the same files between
  * `<!-- unpublished -->` and `<!-- published -->`, or the end, and is left out.
  */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { once } from '../../core/work/preparation.ts';
 import { type Article, parseArticle } from './markdown.ts';
 
 /** In the order of the navigation. The first is /docs itself. */
@@ -54,17 +55,27 @@ export function markdownPath(slug: DocSlug): string {
 /**
  * @param folder docs/
  * @param origin what the links of the Markdown twins begin with
- * @throws on a broken link, an unknown substitution and raw HTML: found at start, not by a reader
+ * Each page is made at the first look at it, which throws on a broken link, an unknown substitution
+ * and raw HTML: the server looks at all of them once it listens.
  */
 export function loadDocs(folder: string, origin: string, values: Substitutions): DocPage[] {
   return files.map(({ slug, file, group }) => {
-    const source = substitute(
-      file,
-      publishedPart(readFileSync(join(folder, file), 'utf8')),
-      values,
+    const text = readFileSync(join(folder, file), 'utf8');
+    const source = once(() => substitute(file, publishedPart(text), values));
+    const article = once(() =>
+      parseArticle(file, source(), (href) => resolveLink(file, href, docPath)),
     );
-    const article = parseArticle(file, source, (href) => resolveLink(file, href, docPath));
-    return { slug, group, article, markdown: withAbsoluteLinks(file, source, origin) };
+    const markdown = once(() => withAbsoluteLinks(file, source(), origin));
+    return {
+      slug,
+      group,
+      get article() {
+        return article();
+      },
+      get markdown() {
+        return markdown();
+      },
+    };
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * Markdown of our own to the page's tree. Nothing raw gets through: every text is escaped when the
- * tree is rendered, and what would be markup in the source (raw HTML, pictures) stops the start
+ * tree is rendered, and what would be markup in the source (raw HTML, pictures) is an error
  * instead of being dropped or shown. Code gets the frame with the copy button, wide tables a frame
  * that scrolls by itself.
  */
@@ -34,7 +34,7 @@ export interface Article {
   render(text: Catalogue): Html;
 }
 
-/** Where a link of the source leads in the page; undefined: nowhere, which stops the start. */
+/** Where a link of the source leads in the page; undefined: nowhere, which is an error. */
 export type ResolveLink = (href: string) => string | undefined;
 
 /** How a language is called over its code. */

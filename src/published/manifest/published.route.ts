@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Preparation } from '../../core/work/preparation.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
@@ -40,14 +41,17 @@ export interface PublishedOptions {
   readonly kit?: PublishedKit | undefined;
 }
 
-export function publishedRoutes(options: PublishedOptions): PlainRoute[] {
+export function publishedRoutes(options: PublishedOptions): {
+  routes: PlainRoute[];
+  preparations: Preparation[];
+} {
   const { guard, tools, baseUrl, secureUrl, kit } = options;
   const version = packageVersion();
   const described = { ...options, version };
   const pages = loadDocs(`${root}docs`, baseUrl, factsOf(options));
   const [, json] = jsonType;
   const schema = publishedManifestSchema(`${baseUrl}${publishedPaths.manifestSchema}`);
-  return [
+  const routes = [
     ...docsRoutes({ guard, tools, pages }),
     readyRoute(guard, ready.manifest, json, () => jsonText(manifestOf({ ...described, kit }))),
     readyRoute(guard, ready.schema, 'application/schema+json', () => jsonText(schema)),
@@ -56,6 +60,7 @@ export function publishedRoutes(options: PublishedOptions): PlainRoute[] {
       llmsText({ baseUrl, secureUrl, pages, kitPath: kit?.path }),
     ),
   ];
+  return { routes, preparations: pages.map((page) => () => page.article) };
 }
 
 /** People look at it, too. */

@@ -19,12 +19,13 @@ import * as v from 'valibot';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { ok, type Result } from '../../core/result.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce } from '../../store/change.ts';
 import { createWriter, decode } from '../../store/codec.ts';
 import { passkeyChallengeKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import { createSealedTexts } from '../sealed-text.ts';
+import type { PasskeyLibrary } from './passkey-library.ts';
 import {
   type Ceremony,
   type CeremonyPurpose,
@@ -73,12 +74,6 @@ export interface PasskeyCeremonies {
     { readonly ceremony: Ceremony; readonly known: K; readonly counter: number } | undefined
   >;
 }
-
-/**
- * The library, loaded before the server listens and by no command: a third of all that a start
- * loads. Modules are loaded once, so a second call costs nothing.
- */
-export const webauthn = () => import('@simplewebauthn/server');
 
 export const ceremonyLifeMs = 5 * 60_000;
 export const credentialIdBytesMax = 1_023;
@@ -138,8 +133,9 @@ export function createPasskeyCeremonies(options: {
   masterKey: MasterKey;
   /** Scheme, host and port: the only origin that is believed. */
   baseUrl: string;
+  library: PasskeyLibrary;
 }): PasskeyCeremonies {
-  const { store, clock } = options;
+  const { store, clock, library } = options;
   const origin = new URL(options.baseUrl).origin;
   const rpID = new URL(options.baseUrl).hostname;
   const challenges = createSealedTexts({
@@ -185,8 +181,8 @@ export function createPasskeyCeremonies(options: {
 
   async function askToCreate(ceremony: Ceremony, userName: string, exclude: readonly Named[]) {
     const challenge = begin(ceremony);
-    return ok(
-      await (await webauthn()).generateRegistrationOptions({
+    return asked(
+      library.generateRegistrationOptions({
         rpName: rpID,
         rpID,
         userName,
@@ -205,7 +201,7 @@ export function createPasskeyCeremonies(options: {
     if (!parsed.success) return undefined;
     const taken = open(parsed.output.response.clientDataJSON, purpose);
     if (taken === undefined) return undefined;
-    const info = await (await webauthn())
+    const info = await library
       .verifyRegistrationResponse({
         response: parsed.output as RegistrationResponseJSON,
         expectedChallenge: taken.challenge,
@@ -231,8 +227,8 @@ export function createPasskeyCeremonies(options: {
 
   async function askToProve(ceremony: Ceremony, allow: readonly Named[] = []) {
     const challenge = begin(ceremony);
-    return ok(
-      await (await webauthn()).generateAuthenticationOptions({
+    return asked(
+      library.generateAuthenticationOptions({
         rpID,
         challenge: Uint8Array.from(Buffer.from(challenge, 'base64url')),
         timeout: ceremonyLifeMs,
@@ -258,7 +254,7 @@ export function createPasskeyCeremonies(options: {
     if (handle && Buffer.from(handle, 'base64url').toString('utf8') !== known.handle) {
       return undefined;
     }
-    const checked = await (await webauthn())
+    const checked = await library
       .verifyAuthenticationResponse({
         response: parsed.output as AuthenticationResponseJSON,
         expectedChallenge: taken.challenge,
@@ -278,6 +274,11 @@ export function createPasskeyCeremonies(options: {
   }
 
   return { askToCreate, created, askToProve, proven };
+}
+
+/** What a browser is asked, unless too many ask. */
+function asked<T>(options: Promise<T>): Promise<Result<T>> {
+  return options.then(ok, () => fail('overloaded'));
 }
 
 export function isCredentialId(id: Uint8Array): boolean {

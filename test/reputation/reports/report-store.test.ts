@@ -8,17 +8,19 @@ import { systemRandom } from '../../../src/core/random.ts';
 import { lastReportedAtOf } from '../../../src/index/records.ts';
 import { createReportAdmission } from '../../../src/reputation/reports/report-admission.ts';
 import { readHistory } from '../../../src/reputation/reports/store/report-history.ts';
-import {
-  createReportStore,
-  reportGuardMs,
-} from '../../../src/reputation/reports/store/report-store.ts';
+import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { decodeEvent } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openFold } from '../state/fixture.ts';
 
-const clock = manualClock(Date.UTC(2026, 10, 21));
+/** As docs/API.md promises it. */
+const reportGuardMs = 900_000;
+let stepMs = 0;
+const steady = manualClock(Date.UTC(2026, 10, 21));
+/** Its wall clock can be set. */
+const clock = { ...steady, now: () => steady.now() + stepMs };
 const directory = makeTempDir('reports');
 let store: Store;
 before(() => {
@@ -92,12 +94,31 @@ test('pages come newest first, whole, and end at the age asked for', async () =>
   assert.equal(ended.total, 500, 'nobody waits: the walk ends after a page');
 });
 
+for (const hours of [1, 24]) {
+  test(`a clock that is set back by ${hours} h does not make the guard longer`, async () => {
+    const address = 0x07000000 + hours;
+    const reports = open();
+    assert.ok((await reports.report('a1', address)).ok);
+    steady.advance(reportGuardMs / 3);
+    stepMs = -hours * 3_600_000;
+    const early = await reports.report('a1', address);
+    assert.equal(early.ok ? 'taken' : early.error, 'duplicate_report', 'nor shorter');
+    steady.advance((reportGuardMs / 3) * 2);
+    assert.ok((await reports.report('a1', address)).ok);
+    const again = await reports.report('a1', address);
+    assert.equal(again.ok ? 'taken' : again.error, 'duplicate_report');
+    stepMs *= 2;
+    assert.ok((await open().report('a1', address)).ok, 'another process, no monotonic clock of it');
+    stepMs = 0;
+  });
+}
+
 test('a withdrawal removes the reports of one account and address, and no other', async () => {
   const reports = open();
   await reports.report('a1', 0x02000001);
   await reports.report('a2', 0x02000001);
   await reports.report('a1', 0x02000002);
-  clock.advance(reportGuardMs);
+  steady.advance(reportGuardMs);
   const again = await reports.report('a1', 0x02000001);
   assert.ok(again.ok);
   const withdrawn = await reports.withdraw('a1', 4, at(0x02000001), false);
@@ -130,7 +151,7 @@ test('a report beside a withdrawal either goes with it or stands with its effect
   for (let round = 0; round < 40; round++) {
     const address = 0x04000000 + round;
     await reports.report('a1', address);
-    clock.advance(reportGuardMs);
+    steady.advance(reportGuardMs);
     const before = await store.lastSeq();
     const [withdrawn, added] = await Promise.all([
       reports.withdraw('a1', 4, at(address), false),
@@ -169,7 +190,7 @@ test('all that is older than a year goes in one run, once, whoever else expires 
     Array.from({ length: count }, (_, i) => open().report(`a${i}`, 0x05000001, yearMs - 1_000)),
   );
   await open().report('a1', 0x05000002);
-  clock.advance(2_000);
+  steady.advance(2_000);
   const before = await store.lastSeq();
   // Two processes and, in one of them, two calls at once.
   const [one, other] = [open(), open()];
@@ -185,7 +206,7 @@ test('all that is older than a year goes in one run, once, whoever else expires 
 test('a withdrawal whose later rows stay behind says so, and goes on when asked again', async () => {
   const rows = 1_001;
   for (let i = 0; i < rows; i++) {
-    clock.advance(reportGuardMs);
+    steady.advance(reportGuardMs);
     await open().report('a1', 0x06000001);
   }
   let commits = 0;

@@ -24,6 +24,7 @@ import type { CommitResult, Entry, Store } from '../../../store/store.ts';
 import { encodeEvent } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import type { ReportAdmission } from '../report-admission.ts';
+import { createReportGuards } from './report-guard.ts';
 import {
   addressBytes,
   addressOf,
@@ -33,9 +34,6 @@ import {
   encodeRow,
   reportedAtIn,
 } from './report-rows.ts';
-
-/** An account may report the same address once in this time. */
-export const reportGuardMs = 15 * 60_000;
 
 export interface StoredReport {
   /** base64url text of 16 bytes. */
@@ -125,6 +123,7 @@ export function createReportStore(options: {
   admission?: ReportAdmission;
 }): ReportStore {
   const { store, clock, random, generationOf = (slot) => slot } = options;
+  const guards = createReportGuards(clock, random);
 
   /** Ids begin with the time of the report: rows by id lie in the order in which they expire. */
   function newId(reportedAt: number): Buffer {
@@ -140,7 +139,7 @@ export function createReportStore(options: {
   ): Promise<Result<{ id: string; seq: bigint }>> {
     const admitted = options.admission?.admit(reporter.slot, report.family, report.words);
     if (admitted?.ok === false) return admitted;
-    const written = await write(reporter, report).catch((error: unknown) => {
+    const written = await writeOnce(reporter, report).catch((error: unknown) => {
       admitted?.value();
       throw error;
     });
@@ -148,11 +147,24 @@ export function createReportStore(options: {
     return written;
   }
 
-  async function write(
+  async function writeOnce(
     reporter: Reporter,
     report: Report,
   ): Promise<Result<{ id: string; seq: bigint }>> {
-    const now = clock.now();
+    const written = await write(reporter, report, null);
+    if (written.ok || written.error !== 'duplicate_report') return written;
+    const guard = reportGuardKey(reporter.account, addressBytes(report.family, report.words));
+    const seen = await store.get(guard);
+    const isOver = seen !== undefined && guards.isOver(seen.value);
+    return isOver ? write(reporter, report, seen.version) : written;
+  }
+
+  /** @param guarded version of a guard whose time is over though it is there */
+  async function write(
+    reporter: Reporter,
+    report: Report,
+    guarded: number | null,
+  ): Promise<Result<{ id: string; seq: bigint }>> {
     const address = addressBytes(report.family, report.words);
     const guard = reportGuardKey(reporter.account, address);
     const id = newId(report.reportedAt);
@@ -168,12 +180,12 @@ export function createReportStore(options: {
     } as const;
     const result = await store.commit({
       check: [
-        { key: guard, version: null },
+        { key: guard, version: guarded },
         // A report under way while its account is deleted would leave its comment behind.
         { key: erasureKey(reporter.account), version: null },
       ],
       set: [
-        { key: guard, value: new Uint8Array(), expiresAt: now + reportGuardMs },
+        { key: guard, ...guards.row() },
         {
           key: reportByAddressKey(address, report.reportedAt, id),
           value: encodeRow({ ...reporter, slot: generationOf(reporter.slot) }, report),
