@@ -3,9 +3,11 @@
  * A bad setting stops the start with one line that names it; an empty value counts as absent.
  */
 
+import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import {
   countryList,
+  databaseUrl,
   domainList,
   domainName,
   duration,
@@ -138,7 +140,9 @@ export interface Config {
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
-  /** Front ends in all: the main thread and `httpThreads - 1` workers. */
+  /** Undefined: the embedded store. Holds a password: never logged. */
+  readonly databaseUrl: string | undefined;
+  /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
   /** How long the server serves on, not ready, when it was told to stop. */
@@ -200,6 +204,9 @@ const smsCountriesDefault =
 export const feedLicenceDefault =
   'Free to use for protecting networks and services, without warranty.';
 
+/** One core is the main thread's. */
+export const frontEndsOf = (cores: number) => Math.min(Math.max(1, cores - 1), 64);
+
 const schema = v.object({
   HOST: v.optional(
     v.pipe(v.string(), v.regex(/^[0-9A-Za-z.:_-]{1,253}$/, 'must be an address or a host name')),
@@ -209,7 +216,11 @@ const schema = v.object({
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
-  HTTP_THREADS: v.optional(integer(1, 64), '1'),
+  DATABASE_URL: v.optional(databaseUrl),
+  HTTP_THREADS: v.optional(
+    v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
+    'auto',
+  ),
   CAPTCHA_THREADS: v.optional(integer(1, 64), '2'),
   DRAIN_MS: v.optional(integer(0, 60_000), '500'),
   FEED_INTERVAL_SECONDS: v.optional(integer(1, 3_600), '60'),
@@ -309,7 +320,8 @@ export function readConfig(
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
-    httpThreads: s.HTTP_THREADS,
+    databaseUrl: s.DATABASE_URL,
+    httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
     drainMs: s.DRAIN_MS,
     feedIntervalSeconds: s.FEED_INTERVAL_SECONDS,

@@ -50,17 +50,21 @@ export async function startServer(dependencies: ServerDependencies): Promise<Run
   }
 }
 
-async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
-  const { config, clock, random, log, masterKey, demo = false, closers } = opening;
+async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
+  const { config, random, log, masterKey, demo = false, closers } = given;
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.add(() => claim?.release());
-  const data = await openData(opening);
-  const { store, state } = data;
+  const data = await openData(given);
+  const { store, state, clock } = data;
+  const opening = { ...given, clock };
   const { access, follower } = state;
 
   let listening: Listening | undefined;
   let isDraining = false;
-  const reputation = openReputation(opening, data, () => listening?.threads.release());
+  const reputation = openReputation(opening, data, {
+    publish: (feeds) => listening?.threads.serve({ feeds }),
+    release: () => listening?.threads.release(),
+  });
 
   const tables = createBoundedTables(log);
   const { onMail } = opening;
@@ -105,7 +109,7 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
-    readiness: () => readinessOf(state, store, clock, isDraining),
+    readiness: () => readinessOf(state, store, clock, isDraining, config.databaseUrl !== undefined),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
   await openDoors(opening, { state, memory: reputation.memory, metrics });
@@ -115,9 +119,13 @@ async function start(opening: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(backups.stop);
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
+  function shareAssets(): void {
+    listening?.threads.serve({ assets: own.assets.shared() });
+    log.debug('static files: shared with the front ends');
+  }
   reputation.feeds.start();
   closers.add(
-    prepareInTurns(own.preparations, (error) =>
+    prepareInTurns([...own.preparations, shareAssets], (error) =>
       log.error({ err: error }, 'start: not all is ready'),
     ),
   );

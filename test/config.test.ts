@@ -1,8 +1,9 @@
 /** Every setting, good and bad: a bad one is one line which names it. */
 
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
-import { type Config, readConfig } from '../src/config.ts';
+import { type Config, frontEndsOf, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
 import { readEndpoint } from '../src/doors/dns/endpoint.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
@@ -46,8 +47,24 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['https://s.example.org:444', 'https://s.example.org:444']],
       bad: ['javascript:alert(1)', 'https://a/#f', 'https://'],
     },
+    DATABASE_URL: {
+      field: 'databaseUrl',
+      good: [
+        ['postgres://p:w@db:5432/portcullis', 'postgres://p:w@db:5432/portcullis'],
+        ['postgresql://p@one:5432,two:5432/p', 'postgresql://p@one:5432,two:5432/p'],
+        ['postgres://p@/p?host=/run/postgresql', 'postgres://p@/p?host=/run/postgresql'],
+      ],
+      bad: ['db', 'mysql://db/p', 'postgres://db', 'postgres://db/', 'postgres://d b/p', 'x\ny'],
+    },
     DATA_DIR: { field: 'dataDir', good: [['/srv/p', '/srv/p']], bad: ['/srv/\0'] },
-    HTTP_THREADS: { field: 'httpThreads', good: [['4', 4]], bad: ['0', '65', 'many'] },
+    HTTP_THREADS: {
+      field: 'httpThreads',
+      good: [
+        ['4', 4],
+        ['auto', frontEndsOf(availableParallelism())],
+      ],
+      bad: ['0', '65', 'many'],
+    },
     DRAIN_MS: { field: 'drainMs', good: [['0', 0]], bad: ['-1', '60001', '1s'] },
     CAPTCHA_THREADS: { field: 'captchaThreads', good: [['1', 1]], bad: ['0', '65', ' 1 2'] },
     FEED_INTERVAL_SECONDS: {
@@ -223,6 +240,10 @@ it('there is a test for every setting, and each has a default or may be absent',
 it('the links follow the port when no address is given', () => {
   const { baseUrl, secureUrl } = read({ PORT: '9000' });
   assert.deepEqual([baseUrl, secureUrl], ['http://localhost:9000', 'http://localhost:9000']);
+});
+
+it('as many front ends as cores but one, one at least', () => {
+  assert.deepEqual([1, 2, 8, 200].map(frontEndsOf), [1, 1, 7, 64]);
 });
 
 it('the configuration is frozen, its lists too', () => {

@@ -12,6 +12,7 @@ import { systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';
 import type { Mail } from '../signon/mail/mailer.ts';
+import { StoreUnavailableError } from '../store/store.ts';
 import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
 import { loadKnownGood } from './known-good.ts';
 import { checkExposure } from './shell/exposure.ts';
@@ -36,7 +37,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const log = createLog(options.demo ? quieter(config) : config.logLevel);
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
   const masterKey = checkMasterKey(config, random);
-  await compactIfWished(config, log);
+  if (config.databaseUrl === undefined) await compactIfWished(config, log);
   let demoKeys: DemoKeys | undefined;
   let failure: unknown;
   let wake = () => {};
@@ -50,6 +51,11 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
       wake();
     });
   }
+  // Whoever reads in the background looks after that; one that was forgotten is no reason to end.
+  process.on('unhandledRejection', (error) => {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    log.warn({ err: error }, 'something in the background found no store');
+  });
   const server = await startServer({
     config,
     clock,

@@ -43,6 +43,15 @@ export const urlOf = (...protocols: string[]) =>
     ),
   );
 
+/** Several hosts are no URL to a browser, so it is read by its parts alone. Nothing of it is quoted. */
+export const databaseUrl = v.pipe(
+  v.string(),
+  v.regex(
+    /^postgres(ql)?:\/\/[^\s/?#]*\/[^\s/?#]+(\?\S*)?$/,
+    'must be like postgres://user:password@host:5432/name',
+  ),
+);
+
 /** Scheme, host and port alone: links are made by appending a path. */
 export const origin = v.pipe(
   urlOf('http:', 'https:'),

@@ -73,7 +73,6 @@ export class Admission {
       arriving_bodies: arriving.taken,
       unread_answers: unread.taken,
       refused_bodies: refused.taken,
-      paced_networks: this.#options.pace.size,
       body_bytes: this.bodies.held(),
     };
   }

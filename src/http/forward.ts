@@ -1,25 +1,39 @@
 /**
- * Requests from a front-end thread to the thread that owns the store, over a MessagePort.
- * Both ends are bounded: beyond `outstandingMax` a request is refused at once rather than
- * queued, and every request ends in a reply, a deadline or the caller's leaving.
+ * Requests from a front-end thread to the thread that owns the store, over a MessagePort. All that a
+ * turn of the event loop has to say crosses as one message, in both directions. Both ends are bounded:
+ * beyond `outstandingMax` a request is refused at once rather than queued, a streamed body stops while
+ * `unreadBytesMax` of it wait on the other side, and every request ends in a reply, a deadline or the
+ * caller's leaving.
  */
 
 import type { MessagePort } from 'node:worker_threads';
-import type { Log } from '../core/log/log.ts';
 import { type Failure, fail, ok, type Result } from '../core/result.ts';
-import { StoreUnavailableError } from '../store/store.ts';
+import { openBatch } from '../core/work/batch.ts';
 import type { Reply, Request } from './message.ts';
 import { storeOutOfReach } from './refusal.ts';
 import type { Caller } from './router.ts';
 
-type ToOwner = { id: number; request: Request } | { id: number; gone: true };
-type ToFront =
-  | { id: number; reply: Reply }
-  | { id: number; failed: 'internal' | 'store_unavailable' };
+/** `inPieces`: the body follows. */
+export type ToOwner =
+  | { readonly id: number; readonly request: Request; readonly inPieces?: true }
+  | { readonly id: number; readonly piece: Uint8Array }
+  | { readonly id: number; readonly isWhole: true }
+  | { readonly id: number; readonly gone: true };
+/** `taken`: bytes of the body that the handler has read. */
+export type ToFront =
+  | { readonly id: number; readonly reply: Reply }
+  | { readonly id: number; readonly failed: 'internal' | 'store_unavailable' }
+  | { readonly id: number; readonly taken: number };
 
+/** All fail with `overloaded`, `deadline_exceeded`, `store_unavailable` or `internal`, and never reject. */
 export interface Forwarder {
-  /** Fails with `overloaded`, `deadline_exceeded`, `store_unavailable` or `internal`; never rejects. */
   forward(request: Request, caller: Caller, timeoutMs: number): Promise<Result<Reply>>;
+  /** The same with a body that still arrives. Its end before it is whole is the caller's leaving. */
+  stream(
+    request: Request,
+    body: AsyncIterable<Uint8Array>,
+    timeoutMs: number,
+  ): Promise<Result<Reply>>;
   outstanding(): number;
   /** Everything outstanding fails with `overloaded`; so does what comes later. */
   close(): void;
@@ -33,7 +47,14 @@ export interface ForwarderOptions {
 interface Waiting {
   readonly resolve: (result: Result<Reply>) => void;
   readonly timer: NodeJS.Timeout;
+  /** Bytes of the body that were sent and that the handler has not read. */
+  unreadBytes: number;
+  /** Of who waits to send more. */
+  wake: (() => void) | undefined;
 }
+
+/** Of one streamed body; one piece more may be on its way. */
+export const unreadBytesMax = 131_072;
 
 const busy = fail('overloaded', 'The service is too busy; try again in a moment.');
 const late = fail('deadline_exceeded', 'There was no answer in time.');
@@ -46,6 +67,7 @@ const failures = {
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const { port, outstandingMax } = options;
   const waiting = new Map<number, Waiting>();
+  const send = openBatch<ToOwner>(port, ({ id }) => finish(id, failures.internal));
   let nextId = 1;
   let isClosed = false;
 
@@ -54,78 +76,68 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     if (entry === undefined) return; // late, or given up
     waiting.delete(id);
     clearTimeout(entry.timer);
+    entry.wake?.();
     entry.resolve(result);
   }
   /** The owner is told, so that it doesn't work for nobody. */
   function giveUp(id: number, why: Failure): void {
     if (!waiting.has(id)) return;
-    port.postMessage({ id, gone: true } satisfies ToOwner);
+    send({ id, gone: true });
     finish(id, why);
   }
   function close(): void {
     isClosed = true;
     for (const id of [...waiting.keys()]) finish(id, busy);
   }
-  port.on('message', (message: ToFront) => {
-    finish(message.id, 'reply' in message ? ok(message.reply) : failures[message.failed]);
-  });
+  function receive(message: ToFront): void {
+    if ('reply' in message) finish(message.id, ok(message.reply));
+    else if ('failed' in message) finish(message.id, failures[message.failed]);
+    else letOn(message.id, message.taken);
+  }
+  function letOn(id: number, bytes: number): void {
+    const entry = waiting.get(id);
+    if (entry === undefined) return;
+    entry.unreadBytes -= bytes;
+    if (entry.unreadBytes < unreadBytesMax) entry.wake?.();
+  }
+  function begin(timeoutMs: number, then: (id: number) => void): Promise<Result<Reply>> {
+    if (isClosed || waiting.size >= outstandingMax) return Promise.resolve(busy);
+    const id = nextId++;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => giveUp(id, late), timeoutMs);
+      waiting.set(id, { resolve, timer, unreadBytes: 0, wake: undefined });
+      then(id);
+    });
+  }
+  /** Ends without a word once nobody waits for the rest. */
+  async function pump(id: number, body: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const piece of body) {
+      const entry = waiting.get(id);
+      if (entry === undefined) return;
+      send({ id, piece });
+      entry.unreadBytes += piece.length;
+      while (waiting.has(id) && entry.unreadBytes >= unreadBytesMax) {
+        await new Promise<void>((resolve) => {
+          entry.wake = resolve;
+        });
+      }
+    }
+    if (waiting.has(id)) send({ id, isWhole: true });
+  }
+  port.on('message', (messages: readonly ToFront[]) => messages.forEach(receive));
   port.on('close', close);
   return {
-    forward(request, caller, timeoutMs) {
-      if (isClosed || waiting.size >= outstandingMax) return Promise.resolve(busy);
-      const id = nextId++;
-      return new Promise((resolve) => {
-        const timer = setTimeout(() => giveUp(id, late), timeoutMs);
-        waiting.set(id, { resolve, timer });
-        port.postMessage({ id, request } satisfies ToOwner);
+    forward: (request, caller, timeoutMs) =>
+      begin(timeoutMs, (id) => {
+        send({ id, request });
         caller.onGone(() => giveUp(id, late));
-      });
-    },
+      }),
+    stream: (request, body, timeoutMs) =>
+      begin(timeoutMs, (id) => {
+        send({ id, request, inPieces: true });
+        pump(id, body).catch(() => giveUp(id, late));
+      }),
     outstanding: () => waiting.size,
     close,
   };
-}
-
-export interface ServeForwardedOptions {
-  readonly port: MessagePort;
-  readonly log: Log;
-  readonly handle: (request: Request, caller: Caller) => Reply | Promise<Reply>;
-}
-
-/** The owner's side. The number of requests at work is bounded by the front ends. */
-export function serveForwarded({ port, log, handle }: ServeForwardedOptions): void {
-  const working = new Map<number, { gone: boolean; listener: (() => void) | undefined }>();
-
-  async function work(id: number, request: Request): Promise<void> {
-    const state = { gone: false, listener: undefined as (() => void) | undefined };
-    const caller: Caller = {
-      onGone(listener) {
-        if (state.gone) listener();
-        else state.listener = listener;
-      },
-    };
-    working.set(id, state);
-    try {
-      const reply = await handle(request, caller);
-      if (!state.gone) port.postMessage({ id, reply } satisfies ToFront);
-    } catch (error) {
-      const isAway = error instanceof StoreUnavailableError;
-      if (isAway) log.warn({ err: error }, 'a forwarded handler found no store');
-      else log.error({ err: error }, 'a forwarded handler failed');
-      const failed = isAway ? 'store_unavailable' : 'internal';
-      if (!state.gone) port.postMessage({ id, failed } satisfies ToFront);
-    } finally {
-      working.delete(id);
-    }
-  }
-  function leave(id: number): void {
-    const state = working.get(id);
-    if (state === undefined) return;
-    state.gone = true;
-    state.listener?.();
-  }
-  port.on('message', (message: ToOwner) => {
-    if ('gone' in message) leave(message.id);
-    else void work(message.id, message.request);
-  });
 }

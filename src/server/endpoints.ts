@@ -10,6 +10,7 @@ import * as widget from '../captcha/receipt/widget.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
+import { staticEndpoint } from '../published/home/static.endpoint.ts';
 import * as kit from '../published/kit/kit.route.ts';
 import * as published from '../published/manifest/published.route.ts';
 import * as ipPage from '../reputation/address/address.route.ts';
@@ -42,13 +43,13 @@ import * as authorize from '../signon/sites/pages/authorize.route.ts';
 import * as consent from '../signon/sites/pages/consent.route.ts';
 import * as exchange from '../signon/sites/pages/exchange.route.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
-import type { Areas } from '../web/shape.ts';
+import { healthEndpoint } from './health.route.ts';
 import * as service from './service.route.ts';
 
 /** Anyone, without a key. */
 const open: readonly Endpoint[] = [
   home.homeEndpoint, // GET /
-  home.staticEndpoint, // GET /static/*
+  staticEndpoint, // GET /static/*
   home.faviconEndpoint, // GET /favicon.ico
   ipPage.findAddressEndpoint, // GET /ip
   ipPage.addressEndpoint, // GET /ip/:address
@@ -73,7 +74,7 @@ const open: readonly Endpoint[] = [
   exchange.exchangeByFormEndpoint, // POST /api.php
   avatar.avatarEndpoint, // GET /avatars/:name
   outbox.outboxEndpoint, // GET /outbox
-  service.healthEndpoint, // GET /healthz
+  healthEndpoint, // GET /healthz
   service.readinessEndpoint, // GET /readyz
   service.robotsEndpoint, // GET /robots.txt
   service.securityTxtEndpoint, // GET /.well-known/security.txt
@@ -194,14 +195,6 @@ export const endpoints: readonly Endpoint[] = [
   ...reviewing,
   ...verified,
   ...confirmed,
-];
-
-/** How errors look where no endpoint is: by the beginning of the path. */
-export const areas: Areas = [
-  ['/api/', 'api'],
-  ['/feeds/', 'text'],
-  ['/captcha/img/', 'captcha'],
-  ['/captcha/audio/', 'captcha'],
 ];
 
 /**

@@ -5,6 +5,7 @@ import { capacities, captchaBounds } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
+import type { DescriptorWatch } from '../http/descriptor-watch.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import type { RefusedReports } from '../reputation/reports/report-admission.ts';
@@ -12,7 +13,7 @@ import { mailsWaitingMax } from '../signon/mail/mailer.ts';
 import type { Pacing } from '../signon/people/pacing.ts';
 import type { TallyStats } from '../signon/people/row-tally.ts';
 import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
-import type { Store } from '../store/store.ts';
+import { type Store, StoreUnavailableError } from '../store/store.ts';
 import type { MainRoutes } from './main-routes.ts';
 import type { Opening } from './parts/dependencies.ts';
 import type { Listening } from './parts/listening.ts';
@@ -20,7 +21,6 @@ import type { ReputationParts } from './parts/reputation.ts';
 import type { SignonParts } from './parts/signon.ts';
 import type { Readiness } from './service.route.ts';
 import type { State } from './state.ts';
-import type { DescriptorWatch } from './threads/descriptor-watch.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
 import type { ThreadGauges } from './threads/thread-gauges.ts';
 import type { Threads } from './threads/threads.ts';
@@ -52,6 +52,7 @@ export function observe(
     captcha,
     tables: [
       ...listening.gauges.tables,
+      parts.reputation.counted,
       ...parts.own.tables,
       ...signon.tables,
       ...parts.data.store.tables,
@@ -85,11 +86,7 @@ function registerMetrics(options: {
     ['thread', 'route', 'status'],
     () => counters.read(),
   );
-  metrics.gauge(
-    'portcullis_http_threads',
-    'Front-end threads that listen.',
-    () => threads.alive() + 1,
-  );
+  metrics.gauge('portcullis_http_threads', 'Front-end threads that listen.', threads.alive);
   metrics.counterBy(
     'portcullis_http_threads_replaced_total',
     'Front-end threads started in place of one that died.',
@@ -110,7 +107,7 @@ function registerMetrics(options: {
   );
   metrics.gaugeBy(
     'portcullis_event_loop_pause_seconds',
-    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread.',
+    'Longest pause of the event loop in the last 15 to 30 s, by front-end thread and of the main one.',
     'thread',
     gauges.pauses,
   );
@@ -326,20 +323,28 @@ export async function readinessOf(
   store: Pick<Store, 'lastSeq' | 'writeState'>,
   clock: Clock,
   isDraining: boolean,
+  isShared = false,
 ): Promise<Readiness> {
-  const behind = Number((await store.lastSeq()) - state.follower.appliedSeq());
+  const { follower } = state;
+  const lastSeq = await store.lastSeq().catch((error: unknown) => {
+    if (error instanceof StoreUnavailableError) return undefined;
+    throw error;
+  });
+  const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
+  const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
   // What is known to be good tells nothing of how fresh the lists of the bad are.
   const lists = state.sources.list().filter(({ list }) => list !== 'good');
   const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
   return {
     // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
-    indexLoaded: state.follower.isFollowing(),
-    writable: store.writeState().available,
+    indexLoaded: follower.isFollowing(),
+    writable: store.writeState().available && lastSeq !== undefined,
     draining: isDraining,
     entries: state.index.size(),
     behind: Math.max(0, behind),
     newestListAgeSeconds: Number.isFinite(newest)
       ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
       : null,
+    ...(isShared ? { staleSeconds: Math.ceil(staleMs / 1_000) } : {}),
   };
 }

@@ -18,14 +18,18 @@ export const readinessDocs: Described = {
   answers: { 200: answer('Ready.', media(ref('Readiness'))) },
   refusals: media({ anyOf: [ref('Readiness'), ref('Errors')] }),
   schemas: {
-    Readiness: object({
-      ready: boolean,
-      indexLoaded: boolean,
-      writable: boolean,
-      draining: boolean,
-      entries: count,
-      behind: count,
-      newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
-    }),
+    Readiness: object(
+      {
+        ready: boolean,
+        indexLoaded: boolean,
+        writable: boolean,
+        draining: boolean,
+        entries: count,
+        behind: count,
+        newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
+        staleSeconds: count,
+      },
+      { optional: ['staleSeconds'] },
+    ),
   },
 };

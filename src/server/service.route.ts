@@ -1,4 +1,4 @@
-/** What operators and crawlers ask of the service itself: health, readiness, metrics, robots, security.txt. */
+/** What operators and crawlers ask of the service itself: readiness, metrics, robots, security.txt. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
@@ -12,7 +12,10 @@ import type { Guard } from '../web/guard/guard.ts';
 import { jsonType, noStore, tellFailure, textType } from '../web/shape.ts';
 import { readinessDocs } from './service.openapi.ts';
 
-/** What /readyz tells; ready means loaded, writable and not about to stop. */
+/**
+ * What /readyz tells; ready means loaded, writable and not about to stop. A node with a shared database
+ * is ready without it for a while: else all nodes would be taken out at once, while their checks go on.
+ */
 export interface Readiness {
   readonly indexLoaded: boolean;
   readonly writable: boolean;
@@ -23,11 +26,14 @@ export interface Readiness {
   readonly behind: number;
   /** Age of the newest list, seconds; null when no list is loaded. */
   readonly newestListAgeSeconds: number | null;
+  /** Of a node with a shared database: how long that has been out of reach. */
+  readonly staleSeconds?: number;
 }
 
 const dayMs = 86_400_000;
+/** Beyond it a node's memory is too old to be asked. */
+const staleSecondsMax = 15 * 60;
 
-export const healthEndpoint = openFile('/healthz', { isProbe: true, docs: 'text' });
 export const readinessEndpoint = openFile('/readyz', {
   isProbe: true,
   shape: 'api',
@@ -60,7 +66,11 @@ export function serviceRoutes(options: {
 
   async function ready(): Promise<Reply> {
     const state = await options.readiness();
-    const ok = state.indexLoaded && state.writable && !state.draining;
+    const { staleSeconds, writable } = state;
+    const ok =
+      state.indexLoaded &&
+      !state.draining &&
+      (staleSeconds === undefined ? writable : staleSeconds <= staleSecondsMax);
     const retry: Header[] = ok ? [] : [['Retry-After', '5']];
     return {
       status: ok ? 200 : 503,
@@ -89,7 +99,6 @@ export function serviceRoutes(options: {
   }
 
   return [
-    guard.open(healthEndpoint, () => ({ status: 200, headers: [textType, noStore], body: 'ok\n' })),
     guard.open(readinessEndpoint, ready),
     guard.open(metricsEndpoint, showMetrics),
     guard.open(robotsEndpoint, () => ({

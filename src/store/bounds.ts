@@ -12,6 +12,14 @@ export function assertKey(key: Uint8Array): void {
   }
 }
 
+/** For `scan`. */
+export function assertAfter(prefix: Key, after: Key): void {
+  assertKey(after);
+  if (Buffer.compare(prefix, after.subarray(0, prefix.length)) !== 0) {
+    throw new RangeError('`after` is not under the prefix');
+  }
+}
+
 export function assertLimit(limit: number, max: number): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > max) {
     throw new RangeError(`limit ${limit} is not from 1 to ${max}`);

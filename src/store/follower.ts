@@ -36,6 +36,8 @@ export interface Follower {
   /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
   catchUpTo(seq: bigint): Promise<void>;
   appliedSeq(): bigint;
+  /** How long the journal has been out of reach; 0 while it is read. */
+  staleMs(): number;
   /** From the start until it is stopped or has failed: memory follows the journal. */
   isFollowing(): boolean;
 }
@@ -63,7 +65,8 @@ export function createFollower({
   let applied = from;
   let phase: 'new' | 'following' | 'stopped' | 'failed' = 'new';
   let running: Promise<void> | undefined;
-  let isReachable = true;
+  /** When a read failed first, since the last that did not. */
+  let awaySinceMs: number | undefined;
   /** Set while a run is under way: there may be more than it has read. */
   let again = false;
   let timer: NodeJS.Timeout | undefined;
@@ -109,13 +112,17 @@ export function createFollower({
   async function readPage(): Promise<readonly StoreEvent[] | undefined> {
     try {
       const page = await store.read(applied, Math.min(pageEvents, storeLimits.readLimitMax));
-      if (!isReachable) log.info({ appliedSeq: String(applied) }, 'follower: reads work again');
-      isReachable = true;
+      if (awaySinceMs !== undefined) {
+        log.info({ appliedSeq: String(applied) }, 'follower: reads work again');
+      }
+      awaySinceMs = undefined;
       return page;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      if (isReachable) log.warn({ err: error }, 'follower: the journal is out of reach for now');
-      isReachable = false;
+      if (awaySinceMs === undefined) {
+        log.warn({ err: error }, 'follower: the journal is out of reach for now');
+      }
+      awaySinceMs ??= clock.monotonicMs();
       return undefined;
     }
   }
@@ -187,6 +194,7 @@ export function createFollower({
       return caughtUp;
     },
     appliedSeq: () => applied,
+    staleMs: () => (awaySinceMs === undefined ? 0 : clock.monotonicMs() - awaySinceMs),
     isFollowing,
   };
 }

@@ -11,6 +11,7 @@
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
+import type { Key } from './keys.ts';
 import type { WriteState } from './store.ts';
 
 export interface Job<Context> {
@@ -24,6 +25,15 @@ export interface Job<Context> {
   threw(error: unknown): void;
   readonly bytes: number;
   readonly maintenance: boolean;
+  /** What `run` will look at, for a database that has to fetch it first. */
+  readonly reads?: JobReads;
+}
+
+export interface JobReads {
+  readonly keys: readonly Key[];
+  readonly eventIds: readonly string[];
+  /** Rows that it sets: each needs a version. */
+  readonly sets: number;
 }
 
 /** How the queue reaches the database; LMDB's is in lmdb-transactor.ts. */
@@ -32,7 +42,14 @@ export interface Transactor<Context> {
    * Resolves when what `body` wrote is durable. Rejects with the cause when the transaction failed,
    * which it must when `body` throws.
    */
-  transact(body: (context: Context) => void): Promise<void>;
+  transact(
+    body: (context: Context) => void,
+    /**
+     * For a database that has to know the jobs before it can run them: takes those that wait now, of
+     * at most so many. Then `body` runs these and may be called again, each time from the start.
+     */
+    ahead: (jobsMax: number, setsMax: number) => readonly Job<Context>[],
+  ): Promise<void>;
   /** Rows written so far: a job that threw before its first write is skipped, the others go on. */
   writes(context: Context): number;
   /** A write of a representative size, durable like the others. */
@@ -121,6 +138,37 @@ export function createGroupCommit<Context>(
     for (const job of refused) job.unavailable(detail);
   }
 
+  /** The jobs at the head of the queue, at least one, and off the queue. */
+  function takeAhead(jobsMax: number, setsMax: number): Job<Context>[] {
+    let bytes = 0;
+    let sets = 0;
+    let taken = 0;
+    while (taken < Math.min(waiting.length, jobsMax) && bytes < groupBytesMax) {
+      const job = waiting[taken]!;
+      sets += job.reads?.sets ?? 0;
+      if (taken > 0 && sets > setsMax) break;
+      bytes += job.bytes;
+      taken += 1;
+    }
+    const jobs = waiting.slice(0, taken);
+    drop(taken, bytes);
+    return jobs;
+  }
+
+  /** As `runJobs`, of jobs that are off the queue. */
+  function runTaken(context: Context, jobs: readonly Job<Context>[]): Job<Context>[] {
+    return jobs.map((job) => {
+      const writesBefore = transactor.writes(context);
+      try {
+        job.run(context);
+        return job;
+      } catch (error) {
+        if (transactor.writes(context) > writesBefore) throw new DoomedGroup(jobs, error);
+        return { ...job, done: () => job.threw(error) };
+      }
+    });
+  }
+
   /** Runs waiting jobs inside the transaction until a bound is met. Returns those that ran. */
   function runJobs(context: Context): Job<Context>[] {
     const ran: Job<Context>[] = [];
@@ -161,6 +209,12 @@ export function createGroupCommit<Context>(
 
   async function runGroup(): Promise<void> {
     let ran: Job<Context>[] = [];
+    let taken: Job<Context>[] | undefined;
+    function takeOnce(jobsMax: number, setsMax: number): readonly Job<Context>[] {
+      taken ??= takeAhead(jobsMax, setsMax);
+      ran = taken;
+      return taken;
+    }
     const stall = setTimeout(() => {
       const error = new Error(`a transaction takes longer than ${stallMs} ms`);
       markUnavailable(error);
@@ -171,13 +225,13 @@ export function createGroupCommit<Context>(
     try {
       await transactor.transact((context) => {
         try {
-          ran = runJobs(context);
+          ran = taken === undefined ? runJobs(context) : runTaken(context, taken);
         } catch (error) {
           if (!(error instanceof DoomedGroup)) throw error;
           ran = error.jobs as Job<Context>[];
           throw error.cause;
         }
-      });
+      }, takeOnce);
       isSecondTry = false;
       for (const job of ran) job.done();
     } catch (error) {

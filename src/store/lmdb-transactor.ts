@@ -8,8 +8,8 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Transactor } from './group-commit.ts';
 import { metaRowKey } from './keys.ts';
-import type { WriteContext } from './lmdb-commit.ts';
-import { readCounters, type Tables, writeCounters } from './lmdb-tables.ts';
+import { rowsOf } from './lmdb-commit.ts';
+import { type Tables, writeCounters } from './lmdb-tables.ts';
 
 const probeBytes = 64 * 1024;
 /** LMDB's own codes, lmdb.h; errors of the system are positive. */
@@ -17,13 +17,15 @@ const lmdbCodeMin = -30_799;
 const lmdbCodeMax = -30_774;
 const lmdbPanic = -30_795;
 
-export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<WriteContext> {
+export type LmdbContext = ReturnType<typeof rowsOf>;
+
+export function createTransactor(tables: Tables, clock: Clock, log: Log): Transactor<LmdbContext> {
   const { root, meta } = tables;
 
-  async function transact(body: (context: WriteContext) => void): Promise<void> {
+  async function transact(body: (context: LmdbContext) => void): Promise<void> {
     let thrown: { error: unknown } | undefined;
     const committed = root.transaction(() => {
-      const context = { tables, nowMs: clock.now(), counters: readCounters(meta), writes: 0 };
+      const context = rowsOf(tables, clock.now());
       try {
         body(context);
         if (context.writes > 0) writeCounters(meta, context.counters);

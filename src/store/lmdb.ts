@@ -8,13 +8,14 @@
 
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
-import { assertCommit, assertKey, assertLimit } from './bounds.ts';
+import { applyCommit } from './apply-commit.ts';
+import { assertAfter, assertCommit, assertKey, assertLimit } from './bounds.ts';
 import { createGroupCommit, type GroupCommit } from './group-commit.ts';
 import { journalRowKey, type Key, prefixEnd, storedKey } from './keys.ts';
-import { applyCommit, prepareCommit, type WriteContext } from './lmdb-commit.ts';
+import { prepareCommit, type WriteContext } from './lmdb-commit.ts';
 import { pruneJournal, sweepExpired } from './lmdb-maintenance.ts';
 import { openTables, readCounters, type Tables } from './lmdb-tables.ts';
-import { createTransactor } from './lmdb-transactor.ts';
+import { createTransactor, type LmdbContext } from './lmdb-transactor.ts';
 import { DamagedRowError, decodeEvent, isExpired, readEntry, type StoredEntry } from './rows.ts';
 import {
   type CommitResult,
@@ -153,7 +154,7 @@ export function createLmdbStore(
 }
 
 function runCommit(
-  queue: GroupCommit<WriteContext>,
+  queue: GroupCommit<LmdbContext>,
   tables: Tables,
   commit: Parameters<Store['commit']>[0],
   bytes: number,
@@ -179,7 +180,7 @@ function runCommit(
 
 /** Rejects while writes are impossible: the sweeper tries again later. */
 function runMaintenance(
-  queue: GroupCommit<WriteContext>,
+  queue: GroupCommit<LmdbContext>,
   run: (context: WriteContext) => number,
 ): Promise<number> {
   let count = 0;
@@ -195,13 +196,6 @@ function runMaintenance(
       threw: reject,
     });
   });
-}
-
-function assertAfter(prefix: Key, after: Key): void {
-  assertKey(after);
-  if (Buffer.compare(prefix, after.subarray(0, prefix.length)) !== 0) {
-    throw new RangeError('`after` is not under the prefix');
-  }
 }
 
 /** `last` is the last key looked at, undefined at the end of the prefix. */

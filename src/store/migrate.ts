@@ -11,6 +11,7 @@
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
+import { applyCommit } from './apply-commit.ts';
 import { intoFile } from './backup/target.ts';
 import { writeBackup } from './backup/write.ts';
 import {
@@ -28,14 +29,8 @@ import {
 } from './format.ts';
 import { type Key, prefixEnd, storedKey } from './keys.ts';
 import { createLmdbStore, type LmdbStoreOptions } from './lmdb.ts';
-import { applyCommit, prepareCommit, type WriteContext } from './lmdb-commit.ts';
-import {
-  openTables,
-  otherReader,
-  readCounters,
-  type Tables,
-  writeCounters,
-} from './lmdb-tables.ts';
+import { prepareCommit, rowsOf } from './lmdb-commit.ts';
+import { openTables, otherReader, type Tables, writeCounters } from './lmdb-tables.ts';
 import { acquireServerLock } from './lock.ts';
 import { claimMasterKey, claimPresence, type MasterKeyClaim, refuseLostStore } from './presence.ts';
 import { isExpired, readEntry } from './rows.ts';
@@ -155,7 +150,7 @@ function runBatch(
   nowMs: number,
   limit: number,
 ): number {
-  const context: WriteContext = { tables, nowMs, counters: readCounters(tables.meta), writes: 0 };
+  const context = rowsOf(tables, nowMs);
   const { commit, next } = step.plan(readerOf(tables, nowMs), after, limit);
   const result = applyCommit(context, prepareCommit(commit));
   if (!result.ok) throw new Error(`a batch of '${step.name}' was refused: ${result.error}`);

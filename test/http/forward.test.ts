@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { createLog } from '../../src/core/log/log.ts';
-import { createForwarder, serveForwarded } from '../../src/http/forward.ts';
-import type { Reply, Request } from '../../src/http/message.ts';
+import { createForwarder, unreadBytesMax } from '../../src/http/forward.ts';
+import { BodyAborted } from '../../src/http/intake.ts';
+import type { Request } from '../../src/http/message.ts';
 import type { Caller } from '../../src/http/router.ts';
+import { type ServeForwardedOptions, serveForwarded } from '../../src/http/serve-forwarded.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import { eventually } from './raw.ts';
 
@@ -24,7 +26,7 @@ function request(query: string, body = new Uint8Array(0)): Request {
   };
 }
 
-function pair(handle: (request: Request, caller: Caller) => Reply | Promise<Reply>) {
+function pair(handle: ServeForwardedOptions['handle']) {
   const { port1, port2 } = new MessageChannel();
   serveForwarded({ port: port2, log: createLog('silent'), handle });
   const forwarder = createForwarder({
@@ -35,7 +37,7 @@ function pair(handle: (request: Request, caller: Caller) => Reply | Promise<Repl
 }
 
 test('a request crosses to another thread and its reply comes back', async () => {
-  const forwardUrl = new URL('../../src/http/forward.js', import.meta.url).href;
+  const forwardUrl = new URL('../../src/http/serve-forwarded.js', import.meta.url).href;
   const worker = new Worker(
     `import { parentPort } from 'node:worker_threads';
      import { serveForwarded } from ${JSON.stringify(forwardUrl)};
@@ -134,6 +136,103 @@ test('a body in shared memory crosses without a copy', async () => {
   assert.ok(received.buffer instanceof SharedArrayBuffer);
   body[5] = 8;
   assert.equal(received[5], 8);
+});
+
+test('all requests of a turn cross as one message, and so do all answers', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const crossed: Record<'there' | 'back', number[]> = { there: [], back: [] };
+  port2.on('message', (batch: unknown[]) => crossed.there.push(batch.length));
+  port1.on('message', (batch: unknown[]) => crossed.back.push(batch.length));
+  const handle = ({ query }: Request) => ({ status: 200, headers: [], body: query });
+  serveForwarded({ port: port2, log: createLog('silent'), handle });
+  const forwarder = createForwarder({ port: port1, outstandingMax: 3 });
+  const answers = ['a', 'b', 'c'].map((q) => forwarder.forward(request(q), nobody, timeoutMs));
+  const bodies = (await Promise.all(answers)).map((result) => result.ok && result.value.body);
+  assert.deepEqual(bodies, ['a', 'b', 'c']);
+  assert.deepEqual(crossed, { there: [3], back: [3] });
+  port1.close();
+});
+
+test('a reply that cannot cross fails alone', async () => {
+  using both = pair(({ query }) => {
+    const body = (query === 'bad' ? () => undefined : query) as string;
+    return { status: 200, headers: [], body };
+  });
+  const [good, bad] = await Promise.all(
+    ['good', 'bad'].map((query) => both.forwarder.forward(request(query), nobody, timeoutMs)),
+  );
+  assert.equal(good!.ok && good!.value.body, 'good');
+  assert.equal(!bad!.ok && bad!.error, 'internal');
+});
+
+/** A body of pieces of `bytes` each, and how many of them were asked for. */
+function pieces(count: number, bytes: number) {
+  const state = { given: 0, body: undefined as unknown as AsyncIterable<Uint8Array> };
+  state.body = (async function* () {
+    for (; state.given < count; ) {
+      state.given++;
+      yield new Uint8Array(bytes).fill(state.given);
+    }
+  })();
+  return state;
+}
+
+test('a body arrives in pieces and in order, and no faster than it is read', async () => {
+  const pieceBytes = 16_384;
+  const source = pieces(40, pieceBytes);
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  using both = pair(async (_request, _caller, body) => {
+    await gate;
+    const seen: number[] = [];
+    for await (const piece of body!) seen.push(piece[0]!);
+    return { status: 200, headers: [], body: seen.join() };
+  });
+  const answer = both.forwarder.stream(request('x'), source.body, timeoutMs);
+  await eventually(() => source.given === unreadBytesMax / pieceBytes);
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(source.given, unreadBytesMax / pieceBytes);
+  open();
+  const result = await answer;
+  assert.deepEqual(
+    result.ok && result.value.body,
+    Array.from({ length: 40 }, (_, i) => i + 1).join(),
+  );
+});
+
+test('an answer before the end of a body stops its sender', async () => {
+  const source = pieces(1_000, 65_536);
+  using both = pair((_request, _caller, body) => {
+    assert.ok(body);
+    return { status: 413, headers: [] };
+  });
+  const result = await both.forwarder.stream(request('x'), source.body, timeoutMs);
+  assert.equal(result.ok && result.value.status, 413);
+  assert.ok(source.given < 10, `${source.given} pieces`);
+  assert.equal(both.forwarder.outstanding(), 0);
+});
+
+test('a body that breaks off reaches its reader as that, and nothing is answered', async () => {
+  let seen: unknown;
+  using both = pair(async (_request, _caller, body) => {
+    try {
+      for await (const _piece of body!);
+    } catch (error) {
+      seen = error;
+      throw error;
+    }
+    return { status: 200, headers: [] };
+  });
+  async function* broken() {
+    yield Uint8Array.of(1);
+    throw new BodyAborted('the client left');
+  }
+  const result = await both.forwarder.stream(request('x'), broken(), timeoutMs);
+  assert.equal(!result.ok && result.error, 'deadline_exceeded');
+  await eventually(() => seen instanceof BodyAborted);
+  assert.equal(both.forwarder.outstanding(), 0);
 });
 
 test('a handler that finds no store is told apart from one that fails', async () => {

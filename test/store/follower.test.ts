@@ -208,6 +208,8 @@ it('a journal that is out of reach for a while is read again: nothing is lost, n
     return read(afterSeq, limit);
   };
   const { follower, seen, lines } = follow(store, { pollMs: 5 });
+  // The follower's own timer doesn't keep the process alive.
+  const alive = setInterval(() => {}, 1_000);
   follower.start();
   const reached = follower.catchUpTo(3n);
   while (asked < 3) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -217,4 +219,5 @@ it('a journal that is out of reach for a while is read again: nothing is lost, n
   await reached;
   assert.deepEqual(seen, [1, 2, 3]);
   await follower.stop();
+  clearInterval(alive);
 });

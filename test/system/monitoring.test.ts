@@ -54,8 +54,8 @@ test('rules and dashboard name metrics that there are', () => {
   for (const { targets } of panels) assert.ok(targets.length > 0);
 });
 
-test('each front-end thread tells its longest pause', () => {
-  for (const thread of [0, 1]) {
+test('each front-end thread and the main one tell their longest pause', () => {
+  for (const thread of [0, 1, 'main']) {
     assert.match(
       page,
       new RegExp(`^portcullis_event_loop_pause_seconds\\{thread="${thread}"\\} `, 'm'),

@@ -9,6 +9,7 @@ import { openFilesWarning } from '../../http/limits.ts';
 import { newestIn } from '../../store/backup/schedule.ts';
 import { journalRowKey } from '../../store/keys.ts';
 import { openTables } from '../../store/lmdb-tables.ts';
+import { hostsText } from '../../store/postgres/connection.ts';
 import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
 import { decodeEvent } from '../../store/rows.ts';
 import { openView } from '../../store/view.ts';
@@ -92,7 +93,11 @@ function existingParent(path: string): string {
 
 /** Store and clock together: the journal's last event tells what time it was. */
 export function lookAtStore(config: Config, clock: Clock, random: Random): Finding[] {
-  const { dataDir } = config;
+  const { dataDir, databaseUrl } = config;
+  if (databaseUrl !== undefined) {
+    const where = `it lies in the database (${hostsText(databaseUrl)}), which is not looked at`;
+    return [advice('store', where, 'the means of the database tell how it is')];
+  }
   const path = storePath(config.dataDir);
   const restore = 'see "A lost file" in docs/OPERATIONS.md';
   if (!hadStore(dataDir, path)) {

@@ -19,9 +19,10 @@ import { profileBeside } from '../../signon/people/profile/profile-companion.ts'
 import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
 import { suffixFault } from '../../signon/sites/clients/client-suffixes.ts';
 import { awaitServer } from '../../store/lock.ts';
-import { openStore } from '../../store/migrate.ts';
+import { openStoreOf } from '../../store/open.ts';
 import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
+import { checkNode, refuseShared } from './cluster.ts';
 
 export interface Workspace {
   readonly config: Config;
@@ -34,11 +35,13 @@ export interface Workspace {
 }
 
 export function settings(): Config {
-  return readConfig(processEnvironment(), {
+  const config = readConfig(processEnvironment(), {
     isPrefix: (text) => readPrefix(text).ok,
     suffixFault,
     isEndpoint: (text) => readEndpoint(text) !== undefined,
   });
+  checkNode(config);
+  return config;
 }
 
 /** Makes the data directory if it is missing, readable by its owner alone. */
@@ -71,6 +74,7 @@ export function openingOf() {
  */
 export function existingStore({ mayBeMissing = false } = {}) {
   const config = settings();
+  refuseShared(config);
   const { dataDir } = config;
   const path = storePath(config.dataDir);
   if (!mayBeMissing) {
@@ -86,14 +90,14 @@ export function existingStore({ mayBeMissing = false } = {}) {
  */
 export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>): Promise<T> {
   const { config, opening } = openingOf();
-  const { clock, random, log, dataDir } = opening;
+  const { random, log } = opening;
   const masterKey = checkMasterKey(config, random);
-  const store = await openStore({ ...opening, masterKey });
+  const { store, clock, ownDir } = await openStoreOf(config, { ...opening, masterKey });
   try {
     const before = await store.lastSeq();
     const done = await run(workspaceOf({ config, clock, random, log, store }, masterKey));
     const seq = await store.lastSeq();
-    if (seq > before && !(await awaitServer({ store, dataDir, seq }))) {
+    if (seq > before && !(await awaitServer({ store, dataDir: ownDir, seq }))) {
       process.stderr.write('portcullis: done, but the running server has not taken it up yet\n');
     }
     return done;

@@ -13,6 +13,7 @@ import type { Log } from '../../core/log/log.ts';
 import { compactStore } from '../../store/compact.ts';
 import { acquireServerLock } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
+import { refuseShared } from '../shell/cluster.ts';
 import { createOutput, grouped } from '../shell/output.ts';
 import { existingStore, openingOf } from '../shell/workspace.ts';
 
@@ -66,7 +67,8 @@ export async function compactIfWished({ dataDir }: Config, log: Log): Promise<vo
 }
 
 async function compact() {
-  const { opening } = openingOf();
+  const { config, opening } = openingOf();
+  refuseShared(config);
   const open = () => openStore(opening);
   // The lock is taken in the old file and given back in the new one, where its row was copied to.
   let store = await open();

@@ -5,6 +5,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { acquireServerLock } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
 import { createAudit, operatorName } from '../shell/audit.ts';
+import { refuseShared } from '../shell/cluster.ts';
 import { createOutput } from '../shell/output.ts';
 import { openingOf, readMasterKey } from '../shell/workspace.ts';
 
@@ -32,6 +33,7 @@ export function masterKeyCommand(): Command {
 
 async function replace(): Promise<string> {
   const { config, opening } = openingOf();
+  refuseShared(config);
   const { id } = readMasterKey(config, opening.random, false);
   const former = await openStore(opening);
   try {

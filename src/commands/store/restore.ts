@@ -29,6 +29,7 @@ import type { Tables } from '../../store/lmdb-tables.ts';
 import { openStore } from '../../store/migrate.ts';
 import { openDeletion } from '../deletion.ts';
 import { createAudit, operatorName } from '../shell/audit.ts';
+import { refuseShared } from '../shell/cluster.ts';
 import { createOutput, dateText, grouped, type Output } from '../shell/output.ts';
 import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
 import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
@@ -79,6 +80,7 @@ function parsePosition(text: string): number {
 
 async function restore(file: string, flags: RestoreFlags): Promise<void> {
   const { config, opening } = openingOf();
+  refuseShared(config);
   const { dataDir } = config;
   const stranger = readdirSync(dataDir).find((name) => !welcome.has(name));
   if (stranger !== undefined) {

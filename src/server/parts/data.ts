@@ -1,8 +1,9 @@
 /** The store, held by this process alone, and the state in memory that its journal makes. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../core/clock.ts';
 import { acquireServerLock } from '../../store/lock.ts';
-import { openStore } from '../../store/migrate.ts';
+import { openStoreOf } from '../../store/open.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
@@ -13,14 +14,20 @@ import type { Opening } from './dependencies.ts';
 /** A stop waits no longer for what only makes the next start fast. */
 const stateMsMax = 2_000;
 
-export async function openData(opening: Opening): Promise<{ store: Store; state: State }> {
-  const { config, clock, random, log, masterKey, onFatal, closers } = opening;
-  const { dataDir } = config;
+export interface Data {
+  readonly store: Store;
+  /** The store's: what is written means its times. */
+  readonly clock: Clock;
+  readonly state: State;
+}
+
+export async function openData(opening: Opening): Promise<Data> {
+  const { config, random, log, masterKey, onFatal, closers } = opening;
   const { pid } = process;
-  const path = storePath(dataDir);
-  const store = await openStore({ path, dataDir, clock, random, log, pid, masterKey });
+  const opened = await openStoreOf(config, { ...opening, pid, masterKey });
+  const { store, clock, ownDir: dataDir } = opened;
   closers.add(() => store.close());
-  const presence = watchPresence(path, (reason) =>
+  const presence = watchPresence(storePath(dataDir), (reason) =>
     onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
   );
   closers.add(presence.stop);
@@ -60,8 +67,9 @@ export async function openData(opening: Opening): Promise<{ store: Store; state:
     isAnchored: config.reputationAnchored,
   });
   await state.reconcile();
-  closers.add(startPruning(store, state, log));
+  // A node that starts anew has the journal alone to go by, and others may be behind.
+  if (config.databaseUrl === undefined) closers.add(startPruning(store, state, log));
   const sweeper = startSweeper({ store, log });
   closers.add(() => sweeper.stop());
-  return { store, state };
+  return { store, clock, state };
 }

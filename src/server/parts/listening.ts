@@ -1,24 +1,22 @@
 /**
- * The routes on the public port: this thread first, then the other front-end threads. Nobody waits for
- * a client that hangs longer than the grace.
+ * The front-end threads on the public port, and the routes that they send here. Nobody waits for a
+ * client that hangs longer than the grace.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clientLimits } from '../../config.ts';
+import { type DescriptorWatch, watchDescriptors } from '../../http/descriptor-watch.ts';
 import { openFilesWarning } from '../../http/limits.ts';
 import { firstHeader, type RenderProblem } from '../../http/message.ts';
-import { createPace } from '../../http/pace.ts';
+import { loadNative } from '../../http/native.ts';
 import { claimPort } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
-import { createServer } from '../../http/server.ts';
-import { addressRules } from '../../web/address-rules.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
 import { createRenderProblem } from '../../web/shape.ts';
-import { areas, checkTable } from '../endpoints.ts';
+import { areas } from '../areas.ts';
+import { checkTable } from '../endpoints.ts';
 import type { MainRoutes } from '../main-routes.ts';
 import type { State } from '../state.ts';
-import { type DescriptorWatch, watchDescriptors } from '../threads/descriptor-watch.ts';
 import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
 import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
 import { createThreadCounters, type ThreadCounters } from '../threads/thread-counters.ts';
@@ -47,7 +45,7 @@ const graceMs = 2_000;
  * @param closeWith what ends beside the connections, while they still may use it
  */
 export async function listen(
-  { config, clock, log, closers }: Opening,
+  { config, log, closers }: Opening,
   parts: {
     claim: PortClaim | undefined;
     frontEnd: FrontEnd;
@@ -70,30 +68,19 @@ export async function listen(
   const counters = createThreadCounters(config.httpThreads, paths);
   const warning = openFilesWarning();
   if (warning !== undefined) log.warn(warning);
-  const https = config.baseUrl.startsWith('https:');
-  const server = createServer({
-    routes: table,
-    renderProblem,
-    addresses: addressRules(config.trustedProxies),
-    https,
-    clock,
-    log,
-    pace: createPace(config.clientLimitsOn ? clientLimits : undefined, clock),
-    onFinished: counters.recorder(0),
-  });
+  // What it reads of the environment counts for the process, when the first thread loads it.
+  loadNative();
   const { port, release } = claim ?? (await claimPort(config.host, 0));
   if (claim === undefined) closers.add(release);
-  await server.listen(config.host, port);
   let threads: Threads | undefined;
   closers.add(async () => {
-    // Together: a client that hangs may take all of the grace, but not once in each thread.
-    const closing = Promise.all([server.close(graceMs), threads?.stop(graceMs)]);
+    const closing = threads?.stop(graceMs);
     // Rendering threads have the lowest priority, so they need time to end on a busy machine.
     await Promise.race([closing, sleep(graceMs / 2, undefined, { ref: false })]);
     await Promise.all([closing, parts.closeWith()]);
   });
   const gauges = createThreadGauges(config.httpThreads);
-  closers.add(gauges.write(0, server.taken));
+  closers.add(gauges.writeMain());
   threads = await startThreads({
     threads: config.httpThreads,
     host: config.host,
@@ -106,22 +93,15 @@ export async function listen(
     routes: ownRoutes,
     forwarded: describeForwarded(ownRoutes),
     trustedProxies: config.trustedProxies,
-    https,
+    https: config.baseUrl.startsWith('https:'),
     clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
     log,
   });
   const { drain, accept } = threads;
-  const descriptors = watchDescriptors(log, async (isOn) => {
-    accept(isOn);
-    await server.accept(isOn);
-  });
+  const descriptors = watchDescriptors(log, accept);
   closers.add(descriptors.stop);
-  const drainAll = () => {
-    drain();
-    server.drain();
-  };
-  return { port, threads, counters, gauges, descriptors, drain: drainAll };
+  return { port, threads, counters, gauges, descriptors, drain };
 }
 
 /** A page that is not there, for somebody who may be signed in: the header says so. */

@@ -1,34 +1,44 @@
 /**
  * What every front-end thread holds: readers of the shared memory and the routes answered from
- * it alone. The main thread and the workers build the same thing from the same handles, so an
- * answer doesn't depend on the thread that gives it.
+ * it alone. The main thread builds the same from the same handles for its own look-ups.
  */
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import { createGate, type Gate } from '../../access/quota/gate.ts';
+import type { LimitMemory } from '../../access/quota/limit-records.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
+import type { ClientLimitName } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { type Check, openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
-import { createGuard } from '../../web/guard/guard.ts';
+import { createCallers } from '../../web/guard/callers.ts';
+import { createGuard, type Guard } from '../../web/guard/guard.ts';
+import { healthRoute } from '../health.route.ts';
 import type { SharedState } from '../state.ts';
 
 export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
+  /** Of the main thread, see core/work/heartbeat.ts. */
+  readonly heartbeat: SharedArrayBuffer;
+  /** Where all front ends count their clients. */
+  readonly limits: LimitMemory;
 }
 
 export interface FrontEnd {
   readonly gate: Gate;
   readonly check: Check;
   readonly geo: GeoReader;
-  /** Answered in every thread; all other routes belong to the main thread. */
+  readonly guard: Guard;
+  /** Answered by front ends; all other routes belong to the main thread. */
   readonly routes: readonly Route[];
 }
 
@@ -37,6 +47,8 @@ export function createFrontEnd(options: {
   index: Parameters<typeof openCheck>[0]['index'];
   clock: Clock;
   log: Log;
+  /** Left out: nobody is limited. */
+  limits?: ClientLimits<ClientLimitName>;
 }): FrontEnd {
   const { memory, index, clock, log } = options;
   const accounts = openAccountsTable(memory.accounts);
@@ -48,13 +60,18 @@ export function createFrontEnd(options: {
   });
   const geo = openGeoReader(memory.geo);
   const check = openCheck({ index, geo: createGeoFragments(geo) });
-  // What every thread answers has no limit per client and no page.
-  const callers = { take: () => 0 };
+  const callers = createCallers({ limits: options.limits, check, clock });
+  // Nothing of what they answer is a page.
   const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
   return {
     gate,
     check,
     geo,
-    routes: [checkRoute({ gate, check, clock }), checkBulkRoute({ guard, check, clock })],
+    guard,
+    routes: [
+      checkRoute({ gate, check, clock }),
+      checkBulkRoute({ guard, check, clock }),
+      healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
+    ],
   };
 }

@@ -1,36 +1,42 @@
 /**
- * An extra front end in a worker thread: listens on the shared port, answers checks from shared
- * memory, sends everything else to the main thread.
+ * A front end: listens on the port that all of them share, answers checks from shared memory, sends
+ * everything else to the main thread.
  *
  * The web server ends the whole process when its thread dies with the server open. So whatever
  * goes wrong here closes the server first, and only then lets the thread end.
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { clientLimits } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createLog, type LogLevel } from '../../core/log/log.ts';
+import type { Result } from '../../core/result.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
-import type { RenderProblem, Request } from '../../http/message.ts';
+import type { RenderProblem, Reply, Request } from '../../http/message.ts';
 import { createPace } from '../../http/pace.ts';
-import type { Caller, HotRoute, PlainRoute, Route } from '../../http/router.ts';
+import type { HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
-import { areas } from '../endpoints.ts';
+import { areas } from '../areas.ts';
 import { duringTurn } from './during-turn.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
+import { openServed, type Served } from './served.ts';
 import { createThreadCounters } from './thread-counters.ts';
-import { createThreadGauges, workerInFlightMax } from './thread-gauges.ts';
+import { createThreadGauges, inFlightMaxOf } from './thread-gauges.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
 
 /** Behind the route's own deadline, which ends the exchange and says so here. */
 const forwardGraceMs = 1_000;
+const acceptAgainMs = 200;
 
 function inRequest(route: Route, within: <T>(work: () => T) => T): Route {
   if (route.kind === 'hot') {
@@ -50,25 +56,25 @@ function forwardRoute(
   described: ForwardedRoute,
   forwarder: Forwarder,
   renderProblem: RenderProblem,
-): PlainRoute {
-  const timeoutMs = (described.timeoutMs ?? defaultLimits.handlerTimeoutMs) + forwardGraceMs;
+): Route {
+  const deadlineMs = described.timeoutMs ?? defaultLimits.handlerTimeoutMs;
+  const timeoutMs = deadlineMs + forwardGraceMs;
+  const told = (request: Request, result: Result<Reply>): Reply =>
+    result.ok ? result.value : renderFailure(renderProblem, result, request);
+  if (described.isStream) {
+    return {
+      ...described,
+      kind: 'stream',
+      timeoutMs: deadlineMs,
+      handle: async (request, body) =>
+        told(request, await forwarder.stream(request, body, timeoutMs)),
+    };
+  }
   return {
+    ...described,
     kind: 'plain',
-    method: described.method,
-    path: described.path,
-    headers: described.headers,
-    bodyBytesMax: described.bodyBytesMax,
-    ...(described.timeoutMs === undefined ? {} : { timeoutMs: described.timeoutMs }),
-    ...(described.cors === undefined ? {} : { cors: described.cors }),
-    noHead: described.noHead,
-    ...(described.shape === undefined ? {} : { shape: described.shape }),
-    isProbe: described.isProbe,
-    ...(described.withCookie === undefined ? {} : { withCookie: described.withCookie }),
-    ...(described.queryCharsMax === undefined ? {} : { queryCharsMax: described.queryCharsMax }),
-    handle: async (request: Request, caller: Caller) => {
-      const result = await forwarder.forward(request, caller, timeoutMs);
-      return result.ok ? result.value : renderFailure(renderProblem, result, request);
-    },
+    handle: async (request, caller) =>
+      told(request, await forwarder.forward(request, caller, timeoutMs)),
   };
 }
 
@@ -82,10 +88,18 @@ async function run(setup: ThreadSetup): Promise<void> {
   const reader = openIpIndexReader(setup.reader);
   const forwarder = createForwarder({
     port: setup.forwardPort,
-    outstandingMax: workerInFlightMax + defaultLimits.probesMax,
+    outstandingMax: inFlightMaxOf(setup.threads) + defaultLimits.probesMax,
   });
   const { memory } = setup;
-  const frontEnd = createFrontEnd({ memory, index: reader, clock, log });
+  const bounds = setup.clientLimitsOn ? clientLimits : undefined;
+  const records = openLimitRecords(memory.limits);
+  const limits = bounds && createClientLimits(bounds, records);
+  const frontEnd = createFrontEnd({
+    ...{ memory, index: reader, clock, log },
+    ...(limits === undefined ? {} : { limits }),
+  });
+  let held: Served = {};
+  const serve = openServed(() => held, frontEnd.guard);
   const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
@@ -97,29 +111,52 @@ async function run(setup: ThreadSetup): Promise<void> {
   const server = createServer({
     routes: [
       ...frontEnd.routes.map((route) => inRequest(route, within)),
-      ...setup.forwarded.map((described) => forwardRoute(described, forwarder, renderProblem)),
+      ...setup.forwarded.map((described) => {
+        const route = forwardRoute(described, forwarder, renderProblem);
+        return route.kind === 'plain' ? serve(route) : route;
+      }),
     ],
     renderProblem,
     addresses: addressRules(setup.trustedProxies),
     https: setup.https,
-    limits: { inFlightMax: workerInFlightMax },
+    limits: { inFlightMax: inFlightMaxOf(setup.threads) },
     clock,
     log,
-    pace: createPace(setup.clientLimitsOn ? clientLimits : undefined, clock),
+    pace: createPace(bounds, clock, records),
     onFinished: (path, status) => count(path, status),
   });
   createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);
   dieCleanly(server, setup);
   const collectGarbage = openGarbageCollection();
+  const follow = openAccepting(server);
   parentPort?.on('message', (message: ToThread) => {
     if ('release' in message) return collectGarbage();
     if ('drain' in message) return server.drain();
-    // Refused by the system: the next message tries again.
-    if ('accept' in message) return void server.accept(message.accept).catch(() => undefined);
+    if ('accept' in message) return follow(message.accept);
+    if ('serve' in message) {
+      held = { ...held, ...message.serve };
+      return;
+    }
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port);
   tell({ listening: true });
+}
+
+/** Listening that the system refuses is tried again until somebody says otherwise. */
+function openAccepting(server: HttpServer): (isOn: boolean) => void {
+  let wanted = true;
+  async function attempt(): Promise<void> {
+    try {
+      await server.accept(wanted);
+    } catch {
+      setTimeout(attempt, acceptAgainMs).unref();
+    }
+  }
+  return (isOn) => {
+    wanted = isOn;
+    void attempt();
+  };
 }
 
 /** Nothing holds the thread after this: it ends by itself. */
@@ -131,7 +168,9 @@ function end(setup: ThreadSetup): void {
 function dieCleanly(server: HttpServer, setup: ThreadSetup): void {
   function die(error: unknown): void {
     server.closeNow();
-    tell({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    const isTold = error instanceof OperatorError;
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    tell({ failed: isTold ? error.message : text, isTold });
     end(setup);
   }
   process.on('uncaughtException', die);

@@ -7,22 +7,25 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { defaultLimits } from '../../http/limits.ts';
-import { pacedMax } from '../../http/pace.ts';
 import type { Taken } from '../../http/server.ts';
 
-/** Requests of a worker that the main thread works on; probes have places beside them. */
-export const workerInFlightMax = 2_048;
+/**
+ * Requests of a front end that the main thread works on; probes have places beside them. Of several,
+ * each has half of what one alone has.
+ */
+export function inFlightMaxOf(threads: number): number {
+  return threads === 1 ? defaultLimits.inFlightMax : defaultLimits.inFlightMax / 2;
+}
 
 type Name = keyof Taken;
 
-/** Of the main thread. The names are those of the tables. */
+/** Of a front end that is alone. The names are those of the tables. */
 const limits: Taken = {
   in_flight: defaultLimits.inFlightMax,
   probes: defaultLimits.probesMax,
   arriving_bodies: defaultLimits.waitingMax,
   unread_answers: defaultLimits.waitingMax,
   refused_bodies: defaultLimits.refusedMax,
-  paced_networks: pacedMax,
   body_bytes: defaultLimits.bodyBytesInAllMax,
 };
 const names = Object.keys(limits) as Name[];
@@ -35,14 +38,12 @@ const pauseResolutionMs = 10;
 /** A row: what is held, by name, and the longest pause in seconds. */
 const columns = names.length + 1;
 
-function limitOf(thread: number, name: Name): number {
-  return name === 'in_flight' && thread > 0 ? workerInFlightMax : limits[name];
-}
-
 export interface ThreadGauges {
   readonly buffer: SharedArrayBuffer;
-  /** Writes the row of this thread from now on. @returns its end */
+  /** Writes the row of a front end from now on. @returns its end */
   write(thread: number, read: () => Taken): () => void;
+  /** The same of the main thread, which holds nothing of the transport. */
+  writeMain(): () => void;
   /** Each name over all threads, and, where there are several, of each thread: one may be full alone. */
   readonly tables: readonly BoundedTable[];
   /** Longest pause of each thread's event loop in the last 15 to 30 s, in seconds. */
@@ -72,42 +73,50 @@ function watchPauses(): { longest(): number; stop(): void } {
 
 export function createThreadGauges(
   threads: number,
-  buffer = new SharedArrayBuffer(threads * columns * 8),
+  buffer = new SharedArrayBuffer((threads + 1) * columns * 8),
 ): ThreadGauges {
   const values = new Float64Array(buffer);
   const all = Array.from({ length: threads }, (_, thread) => thread);
   const of = (thread: number, name: Name) => values[thread * columns + names.indexOf(name)]!;
+  const pauseOf = (thread: number) => values[thread * columns + names.length]!;
+  const limitOf = (name: Name) => (name === 'in_flight' ? inFlightMaxOf(threads) : limits[name]);
+  /** The main thread's stands behind those of the front ends. */
+  function write(row: number, read: () => Taken | undefined): () => void {
+    const pauses = watchPauses();
+    const look = () => {
+      const held = read();
+      for (const [i, name] of names.entries()) {
+        values[row * columns + i] = held?.[name] ?? 0;
+      }
+      values[row * columns + names.length] = pauses.longest();
+    };
+    look();
+    const timer = setInterval(look, writeMs);
+    timer.unref();
+    return () => {
+      clearInterval(timer);
+      pauses.stop();
+    };
+  }
   return {
     buffer,
-    write(thread, read) {
-      const pauses = watchPauses();
-      const look = () => {
-        const held = read();
-        for (const [i, name] of names.entries()) {
-          values[thread * columns + i] = held[name];
-        }
-        values[thread * columns + names.length] = pauses.longest();
-      };
-      look();
-      const timer = setInterval(look, writeMs);
-      timer.unref();
-      return () => {
-        clearInterval(timer);
-        pauses.stop();
-      };
-    },
-    pauses: () => all.map((thread) => [String(thread), values[thread * columns + names.length]!]),
+    write,
+    writeMain: () => write(threads, () => undefined),
+    pauses: () => [
+      ...all.map((thread): [string, number] => [String(thread), pauseOf(thread)]),
+      ['main', pauseOf(threads)],
+    ],
     tables: [
       ...names.map((name) => ({
         name,
         used: () => all.reduce((sum, thread) => sum + of(thread, name), 0),
-        limit: all.reduce((sum, thread) => sum + limitOf(thread, name), 0),
+        limit: threads * limitOf(name),
       })),
       ...(threads === 1 ? [] : all).flatMap((thread) =>
         names.map((name) => ({
           name: `${name}_of_thread_${thread}`,
           used: () => of(thread, name),
-          limit: limitOf(thread, name),
+          limit: limitOf(name),
         })),
       ),
     ],

@@ -1,19 +1,20 @@
 /**
- * The extra front-end threads: started, watched, replaced when one dies, and stopped.
+ * The front-end threads: started, watched, replaced when one dies, and stopped.
  *
  * Each has its own event loop and its own listening socket on the shared port. It reads the
  * shared memory itself and sends everything else here.
  */
 
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
-import { serveForwarded } from '../../http/forward.ts';
-import type { Reply, Request } from '../../http/message.ts';
-import { type Caller, createRouter, type Route } from '../../http/router.ts';
+import { createRouter, type Route } from '../../http/router.ts';
+import { type ServeForwardedOptions, serveForwarded } from '../../http/serve-forwarded.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import type { FrontEndMemory } from './front-end.ts';
+import type { Served } from './served.ts';
 
 /** What a worker is started with. */
 export interface ThreadSetup {
@@ -42,8 +43,12 @@ export type ToThread =
   | { readonly stop: true; readonly graceMs: number }
   | { readonly drain: true }
   | { readonly accept: boolean }
-  | { readonly release: true };
-export type FromThread = { readonly listening: true } | { readonly failed: string };
+  | { readonly release: true }
+  | { readonly serve: Served };
+/** `isTold`: the text is for the operator, who can mend it. */
+export type FromThread =
+  | { readonly listening: true }
+  | { readonly failed: string; readonly isTold: boolean };
 
 export interface Threads {
   /** Resolves when all have stopped listening and ended. */
@@ -53,7 +58,9 @@ export interface Threads {
   accept(isOn: boolean): void;
   /** Lets all give back shared memory that they have sent and nobody needs any more. */
   release(): void;
-  /** Threads that listen at present, the main one not counted. */
+  /** From now on all of them serve this, in place of the former. */
+  serve(served: Served): void;
+  /** Threads that listen at present. */
   alive(): number;
   /** Threads started in place of one that died. */
   replaced(): number;
@@ -74,7 +81,6 @@ export interface ThreadsOptions
     | 'clientLimitsOn'
     | 'logLevel'
   > {
-  /** Front ends in all: this thread and `threads - 1` workers. */
   readonly threads: number;
   readonly index: IpIndex;
   /** Routes of the main thread, for what the workers send here. */
@@ -92,6 +98,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   let listening = 0;
   let replaced = 0;
   let stopping = false;
+  let serving: Served = {};
 
   async function start(thread: number): Promise<void> {
     const reader = index.openReader();
@@ -106,14 +113,17 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
       name: `front-end-${thread}`,
     });
     workers.set(thread, worker);
+    worker.postMessage({ serve: serving } satisfies ToThread);
     return new Promise((resolve, reject) => {
       let isListening = false;
+      let why: Error = new Error(`front-end thread ${thread} did not start`);
       worker.on('message', (message: FromThread) => {
         if ('listening' in message) {
           isListening = true;
           listening++;
           resolve();
-        } else log.error({ thread, reason: message.failed }, 'front end: a thread failed');
+        } else if (message.isTold) why = new OperatorError(message.failed);
+        else log.error({ thread, reason: message.failed }, 'front end: a thread failed');
       });
       worker.on('error', (error) =>
         log.error({ thread, err: error }, 'front end: a thread failed'),
@@ -122,7 +132,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
         workers.delete(thread);
         index.closeReader(reader);
         port1.close();
-        if (!isListening) return reject(new Error(`front-end thread ${thread} did not start`));
+        if (!isListening) return reject(why);
         listening--;
         if (!stopping) replace(thread);
       });
@@ -142,38 +152,45 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     }, restartDelayMs).unref();
   }
 
-  await Promise.all(Array.from({ length: options.threads - 1 }, (_, i) => start(i + 1)));
+  async function stop(graceMs: number): Promise<void> {
+    stopping = true;
+    const ended = [...workers.values()].map(
+      (worker) => new Promise<void>((resolve) => worker.once('exit', () => resolve())),
+    );
+    tellAll({ stop: true, graceMs });
+    await Promise.all(ended);
+  }
+
+  const starts = Array.from({ length: options.threads }, (_, thread) => start(thread));
+  try {
+    await Promise.all(starts);
+  } catch (error) {
+    // Those that still start end when they listen, for the stop waits in their queue.
+    await stop(0);
+    throw error;
+  }
   return {
-    async stop(graceMs) {
-      stopping = true;
-      const ended = [...workers.values()].map(
-        (worker) => new Promise<void>((resolve) => worker.once('exit', () => resolve())),
-      );
-      tellAll({ stop: true, graceMs });
-      await Promise.all(ended);
-    },
+    stop,
     drain: () => tellAll({ drain: true }),
     accept: (isOn) => tellAll({ accept: isOn }),
     release: () => tellAll({ release: true }),
+    serve(served) {
+      serving = { ...serving, ...served };
+      tellAll({ serve: served });
+    },
     alive: () => listening,
     replaced: () => replaced,
   };
 }
 
 /** A worker has matched the route already; here the same table finds the same handler. */
-function forwardedHandler(routes: readonly Route[]) {
+function forwardedHandler(routes: readonly Route[]): ServeForwardedOptions['handle'] {
   const router = createRouter(routes);
-  return (request: Request, caller: Caller): Reply | Promise<Reply> => {
+  return (request, caller, body) => {
     const match = router.match(request.path) ?? router.unknown?.match;
     const route = match?.resource.byMethod.get(request.method);
-    if (route === undefined || route.kind === 'hot')
-      throw new Error(`${request.path} is not forwarded`);
-    return route.kind === 'plain'
-      ? route.handle(request, caller)
-      : route.handle(request, oneChunk(request.body));
+    if (route?.kind === 'plain') return route.handle(request, caller);
+    if (route?.kind === 'stream' && body !== undefined) return route.handle(request, body);
+    throw new Error(`${request.path} is not forwarded`);
   };
-}
-
-async function* oneChunk(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield body;
 }

@@ -8,8 +8,8 @@
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Log } from '../../core/log/log.ts';
-import { openFilesMax } from '../../http/limits.ts';
+import type { Log } from '../core/log/log.ts';
+import { openFilesMax } from './limits.ts';
 
 export interface DescriptorWatch {
   isPaused(): boolean;
@@ -23,10 +23,8 @@ const reserveMax = 256;
 const folder = '/proc/self/fd';
 
 /** @param accept false: connections are refused, until true */
-export function watchDescriptors(
-  log: Log,
-  accept: (isOn: boolean) => Promise<void>,
-): DescriptorWatch {
+export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): DescriptorWatch {
+  let limit = openFilesMax();
   let isPaused = false;
   let pauses = 0;
   let isLooking = false;
@@ -36,15 +34,18 @@ export function watchDescriptors(
     isLooking = true;
     try {
       const open = await countDescriptors();
-      // Asked anew: an operator may change it while the server runs.
-      if (open !== undefined) await judge(open, openFilesMax());
+      // Asked anew: an operator may change it while the server runs. With no descriptor left it
+      // can't be read.
+      const found = openFilesMax();
+      if (Number.isFinite(found)) limit = found;
+      if (open !== undefined) judge(open);
     } catch (error) {
-      log.warn({ err: error }, 'open files: not looked at, or listening failed; tried again');
+      log.warn({ err: error }, 'open files: not looked at, tried again');
     }
     isLooking = false;
   }
 
-  async function judge(open: number, limit: number): Promise<void> {
+  function judge(open: number): void {
     const reserve = Math.min(reserveMax, Math.ceil(limit / 8));
     if (!isPaused && open >= limit - reserve) {
       isPaused = true;
@@ -53,9 +54,9 @@ export function watchDescriptors(
         { open, limit },
         'open files: nearly all are in use, no connection is taken for now; raise ulimit -n',
       );
-      await accept(false);
+      accept(false);
     } else if (isPaused && open < limit - 2 * reserve) {
-      await accept(true);
+      accept(true);
       isPaused = false;
       log.warn({ open, limit }, 'open files: connections are taken again');
     }

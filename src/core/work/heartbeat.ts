@@ -1,0 +1,35 @@
+/**
+ * When the main thread's event loop last turned, in shared memory: front ends tell by it whether the
+ * thread behind them still moves, without asking it.
+ */
+
+import type { Clock } from '../clock.ts';
+
+const beatMs = 250;
+
+export interface Heartbeat {
+  readonly buffer: SharedArrayBuffer;
+  /** Beats now and from now on, in the thread whose life it tells. @returns its end */
+  start(): () => void;
+  /** Milliseconds since the last beat. */
+  silentMs(): number;
+}
+
+export function createHeartbeat(
+  clock: Pick<Clock, 'monotonicMs'>,
+  buffer = new SharedArrayBuffer(8),
+): Heartbeat {
+  // Whole milliseconds, so that no reader sees half of a number.
+  const last = new BigInt64Array(buffer);
+  const beat = () => Atomics.store(last, 0, BigInt(Math.floor(clock.monotonicMs())));
+  return {
+    buffer,
+    start() {
+      beat();
+      const timer = setInterval(beat, beatMs);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
+    silentMs: () => clock.monotonicMs() - Number(Atomics.load(last, 0)),
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * The store that the settings name: the embedded one in DATA_DIR, or with DATABASE_URL the shared one in
+ * PostgreSQL, with a small embedded one beside it for what is about this machine alone.
+ *
+ * Invariant: a directory belongs to one of the two for good. What a node keeps is all made of the
+ * journal: when the database's is another one, it is thrown away and made anew.
+ */
+
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../core/clock.ts';
+import { OperatorError } from '../core/errors.ts';
+import { scratchKey, text } from './keys.ts';
+import { type OpenStoreOptions, openStore } from './migrate.ts';
+import { databaseClock } from './postgres/clock.ts';
+import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
+import { hadStore, storePath } from './presence.ts';
+import { readCheckpointSeq } from './projection.ts';
+import { splitStore } from './split.ts';
+import { type Store, StoreUnavailableError } from './store.ts';
+
+export interface StoreSettings {
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+}
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** By which all times in the store are meant. */
+  readonly clock: Clock;
+  /** Where this machine's part lies, with its lock and its snapshot. */
+  readonly ownDir: string;
+}
+
+type Opening = Omit<OpenStoreOptions, 'path' | 'dataDir'>;
+
+/** In DATA_DIR, of a node. */
+const nodeFolder = 'node';
+/** Which journal the node's checkpoint was made of. */
+const epochKey = scratchKey(text('epoch'));
+
+/** The directory of this machine's part. */
+export function ownDirOf({ dataDir, databaseUrl }: StoreSettings): string {
+  return databaseUrl === undefined ? dataDir : join(dataDir, nodeFolder);
+}
+
+/** @throws OperatorError when it can't be opened, or the directory belongs to the other kind */
+export async function openStoreOf(settings: StoreSettings, opening: Opening): Promise<OpenedStore> {
+  const { dataDir, databaseUrl } = settings;
+  const ownDir = ownDirOf(settings);
+  const path = storePath(ownDir);
+  if (databaseUrl === undefined) {
+    if (existsSync(join(dataDir, nodeFolder)) && !hadStore(dataDir, path)) {
+      throw new OperatorError(
+        `${dataDir} belongs to a node of a cluster: set DATABASE_URL, or another DATA_DIR`,
+      );
+    }
+    const store = await openStore({ ...opening, dataDir, path });
+    return { store, clock: opening.clock, ownDir };
+  }
+  if (hadStore(dataDir, storePath(dataDir))) {
+    throw new OperatorError(
+      `${dataDir} holds an embedded store, which DATABASE_URL would leave aside: set another DATA_DIR`,
+    );
+  }
+  const clock = databaseClock(opening.clock, opening.log);
+  const shared = await openShared(databaseUrl, { ...opening, clock });
+  try {
+    await claimMasterKey(shared, opening);
+    const local = await openOwn({ ...opening, dataDir: ownDir, path }, shared);
+    const unfollow = await clock.follow(shared.databaseTime);
+    const store = splitStore(shared, local);
+    async function close(): Promise<void> {
+      unfollow();
+      await store.close();
+    }
+    return { store: { ...store, close }, clock, ownDir };
+  } catch (error) {
+    await shared.close();
+    throw error;
+  }
+}
+
+async function openShared(url: string, { clock, log }: Opening): Promise<PostgresStore> {
+  try {
+    return await openPostgresStore({ url, clock, log });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    throw new OperatorError(`DATABASE_URL: ${error.message}`);
+  }
+}
+
+/** As in `presence.ts`, for the database. @throws OperatorError when the key is another one */
+async function claimMasterKey(shared: PostgresStore, { masterKey }: Opening): Promise<void> {
+  if (masterKey === undefined) return;
+  const known = await shared.claimName('master_key', Buffer.from(masterKey.id));
+  if (known.equals(masterKey.id)) return;
+  const [own, other] = [known, Buffer.from(masterKey.id)].map((name) => name.toString('hex'));
+  throw new OperatorError(
+    `the master key is another one: the database is sealed with ${own}, the key given is ${other}. ` +
+      'Every node needs the same file in MASTER_KEY_FILE',
+  );
+}
+
+/** What a node saved counts only for the journal that it was made of. */
+async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promise<Store> {
+  mkdirSync(opening.dataDir, { recursive: true, mode: 0o700 });
+  const { epoch, lastSeq } = await shared.head();
+  let local = await openStore(opening);
+  const known = await local.get(epochKey);
+  const isOther = known !== undefined && Buffer.from(known.value).toString() !== epoch;
+  const savedSeq = await readCheckpointSeq(local);
+  if (isOther || savedSeq > lastSeq) {
+    opening.log.warn(
+      { savedSeq: String(savedSeq), lastSeq: String(lastSeq) },
+      'node: the database has another journal than the one followed; memory is made anew from it',
+    );
+    await local.close();
+    rmSync(opening.dataDir, { recursive: true });
+    mkdirSync(opening.dataDir, { mode: 0o700 });
+    local = await openStore(opening);
+  }
+  const done = await local.commit({ set: [{ key: epochKey, value: Buffer.from(epoch) }] });
+  if (!done.ok) throw new OperatorError(`can't write to ${opening.path}`);
+  return local;
+}

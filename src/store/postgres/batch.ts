@@ -1,0 +1,159 @@
+/**
+ * The rows of one transaction as a commit reads and writes them: fetched and locked before, changed in
+ * memory while the commits run one after the other, then written all together.
+ */
+
+import type { PreparedEvent, PreparedRow, RowView } from '../apply-commit.ts';
+import type { Key } from '../keys.ts';
+import type { EntryHeader } from '../rows.ts';
+
+/** A key that was seen to be absent stays locked by a row of this version until it is swept. */
+export const absentVersion = 0;
+const absentKeepMs = 60 * 60_000;
+
+export interface FetchedRow {
+  readonly key: Buffer;
+  readonly version: string;
+  readonly expires_at: string | null;
+}
+
+interface Slot {
+  readonly key: Key;
+  /** There is a row of the key, locked by this transaction. */
+  readonly isStored: boolean;
+  header: EntryHeader | undefined;
+  value: Buffer | undefined;
+  isChanged: boolean;
+}
+
+export interface RowWrite {
+  readonly key: Key;
+  readonly value: Buffer;
+  readonly version: number;
+  /** 0: never. */
+  readonly expiresAt: number;
+}
+
+export interface BatchWrites {
+  readonly inserts: readonly RowWrite[];
+  readonly updates: readonly RowWrite[];
+  readonly deletes: readonly Key[];
+  readonly events: readonly PreparedEvent[];
+}
+
+export class Batch implements RowView {
+  readonly nowMs: number;
+  readonly counters: { lastSeq: number; lastVersion: number };
+  /** The journal's last when the rows were fetched: events of this transaction come behind it. */
+  readonly seenSeq: number;
+  /** This transaction may have been committed once before. */
+  readonly isRepeat: boolean;
+  writes = 0;
+  /** What the journal has more than was foreseen, once the transaction is committed. */
+  shift = 0;
+  readonly #slots = new Map<string, Slot>();
+  readonly #seqs: Map<string, number>;
+  readonly #events: PreparedEvent[] = [];
+
+  constructor(from: {
+    nowMs: number;
+    lastSeq: number;
+    isRepeat: boolean;
+    rows: readonly FetchedRow[];
+    ids: ReadonlyMap<string, number>;
+  }) {
+    this.nowMs = from.nowMs;
+    this.seenSeq = from.lastSeq;
+    this.isRepeat = from.isRepeat;
+    this.counters = { lastSeq: from.lastSeq, lastVersion: 0 };
+    this.#seqs = new Map(from.ids);
+    for (const { key, version, expires_at } of from.rows) {
+      const header = { version: Number(version), expiresAt: Number(expires_at ?? 0) };
+      this.#slots.set(nameOf(key), {
+        key: key as unknown as Key,
+        isStored: true,
+        header: header.version === absentVersion ? undefined : header,
+        value: undefined,
+        isChanged: false,
+      });
+    }
+  }
+
+  seqOf(id: Uint8Array): number | undefined {
+    return this.#seqs.get(nameOf(id));
+  }
+
+  header(key: Key): EntryHeader | undefined {
+    return this.#slot(key).header;
+  }
+
+  write({ key, row, expiresAt }: PreparedRow): number {
+    this.writes += 1;
+    this.counters.lastVersion += 1;
+    const slot = this.#slot(key);
+    slot.header = { version: this.counters.lastVersion, expiresAt };
+    slot.value = row;
+    slot.isChanged = true;
+    return this.counters.lastVersion;
+  }
+
+  remove(key: Key, header: EntryHeader | undefined): void {
+    if (header === undefined) return;
+    this.writes += 1;
+    const slot = this.#slot(key);
+    slot.header = undefined;
+    slot.isChanged = true;
+  }
+
+  append(event: PreparedEvent): void {
+    this.writes += 1;
+    this.counters.lastSeq += 1;
+    this.#seqs.set(nameOf(event.id), this.counters.lastSeq);
+    this.#events.push(event);
+  }
+
+  /** Of an event, once the transaction is committed. */
+  seqOnceCommitted(seq: number): bigint {
+    return BigInt(seq > this.seenSeq ? seq + this.shift : seq);
+  }
+
+  /** A key that a commit relies on to be absent, and that nobody writes, is locked by a row. */
+  holdAbsent(key: Key): void {
+    const slot = this.#slot(key);
+    if (slot.isStored || slot.isChanged) return;
+    slot.isChanged = true;
+    slot.value = Buffer.alloc(0);
+    slot.header = { version: absentVersion, expiresAt: this.nowMs + absentKeepMs };
+  }
+
+  /** In key order: two transactions never wait for each other. */
+  result(): BatchWrites {
+    const changed = [...this.#slots.values()].filter(({ isChanged }) => isChanged);
+    changed.sort((a, b) => Buffer.compare(a.key, b.key));
+    const written = changed.filter(({ header }) => header !== undefined);
+    const rowOf = ({ key, value, header }: Slot): RowWrite => {
+      return { key, value: value!, version: header!.version, expiresAt: header!.expiresAt };
+    };
+    return {
+      inserts: written.filter(({ isStored }) => !isStored).map(rowOf),
+      updates: written.filter(({ isStored }) => isStored).map(rowOf),
+      deletes: changed
+        .filter(({ header, isStored }) => header === undefined && isStored)
+        .map(({ key }) => key),
+      events: this.#events,
+    };
+  }
+
+  #slot(key: Key): Slot {
+    const name = nameOf(key);
+    const found = this.#slots.get(name);
+    if (found !== undefined) return found;
+    const slot = { key, isStored: false, header: undefined, value: undefined, isChanged: false };
+    this.#slots.set(name, slot);
+    return slot;
+  }
+}
+
+export function nameOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}

@@ -1,0 +1,83 @@
+/**
+ * The database's time, so that all nodes mean the same by a moment. It is this machine's clock and what
+ * it differs by, measured now and then; a correction is spread out, so that time never goes back.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+
+export interface DatabaseClock extends Clock {
+  /**
+   * Measures at once, and from then on every half minute.
+   * @param ask the database's time, milliseconds since 1970
+   * @returns ends it
+   */
+  follow(ask: () => Promise<number>): Promise<() => void>;
+}
+
+const readings = 8;
+const againMs = 30_000;
+/** Told to the operator, who should look at this machine's clock. */
+const warnMs = 2_000;
+/** A correction of so much in each millisecond. */
+const slew = 0.05;
+
+export function databaseClock(own: Clock, log: Log): DatabaseClock {
+  /** Added to the own clock as of `setAtMs`; on its way to `goalMs`. */
+  let offsetMs = 0;
+  let goalMs = 0;
+  let setAtMs = own.monotonicMs();
+
+  function offset(): number {
+    const elapsedMs = own.monotonicMs() - setAtMs;
+    const way = goalMs - offsetMs;
+    const part = Math.min(Math.abs(way), elapsedMs * slew);
+    return offsetMs + Math.sign(way) * part;
+  }
+
+  /** The reading with the least time around it is the best. */
+  async function measure(ask: () => Promise<number>): Promise<number> {
+    let best = { tripMs: Number.POSITIVE_INFINITY, offsetMs: 0 };
+    for (let i = 0; i < readings; i++) {
+      const beforeMs = own.monotonicMs();
+      const theirsMs = await ask();
+      const tripMs = own.monotonicMs() - beforeMs;
+      if (tripMs >= best.tripMs) continue;
+      best = { tripMs, offsetMs: theirsMs + tripMs / 2 - own.now() };
+    }
+    return best.offsetMs;
+  }
+
+  return {
+    now: () => Math.floor(own.now() + offset()),
+    monotonicMs: () => own.monotonicMs(),
+    async follow(ask) {
+      offsetMs = await measure(ask);
+      goalMs = offsetMs;
+      setAtMs = own.monotonicMs();
+      let hasWarned = false;
+      function look(): void {
+        if (Math.abs(goalMs) <= warnMs) hasWarned = false;
+        else if (!hasWarned) {
+          hasWarned = true;
+          log.warn({ aheadMs: -Math.round(goalMs) }, "this machine's clock is not the database's");
+        }
+      }
+      look();
+      const timer = setInterval(() => {
+        measure(ask).then(
+          (measuredMs) => {
+            offsetMs = offset();
+            setAtMs = own.monotonicMs();
+            goalMs = measuredMs;
+            look();
+          },
+          // The database is away: the last offset holds.
+          () => undefined,
+        );
+      }, againMs);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
+  };
+}

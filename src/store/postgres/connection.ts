@@ -1,0 +1,197 @@
+/**
+ * One connection to the primary, made when it is needed and again when it was lost.
+ *
+ * Invariants: a server in recovery is no primary and is passed over; the hosts of the URL are tried in
+ * turn; no rejection of a pipelined query is left unhandled; no message names the password.
+ */
+
+import pg from 'pg';
+import type { Log } from '../../core/log/log.ts';
+import { StoreUnavailableError } from '../store.ts';
+
+export interface Query {
+  /** Prepared once under this name. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** While the connection lives. */
+export interface Session {
+  query<Row>(query: Query): Promise<Row[]>;
+  /**
+   * Sends all at once and waits for all. Rejects with the first error; then no later query of the same
+   * transaction took effect.
+   */
+  pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]>;
+  /** Several statements in one text, without parameters. */
+  script(text: string): Promise<void>;
+  /** Closes the connection; the next use makes another. */
+  discard(): void;
+}
+
+export interface Connection {
+  /** @throws StoreUnavailableError when no host answers as a primary */
+  session(): Promise<Session>;
+  close(): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly log: Log;
+  /** Listens on this channel. */
+  readonly channel?: string;
+  readonly onNotification?: (payload: string) => void;
+}
+
+const connectMs = 3_000;
+/** Behind the server's own bound on a statement. */
+const answerMs = 25_000;
+
+/**
+ * Plans that are made on tables still empty would scan them for ever after; a transaction that hangs
+ * must not hold others; and what is acknowledged is on disk, whatever the server's own settings say.
+ */
+const setUp = `
+  set lock_timeout = '5s';
+  set statement_timeout = '20s';
+  set idle_in_transaction_session_timeout = '5s';
+  set plan_cache_mode = force_generic_plan;
+  set enable_seqscan = off;
+  set enable_hashjoin = off;
+  set enable_mergejoin = off;
+  set jit = off;
+  select set_config('synchronous_commit', 'on', false)
+    where current_setting('synchronous_commit') in ('off', 'local')`;
+
+/** A URL for each host of one with several: `postgres://user@one:5432,two:5432/name`. */
+export function hostUrls(url: string): string[] {
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/s.exec(url);
+  if (parts === null) return [url];
+  const [, head, hosts, tail] = parts;
+  return hosts!.split(',').map((host) => `${head}${host}${tail}`);
+}
+
+/** For people: without user and password. */
+export function hostsText(url: string): string {
+  return hostUrls(url)
+    .map((one) => one.replace(/^[^:]+:\/\/(?:[^@/?]*@)?/, '').replace(/\?.*$/s, ''))
+    .join(', ');
+}
+
+/** The connection is of no more use, and what it was doing may or may not have taken effect. */
+export function isLost(error: unknown): boolean {
+  const { code, severity } = error as { code?: unknown; severity?: unknown };
+  if (typeof severity !== 'string' || typeof code !== 'string') return true;
+  return severity === 'FATAL' || severity === 'PANIC' || /^(08|57P)/.test(code);
+}
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { url, log } = options;
+  let current: { client: pg.Client; session: Session } | undefined;
+  let connecting: Promise<Session> | undefined;
+  let isClosed = false;
+
+  async function connect(): Promise<Session> {
+    let reason = 'no host is named';
+    for (const hostUrl of hostUrls(url)) {
+      try {
+        return await connectTo(hostUrl);
+      } catch (error) {
+        reason = `${hostsText(hostUrl)}: ${(error as Error).message}`;
+      }
+    }
+    throw new StoreUnavailableError(`the database can't be reached: ${reason}`);
+  }
+
+  async function connectTo(connectionString: string): Promise<Session> {
+    const client = new pg.Client({
+      connectionString,
+      pipeline: true,
+      connectionTimeoutMillis: connectMs,
+      query_timeout: answerMs,
+      keepAlive: true,
+      application_name: 'portcullis',
+    });
+    function drop(): void {
+      if (current?.client === client) current = undefined;
+    }
+    // Without a listener, a connection that breaks while nothing is asked would end the process.
+    client.on('error', (error) => {
+      log.debug({ err: error }, 'postgres: a connection broke');
+      drop();
+    });
+    client.on('end', drop);
+    const session = sessionOf(client, drop);
+    try {
+      await client.connect();
+      await session.script(setUp);
+      const [row] = await session.query<{ standby: boolean }>({
+        text: 'select pg_is_in_recovery() as standby',
+      });
+      if (row!.standby) throw new Error('it is a standby');
+      if (options.channel !== undefined) {
+        client.on('notification', ({ payload }) => options.onNotification?.(payload ?? ''));
+        await session.script(`listen ${options.channel}`);
+      }
+    } catch (error) {
+      endQuietly(client);
+      throw error;
+    }
+    if (isClosed) {
+      endQuietly(client);
+      throw new StoreUnavailableError('the store is closed');
+    }
+    current = { client, session };
+    return session;
+  }
+
+  return {
+    session() {
+      if (current !== undefined) return Promise.resolve(current.session);
+      connecting ??= connect().finally(() => {
+        connecting = undefined;
+      });
+      return connecting;
+    },
+    async close() {
+      isClosed = true;
+      await connecting?.catch(() => {});
+      await current?.client.end().catch(() => {});
+      current = undefined;
+    },
+  };
+}
+
+function sessionOf(client: pg.Client, drop: () => void): Session {
+  async function pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]> {
+    // Each promise gets its handler in the turn in which it is made.
+    const settled = await Promise.allSettled(
+      queries.map((query) => client.query({ ...query, values: [...(query.values ?? [])] })),
+    );
+    const failed = settled.find((one) => one.status === 'rejected');
+    if (failed !== undefined) {
+      if (isLost(failed.reason)) drop();
+      throw failed.reason;
+    }
+    return settled.map((one) => (one as PromiseFulfilledResult<pg.QueryResult>).value);
+  }
+  return {
+    pipeline,
+    async query<Row>(query: Query) {
+      const [result] = await pipeline([query]);
+      return result!.rows as Row[];
+    },
+    async script(text) {
+      await client.query(text);
+    },
+    discard() {
+      drop();
+      endQuietly(client);
+    },
+  };
+}
+
+function endQuietly(client: pg.Client): void {
+  client.end().catch(() => {});
+}

@@ -1,0 +1,69 @@
+/** Removal of what is over: expired rows, events behind every follower, ids that no retry will bring. */
+
+import { storeLimits } from '../store.ts';
+import type { Session } from './connection.ts';
+
+/**
+ * Several nodes may sweep at once: each takes rows that no other has.
+ * @returns the number of rows removed
+ */
+export async function sweepRows(session: Session, limit: number, nowMs: number): Promise<number> {
+  const [rows] = await session.pipeline([
+    {
+      name: 'sweep',
+      text: `delete from kv where key = any(array(
+               select key from kv where expires_at <= $1 order by expires_at limit $2
+               for update skip locked))`,
+      values: [Math.floor(nowMs), limit],
+    },
+  ]);
+  const swept = rows!.rowCount ?? 0;
+  if (swept >= limit) return swept;
+  const [ids] = await session.pipeline([
+    {
+      name: 'forget ids',
+      text: `delete from event_ids where id = any(array(
+               select id from event_ids
+               where at <= $1 and seq <= (select pruned_through from journal_head)
+               order by at limit $2 for update skip locked))`,
+      values: [Math.floor(nowMs) - storeLimits.eventIdKeepMs, limit - swept],
+    },
+  ]);
+  return swept + (ids!.rowCount ?? 0);
+}
+
+const pruneRows = 500;
+
+/**
+ * Whole rows of the journal alone: events that were committed together go together.
+ * @returns the number of events removed
+ */
+export async function prune(session: Session, throughSeq: bigint, nowMs: number): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const [result] = await session.pipeline([
+      {
+        name: 'prune',
+        text: `with old as (
+                 select last_seq from journal where last_seq <= $1 order by last_seq limit ${pruneRows}),
+               gone as (
+                 delete from journal where last_seq = any(array(select last_seq from old))
+                 returning first_seq, last_seq, at),
+               head as (
+                 update journal_head set pruned_through =
+                   greatest(pruned_through, (select max(last_seq) from gone))
+                 where exists (select from gone)),
+               ids as (
+                 delete from event_ids
+                 where at >= (select min(at) from gone)
+                   and at <= least((select max(at) from gone), $2::int8)
+                   and seq <= (select max(last_seq) from gone))
+               select coalesce(sum(last_seq - first_seq + 1), 0) as events, count(*) as rows from gone`,
+        values: [String(throughSeq), Math.floor(nowMs) - storeLimits.eventIdKeepMs],
+      },
+    ]);
+    const { events, rows } = result!.rows[0] as { events: string; rows: string };
+    removed += Number(events);
+    if (Number(rows) < pruneRows) return removed;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The tables of the store in PostgreSQL, as numbered steps that lead any older database to them.
+ *
+ * Invariants: steps run one at a time over all nodes, under an advisory lock, each in a transaction
+ * with the new number; a step is only ever added at the end; a database with a newer number is refused.
+ */
+
+import { OperatorError } from '../../core/errors.ts';
+import type { Session } from './connection.ts';
+
+const migrationLock = 7707;
+
+/**
+ * A row of `journal` is the events of one transaction, so following costs little; its bytes are drawn
+ * in journal.ts. A row of `kv` with version 0 stands for a key that was seen to be absent: who checked
+ * that and wrote something else has it locked, so nobody can make the key meanwhile.
+ */
+const steps: readonly string[] = [
+  `create table kv (
+     key bytea primary key,
+     value bytea not null,
+     version bigint not null,
+     expires_at bigint
+   ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02);
+   alter table kv alter column value set storage external;
+   create index kv_expires_at on kv (expires_at) where expires_at is not null;
+   create sequence kv_version increment by 100000 start with 100000;
+   create table journal_head (
+     one bool primary key default true check (one),
+     epoch uuid not null default gen_random_uuid(),
+     last_seq bigint not null default 0,
+     last_at bigint not null default 0,
+     pruned_through bigint not null default 0
+   ) with (fillfactor = 50);
+   insert into journal_head default values;
+   create table journal (
+     last_seq bigint primary key,
+     first_seq bigint not null,
+     at bigint not null,
+     frames bytea not null
+   );
+   alter table journal alter column frames set storage external;
+   create table event_ids (
+     id text collate "C" primary key,
+     seq bigint not null,
+     at bigint not null
+   );
+   create index event_ids_at on event_ids (at)`,
+];
+
+/** Versions that a node takes at a time; the sequence's increment. */
+export const versionBlock = 100_000;
+
+/** @throws OperatorError when the database is of a newer program, or can't be written */
+export async function migrate(session: Session): Promise<void> {
+  await session.script(`select pg_advisory_lock(${migrationLock})`);
+  try {
+    await session.script(
+      'create table if not exists meta (name text primary key, value bytea not null)',
+    );
+    const [row] = await session.query<{ value: Buffer }>({
+      text: "select value from meta where name = 'schema'",
+    });
+    const done = row === undefined ? 0 : Number(row.value.toString('utf8'));
+    if (done > steps.length) {
+      throw new OperatorError(
+        `the database has schema ${done}, this program knows ${steps.length}: start the newer version again`,
+      );
+    }
+    for (let step = done; step < steps.length; step++) {
+      await session.script(
+        `begin;
+         ${steps[step]};
+         insert into meta values ('schema', '${step + 1}')
+           on conflict (name) do update set value = excluded.value;
+         commit`,
+      );
+    }
+  } finally {
+    await session.script(`select pg_advisory_unlock(${migrationLock})`).catch(() => {});
+  }
+}

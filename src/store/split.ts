@@ -1,0 +1,55 @@
+/**
+ * One Store out of two: rows that are about this machine alone lie on its own disk, all others in the
+ * database that the nodes share. Which is which is told by the key's namespace.
+ *
+ * Invariants: a commit lies wholly on one side; events are shared, always.
+ */
+
+import { type Key, namespaces } from './keys.ts';
+import type { Commit, Store } from './store.ts';
+
+/**
+ * The server's lock and what its memory was when it was last saved. Feeds too: their versions tell what
+ * a node's own readers have seen, and a version that another node gave is answered by `reload`.
+ */
+const ownNamespaces: ReadonlySet<number> = new Set([
+  namespaces.serverLock,
+  namespaces.checkpoint,
+  namespaces.projectionPage,
+  namespaces.feedHead,
+  namespaces.feedStep,
+  namespaces.feedBase,
+]);
+
+export function splitStore(shared: Store, local: Store): Store {
+  const of = (key: Key): Store => (ownNamespaces.has(key[0]!) ? local : shared);
+
+  function sideOf({ check = [], set = [], del = [], events = [] }: Commit): Store {
+    const keys = [...check, ...set].map(({ key }) => key).concat(del);
+    const owns = keys.filter((key) => ownNamespaces.has(key[0]!)).length;
+    if (owns === 0) return shared;
+    if (owns === keys.length && events.length === 0) return local;
+    throw new RangeError('a commit lies on this machine and in the database');
+  }
+
+  return {
+    ...shared,
+    tables: [
+      ...shared.tables,
+      ...local.tables.map((table) => ({ ...table, name: `node_${table.name}` })),
+    ],
+    async commit(commit) {
+      return sideOf(commit).commit(commit);
+    },
+    get: (key) => of(key).get(key),
+    scan: (prefix, options) => of(prefix).scan(prefix, options),
+    async sweep(limit) {
+      const swept = await local.sweep(limit);
+      return swept === limit ? swept : swept + (await shared.sweep(limit - swept));
+    },
+    async close() {
+      await shared.close();
+      await local.close();
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * A PostgreSQL of its own for a test: Debian's 15, a data folder and a unix socket in a directory under
+ * /tmp, no port. It refuses to run as root, so root starts it as `postgres` or `nobody`.
+ */
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chownSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { makeTempDir } from './temp-dir.ts';
+
+const bin = '/usr/lib/postgresql/15/bin';
+export const postgresProgram = join(bin, 'postgres');
+
+/** `-c` settings. What a killed process wrote is in the kernel's hands, so nothing waits for a disk. */
+const settings = {
+  listen_addresses: '',
+  fsync: 'off',
+  shared_buffers: '32MB',
+  max_connections: '60',
+  logging_collector: 'off',
+};
+
+export interface TestPostgres {
+  /** Of an empty database, made now. */
+  createDatabase(): Promise<string>;
+  dropDatabase(url: string): Promise<void>;
+  /** One statement, by a connection of its own. */
+  ask(url: string, text: string): Promise<pg.QueryResult>;
+  /** Where its socket lies. */
+  readonly directory: string;
+  /** Another server that follows this one and takes no writes. */
+  startStandby(): Promise<{ readonly directory: string; stop(): Promise<void> }>;
+  /** SIGKILL to the server and all that it started. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+function owner(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const idOf = (flag: string, user: string) => {
+    const done = spawnSync('id', [flag, user], { encoding: 'utf8' });
+    return done.status === 0 ? Number(done.stdout) : undefined;
+  };
+  const user = idOf('-u', 'postgres') === undefined ? 'nobody' : 'postgres';
+  return { uid: idOf('-u', user)!, gid: idOf('-g', user)! };
+}
+
+/** @param primary the directory of a server to be followed */
+export async function startPostgres(primary?: string): Promise<TestPostgres> {
+  const directory = makeTempDir('pg');
+  const data = join(directory.path, 'data');
+  const as = owner();
+  if (as !== undefined) chownSync(directory.path, as.uid, as.gid);
+  const options = { cwd: directory.path, ...as };
+  const made =
+    primary === undefined
+      ? spawnSync(
+          join(bin, 'initdb'),
+          ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+          { ...options, encoding: 'utf8' },
+        )
+      : spawnSync(
+          join(bin, 'pg_basebackup'),
+          ['-D', data, '-h', primary, '-U', 'postgres', '-R', '-c', 'fast', '--no-sync'],
+          { ...options, encoding: 'utf8' },
+        );
+  if (made.status !== 0) throw new Error(`no data folder: ${made.stderr}`);
+  let server: ChildProcess | undefined;
+  let databases = 0;
+  const urlOf = (name: string) => `postgres://postgres@/${name}?host=${directory.path}`;
+
+  async function ask(url: string, text: string): Promise<pg.QueryResult> {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return await client.query(text);
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  async function start(): Promise<void> {
+    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    let errors = '';
+    // A group of its own, so that a kill reaches all of it.
+    const child = spawn(postgresProgram, ['-D', data, '-k', directory.path, ...args], {
+      ...options,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr.on('data', (chunk) => {
+      errors = (errors + String(chunk)).slice(-10_000);
+    });
+    server = child;
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`postgres ended: ${errors}`);
+      const answer = await ask(urlOf('postgres'), 'select 1').catch(() => undefined);
+      if (answer !== undefined) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const child = server;
+    if (child === undefined) return;
+    server = undefined;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    // To the whole group: a postmaster alone would leave its backends finishing their work.
+    process.kill(signal === 'SIGKILL' ? -child.pid! : child.pid!, signal);
+    await ended;
+  }
+
+  function killWithParent(): void {
+    if (server !== undefined) process.kill(-server.pid!, 'SIGKILL');
+    directory.remove();
+  }
+  process.once('exit', killWithParent);
+  await start();
+  return {
+    async createDatabase() {
+      databases += 1;
+      const name = `t${databases}`;
+      await ask(urlOf('postgres'), `create database ${name}`);
+      return urlOf(name);
+    },
+    async dropDatabase(url) {
+      const name = /\/(t\d+)\?/.exec(url)![1];
+      await ask(urlOf('postgres'), `drop database ${name} with (force)`);
+    },
+    ask,
+    directory: directory.path,
+    startStandby: () => startPostgres(directory.path),
+    kill: () => end('SIGKILL'),
+    start,
+    async stop() {
+      // SIGINT: a fast shutdown, whoever is connected.
+      await end('SIGINT');
+      process.off('exit', killWithParent);
+      rmSync(directory.path, { recursive: true, force: true });
+    },
+  };
+}

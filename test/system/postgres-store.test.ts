@@ -1,0 +1,28 @@
+/** The Store contract, kept by PostgreSQL, and a race for codes of sign-on. */
+
+import { after, it } from 'node:test';
+import { codesInAll, raceForCodes } from '../signon/code-race.ts';
+import { storeContract } from '../store/contract.ts';
+import type { StoreFactory } from '../store/fixture.ts';
+import { open } from '../store/postgres-opener.ts';
+import { hasTool, isInstalled } from '../support/house/tools.ts';
+import { postgresProgram, startPostgres } from '../support/server/postgres.ts';
+
+if (isInstalled(postgresProgram)) {
+  const server = await startPostgres();
+  after(() => server.stop());
+  const factory: StoreFactory = {
+    name: 'postgres',
+    async create() {
+      const location = await server.createDatabase();
+      return { location, destroy: () => server.dropDatabase(location) };
+    },
+    open,
+    opener: new URL('../store/postgres-opener.js', import.meta.url),
+  };
+  storeContract(factory);
+  it(`${codesInAll} codes, six callers each in two processes: ${codesInAll} profiles`, () =>
+    raceForCodes(factory));
+} else {
+  it('PostgreSQL is installed', (context) => void hasTool(context, postgresProgram));
+}
