@@ -1,5 +1,5 @@
 /**
- * Child process of the race for codes: `redeemer <store>`. Prints `ready`, reads a line of codes
+ * Child process of the race for codes: `redeemer <opener> <store>`. Prints `ready`, reads a line of codes
  * as JSON, sends each of them three times at once, prints the profiles it got as JSON.
  */
 
@@ -11,11 +11,12 @@ import { systemRandom } from '../../src/core/random.ts';
 import { parseRequestQuery } from '../../src/server/parts/signon.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
 import { createAuthorization } from '../../src/signon/sites/authorization.ts';
-import { openLmdbStore } from '../../src/store/lmdb.ts';
+import type { OpenerModule } from '../store/fixture.ts';
 
-const [path = ''] = process.argv.slice(2);
+const [opener = '', location = ''] = process.argv.slice(2);
 const tools = { clock: systemClock(), random: systemRandom(), log: createLog('silent') };
-const store = openLmdbStore({ path, ...tools });
+const { open } = (await import(opener)) as OpenerModule;
+const store = await open(location, tools.clock);
 const authorization = createAuthorization({
   store,
   ...tools,

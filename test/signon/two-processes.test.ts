@@ -1,73 +1,8 @@
 /** Two processes on one store: each code has one winner among all of their callers. */
 
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import { createLog } from '../../src/core/log/log.ts';
-import { systemRandom } from '../../src/core/random.ts';
-import { parseRequestQuery } from '../../src/server/parts/signon.ts';
-import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
-import { createAuthorization } from '../../src/signon/sites/authorization.ts';
-import { openLmdbStore } from '../../src/store/lmdb.ts';
-import { startChild } from '../support/server/child.ts';
-import { makeTempDir } from '../support/server/temp-dir.ts';
-import { ada, goodParameters, parametersOf, queryOf } from './fixture.ts';
+import { lmdbFactory } from '../store/lmdb-factory.ts';
+import { codesInAll, raceForCodes } from './code-race.ts';
 
-const codesInAll = 300;
-
-test(`${codesInAll} codes, six callers each in two processes: ${codesInAll} profiles`, async () => {
-  const directory = makeTempDir('redeem');
-  const tools = { clock: systemClock(), random: systemRandom(), log: createLog('silent') };
-  const store = openLmdbStore({ path: directory.path, ...tools });
-  const profiles = createProfiles({ store, ...tools });
-  const authorization = createAuthorization({
-    store,
-    ...tools,
-    profiles,
-    standing: { sessionAlive: () => true, accountEnabled: () => true },
-    demo: false,
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-    parseQuery: parseRequestQuery,
-    avatarUrl: (avatar) => avatar,
-  });
-  const module = new URL('./redeemer.js', import.meta.url);
-  const children = [1, 2].map(() => startChild(module, [directory.path]));
-  try {
-    await store.commit({ set: [profiles.newRow('a', 'a@mail.example', true)] });
-    await profiles.update('a', (profile) => ({ ok: true, value: { ...profile, ...ada } }));
-    const session = { sessionId: 's', accountId: 'a', signedInAt: 0, verified: true };
-    const reading = authorization.read(parametersOf(goodParameters));
-    assert.ok(reading.kind === 'request');
-    const form = await authorization.transactions.begin(
-      { query: queryOf(goodParameters), askedAt: 0 },
-      's',
-    );
-    assert.ok(form.ok);
-    const { shown } = await authorization.asked(reading.request, session, form.value);
-    await authorization.allow(form.value, session, ['profile'], shown);
-    const codes = await Promise.all(
-      Array.from({ length: codesInAll }, async () => {
-        const address = await authorization.issue(reading.request, session);
-        assert.ok(address.ok);
-        return new URL(address.value).searchParams.get('code')!;
-      }),
-    );
-    await Promise.all(children.map((child) => child.line((line) => line === 'ready')));
-    for (const [i, child] of children.entries()) {
-      // From both ends, so that each process wins some.
-      const order = i === 0 ? codes : codes.toReversed();
-      child.process.stdin!.write(`${JSON.stringify(order)}\n`);
-    }
-    const lines = await Promise.all(
-      children.map((child) => child.line((line) => line.startsWith('['))),
-    );
-    const won = lines.map((line) => JSON.parse(line) as string[]);
-    assert.deepEqual(won.flat().sort(), codes.toSorted());
-    await Promise.all(children.map((child) => child.ended));
-  } finally {
-    for (const child of children) child.process.kill('SIGKILL');
-    await store.close();
-    directory.remove();
-  }
-});
+test(`${codesInAll} codes, six callers each in two processes: ${codesInAll} profiles`, () =>
+  raceForCodes(lmdbFactory));

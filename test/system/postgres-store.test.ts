@@ -1,7 +1,9 @@
-/** The Store contract, kept by PostgreSQL. */
+/** The Store contract, kept by PostgreSQL, and a race for codes of sign-on. */
 
 import { after, it } from 'node:test';
+import { codesInAll, raceForCodes } from '../signon/code-race.ts';
 import { storeContract } from '../store/contract.ts';
+import type { StoreFactory } from '../store/fixture.ts';
 import { open } from '../store/postgres-opener.ts';
 import { hasTool, isInstalled } from '../support/house/tools.ts';
 import { postgresProgram, startPostgres } from '../support/server/postgres.ts';
@@ -9,7 +11,7 @@ import { postgresProgram, startPostgres } from '../support/server/postgres.ts';
 if (isInstalled(postgresProgram)) {
   const server = await startPostgres();
   after(() => server.stop());
-  storeContract({
+  const factory: StoreFactory = {
     name: 'postgres',
     async create() {
       const location = await server.createDatabase();
@@ -17,7 +19,10 @@ if (isInstalled(postgresProgram)) {
     },
     open,
     opener: new URL('../store/postgres-opener.js', import.meta.url),
-  });
+  };
+  storeContract(factory);
+  it(`${codesInAll} codes, six callers each in two processes: ${codesInAll} profiles`, () =>
+    raceForCodes(factory));
 } else {
   it('PostgreSQL is installed', (context) => void hasTool(context, postgresProgram));
 }

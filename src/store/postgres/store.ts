@@ -29,6 +29,8 @@ export interface PostgresStoreOptions {
   readonly log: Log;
   readonly probeMs?: number;
   readonly stallMs?: number;
+  /** For tests: connections that break when they are told to. */
+  readonly connect?: typeof createConnection;
 }
 
 export interface PostgresStore extends Store {
@@ -47,14 +49,15 @@ export interface PostgresStore extends Store {
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, clock, log, probeMs = 1_000, stallMs = 8_000 } = options;
+  const { connect = createConnection } = options;
   const node = randomUUID();
   const hints = new Set<() => void>();
   function hint(): void {
     for (const callback of hints) callback();
   }
-  const writer = createConnection({ url, log });
-  const reader = createConnection({ url, log });
-  const listener = createConnection({
+  const writer = connect({ url, log });
+  const reader = connect({ url, log });
+  const listener = connect({
     ...{ url, log, channel: hintChannel },
     onNotification(sender) {
       if (sender !== node) hint();
@@ -165,6 +168,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
 }
 
+const outOfReach = 'The database can not be reached at the moment.';
+
 function prepare(commit: Commit): PreparedCommit {
   return {
     check: commit.check ?? [],
@@ -219,8 +224,9 @@ function runCommit(
         const { batch, result } = ran!;
         resolve({ ...result, seq: batch.seqOnceCommitted(Number(result.seq)) });
       },
-      unavailable: (detail) =>
-        resolve({ ok: false, error: 'store_unavailable', seq: lastSeq(), detail }),
+      // Callers may show it to anybody: the reason, with hosts in it, is in the log.
+      unavailable: () =>
+        resolve({ ok: false, error: 'store_unavailable', seq: lastSeq(), detail: outOfReach }),
       threw: reject,
     });
   });

@@ -34,7 +34,7 @@ const headLock = 7706;
 export const hintChannel = 'portcullis';
 
 /** Another transaction was faster, or waited for this one: the same jobs may succeed at once. */
-const passingCodes = new Set(['23505', '40001', '40P01', '55P03']);
+const passingCodes = new Set(['23505', '40001', '40P01']);
 
 export interface PostgresTransactor extends Transactor<Batch> {
   /** Versions for so many rows, one after the other. Only while a transaction runs its jobs. */

@@ -25,10 +25,11 @@ it('takes no connection while nearly no descriptor is left, says so, and goes on
   await using server = await startTestServer({ threads: 2, demo: false });
   const asked = openConnection(server.port);
   const open = readdirSync(`/proc/${server.pid}/fd`).length;
+  // The crowd takes the last one before anybody looks.
   const limit = open + 100;
   const set = spawnSync('prlimit', ['--pid', String(server.pid), `--nofile=${limit}:${limit}`]);
   assert.equal(set.status, 0, String(set.stderr));
-  const crowd = Array.from({ length: 300 }, () => openConnection(server.port));
+  const crowd = Array.from({ length: 600 }, () => openConnection(server.port));
   await server.child.errorLine((line) => line.includes('no connection is taken for now'));
   await within(() => crowd.some((one) => one.isClosed()), 'somebody was refused');
   asked.send(get('/healthz'));

@@ -5,10 +5,11 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
+import { compilePreload } from '../house/preload.ts';
 import { startChild, startCommand } from '../server/child.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
 import { Disk } from './disk.ts';
-import { readRecording, recorderLibrary, type Step } from './recording.ts';
+import { readRecording, type Step } from './recording.ts';
 
 export interface TrialOptions {
   readonly seed: number;
@@ -67,7 +68,7 @@ async function record(root: string, recording: string, options: TrialOptions): P
     ],
     {
       PATH: process.env.PATH ?? '',
-      LD_PRELOAD: recorderLibrary(),
+      LD_PRELOAD: compilePreload('test/support/power-loss/recorder.c'),
       RECORD_ROOT: root,
       RECORD_LOG: recording,
       RECORD_SYNC_US: '5000',

@@ -27,6 +27,10 @@ export interface TestPostgres {
   dropDatabase(url: string): Promise<void>;
   /** One statement, by a connection of its own. */
   ask(url: string, text: string): Promise<pg.QueryResult>;
+  /** Where its socket lies. */
+  readonly directory: string;
+  /** Another server that follows this one and takes no writes. */
+  startStandby(): Promise<{ readonly directory: string; stop(): Promise<void> }>;
   /** SIGKILL to the server and all that it started. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -43,18 +47,26 @@ function owner(): { uid: number; gid: number } | undefined {
   return { uid: idOf('-u', user)!, gid: idOf('-g', user)! };
 }
 
-export async function startPostgres(): Promise<TestPostgres> {
+/** @param primary the directory of a server to be followed */
+export async function startPostgres(primary?: string): Promise<TestPostgres> {
   const directory = makeTempDir('pg');
   const data = join(directory.path, 'data');
   const as = owner();
   if (as !== undefined) chownSync(directory.path, as.uid, as.gid);
   const options = { cwd: directory.path, ...as };
-  const made = spawnSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { ...options, encoding: 'utf8' },
-  );
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  const made =
+    primary === undefined
+      ? spawnSync(
+          join(bin, 'initdb'),
+          ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+          { ...options, encoding: 'utf8' },
+        )
+      : spawnSync(
+          join(bin, 'pg_basebackup'),
+          ['-D', data, '-h', primary, '-U', 'postgres', '-R', '-c', 'fast', '--no-sync'],
+          { ...options, encoding: 'utf8' },
+        );
+  if (made.status !== 0) throw new Error(`no data folder: ${made.stderr}`);
   let server: ChildProcess | undefined;
   let databases = 0;
   const urlOf = (name: string) => `postgres://postgres@/${name}?host=${directory.path}`;
@@ -119,6 +131,8 @@ export async function startPostgres(): Promise<TestPostgres> {
       await ask(urlOf('postgres'), `drop database ${name} with (force)`);
     },
     ask,
+    directory: directory.path,
+    startStandby: () => startPostgres(directory.path),
     kill: () => end('SIGKILL'),
     start,
     async stop() {

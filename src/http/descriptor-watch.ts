@@ -8,8 +8,8 @@
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Log } from '../../core/log/log.ts';
-import { openFilesMax } from '../../http/limits.ts';
+import type { Log } from '../core/log/log.ts';
+import { openFilesMax } from './limits.ts';
 
 export interface DescriptorWatch {
   isPaused(): boolean;
@@ -24,6 +24,7 @@ const folder = '/proc/self/fd';
 
 /** @param accept false: connections are refused, until true */
 export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): DescriptorWatch {
+  let limit = openFilesMax();
   let isPaused = false;
   let pauses = 0;
   let isLooking = false;
@@ -33,15 +34,18 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
     isLooking = true;
     try {
       const open = await countDescriptors();
-      // Asked anew: an operator may change it while the server runs.
-      if (open !== undefined) judge(open, openFilesMax());
+      // Asked anew: an operator may change it while the server runs. With no descriptor left it
+      // can't be read.
+      const found = openFilesMax();
+      if (Number.isFinite(found)) limit = found;
+      if (open !== undefined) judge(open);
     } catch (error) {
       log.warn({ err: error }, 'open files: not looked at, tried again');
     }
     isLooking = false;
   }
 
-  function judge(open: number, limit: number): void {
+  function judge(open: number): void {
     const reserve = Math.min(reserveMax, Math.ceil(limit / 8));
     if (!isPaused && open >= limit - reserve) {
       isPaused = true;

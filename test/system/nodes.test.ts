@@ -1,0 +1,211 @@
+/** Two servers on one PostgreSQL: what one of them writes the other one has, whatever is killed. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { after, before, it, type TestContext } from 'node:test';
+import { hasTool } from '../support/house/tools.ts';
+import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
+import {
+  demoEmail,
+  type Environment,
+  plenty,
+  runCli,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const directory = makeTempDir('nodes');
+const masterKey = `${directory.path}/master.key`;
+let database: TestPostgres;
+let url = '';
+let nodes: TestServer[] = [];
+
+const secret = 'not-in-any-log';
+
+function environment(): Environment {
+  return {
+    // The socket lets everybody in, whatever the password.
+    DATABASE_URL: url.replace('postgres@', `postgres:${secret}@`),
+    MASTER_KEY_FILE: masterKey,
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    LOG_LEVEL: 'info',
+  };
+}
+
+function startNode(n: number): Promise<TestServer> {
+  const dataDir = `${directory.path}/${n}`;
+  return startTestServer({ threads: 1, demo: false, dataDir, env: environment() });
+}
+
+before(async (context) => {
+  if (!hasTool(context as TestContext, postgresProgram)) return;
+  writeFileSync(masterKey, randomBytes(32).toString('hex'), { mode: 0o600 });
+  database = await startPostgres();
+  url = await database.createDatabase();
+  nodes = [await startNode(1), await startNode(2)];
+  await nodes[0]!.cliJson('account', 'create', demoEmail);
+  const quotas = ['--read-per-minute', `${plenty}`, '--write-per-minute', '100000'];
+  key = (await nodes[0]!.cliJson('key', 'create', demoEmail, ...quotas)).text;
+  for (const node of nodes) await within(async () => (await report(node, 0)) !== 401);
+});
+after(async () => {
+  for (const node of nodes) await node[Symbol.asyncDispose]();
+  await database?.stop();
+  directory.remove();
+});
+
+let key = '';
+const addressOf = (n: number) => `9.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
+
+async function report(node: TestServer, n: number): Promise<number> {
+  const answer = await node.fetch('/api/v2/report', {
+    method: 'POST',
+    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: `ip=${addressOf(n)}&categories=18`,
+  });
+  return answer.status;
+}
+
+async function reportsOf(node: TestServer, n: number): Promise<number> {
+  const path = `/api/v2/check?ipAddress=${addressOf(n)}`;
+  const answer = await node.fetch(path, { headers: { Key: key } });
+  assert.equal(answer.status, 200, answer.body);
+  return (answer.json() as { data: { totalReports: number } }).data.totalReports;
+}
+
+async function ready(node: TestServer) {
+  const { status, body } = await node.fetch('/readyz');
+  return { status, ...(JSON.parse(body) as { writable: boolean; staleSeconds: number }) };
+}
+
+it('a report through one node counts on the other one, and a key is good on both', async () => {
+  assert.equal(await report(nodes[0]!, 1), 200);
+  await within(async () => (await reportsOf(nodes[1]!, 1)) === 1);
+  assert.equal(await report(nodes[1]!, 2), 200);
+  await within(async () => (await reportsOf(nodes[0]!, 2)) === 1);
+  assert.equal(await report(nodes[1]!, 1), 429, 'the same account and address, on the other node');
+});
+
+it('without the database checks go on, writes and readers of it get 503, nodes go on afterwards', async () => {
+  await database.kill();
+  for (const node of nodes) {
+    assert.equal(await reportsOf(node, 1), 1);
+    assert.equal(await report(node, 3), 503);
+    const detailed = await node.fetch(`/api/v2/check?ipAddress=${addressOf(1)}&verbose`, {
+      headers: { Key: key },
+    });
+    assert.equal(detailed.status, 503, detailed.body);
+    assert.ok(detailed.headers['retry-after'] !== undefined);
+    const { status, writable } = await ready(node);
+    assert.deepEqual([status, writable], [200, false]);
+    await within(async () => (await ready(node)).staleSeconds >= 1);
+  }
+  await database.start();
+  await within(async () => (await report(nodes[0]!, 3)) === 200);
+  await within(async () => (await reportsOf(nodes[1]!, 3)) === 1);
+  for (const node of nodes) {
+    await within(async () => {
+      const { writable, staleSeconds } = await ready(node);
+      return writable && staleSeconds === 0;
+    });
+  }
+});
+
+it('kill -9 of the database and of a node loses no report that was acknowledged, and doubles none', async () => {
+  const acknowledged: number[] = [];
+  let next = 1_000;
+  let isOver = false;
+  async function sendThrough(node: TestServer): Promise<void> {
+    while (!isOver) {
+      const n = next++;
+      const status = await report(node, n).catch(() => 0);
+      if (status === 200) acknowledged.push(n);
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  const senders = nodes.flatMap((node) => [1, 2, 3, 4].map(() => sendThrough(node)));
+  async function grow(): Promise<void> {
+    const had = acknowledged.length;
+    await within(() => acknowledged.length > had + 40);
+  }
+  await grow();
+  await database.kill();
+  await database.start();
+  await grow();
+  await nodes[1]!.kill();
+  await grow();
+  isOver = true;
+  await Promise.all(senders);
+  nodes[1] = await startNode(2);
+  for (const node of nodes) {
+    await within(async () => (await reportsOf(node, acknowledged.at(-1)!)) === 1);
+    for (let n = 1_000; n < next; n++) {
+      const found = await reportsOf(node, n);
+      assert.ok(found <= 1, `${addressOf(n)} was counted ${found} times`);
+      if (acknowledged.includes(n)) assert.equal(found, 1, `${addressOf(n)} was acknowledged`);
+    }
+  }
+  const rows = await database.ask(url, 'select first_seq, last_seq from journal order by last_seq');
+  let last = 0;
+  for (const { first_seq: first, last_seq: end } of rows.rows) {
+    assert.equal(Number(first), last + 1, 'the journal has no gap');
+    last = Number(end);
+  }
+});
+
+it('what would be another one on each node is refused before anything is made', async () => {
+  const dataDir = `${directory.path}/refused`;
+  const good: Environment = { ...environment(), DATA_DIR: dataDir };
+  // An empty setting counts as absent.
+  const withoutMail = { ...good, SMTP_URL: '' };
+  const withoutKey = { ...good, MASTER_KEY_FILE: '' };
+  writeFileSync(`${directory.path}/other.key`, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const refusals: [Environment, string[], RegExp][] = [
+    [withoutMail, ['serve'], /SMTP_URL must be set/],
+    [withoutKey, ['serve'], /MASTER_KEY_FILE must be set/],
+    [{ ...good, BACKUP_FOLDER: dataDir }, ['serve'], /BACKUP_FOLDER is for the embedded store/],
+    [
+      { ...good, MASTER_KEY_FILE: `${directory.path}/other.key` },
+      ['serve'],
+      /master key is another/,
+    ],
+    [good, ['verify'], /works on the embedded store/],
+    [good, ['compact'], /works on the embedded store/],
+    [good, ['stats'], /works on the embedded store/],
+    [{ ...good, DATABASE_URL: 'postgres://u:hidden@127.0.0.1:9/n' }, ['serve'], /can't be reached/],
+    [{ DATA_DIR: `${directory.path}/1` }, ['allow', 'list'], /belongs to a node of a cluster/],
+  ];
+  for (const [env, args, expected] of refusals) {
+    const { code, stderr } = await runCli(args, env);
+    assert.equal(code, 1, args.join(' '));
+    assert.match(stderr, expected);
+    assert.ok(!stderr.includes('hidden') && !stderr.includes(secret), stderr);
+  }
+});
+
+it('a database that was taken back makes nodes end, and their next start makes memory anew', async () => {
+  const head = 'select last_seq from journal_head';
+  const lastSeq = Number((await database.ask(url, head)).rows[0].last_seq);
+  // As after a restore of a backup: the last reports are gone, with all that they wrote.
+  await database.ask(
+    url,
+    `begin;
+     delete from journal where last_seq > ${lastSeq} - 20;
+     update journal_head set last_seq = (select max(last_seq) from journal), epoch = gen_random_uuid();
+     commit`,
+  );
+  const ended = await Promise.all(nodes.map((node) => node.child.ended));
+  for (const [i, node] of nodes.entries()) {
+    assert.equal(ended[i]!.code, 1);
+    assert.match(node.stderr(), /the journal is not the one that was followed/);
+    assert.ok(!node.stderr().includes(secret));
+  }
+  nodes = await Promise.all([startNode(1), startNode(2)]);
+  for (const node of nodes) {
+    assert.match(node.stderr(), /memory is made anew/);
+    assert.equal(await reportsOf(node, 1), 1);
+  }
+});
