@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { hashKey } from '../src/access/keys/key-format.ts';
 import { createKeyTable } from '../src/access/keys/key-table.ts';
+import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
+import { systemRandom } from '../src/core/random.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
@@ -49,6 +51,7 @@ export function createCheckEngine(entries: number): CheckEngine {
     log: silent as never,
     memory: {
       heartbeat: new SharedArrayBuffer(8),
+      limits: createLimitMemory(8, systemRandom()),
       geo: geo.shared,
       keys: keyTable.handle,
       accounts: accounts.handle,

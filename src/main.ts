@@ -64,7 +64,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
 
   let listening: Listening | undefined;
   let isDraining = false;
-  const reputation = openReputation(opening, data, () => listening?.threads.release());
+  const reputation = openReputation(opening, data, {
+    publish: (feeds) => listening?.threads.serve({ feeds }),
+    release: () => listening?.threads.release(),
+  });
 
   const tables = createBoundedTables(log);
   const { onMail } = opening;
@@ -120,9 +123,13 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(backups.stop);
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
+  function shareAssets(): void {
+    listening?.threads.serve({ assets: own.assets.shared() });
+    log.debug('static files: shared with the front ends');
+  }
   reputation.feeds.start();
   closers.add(
-    prepareInTurns(own.preparations, (error) =>
+    prepareInTurns([...own.preparations, shareAssets], (error) =>
       log.error({ err: error }, 'start: not all is ready'),
     ),
   );

@@ -7,7 +7,11 @@
  * ones count, once that is known. Probes count apart: a flood of pages must not hide how the service is.
  */
 
-import { type ClientLimit, createClientLimits } from '../access/quota/client-limits.ts';
+import {
+  type ClientLimit,
+  createClientLimits,
+  type LimitRecords,
+} from '../access/quota/client-limits.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Networks } from '../ip/networks.ts';
 import { type Problem, problem } from './message.ts';
@@ -20,22 +24,21 @@ export interface Pace {
   refusalOf(networks: Networks, route: Route | undefined): Problem | undefined;
   /** Of a request that had an answer. */
   answered(networks: Networks, route: Route | undefined, status: number): void;
-  /** Clients and networks remembered at the moment. */
-  readonly size: number;
 }
 
-/** Clients and networks that a thread remembers; beyond it the one that is quiet longest is forgotten. */
-export const pacedMax = 16_384;
-
-/** @param bounds undefined: there are none (CLIENT_LIMITS=off) */
+/**
+ * @param bounds undefined: there are none (CLIENT_LIMITS=off)
+ * @param records where all threads count; left out: by itself
+ */
 export function createPace(
   bounds: Readonly<Record<PaceLimit, ClientLimit>> | undefined,
   clock: Pick<Clock, 'monotonicMs'>,
+  records?: LimitRecords,
 ): Pace {
-  if (bounds === undefined) return { refusalOf: () => undefined, answered: () => {}, size: 0 };
+  if (bounds === undefined) return { refusalOf: () => undefined, answered: () => {} };
   const limits = createClientLimits<PaceLimit>(
     { answers: bounds.answers, answersNear: bounds.answersNear, probes: bounds.probes },
-    pacedMax,
+    records,
   );
 
   function count({ client, network }: Networks): void {
@@ -60,9 +63,6 @@ export function createPace(
     },
     answered(networks, route, status) {
       if (status === 401 && isKeyed(route)) count(networks);
-    },
-    get size() {
-      return limits.size;
     },
   };
 }

@@ -64,7 +64,6 @@ export interface Taken {
   readonly arriving_bodies: number;
   readonly unread_answers: number;
   readonly refused_bodies: number;
-  readonly paced_networks: number;
   readonly body_bytes: number;
 }
 

@@ -10,6 +10,7 @@ import * as widget from '../captcha/receipt/widget.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
+import { staticEndpoint } from '../published/home/static.endpoint.ts';
 import * as kit from '../published/kit/kit.route.ts';
 import * as published from '../published/manifest/published.route.ts';
 import * as ipPage from '../reputation/address/address.route.ts';
@@ -48,7 +49,7 @@ import * as service from './service.route.ts';
 /** Anyone, without a key. */
 const open: readonly Endpoint[] = [
   home.homeEndpoint, // GET /
-  home.staticEndpoint, // GET /static/*
+  staticEndpoint, // GET /static/*
   home.faviconEndpoint, // GET /favicon.ico
   ipPage.findAddressEndpoint, // GET /ip
   ipPage.addressEndpoint, // GET /ip/:address

@@ -52,10 +52,11 @@ import { signonRoutes } from '../signon/signon.route.ts';
 import type { Authorization } from '../signon/sites/authorization.ts';
 import type { Consents } from '../signon/sites/consents.ts';
 import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
+import type { Assets } from '../web/assets.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
-import { createGuard } from '../web/guard/guard.ts';
+import { createGuard, type Guard } from '../web/guard/guard.ts';
 import { createHeaderPerson } from '../web/guard/header-person.ts';
 import {
   createPageTools,
@@ -72,6 +73,7 @@ export interface MainRoutes {
   /** For when the server listens. */
   readonly preparations: readonly Preparation[];
   readonly routes: readonly Route[];
+  readonly assets: Assets;
   readonly renderPage: RenderErrorPage;
   /** Such a route with the reader's session in its page's header. */
   readonly withPerson: (route: PlainRoute) => PlainRoute;
@@ -110,6 +112,8 @@ export function mainRoutes(options: {
   challenges: Challenges;
   tickets: Tickets;
   accountOf: (slot: number) => string | undefined;
+  /** That of front ends. */
+  guard: Guard;
   /** Told of each report that was not taken. */
   onRefused: (reason: ErrorCode) => void;
   /** Resolves when the journal event is in memory. */
@@ -186,7 +190,8 @@ export function mainRoutes(options: {
       feedsUrl: `${config.secureUrl}/feeds`,
       licence: config.feedLicence,
     }),
-    ...feedRoutes({ publisher: options.feeds, guard }),
+    // Asked until front ends have the first build: counted where they count.
+    ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
@@ -244,6 +249,7 @@ export function mainRoutes(options: {
     ],
     preparations: [...assets.preparations, kit.prepare, ...published.preparations],
     routes: options.demo ? withOneOrigin(known, config, endpoints) : known,
+    assets,
     renderPage,
     withPerson,
   };

@@ -6,6 +6,7 @@ import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { type TimedWork, type Timings, timingBounds } from '../core/work/timings.ts';
+import type { DescriptorWatch } from '../http/descriptor-watch.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
 import type { RefusedReports } from '../reputation/reports/report-admission.ts';
@@ -21,7 +22,6 @@ import type { ReputationParts } from './parts/reputation.ts';
 import type { SignonParts } from './parts/signon.ts';
 import type { Readiness } from './service.route.ts';
 import type { State } from './state.ts';
-import type { DescriptorWatch } from './threads/descriptor-watch.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
 import type { ThreadGauges } from './threads/thread-gauges.ts';
 import type { Threads } from './threads/threads.ts';
@@ -54,6 +54,7 @@ export function observe(
     captcha,
     tables: [
       ...listening.gauges.tables,
+      parts.reputation.counted,
       ...parts.own.tables,
       ...signon.tables,
       ...parts.data.store.tables,

@@ -35,8 +35,22 @@ export interface Assets {
   url(name: string): string;
   /** By request path, exactly as it arrived; undefined when there is none. */
   assetFor(path: string): Asset | undefined;
+  /** All files, compressed in this turn where nobody has yet. */
+  shared(): SharedAssets;
   /** Those of all files. */
   readonly preparations: readonly Preparation[];
+}
+
+/** Files as other threads serve them, from the same memory. By path. */
+export type SharedAssets = ReadonlyMap<string, SharedAsset>;
+export type SharedAsset = Omit<Asset, 'preparations' | 'identity' | 'gzip' | 'brotli'> & {
+  readonly identity: SharedBody;
+  readonly gzip?: SharedBody;
+  readonly brotli?: SharedBody;
+};
+interface SharedBody {
+  readonly body: Uint8Array;
+  readonly etag: string;
 }
 
 const filesMax = 256;
@@ -120,6 +134,20 @@ function encodedBody(etag: string, body: Prepared<Buffer>): AssetBody {
   };
 }
 
+function sharedAsset({ type, cacheControl, identity, gzip: zipped, brotli }: Asset): SharedAsset {
+  return {
+    ...{ type, cacheControl, identity: sharedBody(identity) },
+    ...(zipped === undefined ? {} : { gzip: sharedBody(zipped) }),
+    ...(brotli === undefined ? {} : { brotli: sharedBody(brotli) }),
+  };
+}
+
+function sharedBody({ body, etag }: AssetBody): SharedBody {
+  const copy = new Uint8Array(new SharedArrayBuffer(body.length));
+  copy.set(body);
+  return { body: copy, etag };
+}
+
 export function loadAssets(folder: string): Assets {
   const paths = new Map<string, string>();
   const assets = new Map<string, Asset>();
@@ -161,6 +189,7 @@ export function loadAssets(folder: string): Assets {
   return {
     url,
     assetFor: (path) => assets.get(path),
+    shared: () => new Map([...assets].map(([path, asset]) => [path, sharedAsset(asset)])),
     preparations: [...assets.values()].flatMap(({ preparations }) => preparations),
   };
 }

@@ -1,10 +1,9 @@
 /**
- * Limits per client (address, mailbox, phone number) for routes that need no key. Main thread
- * only. A window is cut into 12 slices and the last 13 count, so in no `windowMs` are more than
+ * Limits per client (address, mailbox, phone number) for routes that need no key. A window is cut into 12 slices and the last 13 count, so in no `windowMs` are more than
  * `max` requests admitted, and each is forgotten a twelfth of the window late at most. Refused
  * requests don't count: a client that keeps knocking gets in as soon as one that waits.
  *
- * Memory is fixed: `capacity` clients over all limits. At the bound the client that has been
+ * Memory is fixed: so many clients over all limits. At the bound the client that has been
  * quiet longest is forgotten. Whoever commands that many addresses isn't held by a limit per
  * address anyway; IPv6 therefore counts per /64, the smallest network a subscriber gets.
  */
@@ -13,7 +12,7 @@ import type { BoundedTable } from '../../core/bounded-tables.ts';
 
 const sliceCount = 12;
 /** Slices a record holds, a power of two above 13. */
-const ringLength = 16;
+export const ringLength = 16;
 const keyLengthMax = 320;
 
 export interface ClientLimit {
@@ -46,29 +45,25 @@ export interface Network {
   readonly wide: string;
 }
 
-export function createClientLimits<Name extends string>(
-  limits: Readonly<Record<Name, ClientLimit>>,
-  capacity = 65_536,
-): ClientLimits<Name> {
-  for (const name of Object.keys(limits) as Name[]) checkLimit(name, limits[name]);
+/** Where the counts of clients stand: in this thread alone, or shared (limit-records.ts). */
+export interface LimitRecords {
+  /** A record's ring begins at `record * ringLength`. */
+  readonly counts: Uint16Array;
+  /** By record. */
+  readonly newestSlices: Float64Array;
+  /** What `use` gives of the key's record, which nobody else has meanwhile; a new one counts from `slice` on. */
+  with(key: string, slice: number, use: (record: number) => number): number;
+  readonly size: number;
+  readonly capacity: number;
+}
+
+/** In this thread. */
+function ownRecords(capacity: number): LimitRecords {
   if (!Number.isInteger(capacity) || capacity < 1) throw new RangeError('capacity must be ≥ 1');
   const counts = new Uint16Array(capacity * ringLength);
   const newestSlices = new Float64Array(capacity);
   /** Client and limit → record; in the order of last use, oldest first. */
   const records = new Map<string, number>();
-
-  function recordOf(key: string, slice: number): number {
-    let record = records.get(key);
-    if (record !== undefined) {
-      records.delete(key);
-    } else {
-      record = records.size < capacity ? records.size : forgetOldest();
-      counts.fill(0, record * ringLength, (record + 1) * ringLength);
-      newestSlices[record] = slice;
-    }
-    records.set(key, record);
-    return record;
-  }
 
   function forgetOldest(): number {
     const [key, record] = records.entries().next().value!;
@@ -76,24 +71,55 @@ export function createClientLimits<Name extends string>(
     return record;
   }
 
+  return {
+    counts,
+    newestSlices,
+    capacity,
+    get size() {
+      return records.size;
+    },
+    with(key, slice, use) {
+      let record = records.get(key);
+      if (record !== undefined) {
+        records.delete(key);
+      } else {
+        record = records.size < capacity ? records.size : forgetOldest();
+        counts.fill(0, record * ringLength, (record + 1) * ringLength);
+        newestSlices[record] = slice;
+      }
+      records.set(key, record);
+      return use(record);
+    },
+  };
+}
+
+export function createClientLimits<Name extends string>(
+  limits: Readonly<Record<Name, ClientLimit>>,
+  room: number | LimitRecords = 65_536,
+): ClientLimits<Name> {
+  for (const name of Object.keys(limits) as Name[]) checkLimit(name, limits[name]);
+  const records = typeof room === 'number' ? ownRecords(room) : room;
+  const { counts, newestSlices } = records;
+
   /** Empties the slices that begin a new turn of the ring. */
   function advance(record: number, slice: number): void {
     const newest = newestSlices[record]!;
     for (let j = Math.max(newest, slice - ringLength) + 1; j <= slice; j++) {
       counts[record * ringLength + (j % ringLength)] = 0;
     }
-    newestSlices[record] = slice;
+    newestSlices[record] = Math.max(newest, slice);
   }
 
   const sliceOf = (name: Name, nowMs: number) =>
     Math.floor(nowMs / (limits[name].windowMs / sliceCount));
 
-  /** Where the client's counts stand, the ring turned to `slice`. */
-  function ringOf(name: Name, client: string, slice: number): number {
+  /** Looks at where the client's counts stand, the ring turned to `slice`. */
+  function onRing(name: Name, client: string, slice: number, look: (at: number) => number): number {
     if (client.length > keyLengthMax) throw new RangeError('client name too long');
-    const record = recordOf(`${name} ${client}`, slice);
-    advance(record, slice);
-    return record * ringLength;
+    return records.with(`${name} ${client}`, slice, (record) => {
+      advance(record, slice);
+      return look(record * ringLength);
+    });
   }
 
   function waitAt(at: number, name: Name, slice: number, nowMs: number): number {
@@ -116,22 +142,26 @@ export function createClientLimits<Name extends string>(
     get size() {
       return records.size;
     },
-    table: (name) => ({ name, used: () => records.size, limit: capacity }),
+    table: (name) => ({ name, used: () => records.size, limit: records.capacity }),
     take(name, client, nowMs) {
       const slice = sliceOf(name, nowMs);
-      const at = ringOf(name, client, slice);
-      const waitSeconds = waitAt(at, name, slice, nowMs);
-      if (waitSeconds === 0) counts[at + (slice % ringLength)]!++;
-      return waitSeconds;
+      return onRing(name, client, slice, (at) => {
+        const waitSeconds = waitAt(at, name, slice, nowMs);
+        if (waitSeconds === 0) counts[at + (slice % ringLength)]!++;
+        return waitSeconds;
+      });
     },
     waitFor(name, client, nowMs) {
       const slice = sliceOf(name, nowMs);
-      return waitAt(ringOf(name, client, slice), name, slice, nowMs);
+      return onRing(name, client, slice, (at) => waitAt(at, name, slice, nowMs));
     },
     charge(name, client, nowMs, cost) {
       const slice = sliceOf(name, nowMs);
-      const at = ringOf(name, client, slice) + (slice % ringLength);
-      counts[at] = Math.min(65_535, counts[at]! + cost);
+      onRing(name, client, slice, (at) => {
+        const now = at + (slice % ringLength);
+        counts[now] = Math.min(65_535, counts[now]! + cost);
+        return 0;
+      });
     },
   };
 }

@@ -14,15 +14,13 @@ import {
   pageRequestHeaders,
 } from '../../web/page-tools.ts';
 import { homePage } from './home.page.ts';
+import { staticEndpoint } from './static.endpoint.ts';
 
 /** Of the documentation: without demo data nobody knows it, and the answer says so. */
 const sampleElsewhere = '198.51.100.23';
 const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
 
 export const homeEndpoint = openPage('/', { headers: pageRequestHeaders });
-export const staticEndpoint = openFile('/static/*', {
-  headers: ['accept-encoding', 'if-none-match', 'accept-language'],
-});
 export const faviconEndpoint = openFile('/favicon.ico');
 
 export function pageRoutes(options: {

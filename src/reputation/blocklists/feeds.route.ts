@@ -40,7 +40,7 @@ function feedEndpoint(path: string, docs: Endpoint['docs']): Endpoint {
     path,
     who: 'anyone',
     shape: path.endsWith('.json') ? 'api' : 'text',
-    thread: 'main',
+    thread: 'any',
     limits: ['feeds'],
     headers: negotiatedHeaders,
     cors,

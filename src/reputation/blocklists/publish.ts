@@ -61,6 +61,8 @@ export interface FeedPublisherOptions {
   readonly urgent: () => number;
   /** Least time between the beginnings of two builds, unless it is urgent. */
   readonly intervalMs: number;
+  /** Told of what is served from now on. */
+  readonly onPublished: (published: Published) => void;
   /** Called after buffers of so many bytes were replaced: nobody but slow readers needs them now. */
   readonly onReplaced: (bytes: number) => void;
 }
@@ -164,6 +166,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     }
     log.debug({ entries: built.stats.entries, version: built.changes.version }, 'feeds: published');
     wake();
+    options.onPublished(published);
     if (replaced === undefined) return;
     options.onReplaced(replaced.textBytes + replaced.gzipBytes + replaced.brotliBytes);
   }

@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type DescriptorWatch, watchDescriptors } from '../../http/descriptor-watch.ts';
 import { openFilesWarning } from '../../http/limits.ts';
 import { firstHeader, type RenderProblem } from '../../http/message.ts';
 import { loadNative } from '../../http/native.ts';
@@ -16,7 +17,6 @@ import { areas } from '../areas.ts';
 import { checkTable } from '../endpoints.ts';
 import type { MainRoutes } from '../main-routes.ts';
 import type { State } from '../state.ts';
-import { type DescriptorWatch, watchDescriptors } from '../threads/descriptor-watch.ts';
 import { describeForwarded, pathsOf } from '../threads/forwarded.ts';
 import type { FrontEnd, FrontEndMemory } from '../threads/front-end.ts';
 import { createThreadCounters, type ThreadCounters } from '../threads/thread-counters.ts';

@@ -1,12 +1,19 @@
 /** What is said of addresses: geo tables, the check, reports, feeds and the use of accounts. */
 
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { createLimitMemory, openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
-import { capacities } from '../../config.ts';
+import { capacities, clientLimits } from '../../config.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { openGeo } from '../../geo/open-geo.ts';
-import { createFeedPublisher, type FeedPublisher } from '../../reputation/blocklists/publish.ts';
+import {
+  createFeedPublisher,
+  type FeedPublisher,
+  type Published,
+} from '../../reputation/blocklists/publish.ts';
 import {
   createRefusedReports,
   createReportAdmission,
@@ -31,16 +38,20 @@ export interface ReputationParts {
   readonly refusedReports: RefusedReports;
   readonly feeds: FeedPublisher;
   readonly usage: Usage;
+  /** Clients that front ends count. */
+  readonly counted: BoundedTable;
 }
 
+/** Clients and networks that front ends remember, over all limits. */
+const countedClientsMax = 65_536;
 /** Replaced feeds that are worth a garbage collection. */
 const releasedBytesMin = 32 * 1024 * 1024;
 
-/** @param onReleased the bytes of feeds that were replaced can be given back, in all threads */
+/** @param frontEnds told of what they can serve, and of what they can give back */
 export function openReputation(
   opening: Opening,
   { store, state }: { store: Store; state: State },
-  onReleased: () => void,
+  frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
 ): ReputationParts {
   const { config, clock, random, log, closers } = opening;
   const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
@@ -56,24 +67,31 @@ export function openReputation(
     ...state.shared,
     geo: geo.shared,
     heartbeat: heartbeat.buffer,
+    limits: createLimitMemory(countedClientsMax, random),
   };
-  const frontEnd = createFrontEnd({ memory, index, clock, log });
+  const records = openLimitRecords(memory.limits);
+  const frontEnd = createFrontEnd({
+    ...{ memory, index, clock, log },
+    ...(config.clientLimitsOn ? { limits: createClientLimits(clientLimits, records) } : {}),
+  });
   const { catchUpTo } = follower;
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
   const admission = createReportAdmission({ entries, clock, ...counted });
   const reports = createReportStore({ store, clock, random, admission, generationOf });
   closers.add(startExpiry(reports, store, log));
   const collectGarbage = openGarbageCollection();
-  const feeds = openFeeds(opening, state, store, memory.geo, (bytes) => {
+  const feeds = openFeeds(opening, state, store, memory.geo, frontEnds.publish, (bytes) => {
     if (bytes < releasedBytesMin) return;
     setImmediate(collectGarbage);
-    onReleased();
+    frontEnds.release();
   });
   closers.add(() => feeds.stop());
   const { quotas } = state.shared;
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
-  return { memory, frontEnd, reports, refusedReports: createRefusedReports(), feeds, usage };
+  const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
+  const refusedReports = createRefusedReports();
+  return { memory, frontEnd, reports, refusedReports, feeds, usage, counted: table };
 }
 
 function openFeeds(
@@ -81,6 +99,7 @@ function openFeeds(
   state: State,
   store: Store,
   geo: SharedArrayBuffer,
+  onPublished: (feeds: Published) => void,
   onReplaced: (bytes: number) => void,
 ): FeedPublisher {
   const openThread = openFeedThread({
@@ -98,6 +117,7 @@ function openFeeds(
     position: () => state.follower.appliedSeq(),
     urgent: () => state.fold.allowChanges(),
     intervalMs: config.feedIntervalSeconds * 1_000,
+    onPublished,
     onReplaced,
   });
 }

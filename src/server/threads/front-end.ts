@@ -6,8 +6,11 @@
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import { createGate, type Gate } from '../../access/quota/gate.ts';
+import type { LimitMemory } from '../../access/quota/limit-records.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
+import type { ClientLimitName } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
@@ -17,7 +20,8 @@ import type { Route } from '../../http/router.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { type Check, openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
-import { createGuard } from '../../web/guard/guard.ts';
+import { createCallers } from '../../web/guard/callers.ts';
+import { createGuard, type Guard } from '../../web/guard/guard.ts';
 import { healthRoute } from '../health.route.ts';
 import type { SharedState } from '../state.ts';
 
@@ -25,12 +29,15 @@ export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
   /** Of the main thread, see core/work/heartbeat.ts. */
   readonly heartbeat: SharedArrayBuffer;
+  /** Where all front ends count their clients. */
+  readonly limits: LimitMemory;
 }
 
 export interface FrontEnd {
   readonly gate: Gate;
   readonly check: Check;
   readonly geo: GeoReader;
+  readonly guard: Guard;
   /** Answered by front ends; all other routes belong to the main thread. */
   readonly routes: readonly Route[];
 }
@@ -40,6 +47,8 @@ export function createFrontEnd(options: {
   index: Parameters<typeof openCheck>[0]['index'];
   clock: Clock;
   log: Log;
+  /** Left out: nobody is limited. */
+  limits?: ClientLimits<ClientLimitName>;
 }): FrontEnd {
   const { memory, index, clock, log } = options;
   const accounts = openAccountsTable(memory.accounts);
@@ -51,13 +60,14 @@ export function createFrontEnd(options: {
   });
   const geo = openGeoReader(memory.geo);
   const check = openCheck({ index, geo: createGeoFragments(geo) });
-  // What every thread answers has no limit per client and no page.
-  const callers = { take: () => 0 };
+  const callers = createCallers({ limits: options.limits, check, clock });
+  // Nothing of what they answer is a page.
   const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
   return {
     gate,
     check,
     geo,
+    guard,
     routes: [
       checkRoute({ gate, check, clock }),
       checkBulkRoute({ guard, check, clock }),

@@ -7,6 +7,8 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { clientLimits } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
@@ -29,6 +31,7 @@ import { areas } from '../areas.ts';
 import { duringTurn } from './during-turn.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
+import { openServed, type Served } from './served.ts';
 import { createThreadCounters } from './thread-counters.ts';
 import { createThreadGauges, inFlightMaxOf } from './thread-gauges.ts';
 import type { FromThread, ThreadSetup, ToThread } from './threads.ts';
@@ -95,7 +98,15 @@ async function run(setup: ThreadSetup): Promise<void> {
     outstandingMax: inFlightMaxOf(setup.threads) + defaultLimits.probesMax,
   });
   const { memory } = setup;
-  const frontEnd = createFrontEnd({ memory, index: reader, clock, log });
+  const bounds = setup.clientLimitsOn ? clientLimits : undefined;
+  const records = openLimitRecords(memory.limits);
+  const limits = bounds && createClientLimits(bounds, records);
+  const frontEnd = createFrontEnd({
+    ...{ memory, index: reader, clock, log },
+    ...(limits === undefined ? {} : { limits }),
+  });
+  let held: Served = {};
+  const serve = openServed(() => held, frontEnd.guard);
   const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
@@ -111,9 +122,10 @@ async function run(setup: ThreadSetup): Promise<void> {
   const server = createServer({
     routes: [
       ...frontEnd.routes.map((route) => inRequest(route, within)),
-      ...setup.forwarded.map((described) =>
-        forwardRoute(described, forwarder, renderProblem, forwarded),
-      ),
+      ...setup.forwarded.map((described) => {
+        const route = forwardRoute(described, forwarder, renderProblem, forwarded);
+        return route.kind === 'plain' ? serve(route) : route;
+      }),
     ],
     renderProblem,
     addresses: addressRules(setup.trustedProxies),
@@ -121,7 +133,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     limits: { inFlightMax: inFlightMaxOf(setup.threads) },
     clock,
     log,
-    pace: createPace(setup.clientLimitsOn ? clientLimits : undefined, clock),
+    pace: createPace(bounds, clock, records),
     onFinished(path, status, elapsedMs) {
       count(path, status);
       if (elapsedMs !== undefined && path === checkEndpoint.path) note('check', elapsedMs);
@@ -135,6 +147,10 @@ async function run(setup: ThreadSetup): Promise<void> {
     if ('release' in message) return collectGarbage();
     if ('drain' in message) return server.drain();
     if ('accept' in message) return follow(message.accept);
+    if ('serve' in message) {
+      held = { ...held, ...message.serve };
+      return;
+    }
     void server.close(message.graceMs).finally(() => end(setup));
   });
   await server.listen(setup.host, setup.port);

@@ -7,7 +7,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { defaultLimits } from '../../http/limits.ts';
-import { pacedMax } from '../../http/pace.ts';
 import type { Taken } from '../../http/server.ts';
 
 /**
@@ -27,7 +26,6 @@ const limits: Taken = {
   arriving_bodies: defaultLimits.waitingMax,
   unread_answers: defaultLimits.waitingMax,
   refused_bodies: defaultLimits.refusedMax,
-  paced_networks: pacedMax,
   body_bytes: defaultLimits.bodyBytesInAllMax,
 };
 const names = Object.keys(limits) as Name[];

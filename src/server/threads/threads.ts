@@ -14,6 +14,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import type { FrontEndMemory } from './front-end.ts';
+import type { Served } from './served.ts';
 
 /** What a worker is started with. */
 export interface ThreadSetup {
@@ -44,7 +45,8 @@ export type ToThread =
   | { readonly stop: true; readonly graceMs: number }
   | { readonly drain: true }
   | { readonly accept: boolean }
-  | { readonly release: true };
+  | { readonly release: true }
+  | { readonly serve: Served };
 /** `isTold`: the text is for the operator, who can mend it. */
 export type FromThread =
   | { readonly listening: true }
@@ -58,6 +60,8 @@ export interface Threads {
   accept(isOn: boolean): void;
   /** Lets all give back shared memory that they have sent and nobody needs any more. */
   release(): void;
+  /** From now on all of them serve this, in place of the former. */
+  serve(served: Served): void;
   /** Threads that listen at present. */
   alive(): number;
   /** Threads started in place of one that died. */
@@ -97,6 +101,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
   let listening = 0;
   let replaced = 0;
   let stopping = false;
+  let serving: Served = {};
 
   async function start(thread: number): Promise<void> {
     const reader = index.openReader();
@@ -111,6 +116,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
       name: `front-end-${thread}`,
     });
     workers.set(thread, worker);
+    worker.postMessage({ serve: serving } satisfies ToThread);
     return new Promise((resolve, reject) => {
       let isListening = false;
       let why: Error = new Error(`front-end thread ${thread} did not start`);
@@ -171,6 +177,10 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     drain: () => tellAll({ drain: true }),
     accept: (isOn) => tellAll({ accept: isOn }),
     release: () => tellAll({ release: true }),
+    serve(served) {
+      serving = { ...serving, ...served };
+      tellAll({ serve: served });
+    },
     alive: () => listening,
     replaced: () => replaced,
   };

@@ -55,6 +55,7 @@ function world(t: TestContext, intervalMs = 60_000) {
     position: () => state.position,
     urgent: () => state.urgent,
     intervalMs,
+    onPublished: () => {},
     onReplaced: () => {},
   });
   /** Ticks of so long in all, each with what it begins done. */

@@ -8,8 +8,8 @@
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Log } from '../../core/log/log.ts';
-import { openFilesMax } from '../../http/limits.ts';
+import type { Log } from '../core/log/log.ts';
+import { openFilesMax } from './limits.ts';
 
 export interface DescriptorWatch {
   isPaused(): boolean;
