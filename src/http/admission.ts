@@ -173,7 +173,7 @@ export class Admission {
     // The reader of a body learns this way that the exchange is over: nothing went wrong.
     if (error instanceof BodyAborted && !exchange.isOpen) return;
     if (error instanceof StoreUnavailableError) {
-      this.#options.log.warn({ err: error }, 'a handler found no store');
+      this.#options.log.debug({ err: error }, 'a handler found no store');
       this.#refuse(exchange, arrival, storeOutOfReach);
       return;
     }

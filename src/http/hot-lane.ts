@@ -39,8 +39,9 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished, fields } = options;
   let wire!: Wire;
   let query = '';
-  let head: Head | undefined;
-  let body = '';
+  let head: string | Uint8Array | undefined;
+  let body: string | Uint8Array = '';
+  let status = 0;
   let isHead = false;
   let isDeferred = false;
   const request: HotRequest = {
@@ -49,7 +50,10 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     },
     values: scan.values,
     clientIp: () => clientIpOf(wire),
-    answer(replyHead, replyBody) {
+    fields,
+    answer: say,
+    answerBytes(replyStatus, replyHead, replyBody) {
+      status = replyStatus;
       head = replyHead;
       body = replyBody;
     },
@@ -58,10 +62,16 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     },
   };
 
+  function say(replyHead: Head, replyBody: string | Uint8Array): void {
+    status = statusOf(replyHead);
+    head = replyHead + fields;
+    body = replyBody;
+  }
+
   /** One function for all requests, not a closure for each. */
   function write(): void {
     const close = scan.wantsClose || isClosing();
-    wire.writeStatus(head! + fields);
+    wire.writeStatus(head!);
     if (!isHead) {
       wire.end(body, close);
       return;
@@ -73,20 +83,19 @@ export function createHotLane(options: HotLaneOptions): HotLane {
 
   function probe(): void {
     wire.onAborted(noHandler);
-    wire.writeStatus(head! + fields);
+    wire.writeStatus(head!);
     if (scan.wantsClose || isClosing()) wire.writeHeader('Connection', 'close');
-    sendAsTaken(wire, [Buffer.from(body)], noHandler);
+    // A copy: what the client does not take at once waits, and the route may reuse its buffer.
+    sendAsTaken(wire, [Buffer.from(body as Uint8Array)], noHandler);
   }
 
   function refuse(path: string, what: Problem): void {
     try {
       const reply = options.renderProblem(what, { method: 'GET', path, query });
-      head = renderHead(reply.status, reply.headers);
-      body = bytesOf(reply.body ?? '').toString();
+      say(renderHead(reply.status, reply.headers), bytesOf(reply.body ?? ''));
     } catch (error) {
       options.log.error({ err: error, path }, 'a problem cannot be rendered');
-      head = renderHead(500, []);
-      body = '';
+      say(renderHead(500, []), '');
     }
   }
 
@@ -115,9 +124,9 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       if (isDeferred) return false;
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
-      if (shouldProbe() && !isHead && body !== '') probe();
+      if (shouldProbe() && !isHead && body.length > 0) probe();
       else wire.cork(write);
-      if (onFinished !== undefined) onFinished(route.path, statusOf(head!), undefined);
+      if (onFinished !== undefined) onFinished(route.path, status, undefined);
       return true;
     },
   };

@@ -38,7 +38,7 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
     } catch (error) {
       if (caller.isGone && error instanceof BodyAborted) return;
       const isAway = error instanceof StoreUnavailableError;
-      if (isAway) log.warn({ err: error }, 'a forwarded handler found no store');
+      if (isAway) log.debug({ err: error }, 'a forwarded handler found no store');
       else log.error({ err: error }, 'a forwarded handler failed');
       if (!caller.isGone) send({ id, failed: isAway ? 'store_unavailable' : 'internal' });
     } finally {

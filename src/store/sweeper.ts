@@ -4,7 +4,7 @@
  */
 
 import type { Log } from '../core/log/log.ts';
-import type { Store } from './store.ts';
+import { type Store, StoreUnavailableError } from './store.ts';
 
 export interface SweeperOptions {
   readonly store: Pick<Store, 'sweep'>;
@@ -43,7 +43,9 @@ export function startSweeper({
       // A full slice: more is due, but commits that arrived meanwhile go first.
       if ((await store.sweep(rowsMax)) === rowsMax) waitMs = 0;
     } catch (error) {
-      log.warn({ err: error }, 'sweeper: could not remove expired rows');
+      // One that can't be reached is told of by the follower, once.
+      const level = error instanceof StoreUnavailableError ? 'debug' : 'warn';
+      log[level]({ err: error }, 'sweeper: could not remove expired rows');
     }
     schedule(waitMs);
   }

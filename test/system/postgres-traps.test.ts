@@ -223,12 +223,16 @@ it('a row that another session holds makes a commit unavailable in the end, and 
     await store!.commit({ set: [{ key: key('a'), value }] });
     const holder = createConnection({ url, log });
     const session = await holder.session();
+    const bounds = ['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout'];
+    const asked = bounds.map((name) => `current_setting('${name}') as ${name}`);
+    const [found] = await session.query({ text: `select ${asked.join(', ')}` });
+    assert.deepEqual(Object.values(found!), ['5s', '20s', '5s']);
+    await session.script('set idle_in_transaction_session_timeout = 0');
     await session.script('begin; select * from kv for update');
     const late = await store!.commit({ set: [{ key: key('a'), value }] });
     assert.ok(!late.ok && late.error === 'store_unavailable');
-    // The holder's own transaction was idle for too long: PostgreSQL has ended it.
-    await within(async () => (await store!.commit({ set: [{ key: key('a'), value }] })).ok);
     await holder.close();
+    await within(async () => (await store!.commit({ set: [{ key: key('a'), value }] })).ok);
   });
 });
 

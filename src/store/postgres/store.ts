@@ -168,6 +168,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
 }
 
+const outOfReach = 'The database can not be reached at the moment.';
+
 function prepare(commit: Commit): PreparedCommit {
   return {
     check: commit.check ?? [],
@@ -222,8 +224,9 @@ function runCommit(
         const { batch, result } = ran!;
         resolve({ ...result, seq: batch.seqOnceCommitted(Number(result.seq)) });
       },
-      unavailable: (detail) =>
-        resolve({ ok: false, error: 'store_unavailable', seq: lastSeq(), detail }),
+      // Callers may show it to anybody: the reason, with hosts in it, is in the log.
+      unavailable: () =>
+        resolve({ ok: false, error: 'store_unavailable', seq: lastSeq(), detail: outOfReach }),
       threw: reject,
     });
   });
