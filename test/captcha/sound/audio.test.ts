@@ -1,10 +1,24 @@
-/** Spoken challenges from made-up voices: what is said is the answer, and answers are even. */
+/**
+ * Spoken challenges from made-up voices: what is said is the answer, answers are even, and what lies
+ * between the voices and the ear is there.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mixClip } from '../../../src/captcha/sound/audio.ts';
-import type { Voices } from '../../../src/captcha/sound/speech.ts';
+import { intelligibility } from '../../../bench/captcha-sound-spectrum.ts';
+import { equalised, inRoom, powerOf } from '../../../src/captcha/sound/acoustics.ts';
+import {
+  type Acoustics,
+  composeClip,
+  mixClip,
+  usualAcoustics,
+} from '../../../src/captcha/sound/audio.ts';
+import { synthesiseVoices, type Voices } from '../../../src/captcha/sound/speech.ts';
+import { seededRandom } from '../../../src/core/random.ts';
 import { seeds } from '../../support/captcha/frames.ts';
+
+/** The real ones, of one start. */
+const people = synthesiseVoices(seededRandom(1));
 
 const recordingSamples = 2_400;
 
@@ -28,13 +42,13 @@ interface Stretch {
   readonly length: number;
 }
 
-/**
- * Louder than two pieces of babble and noise together (60), softer than the softest digit less
- * the noise (64).
- */
+/** The digits alone, so that the places where they are said can be found. */
+const plain: Acoustics = { equaliserDb: 0, reflections: 0, babbleDb: Number.POSITIVE_INFINITY };
+
+/** Above the floor of noise, below the softest digit: three quarters of the loudest one. */
 const digitLevel = 62;
 
-/** Stretches louder than babble can be, of a tenth of a second and more. */
+/** Stretches louder than noise can be, of a tenth of a second and more. */
 function loudStretches(wav: Uint8Array): Stretch[] {
   const stretches: Stretch[] = [];
   let length = 0;
@@ -53,7 +67,7 @@ test('each digit of the answer is said as often as it stands there', () => {
   for (let digit = 0; digit < 10; digit++) {
     const voices = voicesThatSay(digit);
     for (const seed of seeds(100 + digit, 10)) {
-      const { answer, wav } = mixClip(voices, seed);
+      const { answer, wav } = mixClip(voices, seed, plain);
       assert.equal(
         loudStretches(wav).length,
         answer.split(`${digit}`).length - 1,
@@ -67,7 +81,7 @@ test('all digits come up evenly', () => {
   const voices = voicesThatSay(0);
   const counts = new Array<number>(10).fill(0);
   for (const seed of seeds(200, 200)) {
-    for (const digit of mixClip(voices, seed).answer) counts[Number(digit)]!++;
+    for (const digit of mixClip(voices, seed, plain).answer) counts[Number(digit)]!++;
   }
   const chiSquare = counts.reduce((sum, n) => sum + (n - 120) ** 2 / 120, 0);
   assert.ok(chiSquare < 30, `chi-square ${chiSquare} with 9 degrees of freedom: ${counts}`);
@@ -76,7 +90,7 @@ test('all digits come up evenly', () => {
 test('each voice says a third of the digits', () => {
   const counts = [0, 1, 2].map((loud) => {
     const voices = voicesWith((voice) => voice === loud);
-    const clips = seeds(300, 60).map((seed) => mixClip(voices, seed));
+    const clips = seeds(300, 60).map((seed) => mixClip(voices, seed, plain));
     return clips.reduce((sum, { wav }) => sum + loudStretches(wav).length, 0);
   });
   assert.equal(counts[0]! + counts[1]! + counts[2]!, 360, 'the same clips, each digit once');
@@ -85,7 +99,7 @@ test('each voice says a third of the digits', () => {
 
 test('speed and gaps differ from digit to digit', () => {
   const voices = voicesWith(() => true);
-  const digits = seeds(400, 20).map((seed) => loudStretches(mixClip(voices, seed).wav));
+  const digits = seeds(400, 20).map((seed) => loudStretches(mixClip(voices, seed, plain).wav));
   const lengths = digits.flat().map(({ length }) => length / recordingSamples);
   const gaps = digits.flatMap((clip) =>
     clip.slice(1).map(({ from }, i) => (from - clip[i]!.from - clip[i]!.length) / 8_000),
@@ -102,8 +116,64 @@ test('babble fills the gaps, and noise what is left', () => {
   const silent = deviations(voicesWith(() => false));
   assert.equal(Math.max(...silent), 7, 'the floor of noise');
   assert.ok(silent.filter((v) => v > 0).length > 0.8 * silent.length);
-  const speaking = deviations(voicesWith(() => true));
-  const quiet = speaking.filter((v) => v <= digitLevel);
-  const babbled = quiet.filter((v) => v > 7).length;
-  assert.ok(babbled > 0.6 * quiet.length, `${babbled} of ${quiet.length}`);
+  const { sound, places } = composeClip(people, seed);
+  const gaps = places.slice(1).map(([from], i) => sound.slice(places[i]![1], from));
+  // Rooms and babble: no gap is silent, and none is as loud as the digits.
+  for (const gap of gaps) assert.ok(Math.sqrt(powerOf(gap)) > 0.01, `${Math.sqrt(powerOf(gap))}`);
+});
+
+test('the babble is six decibels below the digits', () => {
+  const bare: Acoustics = { ...plain, babbleDb: usualAcoustics.babbleDb };
+  const ratios = seeds(600, 20).map((seed) => {
+    const { sound, places } = composeClip(people, seed, bare);
+    const alone = composeClip(people, seed, plain).sound;
+    const loudest = places.flatMap(([from, to]) => [...alone.subarray(from, to)]);
+    // Both have the peak 1: in the gaps the babble is alone, and its scale is that of the digits.
+    const gaps = places.slice(1).flatMap(([from], i) => [...sound.subarray(places[i]![1], from)]);
+    const [from, to] = places[0]!;
+    const scale = fitOf(sound.subarray(from, to), alone.subarray(from, to));
+    const digits = scale ** 2 * powerOf(Float32Array.from(loudest));
+    return 10 * Math.log10(digits / powerOf(Float32Array.from(gaps)));
+  });
+  const mean = ratios.reduce((sum, v) => sum + v, 0) / ratios.length;
+  assert.ok(Math.abs(mean - 6) < 1, `${mean} dB`);
+});
+
+/** How large the second is in the first. */
+function fitOf(whole: Float32Array, part: Float32Array): number {
+  return whole.reduce((sum, v, i) => sum + v * part[i]!, 0) / (powerOf(part) * part.length);
+}
+
+test('each clip has a room and each digit a colour of its own', () => {
+  const click = new Float32Array(2_000);
+  click[0] = 1;
+  const between = (from: number) => {
+    const random = seededRandom(from);
+    return (low: number, high: number) => low + (high - low) * random.next();
+  };
+  const rooms = [1, 2].map((from) => inRoom(click, usualAcoustics.reflections, between(from)));
+  for (const room of rooms) {
+    assert.equal(room[0], 1, 'what comes straight comes first');
+    const answered = room.subarray(1).filter((v) => v !== 0).length;
+    assert.ok(answered > 8 && answered <= usualAcoustics.reflections, `${answered} reflections`);
+  }
+  assert.notDeepEqual(rooms[0], rooms[1]);
+  const colours = [1, 2].map((from) => equalised(click, usualAcoustics.equaliserDb, between(from)));
+  assert.notDeepEqual(colours[0], colours[1]);
+  assert.deepEqual(equalised(click, 0, between(1)), click, 'no gain changes nothing');
+  const [seed] = seeds(700, 1) as [Uint8Array];
+  const usual = composeClip(people, seed).sound;
+  for (const without of [{ equaliserDb: 0 }, { reflections: 0 }]) {
+    const { sound } = composeClip(people, seed, { ...usualAcoustics, ...without });
+    assert.notDeepEqual(sound, usual);
+  }
+});
+
+test('a person gets most of the speech', () => {
+  const values = seeds(800, 8).map((seed) => {
+    const { spoken, sound } = composeClip(people, seed);
+    return intelligibility(spoken, sound);
+  });
+  const mean = values.reduce((sum, v) => sum + v, 0) / values.length;
+  assert.ok(mean > 0.71, `${mean}`);
 });

@@ -31,6 +31,7 @@ const names = [
   'blocklist.rsc',
   'blocklist.zone',
   'blocklist.zone6',
+  'blocklist.rpz',
 ] as const;
 const env = { CLIENT_LIMITS: 'off', FEED_INTERVAL_SECONDS: '1' };
 
