@@ -19,14 +19,26 @@ import { createPeerCheck, startFastifyPeer, startNodePeer } from './http-peers.t
 export const path = '/api/v2/check';
 /** Of the kinds that check; the parent makes the same table to know its addresses. */
 const checkEntries = Number(process.argv[3] ?? 1_000_000);
+/** As long as an answer to a check. */
 const body = JSON.stringify({
-  ipAddress: '203.0.113.77',
-  malicious: true,
-  abuseConfidenceScore: 96,
-  countryCode: 'US',
-  isp: 'Example Networks',
-  totalReports: 42,
-  lastReportedAt: '2026-11-21T09:30:00+00:00',
+  data: {
+    ipAddress: '203.0.113.77',
+    abuseConfidenceScore: 96,
+    countryCode: 'US',
+    isp: 'Example Networks',
+    isAnon: false,
+    totalReports: 42,
+    malicious: true,
+    isPublic: true,
+    ipVersion: 4,
+    isWhitelisted: false,
+    usageType: '',
+    domain: null,
+    hostnames: [],
+    isTor: false,
+    numDistinctUsers: 7,
+    lastReportedAt: '2026-11-21T09:30:00+00:00',
+  },
 });
 const fields: [string, string][] = [
   ['Content-Type', 'application/json; charset=utf-8'],

@@ -3,6 +3,7 @@
  * search answers both. layout.ts draws the result.
  */
 
+import { writeFragments } from './fragments.ts';
 import {
   aliasFlags,
   byteLengthOf,
@@ -36,6 +37,7 @@ export function compileGeo(country: GeoTable, provider: GeoTable): SharedArrayBu
   const level6 = indexWords(deep.starts, deep.values);
   const countryNames = country.names.map((name) => Buffer.from(name));
   const providerNames = provider.names.map((name) => Buffer.from(name));
+  const fragments = writeFragments(country.names, provider.names);
   const counts: GeoCounts = {
     entries4: level4.lows.length,
     entries6: level6.lows.length,
@@ -44,6 +46,7 @@ export function compileGeo(country: GeoTable, provider: GeoTable): SharedArrayBu
     countries: country.names.length,
     providers: provider.names.length,
     nameBytes: byteLengthOfAll(countryNames) + byteLengthOfAll(providerNames),
+    arenaWords: fragments.arena.length,
   };
   const shared = new SharedArrayBuffer(byteLengthOf(counts));
   const sections = sectionsOf(shared, counts);
@@ -62,6 +65,8 @@ export function compileGeo(country: GeoTable, provider: GeoTable): SharedArrayBu
     sections.deepValue[to] = v6.values[from]!;
   });
   zeroCarriedStarts(sections, deep.carried);
+  sections.fragmentAts.set(fragments.ats);
+  sections.arena.set(fragments.arena);
   const { nameBytes, countryEnds, providerEnds } = sections;
   const countriesEnd = writeNames(nameBytes, countryEnds, 0, countryNames);
   writeNames(nameBytes, providerEnds, countriesEnd, providerNames);

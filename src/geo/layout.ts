@@ -16,6 +16,11 @@
  *   low4         u16[n4]     lower half-word where an entry begins
  *   low6         u16[n6]
  *   nameBytes    u8[b]       UTF-8, countries first
+ *   fragmentAts  u32[c + p]  number of the word in the arena where a name's fragment begins
+ *   arena        u32[a]      fragments: length in bytes, then the bytes, padded
+ *
+ * A fragment is a name as JSON with what stands before it, `,"countryCode":"FR",` and `"isp":"…"`, so that an
+ * answer copies words where it would quote names.
  *
  * The entries of upper half-word h are root[h] .. root[h + 1] - 1; the first begins at 0, so a
  * look-up reads two words and halves a short list. A value holds both ids:
@@ -26,9 +31,12 @@
  */
 
 export const geoMagic = 0x4f45_4750;
-export const geoVersion = 1;
+export const geoVersion = 2;
 export const headerWords = 16;
 export const rootLength = 65_537;
+/** What stands for the empty name, the first of each table. */
+export const unknownCountry = 'ZZ';
+export const unknownProvider = 'Unknown';
 /** In a value of the first IPv6 level: the first word alone does not decide. */
 export const deepFlag = 0x8000_0000;
 
@@ -65,6 +73,7 @@ export interface GeoCounts {
   readonly countries: number;
   readonly providers: number;
   readonly nameBytes: number;
+  readonly arenaWords: number;
 }
 
 export interface GeoSections {
@@ -83,6 +92,8 @@ export interface GeoSections {
   readonly low4: Uint16Array;
   readonly low6: Uint16Array;
   readonly nameBytes: Uint8Array;
+  readonly fragmentAts: Uint32Array;
+  readonly arena: Uint32Array;
 }
 
 /** Lengths, in elements, of the sections of 32-bit words in the order of the layout. */
@@ -100,7 +111,8 @@ function evenly(length: number): number {
 export function byteLengthOf(counts: GeoCounts): number {
   const words = wordLengths(counts).reduce((sum, length) => sum + length, 0);
   const halves = evenly(counts.entries4) + evenly(counts.entries6);
-  return words * 4 + halves * 2 + Math.ceil(counts.nameBytes / 4) * 4;
+  const fragments = counts.countries + counts.providers + counts.arenaWords;
+  return words * 4 + halves * 2 + Math.ceil(counts.nameBytes / 4) * 4 + fragments * 4;
 }
 
 /** Views of the sections. The buffer must be `byteLengthOf(counts)` long. */
@@ -115,6 +127,10 @@ export function sectionsOf(shared: SharedArrayBuffer, counts: GeoCounts): GeoSec
   offset += evenly(counts.entries4) * 2;
   const low6 = new Uint16Array(shared, offset, counts.entries6);
   offset += evenly(counts.entries6) * 2;
+  const nameBytes = new Uint8Array(shared, offset, counts.nameBytes);
+  offset += Math.ceil(counts.nameBytes / 4) * 4;
+  const fragmentAts = new Uint32Array(shared, offset, counts.countries + counts.providers);
+  const arena = new Uint32Array(shared, offset + fragmentAts.byteLength, counts.arenaWords);
   return {
     header: words[0]!,
     root4: words[1]!,
@@ -130,14 +146,16 @@ export function sectionsOf(shared: SharedArrayBuffer, counts: GeoCounts): GeoSec
     providerEnds: words[11]!,
     low4,
     low6,
-    nameBytes: new Uint8Array(shared, offset, counts.nameBytes),
+    nameBytes,
+    fragmentAts,
+    arena,
   };
 }
 
 export function writeHeader(header: Uint32Array, flags: number, counts: GeoCounts): void {
   const { entries4, entries6, deepLists, deepEntries, countries, providers, nameBytes } = counts;
   const tail = [entries4, entries6, deepLists, deepEntries, countries, providers, nameBytes];
-  header.set([geoMagic, geoVersion, flags, ...tail]);
+  header.set([geoMagic, geoVersion, flags, ...tail, counts.arenaWords]);
 }
 
 /** The counts in the header, or undefined when the buffer does not hold tables of this version. */
@@ -153,6 +171,7 @@ export function readCounts(shared: SharedArrayBuffer): GeoCounts | undefined {
     countries: header[7]!,
     providers: header[8]!,
     nameBytes: header[9]!,
+    arenaWords: header[10]!,
   };
   return byteLengthOf(counts) === shared.byteLength ? counts : undefined;
 }

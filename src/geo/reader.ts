@@ -16,10 +16,9 @@ import {
   providerOf,
   readCounts,
   sectionsOf,
+  unknownCountry,
+  unknownProvider,
 } from './layout.ts';
-
-export const unknownCountry = 'ZZ';
-export const unknownProvider = 'Unknown';
 
 export interface GeoReader {
   /** Ids are 0 (unknown) .. count - 1, fit for per-id caches of encoded names. */
@@ -32,13 +31,16 @@ export interface GeoReader {
   find(family: IpFamily, words: Uint32Array): number;
   /** As `find`, into `out`: [country id, provider id]. */
   lookup(family: IpFamily, words: Uint32Array, out: Uint32Array): void;
+  /** Fragments of names, see layout.ts. */
+  readonly fragmentAts: Uint32Array;
+  readonly arena: Uint32Array;
   /** ISO 3166-1 alpha-2 code, `ZZ` for id 0. Decoded at first use. */
   country(id: number): string;
   /** Name of the provider (ISP), `Unknown` for id 0. Decoded at first use. */
   provider(id: number): string;
 }
 
-export { countryOf, providerOf } from './layout.ts';
+export { countryOf, providerOf, unknownCountry, unknownProvider } from './layout.ts';
 
 /** Throws when `shared` was not made by `compileGeo` of this version. */
 export function openGeoReader(shared: SharedArrayBuffer): GeoReader {
@@ -57,6 +59,8 @@ export function openGeoReader(shared: SharedArrayBuffer): GeoReader {
       out[0] = countryOf(value);
       out[1] = providerOf(value);
     },
+    fragmentAts: sections.fragmentAts,
+    arena: sections.arena,
     country,
     provider,
   };

@@ -33,23 +33,31 @@ export interface HotLane {
   serve(route: HotRoute, isHead: boolean, wire: Wire, query: string): boolean;
 }
 
+/** One request in so many is timed. */
+const timedEvery = 64;
+
 const noHandler = (): void => undefined;
 
 export function createHotLane(options: HotLaneOptions): HotLane {
   const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished, fields } = options;
   let wire!: Wire;
   let query = '';
-  let head: Head | undefined;
-  let body = '';
+  let head: string | Uint8Array | undefined;
+  let body: string | Uint8Array = '';
+  let status = 0;
   let isHead = false;
   let isDeferred = false;
+  let served = 0;
   const request: HotRequest = {
     get query() {
       return query;
     },
     values: scan.values,
     clientIp: () => clientIpOf(wire),
-    answer(replyHead, replyBody) {
+    fields,
+    answer: say,
+    answerBytes(replyStatus, replyHead, replyBody) {
+      status = replyStatus;
       head = replyHead;
       body = replyBody;
     },
@@ -58,10 +66,16 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     },
   };
 
+  function say(replyHead: Head, replyBody: string | Uint8Array): void {
+    status = statusOf(replyHead);
+    head = replyHead + fields;
+    body = replyBody;
+  }
+
   /** One function for all requests, not a closure for each. */
   function write(): void {
     const close = scan.wantsClose || isClosing();
-    wire.writeStatus(head! + fields);
+    wire.writeStatus(head!);
     if (!isHead) {
       wire.end(body, close);
       return;
@@ -73,20 +87,19 @@ export function createHotLane(options: HotLaneOptions): HotLane {
 
   function probe(): void {
     wire.onAborted(noHandler);
-    wire.writeStatus(head! + fields);
+    wire.writeStatus(head!);
     if (scan.wantsClose || isClosing()) wire.writeHeader('Connection', 'close');
-    sendAsTaken(wire, [Buffer.from(body)], noHandler);
+    // A copy: what the client does not take at once waits, and the route may reuse its buffer.
+    sendAsTaken(wire, [Buffer.from(body as Uint8Array)], noHandler);
   }
 
   function refuse(path: string, what: Problem): void {
     try {
       const reply = options.renderProblem(what, { method: 'GET', path, query });
-      head = renderHead(reply.status, reply.headers);
-      body = bytesOf(reply.body ?? '').toString();
+      say(renderHead(reply.status, reply.headers), bytesOf(reply.body ?? ''));
     } catch (error) {
       options.log.error({ err: error, path }, 'a problem cannot be rendered');
-      head = renderHead(500, []);
-      body = '';
+      say(renderHead(500, []), '');
     }
   }
 
@@ -111,13 +124,17 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       isHead = forHead;
       head = undefined;
       isDeferred = false;
+      const startMs = ++served % timedEvery === 0 ? performance.now() : undefined;
       handle(route);
       if (isDeferred) return false;
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
-      if (shouldProbe() && !isHead && body !== '') probe();
+      if (shouldProbe() && !isHead && body.length > 0) probe();
       else wire.cork(write);
-      if (onFinished !== undefined) onFinished(route.path, statusOf(head!), undefined);
+      if (onFinished !== undefined) {
+        const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
+        onFinished(route.path, status, elapsedMs);
+      }
       return true;
     },
   };

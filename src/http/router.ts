@@ -67,7 +67,14 @@ export interface HotRequest {
   /** Costs over a microsecond; ask only when needed. */
   clientIp(): string;
   /** Must be called once before the handler returns, or `defer`. The length of the body is added. */
-  answer(head: Head, body: string): void;
+  answer(head: Head, body: string | Uint8Array): void;
+  /**
+   * As `answer`, by bytes that may be overwritten once the handler has returned.
+   * @param head as `renderHead` makes it, with `fields` behind
+   */
+  answerBytes(status: number, head: Uint8Array, body: Uint8Array): void;
+  /** Lines at the end of every head; `answer` adds them by itself. */
+  readonly fields: string;
   /**
    * Hands the request, untouched, to the plain route of the same path. Nothing may have been
    * spent on it: that route begins anew.

@@ -15,7 +15,12 @@ import { ipTextLengthMax } from '../../ip/address.ts';
 import { unauthenticatedDetail } from '../../web/errors.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
 import { ignoredParameters } from '../../web/guard/intake/ignored.ts';
-import { quotaDetail, quotaHead, withQuota, withRefusal } from '../../web/guard/quota-headers.ts';
+import {
+  quotaDetail,
+  quotaHeadBytes,
+  withQuota,
+  withRefusal,
+} from '../../web/guard/quota-headers.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import { checkDocs } from './check.openapi.ts';
 import type { Check } from './check.ts';
@@ -29,7 +34,7 @@ const unauthenticatedBody = apiErrorBody(401, unauthenticatedDetail);
 export const maxAgeDetail = 'The max age in days must be between 1 and 365.';
 
 /** The parameters of a check, or the body of a 422. */
-type Asked = {
+export type Asked = {
   readonly key?: string;
   readonly address?: string;
   readonly refusal?: string;
@@ -59,7 +64,7 @@ const known = parametersOf(checkEndpoint);
 export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }): HotRoute {
   const { gate, check, clock } = options;
 
-  const headOf = quotaHead(okHead);
+  const headOf = quotaHeadBytes(okHead);
 
   function handle(request: HotRequest): void {
     const asked = readQuery(request.query);
@@ -77,24 +82,22 @@ export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }):
       request.answer(withRefusal(refusedHead, gate.quotas), body);
       return;
     }
-    const data =
-      asked.address === undefined ? undefined : check.wideJson(asked.address, clock.now());
-    if (data === undefined) {
+    const body = asked.address === undefined ? undefined : check.body(asked.address, clock.now());
+    if (body === undefined) {
       const refusal = asked.refusal ?? invalidAddress('ipAddress');
       request.answer(withQuota(invalidHead, gate.quotas), refusal);
-      return;
+    } else if (asked.ignored === undefined) {
+      request.answerBytes(200, headOf(gate.quotas, request.fields), body);
+    } else {
+      const head = renderHead(200, [jsonType, noStore, asked.ignored]);
+      request.answer(withQuota(head, gate.quotas), body);
     }
-    const head =
-      asked.ignored === undefined
-        ? headOf(gate.quotas)
-        : withQuota(renderHead(200, [jsonType, noStore, asked.ignored]), gate.quotas);
-    request.answer(head, `{"data":${data}}`);
   }
 
   return { kind: 'hot', ...routeFacts(checkEndpoint, ['key']), method: 'GET', handle };
 }
 
-function readQuery(query: string): Asked {
+export function readQuery(query: string): Asked {
   if (plainAddress.test(query)) return { address: query.slice(addressFirst.length) };
   const parsed = parseQuery(query);
   if (!parsed.ok) return { refusal: apiErrorBody(422, parsed.detail ?? '', parsed.parameter) };

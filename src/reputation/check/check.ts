@@ -7,21 +7,13 @@
  * lists count. An allowlist entry anywhere above wins over all of it.
  */
 
-import { isoSeconds } from '../../core/iso-seconds.ts';
+import type { GeoFragments } from '../../geo/fragments.ts';
 import { COVERING_MAX } from '../../index/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
-import {
-  LAST_REPORTED_AT,
-  META,
-  REPORTS,
-  REPORTS_MASK,
-  ROW_SHIFT,
-  reportersOf,
-  STRENGTH,
-} from '../../index/records.ts';
+import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { isPublic } from '../../ip/special.ts';
 import { entryFlags } from '../state/entry-flags.ts';
+import { createCheckBody } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
 /** What the index says of an address. One object, reused by every call. */
@@ -45,11 +37,6 @@ export interface Verdict {
   decidedBy: number;
 }
 
-/** Country and provider of an address, as JSON fragments: `"countryCode":"…","isp":"…"`. */
-export interface GeoFragments {
-  fragment(family: 4 | 6, words: Uint32Array): string;
-}
-
 export interface Check {
   judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict;
   /**
@@ -59,6 +46,8 @@ export interface Check {
   json(text: string, nowMs: number): string | undefined;
   /** The same with the nine fields behind them that clients of AbuseIPDB read. */
   wideJson(text: string, nowMs: number): string | undefined;
+  /** The body of an answer, `{"data":` and that object: good until the next call of any kind. */
+  body(text: string, nowMs: number): Uint8Array | undefined;
 }
 
 export function openCheck(options: {
@@ -68,6 +57,7 @@ export function openCheck(options: {
   const { index, geo } = options;
   const { records, listTimes } = index;
   const { word, float } = records;
+  const write = createCheckBody(geo, records);
   const address = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
   const verdict: Verdict = {
@@ -142,7 +132,14 @@ export function openCheck(options: {
 
   function wideJson(text: string, nowMs: number): string | undefined {
     const family = parseIp(text, address);
-    return family === 0 ? undefined : seven(family, nowMs) + nine(family);
+    if (family === 0) return undefined;
+    const bytes = write(family, address, judge(family, address, nowMs)) as Buffer;
+    return bytes.toString('utf8', 8, bytes.length - 1);
+  }
+
+  function body(text: string, nowMs: number): Uint8Array | undefined {
+    const family = parseIp(text, address);
+    return family === 0 ? undefined : write(family, address, judge(family, address, nowMs));
   }
 
   /** Of `address`, without the end of the object. */
@@ -156,57 +153,5 @@ export function openCheck(options: {
     );
   }
 
-  /** Of the verdict on `address`, with the end of the object. */
-  function nine(family: 4 | 6): string {
-    const v = verdict;
-    const flags = flagsText(
-      isPublic(family, address),
-      family,
-      v.allowlisted || v.knownGood,
-      v.anonymousExit,
-    );
-    if (v.reportedEntry === 0) {
-      if (v.listReports === 0) return `${flags}0,"lastReportedAt":null}`;
-      return `${flags}${v.listReports},"lastReportedAt":${listedText(v.listedAt)}}`;
-    }
-    const users = reportersOf(records, v.reportedEntry) + v.listReports;
-    const last = word[(v.reportedEntry << ROW_SHIFT) + LAST_REPORTED_AT]!;
-    const date = last >= v.listedAt ? `"${isoSeconds(last)}"` : listedText(v.listedAt);
-    return `${flags}${users},"lastReportedAt":${date}}`;
-  }
-
-  let listedSecond = 0;
-  let listedDate = 'null';
-  /** The rows of a list have one time: its text is kept. */
-  function listedText(second: number): string {
-    if (second === 0) return 'null';
-    if (second !== listedSecond) {
-      listedSecond = second;
-      listedDate = `"${isoSeconds(second)}"`;
-    }
-    return listedDate;
-  }
-
-  return { judge, json, wideJson };
-}
-
-/** The texts of all sixteen cases. What is not known of an address is empty or null. */
-const flagsTexts = Array.from({ length: 16 }, (_, bits) => {
-  const [isPublicText, isTor, isWhitelisted] = [1, 2, 4].map((bit) => (bits & bit) !== 0);
-  return (
-    `,"isPublic":${isPublicText},"ipVersion":${(bits & 8) === 0 ? 4 : 6},` +
-    `"isWhitelisted":${isWhitelisted},"usageType":"","domain":null,"hostnames":[],` +
-    `"isTor":${isTor},"numDistinctUsers":`
-  );
-});
-
-function flagsText(
-  isPublicAddress: boolean,
-  family: 4 | 6,
-  isWhitelisted: boolean,
-  isTor: boolean,
-): string {
-  const bits =
-    (isPublicAddress ? 1 : 0) | (isTor ? 2 : 0) | (isWhitelisted ? 4 : 0) | (family === 6 ? 8 : 0);
-  return flagsTexts[bits]!;
+  return { judge, json, wideJson, body };
 }

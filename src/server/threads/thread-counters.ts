@@ -28,9 +28,15 @@ export function createThreadCounters(
     buffer,
     recorder(thread) {
       const base = thread * width;
+      // Nearly all requests are checks that are answered: the place of the last one is kept.
+      let [lastPath, lastStatus, place]: [string | undefined, number, number] = [undefined, 0, 0];
       return (path, status) => {
-        const row = rowOf.get(path) ?? routes.length - 1;
-        counts[base + row * classes + Math.floor(status / 100)]! += 1;
+        if (path !== lastPath || status !== lastStatus) {
+          [lastPath, lastStatus] = [path, status];
+          const row = rowOf.get(path) ?? routes.length - 1;
+          place = base + row * classes + Math.floor(status / 100);
+        }
+        counts[place]! += 1;
       };
     },
     *read() {

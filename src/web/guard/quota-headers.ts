@@ -3,6 +3,7 @@
 import type { Quotas } from '../../access/quota/quota.ts';
 import { type Head, numberField, withNumber } from '../../http/head.ts';
 import type { Header } from '../../http/message.ts';
+import { writeNumber } from '../../ip/address-writer.ts';
 
 type Findings = Pick<Quotas, 'limit' | 'remaining' | 'resetSecond' | 'retryAfterSeconds'>;
 
@@ -11,21 +12,48 @@ const remainingField = numberField('X-RateLimit-Remaining');
 const resetField = numberField('X-RateLimit-Reset');
 const retryAfterField = numberField('Retry-After');
 
+/** Room for the number, and for whole words behind it. */
+const numberBytesMax = 16;
+
 /**
- * As `withQuota` for one head: limit and reset, which change by the second at most, stay in a
- * head that is kept. Saves two concatenations of numbers an answer, 0.5 µs.
+ * As `withQuota` for one head, as bytes that the next call overwrites. Limit and reset, which change by
+ * the second at most, stay in it; what remains is written anew, and behind it `fields`, which are the same
+ * at each call.
  */
-export function quotaHead(base: Head): (q: Findings) => Head {
+export function quotaHeadBytes(base: Head): (q: Findings, fields: string) => Uint8Array {
   let limit = -1;
   let resetSecond = -1;
-  let kept = base;
-  return (q) => {
-    if (q.limit !== limit || q.resetSecond !== resetSecond) {
-      limit = q.limit;
-      resetSecond = q.resetSecond;
-      kept = withNumber(withNumber(base, limitField, limit), resetField, resetSecond);
+  let bytes = Buffer.alloc(0);
+  let view!: DataView;
+  let numberAt = 0;
+  let end = Buffer.alloc(0);
+  /** By length: a new view for each answer would cost more than writing it. */
+  let views: (Uint8Array | undefined)[] = [];
+  function keep(q: Findings, fields: string): void {
+    limit = q.limit;
+    resetSecond = q.resetSecond;
+    const kept = withNumber(withNumber(base, limitField, limit), resetField, resetSecond);
+    const start = Buffer.from(kept + remainingField);
+    end = Buffer.from(fields);
+    numberAt = start.length;
+    const length = numberAt + numberBytesMax + end.length;
+    if (length !== bytes.length) {
+      bytes = Buffer.alloc(length);
+      view = new DataView(bytes.buffer, bytes.byteOffset, length);
+      views = [];
     }
-    return withNumber(kept, remainingField, q.remaining);
+    bytes.set(start);
+  }
+  return (q, fields) => {
+    if (q.limit !== limit || q.resetSecond !== resetSecond) keep(q, fields);
+    let at = writeNumber(view, numberAt, q.remaining);
+    if (end.length > 0) {
+      bytes.set(end, at);
+      at += end.length;
+    }
+    const whole = views[at] ?? bytes.subarray(0, at);
+    views[at] = whole;
+    return whole;
   };
 }
 

@@ -17,6 +17,7 @@ import {
   createPolicyKeeper,
   type PolicyKeeper,
 } from '../../../src/reputation/voices/policy-keeper.ts';
+import { nowhere } from '../../support/reputation/geo.ts';
 
 export interface FoldFixture {
   readonly index: IpIndex;
@@ -79,7 +80,6 @@ export function openFold(
     refusals,
   });
   const fold = createFold({ entries, sources, reports, policy, refusals });
-  const geo = { fragment: () => '"countryCode":"ZZ","isp":"Unknown"' };
-  const check = openCheck({ index, geo });
+  const check = openCheck({ index, geo: nowhere });
   return { index, entries, sources, fold, refusals, access, accounts, check, policy, touched };
 }

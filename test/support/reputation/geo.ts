@@ -5,7 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { compileGeo } from '../../../src/geo/compile.ts';
+import { createGeoFragments } from '../../../src/geo/fragments.ts';
 import { countryOf, openGeoReader, providerOf } from '../../../src/geo/reader.ts';
+import { emptyTable } from '../../../src/geo/sources.ts';
 import { formatIp, type IpFamily, parseIp } from '../../../src/ip/address.ts';
 import {
   below,
@@ -35,6 +38,9 @@ export function lookupByText(shared: SharedArrayBuffer): (text: string) => Answe
     };
   };
 }
+
+/** Nothing is known of any address. */
+export const nowhere = createGeoFragments(openGeoReader(compileGeo(emptyTable(), emptyTable())));
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-geo-'));

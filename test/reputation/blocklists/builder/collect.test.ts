@@ -18,10 +18,10 @@ import {
 import { openCheck } from '../../../../src/reputation/check/check.ts';
 import { halfLivesAt, strengthOf } from '../../../../src/reputation/check/score.ts';
 import { entryFlags } from '../../../../src/reputation/state/entry-flags.ts';
+import { nowhere } from '../../../support/reputation/geo.ts';
 import { createWorld, startMs, type World } from './world.ts';
 
 const hourHalfLives = halfLivesAt(startMs);
-const geo = { fragment: () => '' };
 
 function textsOf(rows: Rows): string[] {
   const texts: string[] = [];
@@ -72,7 +72,7 @@ for (const family of [4, 6] as const) {
     it('covers exactly the addresses that a check calls malicious, in every tier', async () => {
       for (let seed = 1; seed <= 60; seed++) {
         const world = randomWorld(seed, family);
-        const check = openCheck({ index: world.index, geo });
+        const check = openCheck({ index: world.index, geo: nowhere });
         const { rows } = await world.rows();
         const words = Uint32Array.of(0, 0, 0, 0);
         for (const tier of [75, 85, 95]) {
@@ -105,7 +105,7 @@ for (const family of [4, 6] as const) {
           const evidence = reports === 0 ? 0 : 8 * next();
           setStrength(index.records, index.get(parsed.value), strengthOf(evidence, hourHalfLives));
         }
-        const check = openCheck({ index, geo });
+        const check = openCheck({ index, geo: nowhere });
         const { rows } = await world.rows();
         const covered = coveredIn(rows, family, (at) => scoreOf(rows, at) >= 75);
         const words = Uint32Array.of(0, 0, 0, 0);
@@ -121,7 +121,7 @@ for (const family of [4, 6] as const) {
     it('has its rows in order, none twice, each with the score of its first address', async () => {
       for (let seed = 1; seed <= 60; seed++) {
         const world = randomWorld(seed, family);
-        const check = openCheck({ index: world.index, geo });
+        const check = openCheck({ index: world.index, geo: nowhere });
         const { rows } = await world.rows();
         const texts = textsOf(rows);
         assert.equal(new Set(texts.map((text) => text.split(' ')[0])).size, texts.length);

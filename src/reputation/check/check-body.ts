@@ -1,0 +1,99 @@
+/**
+ * The answer to a check as bytes in one buffer, which the next answer overwrites: the transport takes
+ * bytes as they are, where a string is joined, measured and encoded anew for each answer. What stays
+ * the same between two members is one piece, copied by words; all writers here store whole words, so
+ * what follows a piece is written behind it. 0.3 µs; as a string it was 1.1.
+ */
+
+import { isoSecondsBytes, writeIsoSeconds } from '../../core/iso-seconds.ts';
+import type { GeoFragments } from '../../geo/fragments.ts';
+import { LAST_REPORTED_AT, type Records, ROW_SHIFT, reportersOf } from '../../index/records.ts';
+import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
+import { isPublic } from '../../ip/special.ts';
+import type { Verdict } from './check.ts';
+
+/** `words` as `parseIp` leaves them. What it gives is good until its next call. */
+export type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8Array;
+
+interface Piece {
+  readonly words: Int32Array;
+  readonly length: number;
+}
+
+function piece(text: string): Piece {
+  const bytes = Buffer.from(text);
+  const words = new Int32Array(Math.ceil(bytes.length / 4));
+  new Uint8Array(words.buffer).set(bytes);
+  return { words, length: bytes.length };
+}
+
+function write(view: DataView, at: number, { words, length }: Piece): number {
+  for (let i = 0; i < words.length; i++) view.setInt32(at + 4 * i, words[i]!, true);
+  return at + length;
+}
+
+const begin = piece('{"data":{"ipAddress":"');
+const score = piece('","abuseConfidenceScore":');
+const last = piece(',"lastReportedAt":');
+const never = piece('null}}');
+const quotedEnd = piece('"}}');
+const anonymous = [false, true].map((is) => piece(`,"isAnon":${is},"totalReports":`));
+/** What stands between the number of reports and that of users, by the bits of `middleOf`. */
+const middles = Array.from({ length: 32 }, (_, bits) => {
+  const [isPublicAddress, isTor, isWhitelisted, isIp6, isMalicious] = [1, 2, 4, 8, 16].map(
+    (bit) => (bits & bit) !== 0,
+  );
+  return piece(
+    `,"malicious":${isMalicious},"isPublic":${isPublicAddress},"ipVersion":${isIp6 ? 6 : 4},` +
+      `"isWhitelisted":${isWhitelisted},"usageType":"","domain":null,"hostnames":[],` +
+      `"isTor":${isTor},"numDistinctUsers":`,
+  );
+});
+
+function middleOf(family: 4 | 6, words: Uint32Array, v: Verdict): Piece {
+  return middles[
+    (isPublic(family, words) ? 1 : 0) |
+      (v.anonymousExit ? 2 : 0) |
+      (v.allowlisted || v.knownGood ? 4 : 0) |
+      (family === 6 ? 8 : 0) |
+      (v.malicious ? 16 : 0)
+  ]!;
+}
+
+/** Names of the geo tables have 200 characters at most, all else together 400. */
+const bytesMax = 2_048;
+
+export function createCheckBody(geo: GeoFragments, records: Records): CheckBody {
+  const { word } = records;
+  const bytes = Buffer.alloc(bytesMax);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytesMax);
+  /** By length: a new view for each answer would cost more than writing it. */
+  const views = new Array<Uint8Array | undefined>(bytesMax).fill(undefined);
+
+  function writeLast(at: number, v: Verdict): number {
+    const isReported = v.reportedEntry !== 0;
+    if (!isReported && (v.listReports === 0 || v.listedAt === 0)) return write(view, at, never);
+    const reportedAt = isReported ? word[(v.reportedEntry << ROW_SHIFT) + LAST_REPORTED_AT]! : 0;
+    view.setUint8(at, 0x22);
+    writeIsoSeconds(view, at + 1, Math.max(reportedAt, v.listedAt));
+    return write(view, at + 1 + isoSecondsBytes, quotedEnd);
+  }
+
+  return (family, words, v) => {
+    let at = write(view, 0, begin);
+    at = family === 4 ? writeIp4(view, at, words[0]!) : writeIp6(view, at, words, 0);
+    at = write(view, at, score);
+    at = writeNumber(view, at, v.score);
+    at = geo.write(view, at, family, words);
+    at = write(view, at, anonymous[v.anonymousExit ? 1 : 0]!);
+    at = writeNumber(view, at, v.reports + v.listReports);
+    at = write(view, at, middleOf(family, words, v));
+    const users = v.reportedEntry === 0 ? 0 : reportersOf(records, v.reportedEntry);
+    at = writeNumber(view, at, users + v.listReports);
+    at = write(view, at, last);
+    const length = writeLast(at, v);
+    const whole = views[length] ?? bytes.subarray(0, length);
+    views[length] = whole;
+    return whole;
+  };
+}
