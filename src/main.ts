@@ -12,6 +12,7 @@ import { createBoundedTables } from './core/bounded-tables.ts';
 import { createMetrics } from './core/metrics.ts';
 import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
+import { createTimings } from './core/work/timings.ts';
 import { claimPort } from './http/port-claim.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
@@ -42,7 +43,9 @@ export interface RunningServer {
 export async function startServer(dependencies: ServerDependencies): Promise<RunningServer> {
   const closers = createClosers(dependencies.log);
   try {
-    const running = await start({ ...dependencies, closers });
+    const timings = createTimings(dependencies.config.httpThreads + 1);
+    timings.watchGarbage(dependencies.config.httpThreads);
+    const running = await start({ ...dependencies, closers, timings });
     return { ...running, close: closers.closeAll };
   } catch (error) {
     await closers.closeAll();
@@ -89,6 +92,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     threads: config.captchaThreads,
     bounds: captchaBounds,
     sharesOn: config.clientLimitsOn,
+    onRendered: (ms) => given.timings.recorder(config.httpThreads)('render', ms),
   });
   closers.add(() => captcha.close());
 

@@ -3,7 +3,8 @@
  * front ends count in shared memory, and a collector reads those counts when /metrics is asked.
  */
 
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import type { Histogram } from './work/timings.ts';
 
 export interface Metrics {
   readonly contentType: string;
@@ -13,6 +14,8 @@ export interface Metrics {
   gauge(name: string, help: string, read: () => number): void;
   /** Values by one label, read when the page is rendered. */
   gaugeBy(name: string, help: string, label: string, read: () => Iterable<[string, number]>): void;
+  /** Counts below each bound, and above all; kept elsewhere and read when the page is rendered. */
+  histogram(name: string, help: string, bounds: readonly number[], read: () => Histogram): void;
   /** A total that only grows, kept elsewhere and read when the page is rendered. */
   counterBy(
     name: string,
@@ -56,6 +59,9 @@ export function createMetrics(): Metrics {
         },
       });
     },
+    histogram(name, help, bounds, read) {
+      registry.registerMetric(readHistogram(name, help, bounds, read));
+    },
     counterBy(name, help, labels, read) {
       new Counter({
         name,
@@ -69,4 +75,34 @@ export function createMetrics(): Metrics {
       });
     },
   };
+}
+
+/** The package's own histogram takes one value after the other, and can't be set. */
+function readHistogram(
+  name: string,
+  help: string,
+  bounds: readonly number[],
+  read: () => Histogram,
+): Metric {
+  const own = {
+    name,
+    aggregator: 'sum',
+    reset() {},
+    async get() {
+      const { cumulative, sum } = read();
+      const count = cumulative.at(-1)!;
+      const values = [
+        ...bounds.map((le, i) => ({
+          metricName: `${name}_bucket`,
+          labels: { le },
+          value: cumulative[i]!,
+        })),
+        { metricName: `${name}_bucket`, labels: { le: '+Inf' }, value: count },
+        { metricName: `${name}_sum`, labels: {}, value: sum },
+        { metricName: `${name}_count`, labels: {}, value: count },
+      ];
+      return { name, help, type: 'histogram', aggregator: 'sum', values };
+    },
+  };
+  return own as unknown as Metric;
 }

@@ -33,6 +33,9 @@ export interface HotLane {
   serve(route: HotRoute, isHead: boolean, wire: Wire, query: string): boolean;
 }
 
+/** One request in so many is timed. */
+const timedEvery = 64;
+
 const noHandler = (): void => undefined;
 
 export function createHotLane(options: HotLaneOptions): HotLane {
@@ -44,6 +47,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   let status = 0;
   let isHead = false;
   let isDeferred = false;
+  let served = 0;
   const request: HotRequest = {
     get query() {
       return query;
@@ -120,13 +124,17 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       isHead = forHead;
       head = undefined;
       isDeferred = false;
+      const startMs = ++served % timedEvery === 0 ? performance.now() : undefined;
       handle(route);
       if (isDeferred) return false;
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
       if (shouldProbe() && !isHead && body.length > 0) probe();
       else wire.cork(write);
-      if (onFinished !== undefined) onFinished(route.path, status, undefined);
+      if (onFinished !== undefined) {
+        const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
+        onFinished(route.path, status, elapsedMs);
+      }
       return true;
     },
   };

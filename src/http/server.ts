@@ -36,7 +36,7 @@ export interface ServerOptions {
   readonly https?: boolean;
   /**
    * `path` is the route's pattern (`''` if none matched), status 0 means that the client left
-   * first. Hot routes are not timed: their `elapsedMs` is undefined.
+   * first. Of hot routes one request in 64 is timed: of the others `elapsedMs` is undefined.
    */
   readonly onFinished?: (path: string, status: number, elapsedMs: number | undefined) => void;
 }

@@ -37,18 +37,31 @@ export function writeIp4(view: DataView, at: number, address: number): number {
   return at + decimalDotBytes[octet]! - 1;
 }
 
-/** RFC 5952. @param from offset of the first of the four words */
-export function writeIp6(view: DataView, at: number, words: Uint32Array, from: number): number {
-  let runStart = -1;
-  let runLength = 1;
+/** One object, reused by every call. */
+const run = { start: -1, length: 1 };
+
+/**
+ * The longest run of two or more groups that are zero, the first of equal ones: what `::` stands for.
+ * `start` is -1 and `length` 1 if there is none.
+ * @param from offset of the first of the four words
+ */
+export function zeroRun(words: Uint32Array, from: number): { start: number; length: number } {
+  run.start = -1;
+  run.length = 1;
   let zeros = 0;
   for (let i = 0; i < 8; i++) {
     zeros = groupAt(words, from, i) === 0 ? zeros + 1 : 0;
-    if (zeros > runLength) {
-      runLength = zeros;
-      runStart = i - zeros + 1;
+    if (zeros > run.length) {
+      run.length = zeros;
+      run.start = i - zeros + 1;
     }
   }
+  return run;
+}
+
+/** RFC 5952. @param from offset of the first of the four words */
+export function writeIp6(view: DataView, at: number, words: Uint32Array, from: number): number {
+  const { start: runStart, length: runLength } = zeroRun(words, from);
   for (let i = 0; i < 8; i++) {
     if (i === runStart) {
       view.setUint8(at++, COLON);
@@ -83,7 +96,7 @@ function groupAt(words: Uint32Array, from: number, index: number): number {
   return index & 1 ? word & 0xffff : word >>> 16;
 }
 
-function writeGroup(view: DataView, at: number, group: number): number {
+export function writeGroup(view: DataView, at: number, group: number): number {
   const padded = hexPair[group >>> 8]! | (hexPair[group & 255]! << 16);
   const zeros = group >= 0x1000 ? 0 : group >= 0x100 ? 1 : group >= 0x10 ? 2 : 3;
   view.setInt32(at, padded >>> (8 * zeros), true);

@@ -89,7 +89,7 @@ export const en = {
     title: 'Blocklists for your firewall',
     lede: 'Every address that a check calls malicious, ready for the tool you have. No key, no account: fetch, and fetch again when it has changed.',
     description:
-      'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL and rbldnsd.',
+      'Blocklists of malicious IP addresses as text, CSV and JSON, and ready for ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL, rbldnsd and unbound.',
     building: 'The lists are being built. Sizes appear here in some seconds.',
     tableTitle: 'The feeds',
     columns: {
@@ -113,6 +113,7 @@ export const en = {
       'blocklist.rsc': 'Address list for MikroTik RouterOS',
       'blocklist.zone': 'IPv4 zone for rbldnsd',
       'blocklist.zone6': 'IPv6 zone for rbldnsd',
+      'blocklist.rpz': 'Response policy zone for unbound and BIND',
       'changes.json': 'What was added and removed since a version, for programs',
     },
     parametersTitle: 'Parameters',
@@ -198,6 +199,12 @@ export const en = {
         intro:
           'Answers 127.0.0.2 for a listed address, as mail servers expect. It looks at its files itself.',
         notes: [],
+      },
+      unbound: {
+        title: 'Resolver policy with unbound',
+        intro:
+          'A response policy zone: names that lead to a listed address do not exist for those who ask this resolver. It fetches the zone itself, every quarter of an hour.',
+        notes: ['Over https it needs tls-cert-bundle, such as /etc/ssl/certs/ca-certificates.crt.'],
       },
     } satisfies Record<RecipeName, RecipeWords> as Record<RecipeName, RecipeWords>,
   },

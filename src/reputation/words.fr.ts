@@ -107,7 +107,7 @@ export const fr: Words = {
     title: 'Des listes de blocage pour votre pare-feu',
     lede: 'Toutes les adresses qu’une vérification dit malveillantes, prêtes pour l’outil que vous avez. Ni clé ni compte : prenez la liste, puis reprenez-la quand elle a changé.',
     description:
-      'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, et prêtes pour ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL et rbldnsd.',
+      'Listes de blocage d’adresses IP malveillantes en texte, CSV et JSON, et prêtes pour ipset, nftables, HAProxy, nginx, OPNsense, pfSense, MikroTik, FireHOL, rbldnsd et unbound.',
     building:
       'Les listes sont en construction. Les tailles apparaîtront ici dans quelques secondes.',
     tableTitle: 'Les listes',
@@ -132,6 +132,7 @@ export const fr: Words = {
       'blocklist.rsc': 'Liste d’adresses pour MikroTik RouterOS',
       'blocklist.zone': 'Zone IPv4 pour rbldnsd',
       'blocklist.zone6': 'Zone IPv6 pour rbldnsd',
+      'blocklist.rpz': 'Zone de politique de réponse pour unbound et BIND',
       'changes.json': 'Ajouts et retraits depuis une version, pour les programmes',
     },
     parametersTitle: 'Paramètres',
@@ -219,6 +220,14 @@ export const fr: Words = {
         intro:
           'Répond 127.0.0.2 pour une adresse listée, comme l’attendent les serveurs de courrier. Il surveille lui-même ses fichiers.',
         notes: [],
+      },
+      unbound: {
+        title: 'Politique de résolveur avec unbound',
+        intro:
+          'Une zone de politique de réponse : les noms qui mènent à une adresse listée n’existent pas pour qui interroge ce résolveur. Il va chercher la zone lui-même, tous les quarts d’heure.',
+        notes: [
+          'En https, il lui faut tls-cert-bundle, par exemple /etc/ssl/certs/ca-certificates.crt.',
+        ],
       },
     },
   },

@@ -5,6 +5,7 @@ import { capacities, captchaBounds } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Metrics } from '../core/metrics.ts';
+import { type TimedWork, type Timings, timingBounds } from '../core/work/timings.ts';
 import type { DescriptorWatch } from '../http/descriptor-watch.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
@@ -28,7 +29,7 @@ import { budgetsNearLimit } from './voice-budgets.ts';
 
 /** Metrics and bounded tables of all parts; the tables are looked at until the server stops. */
 export function observe(
-  { clock, closers }: Opening,
+  { clock, closers, config, timings }: Opening,
   parts: {
     metrics: Metrics;
     tables: BoundedTables;
@@ -44,6 +45,7 @@ export function observe(
   const { feeds, refusedReports } = parts.reputation;
   const { signon, signInLog, rowsOfStrangers } = parts.signon;
   registerMetrics({ ...parts.data, ...listening, metrics, clock, captcha, refusedReports });
+  registerTimings(metrics, timings, config.httpThreads);
   registerSignonMetrics(metrics, rowsOfStrangers, signon.pacing);
   registerFeedMetrics(metrics, feeds);
   addTables(tables, {
@@ -160,6 +162,39 @@ function registerMetrics(options: {
   );
   metrics.gauge('portcullis_store_writable', '1 while the store can write.', () =>
     store.writeState().available ? 1 : 0,
+  );
+}
+
+const timedWork: readonly [kind: TimedWork, help: string][] = [
+  ['check', 'One check in 64, from its request to the handing over of its answer.'],
+  ['forward', 'Requests that a front end sends to the main thread, until the answer is back.'],
+  ['commit', 'Commits of the store, from the call until they are on disk.'],
+  ['render', 'Batches of images and clips of the CAPTCHA, the wait for a thread included.'],
+];
+
+/** @param main row of the main thread */
+function registerTimings(metrics: Metrics, timings: Timings, main: number): void {
+  for (const [kind, help] of timedWork) {
+    metrics.histogram(`portcullis_${kind}_duration_seconds`, help, timingBounds, () =>
+      timings.read(kind),
+    );
+  }
+  function* byThread(what: 'seconds' | 'runs'): Iterable<[{ thread: string }, number]> {
+    for (let row = 0; row <= main; row++) {
+      yield [{ thread: row === main ? 'main' : String(row) }, timings.garbage(row)[what]];
+    }
+  }
+  metrics.counterBy(
+    'portcullis_gc_seconds_total',
+    'Time of the garbage collection, by thread.',
+    ['thread'],
+    () => byThread('seconds'),
+  );
+  metrics.counterBy(
+    'portcullis_gc_runs_total',
+    'Runs of the garbage collection, by thread.',
+    ['thread'],
+    () => byThread('runs'),
   );
 }
 

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
-import { startTestServer, type TestServer } from '../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const rules = 'data/monitoring/alerts.yml';
@@ -43,7 +43,7 @@ test('rules and dashboard name metrics that there are', () => {
   const named = new Set(texts.flatMap((text) => text.match(/\bportcullis_\w+/g) ?? []));
   // A counter by kind has no line before its first one.
   const kinds = [...page.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!);
-  const there = new Set(kinds.flatMap((name) => [name, `${name}_sum`]));
+  const there = new Set(kinds.flatMap((name) => [name, `${name}_sum`, `${name}_bucket`]));
   assert.ok(named.size > 25, `${named.size} names`);
   assert.deepEqual(
     [...named].filter((name) => !there.has(name)),
@@ -59,6 +59,30 @@ test('each front-end thread and the main one tell their longest pause', () => {
     assert.match(
       page,
       new RegExp(`^portcullis_event_loop_pause_seconds\\{thread="${thread}"\\} `, 'm'),
+    );
+  }
+});
+
+test('what takes its time is told by histograms', async () => {
+  await within(async () => {
+    // One check in 64 of a thread is timed.
+    for (let i = 0; i < 200; i++) await server.check('192.0.2.75');
+    page = (await server.fetch('/metrics')).body;
+    return /^portcullis_check_duration_seconds_count [1-9]/m.test(page);
+  });
+  for (const work of ['check', 'forward', 'commit']) {
+    const name = `portcullis_${work}_duration_seconds`;
+    const count = Number(new RegExp(`^${name}_count (\\d+)$`, 'm').exec(page)?.[1]);
+    const sum = Number(new RegExp(`^${name}_sum (\\S+)$`, 'm').exec(page)?.[1]);
+    const buckets = [...page.matchAll(new RegExp(`^${name}_bucket\\{le="(.*)"\\} (\\d+)$`, 'gm'))];
+    assert.ok(count > 0 && sum > 0, `${name}: ${count}, ${sum}`);
+    assert.equal(buckets.at(-1)![1], '+Inf');
+    assert.equal(Number(buckets.at(-1)![2]), count);
+    const rising = buckets.map((bucket) => Number(bucket[2]));
+    assert.deepEqual(
+      rising,
+      [...rising].sort((a, b) => a - b),
+      name,
     );
   }
 });

@@ -8,7 +8,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { createRenderPool, type RenderPoolStats } from '../rendering/render-pool.ts';
-import { openRenderThreads } from '../rendering/render-threads.ts';
+import { openRenderThreads, type Renderer } from '../rendering/render-threads.ts';
 import { type ChallengeStats, type Challenges, createChallenges } from './challenge.ts';
 import { createTickets, type Tickets } from './ticket.ts';
 
@@ -33,6 +33,8 @@ export interface CaptchaOptions {
   };
   /** False when CLIENT_LIMITS=off. */
   readonly sharesOn: boolean;
+  /** Told of each batch of images and each clip: milliseconds from asking a thread to having it. */
+  readonly onRendered?: (ms: number) => void;
 }
 
 export interface Captcha {
@@ -47,7 +49,7 @@ export function openCaptcha(options: CaptchaOptions): Captcha {
   const { threads, clock, random, log, bounds, sharesOn } = options;
   // Waiting requests and a batch for the stock on each thread, and one more as it is replaced.
   const queueMax = bounds.waitingMax + 2 * threads;
-  const renderer = openRenderThreads({ threads, queueMax });
+  const renderer = timed(openRenderThreads({ threads, queueMax }), options.onRendered);
   const pool = createRenderPool({ renderer, random, log, ...bounds });
   const tickets = createTickets({ clock, random });
   const challenges = createChallenges({ pool, tickets, random, sharesOn, ...bounds });
@@ -79,5 +81,19 @@ export function openCaptcha(options: CaptchaOptions): Captcha {
       closing ??= pool.close();
       return closing;
     },
+  };
+}
+
+function timed<T extends Renderer>(renderer: T, onRendered: (ms: number) => void = () => {}): T {
+  async function time<T>(work: Promise<T>): Promise<T> {
+    const startMs = performance.now();
+    const done = await work;
+    onRendered(performance.now() - startMs);
+    return done;
+  }
+  return {
+    ...renderer,
+    images: (profile, seeds) => time(renderer.images(profile, seeds)),
+    clip: (seed) => time(renderer.clip(seed)),
   };
 }

@@ -87,6 +87,7 @@ export const feeds: readonly Feed[] = [
   { ...firewall, name: 'blocklist.rsc', style: 'mikrotik', frame: 'mikrotik', families: both },
   { ...firewall, name: 'blocklist.zone', style: 'plain', frame: 'rbldnsd', families: [4] },
   { ...firewall, name: 'blocklist.zone6', style: 'plain', frame: 'rbldnsd', families: [6] },
+  { ...firewall, name: 'blocklist.rpz', style: 'rpz', frame: 'rpz', families: both },
 ];
 
 export interface Choice {

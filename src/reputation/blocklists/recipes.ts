@@ -17,6 +17,7 @@ export const recipeNames = [
   'mikrotik',
   'firehol',
   'rbldnsd',
+  'unbound',
 ] as const;
 export type RecipeName = (typeof recipeNames)[number];
 
@@ -189,5 +190,22 @@ export function recipesFor(feedsUrl: string): Readonly<Record<RecipeName, readon
         `RBLDNSD="portcullis -b 127.0.0.1/5300 -w ${folder} bl.example.net:ip4trie:blocklist.zone bl.example.net:ip6trie:blocklist.zone6"\n`,
       ),
     ],
+    unbound: [
+      file('unbound-zone', '/etc/unbound/unbound.conf.d/portcullis.conf', unboundZone(feedsUrl)),
+      shell('unbound-run', 'unbound-checkconf && systemctl restart unbound'),
+    ],
   };
+}
+
+/** `respip` must come before the modules that resolve. */
+function unboundZone(feedsUrl: string): string {
+  return [
+    'server:',
+    '  module-config: "respip validator iterator"',
+    'rpz:',
+    '  name: "portcullis.rpz"',
+    `  url: "${feedsUrl}/blocklist.rpz"`,
+    '  zonefile: "/var/lib/unbound/portcullis.rpz"',
+    '',
+  ].join('\n');
 }

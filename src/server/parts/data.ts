@@ -25,7 +25,8 @@ export async function openData(opening: Opening): Promise<Data> {
   const { config, random, log, masterKey, onFatal, closers } = opening;
   const { pid } = process;
   const opened = await openStoreOf(config, { ...opening, pid, masterKey });
-  const { store, clock, ownDir: dataDir } = opened;
+  const { clock, ownDir: dataDir } = opened;
+  const store = timed(opened.store, opening);
   closers.add(() => store.close());
   const presence = watchPresence(storePath(dataDir), (reason) =>
     onFatal(new Error(`the store is lost: ${reason}; what was written since is lost with it`)),
@@ -72,4 +73,18 @@ export async function openData(opening: Opening): Promise<Data> {
   const sweeper = startSweeper({ store, log });
   closers.add(() => sweeper.stop());
   return { store, clock, state };
+}
+
+/** Each commit from its call to its answer, what it waits for others included. */
+function timed(store: Store, { config, timings }: Opening): Store {
+  const note = timings.recorder(config.httpThreads);
+  return {
+    ...store,
+    async commit(commit) {
+      const startMs = performance.now();
+      const done = await store.commit(commit);
+      note('commit', performance.now() - startMs);
+      return done;
+    },
+  };
 }

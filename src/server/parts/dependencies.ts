@@ -6,6 +6,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import type { Closers } from '../../core/work/closers.ts';
+import type { Timings } from '../../core/work/timings.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -32,4 +33,6 @@ export interface ServerDependencies {
 /** Handed to each part: what it opens, it adds to the closers at once. */
 export interface Opening extends ServerDependencies {
   readonly closers: Closers;
+  /** A row for each front end, and the last one for the main thread. */
+  readonly timings: Timings;
 }

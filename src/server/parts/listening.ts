@@ -45,7 +45,7 @@ const graceMs = 2_000;
  * @param closeWith what ends beside the connections, while they still may use it
  */
 export async function listen(
-  { config, log, closers }: Opening,
+  { config, log, closers, timings }: Opening,
   parts: {
     claim: PortClaim | undefined;
     frontEnd: FrontEnd;
@@ -89,6 +89,7 @@ export async function listen(
     index,
     counters: counters.buffer,
     gauges: gauges.buffer,
+    timings: timings.buffer,
     paths,
     routes: ownRoutes,
     forwarded: describeForwarded(ownRoutes),

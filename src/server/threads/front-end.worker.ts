@@ -15,6 +15,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createLog, type LogLevel } from '../../core/log/log.ts';
 import type { Result } from '../../core/result.ts';
+import { createTimings } from '../../core/work/timings.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Reply, Request } from '../../http/message.ts';
@@ -22,6 +23,7 @@ import { createPace } from '../../http/pace.ts';
 import type { HotRoute, PlainRoute, Route } from '../../http/router.ts';
 import { createServer, type HttpServer } from '../../http/server.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
+import { checkEndpoint } from '../../reputation/check/check.route.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
@@ -56,6 +58,7 @@ function forwardRoute(
   described: ForwardedRoute,
   forwarder: Forwarder,
   renderProblem: RenderProblem,
+  note: (ms: number) => void,
 ): Route {
   const deadlineMs = described.timeoutMs ?? defaultLimits.handlerTimeoutMs;
   const timeoutMs = deadlineMs + forwardGraceMs;
@@ -73,8 +76,12 @@ function forwardRoute(
   return {
     ...described,
     kind: 'plain',
-    handle: async (request, caller) =>
-      told(request, await forwarder.forward(request, caller, timeoutMs)),
+    async handle(request, caller) {
+      const startMs = performance.now();
+      const result = await forwarder.forward(request, caller, timeoutMs);
+      note(performance.now() - startMs);
+      return told(request, result);
+    },
   };
 }
 
@@ -103,6 +110,10 @@ async function run(setup: ThreadSetup): Promise<void> {
   const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
+  const timings = createTimings(setup.threads + 1, setup.timings);
+  timings.watchGarbage(setup.thread);
+  const note = timings.recorder(setup.thread);
+  const forwarded = (ms: number) => note('forward', ms);
   const renderProblem = createRenderProblem({
     routes: [...frontEnd.routes, ...setup.forwarded],
     areas,
@@ -112,7 +123,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     routes: [
       ...frontEnd.routes.map((route) => inRequest(route, within)),
       ...setup.forwarded.map((described) => {
-        const route = forwardRoute(described, forwarder, renderProblem);
+        const route = forwardRoute(described, forwarder, renderProblem, forwarded);
         return route.kind === 'plain' ? serve(route) : route;
       }),
     ],
@@ -123,7 +134,10 @@ async function run(setup: ThreadSetup): Promise<void> {
     clock,
     log,
     pace: createPace(bounds, clock, records),
-    onFinished: (path, status) => count(path, status),
+    onFinished(path, status, elapsedMs) {
+      count(path, status);
+      if (elapsedMs !== undefined && path === checkEndpoint.path) note('check', elapsedMs);
+    },
   });
   createThreadGauges(setup.threads, setup.gauges).write(setup.thread, server.taken);
   dieCleanly(server, setup);

@@ -26,6 +26,8 @@ export interface ThreadSetup {
   readonly counters: SharedArrayBuffer;
   /** See thread-gauges.ts. */
   readonly gauges: SharedArrayBuffer;
+  /** See core/work/timings.ts. */
+  readonly timings: SharedArrayBuffer;
   readonly threads: number;
   /** Patterns in the order of the counters' rows. */
   readonly paths: readonly string[];
@@ -74,6 +76,7 @@ export interface ThreadsOptions
     | 'memory'
     | 'counters'
     | 'gauges'
+    | 'timings'
     | 'paths'
     | 'forwarded'
     | 'trustedProxies'

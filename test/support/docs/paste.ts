@@ -17,7 +17,7 @@ import { makeTempDir } from '../server/temp-dir.ts';
 
 /** Everything that the texts name outside of the tools' own files. */
 const paths =
-  /\/(?:usr\/local\/sbin|var\/lib\/portcullis|etc\/(?:cron\.d|portcullis\.nft|nginx|haproxy|firehol|default)|run\/portcullis-)/g;
+  /\/(?:usr\/local\/sbin|var\/lib\/(?:portcullis|unbound)|etc\/(?:cron\.d|portcullis\.nft|nginx|haproxy|firehol|unbound|default)|run\/portcullis-)/g;
 
 export interface Machine extends AsyncDisposable {
   /** Where a path of the texts lies. */

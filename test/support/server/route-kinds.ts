@@ -15,7 +15,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],
   'text for firewalls, people and programs': [
-    /^GET \/feeds\/(blocklist|anon-exits)\.(txt|csv|ipset|nft|haproxy|nginx|geo|rsc|zone6?)$/,
+    /^GET \/feeds\/(blocklist|anon-exits)\.(txt|csv|ipset|nft|haproxy|nginx|geo|rsc|zone6?|rpz)$/,
     /^GET \/feeds\/\*$/,
     /^GET \/docs\/[\w-]+\.md$/,
     /^GET \/(llms|robots)\.txt$/,

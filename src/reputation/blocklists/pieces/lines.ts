@@ -5,10 +5,11 @@
  */
 
 import { ROW, type Rows } from '../builder/rows.ts';
+import { writePolicyName } from './policy-name.ts';
 import { fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
 
 /** How one prefix is written. Formats with the same lines share their memory. */
-export type LineStyle = 'plain' | 'ipset' | 'nft' | 'nginx' | 'geo' | 'mikrotik';
+export type LineStyle = 'plain' | 'ipset' | 'nft' | 'nginx' | 'geo' | 'mikrotik' | 'rpz';
 
 const around: Readonly<Record<LineStyle, (family: 4 | 6) => readonly [string, string]>> = {
   plain: () => ['', '\n'],
@@ -17,6 +18,8 @@ const around: Readonly<Record<LineStyle, (family: 4 | 6) => readonly [string, st
   nginx: () => ['deny ', ';\n'],
   geo: () => ['', ' 1;\n'],
   mikrotik: () => ['add list=portcullis address=', '\n'],
+  // No such name: the policy that a resolver follows for answers with such an address.
+  rpz: () => ['', '.rpz-ip CNAME .\n'],
 };
 
 /** Longest line: an IPv6 prefix and what stands around it. */
@@ -25,6 +28,7 @@ const lineBytesMax = 128;
 /** @param rows of one family */
 export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: TextSink): void {
   const [before, behind] = around[style](family).map(fixedText);
+  const write = style === 'rpz' ? writePolicyName : writePrefix;
   let view = sink.reserve(lineBytesMax);
   let at = sink.length;
   for (let row = 0; row < rows.length; row += ROW) {
@@ -33,7 +37,7 @@ export function renderLines(rows: Rows, style: LineStyle, family: 4 | 6, sink: T
       view = sink.reserve(lineBytesMax);
     }
     at = writeFixed(view, at, before!);
-    at = writePrefix(view, at, rows, row);
+    at = write(view, at, rows, row);
     at = writeFixed(view, at, behind!);
   }
   sink.length = at;
@@ -87,7 +91,7 @@ function commentHead(facts: FrameFacts): string {
   ].join('\n');
 }
 
-export type FrameName = 'text' | 'ipset' | 'nft' | 'mikrotik' | 'rbldnsd';
+export type FrameName = 'text' | 'ipset' | 'nft' | 'mikrotik' | 'rbldnsd' | 'rpz';
 
 export const frames: Readonly<Record<FrameName, (facts: FrameFacts) => Frame>> = {
   text: (facts) => ({ head: commentHead(facts), before: none, behind: none, foot: '' }),
@@ -95,6 +99,7 @@ export const frames: Readonly<Record<FrameName, (facts: FrameFacts) => Frame>> =
   nft: nftFrame,
   mikrotik: mikrotikFrame,
   rbldnsd: rbldnsdFrame,
+  rpz: policyFrame,
 };
 
 /**
@@ -158,6 +163,25 @@ function rbldnsdFrame(facts: FrameFacts): Frame {
   return {
     head: `${commentHead(facts)}$TTL 300\n:127.0.0.2:Listed, see ${link}\n`,
     before: (family) => (family === 4 ? '127.0.0.2\n' : '::ffff:7f00:2\n'),
+    behind: none,
+    foot: '',
+  };
+}
+
+/**
+ * A response policy zone, as a master file (RFC 1035). Nobody transfers it: the serial number is the
+ * second of the last change, so that a resolver that compares takes the newer one.
+ */
+function policyFrame(facts: FrameFacts): Frame {
+  const serial = Math.floor(Date.parse(facts.changedAt) / 1_000);
+  return {
+    head: [
+      commentHead(facts).replaceAll(/^#/gm, ';'),
+      '$TTL 300\n',
+      `@ SOA localhost. hostmaster.localhost. ${serial} 900 300 604800 300\n`,
+      '@ NS localhost.\n',
+    ].join(''),
+    before: none,
     behind: none,
     foot: '',
   };

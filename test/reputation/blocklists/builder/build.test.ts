@@ -29,6 +29,17 @@ function fill(world: World, count = 300): World {
   return world;
 }
 
+/** The prefix that a policy's name stands for, as the other feeds write it. */
+function prefixOfPolicy(name: string): string {
+  const [length, ...parts] = name.split('.');
+  const isFour = !name.includes('zz') && parts.length === 4;
+  const text = parts
+    .toReversed()
+    .join(isFour ? '.' : ':')
+    .replace(/:?zz:?/, '::');
+  return length === (isFour ? '32' : '128') ? text : `${text}/${length}`;
+}
+
 async function built(world: World, nowMs = startMs): Promise<Built> {
   const result = await world.builder().build(nowMs);
   assert.ok(result);
@@ -169,6 +180,8 @@ describe('a build', () => {
     const zone = (name: string) => entriesIn(textOf(result, name)).slice(2);
     assert.deepEqual(zone('blocklist.zone 75'), ['127.0.0.2', ...four]);
     assert.deepEqual(zone('blocklist.zone6 75'), ['::ffff:7f00:2', ...wanted.slice(four.length)]);
+    const policies = found('blocklist.rpz 75', /^(\S+)\.rpz-ip CNAME \.$/gm);
+    assert.deepEqual(policies.map(prefixOfPolicy), wanted);
     assert.deepEqual(entriesIn(textOf(result, 'anon-exits.txt 75')), ['192.0.2.9']);
   });
 

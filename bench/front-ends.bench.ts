@@ -1,0 +1,67 @@
+/**
+ * Checks while the main thread stands still, beside the same checks while it idles: front ends answer
+ * from shared memory, so there should be nothing between the two. Latency is that of the client.
+ */
+
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { blockedFile, blockedLine } from '../test/support/server/block-main.ts';
+import { startTestServer, within } from '../test/support/server/server.ts';
+import { openLoad } from './http-load.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, seconds: 1, threads: [1] },
+  full: { rounds: 5, seconds: 3, threads: [1, 3] },
+} as const;
+
+const goalMs = 5;
+/** Between a connection's checks: far from the most that the server can answer. */
+const checkPauseMs = 30;
+const blocker = new URL('../test/support/server/block-main.js', import.meta.url).href;
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const threads of sizes[size].threads) rows.push(await measure(size, threads));
+  return rows;
+}
+
+async function measure(size: 'tiny' | 'full', threads: number): Promise<BenchRow> {
+  const { rounds, seconds } = sizes[size];
+  await using server = await startTestServer({ threads, nodeArguments: ['--import', blocker] });
+  const targets = ['192.0.2.75', '8.8.8.8'].map((ip) => `/api/v2/check?ipAddress=${ip}`);
+  using checks = await openLoad(targets, { Key: server.key }, { pauseMs: checkPauseMs });
+  const file = join(server.dataDir, blockedFile);
+  const idle: number[] = [];
+  const still: number[] = [];
+  // The first round warms up and is not counted.
+  for (let round = rounds > 1 ? -1 : 0; round < rounds; round++) {
+    const before = await checks.run(server.port, seconds);
+    writeFileSync(file, '');
+    const times = () => server.stderr().split(blockedLine).length;
+    const timesBefore = times();
+    server.child.process.kill('SIGUSR2');
+    await within(() => times() > timesBefore, 'a thread that stands still');
+    const during = await checks.run(server.port, seconds);
+    rmSync(file);
+    if (round < 0) continue;
+    idle.push(before.p99);
+    still.push(during.p99);
+  }
+  const [ours, peerValue] = [median(still), median(idle)];
+  return {
+    name: `check p99 while the main thread stands still, front ends: ${threads}`,
+    unit: 'ms',
+    ours,
+    peer: 'while it idles',
+    peerValue,
+    ratio: ours / peerValue,
+    goal: `≤ ${goalMs} ms`,
+    ok: ours <= goalMs,
+    note: `${checks.generator}, 64 connections`,
+  };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
