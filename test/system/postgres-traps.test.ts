@@ -121,6 +121,13 @@ it('a connection that breaks behind the commit is settled by event ids and versi
       assert.ok(told.ok && !told.duplicate && told.seq === 1n, 'told by its event');
       assert.equal((await store!.get(key('b')))?.version, told.versions[0]);
       assert.equal((await store!.read(0n, 10)).length, 1);
+      // The first one keeps the connection busy, so that the other two share a transaction.
+      const [, retry] = await Promise.all([
+        store!.commit({ check: [{ key: key('a'), version: 1 }] }),
+        broken({ set: [{ key: key('b'), value }], events: [event('one')] }),
+        store!.commit({ set: [{ key: key('c'), value }] }),
+      ]);
+      assert.ok(retry.ok && retry.duplicate, 'a retry of its own stays one');
       // Nothing is left of it that could tell: it must not say that somebody else was faster.
       const check = [{ key: key('a'), version: made.versions[0]! }];
       const taken = await broken({ check, del: [key('a')] });

@@ -195,14 +195,19 @@ function runCommit(
   const keys = [...check, ...set].map(({ key }) => key).concat(del);
   const eventIds = (commit.events ?? []).map(({ id }) => id);
   let firstVersion: number | undefined;
+  /** It was a retry of an earlier commit before the connection broke. */
+  let wasDuplicate = false;
   let ran: { batch: Batch; result: CommitResult } | undefined;
 
   function run(batch: Batch): CommitResult {
     firstVersion ??= transactor.reserveVersions(set.length);
-    const earlier = batch.isRepeat ? foundAgain(batch, prepared, firstVersion) : undefined;
-    if (earlier !== undefined) return earlier;
+    if (batch.isRepeat && !wasDuplicate) {
+      const earlier = foundAgain(batch, prepared, firstVersion);
+      if (earlier !== undefined) return earlier;
+    }
     batch.counters.lastVersion = firstVersion - 1;
     const result = applyCommit(batch, prepared);
+    if (!batch.isRepeat) wasDuplicate = result.ok && result.duplicate;
     if (result.ok && !result.duplicate) holdAbsent(batch, prepared);
     // What it took away may be what it asks for now.
     if (!result.ok && batch.isRepeat) {
