@@ -60,28 +60,25 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
     curveAcrossRad: 6,
     coherence64: 45,
   },
-  /**
-   * Half the bytes and time, for bursts. Small letters are harder for an eye, so they stand straighter,
-   * are nearly of one size and have less noise; what programs make of it is measured with the rest.
-   */
+  /** Half the bytes and time, for bursts. */
   economy: {
     name: 'economy',
     cssPixelsPerDot: 3,
-    capHeightsDots: [27, 29],
+    capHeightsDots: [26, 29],
     letterWidthDotsMax: 20,
-    jitterXDots: 1,
-    jitterYDots: 2,
+    jitterXDots: 2,
+    jitterYDots: 3,
     bobDots: 1,
-    turnDegrees: 6,
+    turnDegrees: 12,
     widthDots: 120,
     heightDots: 40,
     letters: 5,
     frames: 20,
     frameMs: 40,
-    amplitudeDots: 5,
+    amplitudeDots: 4,
     curveDownRad: 3.5,
     curveAcrossRad: 5,
-    coherence64: 60,
+    coherence64: 52,
   },
   /** A longer word, for client addresses with a bad name. */
   long: {
