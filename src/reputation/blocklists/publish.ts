@@ -74,6 +74,8 @@ const patienceMs = 3_000;
 /** After a failure; twice as long after each further one: a build from nothing costs seconds. */
 const retryMs = 5_000;
 const retryMsMax = 300_000;
+/** The thread ends when nothing was built for so long: it holds all lines, and they are in the store. */
+const idleMs = 60_000;
 const hourMs = 3_600_000;
 const basePartBytes = 1 << 20;
 const scanRows = 100;
@@ -95,6 +97,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   let builtHour = -1;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
   let retryAtMs = Number.NEGATIVE_INFINITY;
+  let endedMs = Number.POSITIVE_INFINITY;
   let builtUrgent = 0;
   let baseParts = 0;
   let failures = 0;
@@ -116,10 +119,22 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   }
 
   function tick(): void {
-    if (running !== undefined || stopped || !isDue(clock.monotonicMs())) return;
-    running = run().finally(() => {
+    if (running !== undefined || stopped) return;
+    const nowMs = clock.monotonicMs();
+    const isIdle = thread !== undefined && nowMs - endedMs >= idleMs;
+    const work = isDue(nowMs) ? run() : isIdle ? rest() : undefined;
+    running = work?.finally(() => {
       running = undefined;
     });
+  }
+
+  /** The next build begins with what is stored, as after a restart. */
+  async function rest(): Promise<void> {
+    const idle = thread;
+    thread = undefined;
+    await idle
+      ?.close()
+      .catch((error: unknown) => log.warn({ err: error }, 'feeds: thread not ended'));
   }
 
   async function run(): Promise<void> {
@@ -147,6 +162,8 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       await thread?.close().catch(() => undefined);
       thread = undefined;
       retryAtMs = clock.monotonicMs() + Math.min(retryMs * 2 ** failures++, retryMsMax);
+    } finally {
+      endedMs = clock.monotonicMs();
     }
   }
 

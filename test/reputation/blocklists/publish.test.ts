@@ -37,6 +37,7 @@ function world(t: TestContext, intervalMs = 60_000) {
   const memory = createMemoryStore();
   const state = { position: 1n, urgent: 0, available: true, failing: false };
   const builds: number[] = [];
+  const threads = { opened: 0, closed: 0 };
   const publisher = createFeedPublisher({
     store: {
       ...memory,
@@ -45,12 +46,15 @@ function world(t: TestContext, intervalMs = 60_000) {
     clock,
     log: memoryLog().log,
     openThread: () => ({
+      opened: ++threads.opened,
       async build(nowMs) {
         builds.push(clock.monotonicMs());
         if (state.failing) throw new Error('told to fail');
         return builtAt(nowMs);
       },
-      async close() {},
+      async close() {
+        threads.closed++;
+      },
     }),
     position: () => state.position,
     urgent: () => state.urgent,
@@ -68,7 +72,7 @@ function world(t: TestContext, intervalMs = 60_000) {
   }
   t.after(() => publisher.stop());
   publisher.start();
-  return { publisher, memory, state, builds, pass };
+  return { publisher, memory, state, builds, threads, pass };
 }
 
 test('a change is built once in an interval, an urgent one at once, and the full hour always', async (t) => {
@@ -89,6 +93,19 @@ test('a change is built once in an interval, an urgent one at once, and the full
   await pass(3_600_000 - builds.at(-1)! + tickMs);
   assert.equal(builds.length, 4);
   assert.ok(builds.at(-1)! >= 3_600_000);
+});
+
+test('the building thread ends after a quiet minute, and the next change starts another', async (t) => {
+  const { builds, state, threads, pass } = world(t);
+  await pass(59_000);
+  assert.deepEqual([builds.length, threads], [1, { opened: 1, closed: 0 }]);
+  await pass(2_000);
+  assert.deepEqual([builds.length, threads], [1, { opened: 1, closed: 1 }]);
+  await pass(120_000);
+  assert.deepEqual(threads, { opened: 1, closed: 1 }, 'once');
+  state.position++;
+  await pass(2_000);
+  assert.deepEqual([builds.length, threads], [2, { opened: 2, closed: 1 }]);
 });
 
 test('changes that never end are waited for no longer than three seconds', async (t) => {
