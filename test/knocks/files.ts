@@ -53,6 +53,8 @@ const failingSync: Knock = {
     const dataDir = `${directory.path}/data`;
     const failing = `${directory.path}/failing`;
     mkdirSync(dataDir);
+    // An account brings in no more than some ninety new addresses at once.
+    const each = 40;
     const acknowledged: string[] = [];
     let refused = 0;
     let key = '';
@@ -67,15 +69,15 @@ const failingSync: Knock = {
           withKey: true,
         });
         key = server.key;
-        for (let n = 0; n < 200; n++) {
-          if (n === 100) writeFileSync(failing, '');
+        for (let n = 0; n < 2 * each; n++) {
+          if (n === each) writeFileSync(failing, '');
           const ip = `9.8.0.${n}`;
           const status = await report(server.port, server.key, ip).catch(() => 0);
           if (status === 200) {
-            assert.ok(n < 100, `${ip} was acknowledged without a sync`);
+            assert.ok(n < each, `${ip} was acknowledged without a sync`);
             acknowledged.push(ip);
           } else {
-            assert.ok(n >= 100, `${ip} got ${status} while syncs worked`);
+            assert.ok(n >= each, `${ip} got ${status} while syncs worked`);
             refused += 1;
           }
         }
@@ -94,7 +96,7 @@ const failingSync: Knock = {
     } finally {
       directory.remove();
     }
-    assert.ok(acknowledged.length === 100 && refused === 100, `${acknowledged.length}, ${refused}`);
+    assert.deepEqual([acknowledged.length, refused], [each, each]);
     return `${acknowledged.length} acknowledged and there, ${refused} refused while syncs failed`;
   },
 };
@@ -130,7 +132,7 @@ function damage(file: string, next: () => number): void {
   if (kind === 0) bytes[below(bytes.length)]! ^= 1 + below(255);
   else if (kind === 1) {
     const at = below(bytes.length);
-    bytes.fill(below(256), at, at + below(8_192));
+    bytes.fill(below(256), at, Math.min(bytes.length, at + below(8_192)));
   } else {
     truncateSync(file, below(bytes.length));
     return;
@@ -210,7 +212,7 @@ const clockSteps: Knock = {
         const { date } = await dateOf(server.port);
         const off = (Date.parse(date) - Date.now()) / 3_600_000;
         assert.ok(Math.abs(off - hours) < 0.5, `the clock is off by ${off} h, not ${hours}`);
-        for (let i = 0; i < 20; i++) {
+        for (let i = 0; i < 8; i++) {
           const ip = `9.9.${n}.${i}`;
           assert.equal(await report(server.port, server.key, ip), 200, `${ip} at ${hours} h`);
           assert.equal((await server.check(ip)).totalReports, 1, `${ip} at ${hours} h`);

@@ -34,7 +34,7 @@ export function compactCommand(): Command {
       const output = createOutput(flags.json === true);
       if (flags.atNextStart === true) {
         const { config } = existingStore();
-        writeFileSync(join(config.dataDir, wishFile), '', { mode: 0o600 });
+        makeWish(config.dataDir);
         output.line('the next start of the server compacts the store before it opens it');
         output.result({ atNextStart: true });
         return;
@@ -55,15 +55,20 @@ export function compactCommand(): Command {
 export async function compactIfWished({ dataDir }: Config, log: Log): Promise<void> {
   const wish = join(dataDir, wishFile);
   if (!existsSync(wish)) return;
+  // Before it begins: what ends the process, or fails for want of room, must not be met at each start.
+  rmSync(wish);
+  log.info('store: compaction begins');
   try {
     log.info(await compact(), 'store: compacted');
   } catch (error) {
     log.error({ err: error }, 'store: not compacted, it is as it was');
-    // Somebody else uses the store.
-    if (error instanceof OperatorError) return;
+    // Somebody else uses the store: later, then.
+    if (error instanceof OperatorError) makeWish(dataDir);
   }
-  // Also when it failed: a disk without room for it must not be tried at each start.
-  rmSync(wish);
+}
+
+function makeWish(dataDir: string): void {
+  writeFileSync(join(dataDir, wishFile), '', { mode: 0o600 });
 }
 
 async function compact() {

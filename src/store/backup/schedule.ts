@@ -15,7 +15,7 @@ import type { BackupSummary } from './write.ts';
 export interface BackupStats {
   readonly done: number;
   readonly failed: number;
-  /** Of the newest in the folder, milliseconds since 1970; 0: there is none. */
+  /** Of the newest in the folder when it was looked at last, milliseconds since 1970; 0: there is none. */
   readonly newestAt: number;
   /** Of the last one that this process made. */
   readonly bytes: number;
@@ -54,13 +54,14 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
   let bytes = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
+  let newestAt = 0;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   function isDue(nowMs: number): boolean {
     // Either way: a clock that was ahead when it failed may be set back.
     const isResting = Math.abs(nowMs - failedAt) < retryMs;
-    return !isResting && nowMs - newestIn(folder, nowMs) >= everyMs;
+    return !isResting && nowMs - newestAt >= everyMs;
   }
 
   async function run(): Promise<void> {
@@ -72,6 +73,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
       done += 1;
       bytes = made.bytes;
       log.info({ file, ...made, ms: clock.now() - startMs }, 'backup: made');
+      newestAt = startMs;
       tidy(folder, keep, clock.now());
     } catch (error) {
       if (stopped) return;
@@ -83,6 +85,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
 
   function look(): void {
     if (stopped) return;
+    newestAt = newestIn(folder, clock.now());
     if (isDue(clock.now())) running = run().then(wait);
     else wait();
   }
@@ -95,7 +98,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
 
   look();
   return {
-    stats: () => ({ done, failed, bytes, newestAt: newestIn(folder, clock.now()) }),
+    stats: () => ({ done, failed, bytes, newestAt }),
     async stop() {
       stopped = true;
       clearTimeout(timer);

@@ -106,6 +106,12 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
   assert.equal(busy.code, 1);
   assert.match(busy.stderr, /another Portcullis server .* is running on .*--at-next-start/);
   await runJson(['compact', '--at-next-start'], back);
+  const cut = startCli(['serve'], { DATA_DIR: back, PORT: '0' });
+  await cut.errorLine((line) => line.includes('compaction begins'));
+  cut.process.kill('SIGKILL');
+  await cut.ended;
+  assert.equal(existsSync(`${back}/compact-at-next-start`), false, 'one that was killed is over');
+  await runJson(['compact', '--at-next-start'], back);
   await using again = await startTestServer({ threads: 1, dataDir: back, demo: false });
   assert.match(again.stderr(), /"bytesAfter":\d+,"rows":\d+,"msg":"store: compacted"/);
   assert.equal(existsSync(`${back}/compact-at-next-start`), false, 'once');

@@ -34,8 +34,12 @@ export type ProfileChanges = Partial<Record<TextField, string>> & {
 
 const phoneCharsMax = 40;
 const ageYearsMax = 130;
-/** Controls, lone surrogates, line separators, and the marks of text direction. */
-const forbidden = /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/u;
+/**
+ * Controls, lone surrogates, line separators, the marks of text direction, and what takes no ink and
+ * that no writing needs: with it two names look the same. The joiners stay, for Persian and for emoji.
+ */
+const forbidden =
+  /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2060-\u206f\u00ad\u180e\u200b\ufeff\ufff9-\ufffb\u115f\u1160\u3164\uffa0\u2800]/u;
 
 /**
  * A letter, digit, sign or mark that takes ink. The blanks of Hangul and Braille are letters and a

@@ -200,7 +200,10 @@ test('bad changes name their field', () => {
       'given_name',
       ['a\u0000', 'a\nb', 'x'.repeat(101), '\u202eevil', '\ud800', 'a\u2028b', '\u2066x'],
     ],
-    ['nickname', ['n'.repeat(61), '\u0007']],
+    [
+      'nickname',
+      ['n'.repeat(61), '\u0007', 'ad\u200bmin', '\ufeffadmin', 'admin\u3164', 'a\u00addmin'],
+    ],
     ['street_address', ['s'.repeat(100_000), 'a\r\nb']],
     ['postal_code', ['1'.repeat(21)]],
     ['country', ['XX', 'FRA', 'F', 'France', 'ZZ', 'EU', 'f\u0000']],
