@@ -19,8 +19,8 @@ import { checkExposure } from './shell/exposure.ts';
 import { checkMasterKey, makeDataDir, settings } from './shell/workspace.ts';
 import { compactIfWished } from './store/compact.ts';
 
-/** From the end of DRAIN_MS to the exit, whatever hangs. */
-const stopMsMax = 4_500;
+/** From the end of DRAIN_MS to the exit, whatever hangs: twice what a stop takes on a machine with time. */
+const stopMsMax = 9_500;
 /** For what nobody waits for, when all is closed. */
 const leftoverMs = 250;
 

@@ -35,12 +35,15 @@ function judge(family: 4 | 6, words: Uint32Array): Listing {
 
 const isPrivate = (family: 4 | 6, words: Uint32Array) => family === 4 && words[0]! >>> 24 === 10;
 
-function open(options: { allowed?: boolean; perSecond?: number } = {}) {
+function open(
+  options: { allowed?: boolean; perSecond?: number; nameServers?: readonly string[] } = {},
+) {
   const { allowed = true, perSecond = 1_000_000 } = options;
+  const { nameServers = ['ns1.example.org', 'ns2.example.org'] } = options;
   const counters = createCounters();
   const responder = createResponder({
     zone,
-    nameServers: ['ns1.example.org', 'ns2.example.org'],
+    nameServers,
     baseUrl: 'https://portcullis.example.org',
     judge,
     isListable: (family, words) => !isPrivate(family, words),
@@ -114,8 +117,10 @@ const rows: readonly (readonly [name: string, type: string, answer: string])[] =
   ['1400004.hex.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
   ['1400004g.hex.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
   ['x.1400004b.hex.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['1400004b.x.hex.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
   // What can't be an address.
   ['256.0.0.20.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['331.0.0.20.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
   ['075.0.0.20.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
   ['x.75.0.0.20.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
   ['www.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
@@ -206,12 +211,47 @@ it('what is no query in this zone is refused, malformed, or not answered at all'
     ['cut short behind the name', dns.ask(good.subarray(0, good.length - 1)), 1],
     ['an answer record', changed(set(7, 1)), 1],
     ['an additional record that is not there', changed(set(11, 1)), 1],
+    ['two OPT records', dns.ask(withRecords(good, opt, opt)), 1],
+    ['an OPT record of another name', dns.ask(withRecords(good, [1, 0x78, ...opt])), 1],
+    ['a record that ends too late', dns.ask(withRecords(good, [...opt.slice(0, -1), 9])), 1],
+    ['a label of another kind', dns.ask(longLabel(0x80)), 1],
     ['NOTIFY', changed(set(2, 0x20)), 4],
   ] as const) {
     assert.deepEqual([answer.length, code(answer)], [12, wanted], what);
   }
   const chaos = changed(set(good.length - 1, 3));
   assert.equal(code(chaos), 5, 'class CH');
+});
+
+/** An OPT record with nothing in it. */
+const opt = [0, 0, 41, 0x10, 0, 0, 0, 0, 0, 0, 0];
+
+function withRecords(query: Uint8Array, ...records: number[][]): Uint8Array {
+  const bytes = Uint8Array.of(...query, ...records.flat());
+  bytes[11] = records.length;
+  return bytes;
+}
+
+/** A query whose first label has this length byte, with that many bytes behind it. */
+function longLabel(length: number): Uint8Array {
+  const head = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+  return Uint8Array.of(...head, length, ...new Uint8Array(length).fill(0x61), 0, 0, 1, 0, 1);
+}
+
+it('what is too long for a datagram is asked for over TCP', () => {
+  const nameServers = Array.from({ length: 4 }, (_, n) => `${'long.'.repeat(24)}ns${n}`);
+  const long = open({ nameServers });
+  const short = long.query('bl.example.org', 'NS');
+  assert.deepEqual([short.flag_tc, short.answers.length], [true, 0]);
+  assert.equal(long.query('bl.example.org', 'NS', { edns: {} }).answers.length, 4);
+  const query = encode({ name: 'bl.example.org', type: 'NS' });
+  assert.equal(decode(long.ask(query, true)).answers.length, 4);
+});
+
+it('only what the zone says is said with authority', () => {
+  const flags = (name: string) => dns.ask(encode({ name, type: 'A' }))[2]! & 4;
+  assert.equal(flags('1.0.0.127.bl.example.org'), 4);
+  assert.equal(flags('example.com'), 0);
 });
 
 it('without permission only what leads to a key is answered', () => {

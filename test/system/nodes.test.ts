@@ -16,6 +16,7 @@ import {
   within,
 } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
+import { createAgent, password } from '../support/signon/visitor.ts';
 
 const directory = makeTempDir('nodes');
 const masterKey = `${directory.path}/master.key`;
@@ -87,6 +88,28 @@ it('a report through one node counts on the other one, and a key is good on both
   assert.equal(await report(nodes[1]!, 2), 200);
   await within(async () => (await reportsOf(nodes[0]!, 2)) === 1);
   assert.equal(await report(nodes[1]!, 1), 429, 'the same account and address, on the other node');
+});
+
+it('a form of one node is taken by the other one, and who signs in there is signed in on both', async () => {
+  const email = 'ada@example.org';
+  const env = { ...environment(), DATA_DIR: nodes[0]!.dataDir };
+  const made = await runCli(['account', 'create', email, '--password-stdin'], env, `${password}\n`);
+  assert.equal(made.code, 0, made.stderr);
+  const [one, two] = nodes.map((node) => createAgent(node));
+  const csrfIn = (page: string) => /name="csrf" value="([^"]+)"/.exec(page)![1]!;
+  const csrf = csrfIn((await one!.get('/signin')).body);
+  for (const [name, cookie] of one!.cookies) two!.cookies.set(name, cookie);
+  const signedIn = await two!.post('/signin', { csrf, email, password });
+  assert.equal(signedIn.headers.location, '/account', signedIn.body);
+  for (const [name, cookie] of two!.cookies) one!.cookies.set(name, cookie);
+  const account = await one!.get('/account');
+  assert.ok(account.body.includes(email));
+  const saved = await two!.post('/account/profile', {
+    csrf: csrfIn(account.body),
+    given_name: 'Ada',
+  });
+  assert.equal(saved.status, 303, saved.body);
+  assert.match((await one!.get('/account')).body, /value="Ada"/);
 });
 
 it('without the database checks go on, writes and readers of it get 503, nodes go on afterwards', async () => {

@@ -75,7 +75,7 @@ const patienceMs = 3_000;
 const retryMs = 5_000;
 const retryMsMax = 300_000;
 /** The thread ends when nothing was built for so long: it holds all lines, and they are in the store. */
-const idleMs = 60_000;
+const idleMs = 30_000;
 const hourMs = 3_600_000;
 const basePartBytes = 1 << 20;
 const scanRows = 100;

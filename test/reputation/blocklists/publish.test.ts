@@ -95,9 +95,9 @@ test('a change is built once in an interval, an urgent one at once, and the full
   assert.ok(builds.at(-1)! >= 3_600_000);
 });
 
-test('the building thread ends after a quiet minute, and the next change starts another', async (t) => {
+test('the building thread ends after half a quiet minute, and the next change starts another', async (t) => {
   const { builds, state, threads, pass } = world(t);
-  await pass(59_000);
+  await pass(29_000);
   assert.deepEqual([builds.length, threads], [1, { opened: 1, closed: 0 }]);
   await pass(2_000);
   assert.deepEqual([builds.length, threads], [1, { opened: 1, closed: 1 }]);
