@@ -9,7 +9,7 @@
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { Log } from '../core/log/log.ts';
-import { openFilesMax } from './limits.ts';
+import { openFilesMaxNow } from './limits.ts';
 
 export interface DescriptorWatch {
   isPaused(): boolean;
@@ -24,7 +24,7 @@ const folder = '/proc/self/fd';
 
 /** @param accept false: connections are refused, until true */
 export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): DescriptorWatch {
-  let limit = openFilesMax();
+  let limit = openFilesMaxNow() ?? Number.POSITIVE_INFINITY;
   let isPaused = false;
   let pauses = 0;
   let isLooking = false;
@@ -34,15 +34,16 @@ export function watchDescriptors(log: Log, accept: (isOn: boolean) => void): Des
     isLooking = true;
     try {
       const open = await countDescriptors();
-      // Asked anew: an operator may change it while the server runs. With no descriptor left it
-      // can't be read.
-      const found = openFilesMax();
-      if (Number.isFinite(found)) limit = found;
-      if (open !== undefined) judge(open);
+      if (open === undefined) return;
+      // Asked anew: an operator may change it while the server runs. Where none is left to ask with,
+      // those that are open are all there may be.
+      limit = openFilesMaxNow() ?? Math.min(limit, open);
+      judge(open);
     } catch (error) {
       log.warn({ err: error }, 'open files: not looked at, tried again');
+    } finally {
+      isLooking = false;
     }
-    isLooking = false;
   }
 
   function judge(open: number): void {

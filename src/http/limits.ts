@@ -96,6 +96,16 @@ export function openFilesMax(limitsText: string | undefined = readOwnLimits()): 
   return soft === undefined || soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
 }
 
+/** The same of this process, now; undefined when no descriptor is left to read it with. */
+export function openFilesMaxNow(): number | undefined {
+  try {
+    return openFilesMax(readFileSync('/proc/self/limits', 'latin1'));
+  } catch (error) {
+    const isFull = (error as NodeJS.ErrnoException).code === 'EMFILE';
+    return isFull ? undefined : Number.POSITIVE_INFINITY;
+  }
+}
+
 function readOwnLimits(): string | undefined {
   try {
     return readFileSync('/proc/self/limits', 'latin1');
