@@ -1,0 +1,91 @@
+/**
+ * The doors beside what others have for them. The DNS block list: processor time of an answer beside
+ * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
+ * processes of their own, rounds are interleaved, the median counts.
+ */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { makeCheckTable } from './check-table.ts';
+import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, seconds: 1, entries: 1_000 },
+  full: { rounds: 5, seconds: 3, entries: 1_000_000 },
+} as const;
+
+const goals = { rbldnsd: 4, echo: 1.25 } as const;
+/** One in 101 hosts of the table has a score of 0, which no zone lists. */
+const listedMin = 0.98;
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const { rounds, seconds, entries } = sizes[size];
+  if (!existsSync(dnsperf)) {
+    const note = 'dnsperf is not installed: nobody asks';
+    return [{ name: 'DNS block list: CPU for an answer', unit: 'µs', ours: 0, note }];
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-doors-'));
+  const queries = `${folder}/names`;
+  const { hits } = makeCheckTable(entries);
+  const name = (address: string) => `${address.split('.').reverse().join('.')}.score.${zone} A\n`;
+  writeFileSync(queries, hits.map(name).join(''));
+  const [ours, echo] = await Promise.all([start('ours', entries), start('echo', entries)]);
+  const peer = await openDnsPeer(entries, folder);
+  const found = { ours: [] as number[], echo: [] as number[], rbldnsd: [] as number[] };
+  try {
+    // The first round warms up and is not counted.
+    for (let round = size === 'full' ? -1 : 0; round < rounds; round++) {
+      const own = await cpuUs(ours, queries, seconds);
+      const bare = await cpuUs(echo, queries, seconds);
+      const other = await peer?.cpuPerMillion(seconds);
+      if (round < 0) continue;
+      found.ours.push(own);
+      found.echo.push(bare);
+      if (other !== undefined) found.rbldnsd.push(other);
+    }
+  } finally {
+    ours.child.disconnect();
+    echo.child.disconnect();
+    await peer?.stop();
+    rmSync(folder, { recursive: true });
+  }
+  const value = median(found.ours);
+  const row = (against: readonly number[], peerName: string, ratioMax: number): BenchRow => {
+    const base = { name: `DNS block list: CPU for an answer`, unit: 'µs', ours: value };
+    const goal = `≤ ${ratioMax} × ${peerName}`;
+    if (against.length === 0) return { ...base, goal, note: `${peerName} is not installed` };
+    const peerValue = median(against);
+    const ratio = value / peerValue;
+    const note = 'the same hosts; dnsperf, 64 clients';
+    return { ...base, peer: peerName, peerValue, ratio, goal, ok: ratio <= ratioMax, note };
+  };
+  return [
+    row(found.rbldnsd, 'rbldnsd', goals.rbldnsd),
+    row(found.echo, 'bare sockets', goals.echo),
+  ];
+}
+
+interface NameServer {
+  readonly child: ChildProcess;
+  readonly port: number;
+}
+
+async function start(kind: 'ours' | 'echo', entries: number): Promise<NameServer> {
+  const child = fork(new URL('./dns-child.js', import.meta.url), [kind, String(entries)]);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return { child, port };
+}
+
+async function cpuUs({ child, port }: NameServer, queries: string, seconds: number) {
+  const { completed, found, cpuSeconds } = await askByDnsperf(child, port, queries, seconds);
+  if (found < completed * listedMin) throw new Error(`dnsperf: ${found} of ${completed} found`);
+  return (cpuSeconds * 1e6) / completed;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+}
