@@ -35,11 +35,11 @@ export const clientLimits = {
    * All that has neither a good key nor a place on the hot lane: also what no other limit holds, such
    * as pages that nobody has. Counted by the transport, before any work.
    */
-  answers: { max: 2_000, windowMs: 10_000 },
+  answers: { max: 4_000, windowMs: 10_000 },
   /** The same of an IPv4 /24 or IPv6 /48. */
-  answersNear: { max: 8_000, windowMs: 10_000 },
+  answersNear: { max: 12_000, windowMs: 10_000 },
   /** Of what is asked about the service's health, counted apart: no flood of pages hides it. */
-  probes: { max: 1_000, windowMs: 10_000 },
+  probes: { max: 3_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
