@@ -19,6 +19,11 @@ export interface ReportAdmission {
 
 export type Settle = (seq?: bigint) => void;
 
+interface Address {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
 const nothingToSettle: Result<Settle> = ok(() => undefined);
 
 export function createReportAdmission(options: {
@@ -32,14 +37,17 @@ export function createReportAdmission(options: {
 }): ReportAdmission {
   const { entries, clock, newAddresses, secondsLeftOfDay, catchUpTo } = options;
   /** New addresses under way, of the accounts that have some. */
-  const underWay = new Map<number, Set<string>>();
+  const underWay = new Map<number, Map<string, Address>>();
 
-  function enter(slot: number, address: string): Settle {
-    const own = underWay.get(slot) ?? new Set();
-    underWay.set(slot, own.add(address));
+  const isKnown = ({ family, words }: Address) =>
+    entries.get(family, words, family === 4 ? 32 : 128) !== 0;
+
+  function enter(slot: number, text: string, address: Address): Settle {
+    const own = underWay.get(slot) ?? new Map();
+    underWay.set(slot, own.set(text, address));
     function leave(): void {
-      own.delete(address);
-      if (own.size === 0) underWay.delete(slot);
+      own.delete(text);
+      if (own.size === 0 && underWay.get(slot) === own) underWay.delete(slot);
     }
     return (seq) => {
       if (seq === undefined) leave();
@@ -47,19 +55,30 @@ export function createReportAdmission(options: {
     };
   }
 
+  /**
+   * Whether an account has no new address left today. An event is counted before whoever wrote it hears
+   * of it: near the limit those are left out that would count twice.
+   */
+  function isSpent(slot: number, now: number): boolean {
+    const { limit, used } = newAddresses(slot, now);
+    const own = underWay.get(slot);
+    if (own === undefined || used + own.size < limit) return used >= limit;
+    for (const [text, address] of own) if (isKnown(address)) own.delete(text);
+    return used + own.size >= limit;
+  }
+
   return {
     admit(slot, family, words) {
       if (!entries.hasRoomFor(family, words)) {
         return fail('capacity_exceeded', 'No more addresses can be recorded at the moment.');
       }
-      if (entries.get(family, words, family === 4 ? 32 : 128) !== 0) return nothingToSettle;
-      const address = `${family} ${words.join()}`;
-      const own = underWay.get(slot);
+      if (isKnown({ family, words })) return nothingToSettle;
+      const text = `${family} ${words.join()}`;
       // It counts once; the first of its reports settles it.
-      if (own?.has(address) === true) return nothingToSettle;
+      if (underWay.get(slot)?.has(text) === true) return nothingToSettle;
       const now = clock.now();
-      const { limit, used } = newAddresses(slot, now);
-      if (used + (own?.size ?? 0) < limit) return ok(enter(slot, address));
+      if (!isSpent(slot, now)) return ok(enter(slot, text, { family, words: words.slice() }));
+      const { limit } = newAddresses(slot, now);
       const detail =
         `The limit of ${limit} new addresses a day is reached. ` +
         'Addresses that were reported before can still be reported.';

@@ -134,3 +134,17 @@ it('new addresses under way count until they are settled, each once', async () =
   for (let i = 2; i < 40; i++) settle(i);
   assert.equal(code('9.9.8.3'), undefined);
 });
+
+it('an event that is counted before its writer hears of it counts once', () => {
+  const world = worldWithQuota(1);
+  const admission = admissionOf(world);
+  const admit = (ip: string) => {
+    const { family, words } = addressOf(ip);
+    return admission.admit(0, family, words).ok;
+  };
+  for (let i = 0; i < 39; i++) assert.ok(admit(`9.9.9.${i}`));
+  world.report('a', '9.9.9.0');
+  world.report('a', '9.9.9.1');
+  assert.equal(admit('9.9.8.1'), true, 'the fortieth');
+  assert.equal(admit('9.9.8.2'), false);
+});
