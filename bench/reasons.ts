@@ -99,10 +99,9 @@ export const reasons: readonly Reason[] = [
     row: 'check p99 under',
     why:
       'The same work done by another server, the control below, takes a check beyond the goal ' +
-      'already: two cores for two servers’ work, the senders and the askers. What the server itself ' +
-      'adds is mostly the collection of garbage on the thread that answers: a full one every 0.8 s, ' +
-      '5 to 47 ms on that busy machine, because pictures and rows are buffers outside of its heap, ' +
-      'and a small one of 4 to 5 ms every 0.3 s. Smaller and larger young generations change nothing.',
+      'already: two cores for two servers’ work, the senders and the askers. The thread that answers ' +
+      'does nothing else now, and beside a main thread that stands still it keeps 0.4 ms (bench ' +
+      'front-ends); what the other threads of the same process still cost it is not found yet.',
   },
   {
     bench: 'rbldnsd',
