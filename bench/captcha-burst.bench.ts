@@ -9,6 +9,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LineChild, startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -192,10 +193,6 @@ function send(
 function percentile(times: readonly number[], p: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * p) / 100))]!;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
 function round3(value: number): number {

@@ -17,6 +17,7 @@ import { seededRandom } from '../src/core/random.ts';
 import { ok } from '../src/core/result.ts';
 import { challengesOver, networkAt, rendered } from '../test/support/captcha/challenges.ts';
 import { gifencPeer, otherEncoders } from './captcha-encoders.ts';
+import { median } from './median.ts';
 import { measureAsync } from './rounds.ts';
 import type { BenchRow } from './row.ts';
 
@@ -270,10 +271,6 @@ async function rates(
   });
   const timings = await measureAsync(Object.fromEntries(subjects), rounds);
   return jobs.map((_, i) => 1e9 / timings[i]!.median);
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
 function round(value: number): number {

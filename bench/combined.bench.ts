@@ -13,6 +13,7 @@ import { startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type Load, type LoadResult, openLoad } from './http-load.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -171,8 +172,4 @@ function rowsOf(
       note: 'what the server itself adds',
     },
   ];
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCheckTable } from './check-table.ts';
+import { median } from './median.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
 import type { BenchRow } from './row.ts';
 
@@ -84,8 +85,4 @@ async function cpuUs({ child, port }: NameServer, queries: string, seconds: numb
   const { completed, found, cpuSeconds } = await askByDnsperf(child, port, queries, seconds);
   if (found < completed * listedMin) throw new Error(`dnsperf: ${found} of ${completed} found`);
   return (cpuSeconds * 1e6) / completed;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

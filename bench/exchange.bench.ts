@@ -23,6 +23,7 @@ import { raw, scratchKey } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import { createRenderProblem } from '../src/web/shape.ts';
 import { guardOf } from '../test/support/server/guard.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -182,8 +183,4 @@ function row(name: string, rates: number[], bare: number[]): BenchRow {
     goal: `>= ${goalPerSecond}`,
     ok: ours >= goalPerSecond,
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { createForwarder, type Forwarder } from '../src/http/forward.ts';
 import type { Request } from '../src/http/message.ts';
 import type { Caller } from '../src/http/router.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -78,8 +79,4 @@ async function cpuUsOf(forwarder: Forwarder, requests: number, inFlight: number)
   await Promise.all(Array.from({ length: inFlight }, send));
   const { user, system } = process.cpuUsage(before);
   return (user + system) / requests;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

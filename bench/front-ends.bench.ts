@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { blockedFile, blockedLine } from '../test/support/server/block-main.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -60,8 +61,4 @@ async function measure(size: 'tiny' | 'full', threads: number): Promise<BenchRow
     ok: ours <= goalMs,
     note: `${checks.generator}, 64 connections`,
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

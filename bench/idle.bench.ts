@@ -6,10 +6,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import { freePort } from '../test/support/signon/signon-beside.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -130,8 +131,4 @@ function residentMiB(pid: number): number {
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

@@ -12,6 +12,7 @@ import { makeCheckTable } from './check-table.ts';
 import { type HttpContender, startContender } from './http-contender.ts';
 import { openLoad } from './http-load.ts';
 import { path } from './http-server.ts';
+import { median } from './median.ts';
 import { openDnsPeer } from './rbldnsd-peer.ts';
 import type { BenchRow } from './row.ts';
 
@@ -120,8 +121,4 @@ function row(
     ...{ ratio, goal, ok: ratio <= ratioMax },
     note: 'the same hosts; dnsperf, 64 clients; every address is listed',
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

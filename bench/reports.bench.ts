@@ -20,6 +20,7 @@ import { openLmdbStore } from '../src/store/lmdb.ts';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';
+import { median } from './median.ts';
 import { comment, openReportLoad } from './report-load.ts';
 import { openRawPeer } from './report-peer.ts';
 import type { BenchRow } from './row.ts';
@@ -242,8 +243,4 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
       note,
     },
   ];
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

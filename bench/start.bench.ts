@@ -8,6 +8,7 @@ import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { saveSnapshot } from '../src/index/snapshot.ts';
 import { type JournalStore, openJournalStore } from './journal-data.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -62,8 +63,4 @@ function startOnce(journal: JournalStore, rows: number, mode: Mode): number {
   const { ms, size } = JSON.parse(stdout) as { ms: number; size: number };
   if (size !== rows) throw new Error(`${size} entries instead of ${rows}`);
   return ms;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

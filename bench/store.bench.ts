@@ -16,6 +16,7 @@ import { createEventId } from '../src/store/event-id.ts';
 import { scratchKey, u32 } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import type { Store } from '../src/store/store.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
@@ -196,8 +197,4 @@ function compare(name: string, ours: number, peer: number, rows: string, goal: s
     ratio: Number(ratio.toFixed(3)),
     ...(goal === '' ? {} : { goal, ok: ratio >= 0.7 }),
   };
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { createServer as createNetServer } from 'node:net';
 import { test } from 'node:test';
 import { claimPort } from '../../src/http/port-claim.ts';
+import { freePort } from '../support/server/free-port.ts';
 import { ask, get, startServer } from './raw.ts';
 
 const moduleUrl = new URL('../../src/http/port-claim.js', import.meta.url).href;
@@ -14,14 +15,6 @@ function claimElsewhere(port: number): number | null {
   const code = `import { claimPort } from ${JSON.stringify(moduleUrl)};
     claimPort('127.0.0.1', ${port}).then(() => process.exit(0), (e) => process.exit(e.name === 'OperatorError' ? 3 : 4));`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', code]).status;
-}
-
-async function freePort(): Promise<number> {
-  const server = createNetServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 test('a claimed port is refused to another process even before anything listens', async () => {

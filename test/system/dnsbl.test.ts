@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
+import { freePort } from '../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -40,14 +41,6 @@ function sample(language: string): string {
   const page = readFileSync('docs/DNSBL.md', 'utf8');
   const found = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1];
   assert.ok(found, language);
-  return found;
-}
-
-async function freePort(): Promise<number> {
-  const socket = createServer().listen(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port: found } = socket.address() as { port: number };
-  socket.close();
   return found;
 }
 

@@ -13,9 +13,9 @@ import {
   type SampleService,
   sampleEmail,
 } from '../support/docs/sample-service.ts';
-import { freePort } from '../support/docs/wordpress.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { startCommand } from '../support/server/child.ts';
+import { freePort } from '../support/server/free-port.ts';
 import { within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

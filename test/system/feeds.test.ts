@@ -9,7 +9,7 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { after, before, it } from 'node:test';
 import { seededRandom } from '../../src/core/random.ts';
 import { formatIp } from '../../src/ip/address.ts';
@@ -17,6 +17,7 @@ import { parsePrefix } from '../../src/ip/prefix.ts';
 import { type Machine, openMachine } from '../support/docs/paste.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { rangeOf, united } from '../support/reputation/address-ranges.ts';
+import { freePort } from '../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -77,14 +78,6 @@ after(async () => {
   await server?.stop();
   directory.remove();
 });
-
-async function freePort(): Promise<number> {
-  const socket = createServer().listen(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address() as { port: number };
-  socket.close();
-  return port;
-}
 
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;

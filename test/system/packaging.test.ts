@@ -8,11 +8,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
 import { type LineChild, startCommand } from '../support/server/child.ts';
+import { freePort } from '../support/server/free-port.ts';
 import { fetchFrom, startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -63,14 +63,6 @@ function start(command: string, args: readonly string[], env: Readonly<Record<st
 async function portOf(child: LineChild): Promise<number> {
   const line = await child.errorLine((text) => text.includes('"msg":"listening"'));
   return (JSON.parse(line) as { port: number }).port;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 test('npm pack, npm install -g, portcullis serve --demo', async () => {

@@ -6,11 +6,11 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { after, before, it } from 'node:test';
 import { decode as decodeDns, encode as encodeDns } from 'dns-packet';
 import { openMachine } from '../support/docs/paste.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { freePort } from '../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -48,14 +48,6 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
   directory.remove();
 });
-
-async function freePort(): Promise<number> {
-  const socket = createServer().listen(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address() as { port: number };
-  socket.close();
-  return port;
-}
 
 it('unbound loads the policy, and names that lead to who is on the list are gone', async (context) => {
   if (!hasTool(context, 'unbound')) return;

@@ -15,11 +15,11 @@ import { pluginTexts } from '../support/docs/plugin-texts.ts';
 import {
   addressHeader,
   adminPassword,
-  freePort,
   startWordPress,
   type WordPress,
 } from '../support/docs/wordpress.ts';
 import { hasTool, isInstalled } from '../support/house/tools.ts';
+import { freePort } from '../support/server/free-port.ts';
 import { demoEmail, startTestServer, type TestServer } from '../support/server/server.ts';
 import {
   allow,

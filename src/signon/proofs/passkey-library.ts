@@ -5,8 +5,8 @@
  */
 
 import type * as Library from '@simplewebauthn/server';
-import { Piscina } from 'piscina';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
+import { openLoneThread } from './lone-thread.ts';
 
 type Name =
   | 'generateRegistrationOptions'
@@ -25,32 +25,18 @@ export type PasskeyLibrary = Pick<typeof Library, Name> & {
 };
 
 const waitingMax = 256;
-const idleTimeoutMs = 60_000;
 
 export function openPasskeyLibrary(): PasskeyLibrary {
-  const pool = new Piscina<PasskeyCall, unknown>({
-    filename: new URL('./passkey-library.worker.js', import.meta.url).href,
-    minThreads: 0,
-    maxThreads: 1,
-    maxQueue: waitingMax,
-    idleTimeout: idleTimeoutMs,
-    recordTiming: false,
-  });
-  let closed = false;
-  const calling = (name: Name) => async (options: unknown) => {
-    // A destroyed piscina pool would start threads anew.
-    if (closed) throw new Error('the thread of the passkeys is closed');
-    return (await pool.run({ name, options })) as never;
-  };
+  const worker = new URL('./passkey-library.worker.js', import.meta.url);
+  const thread = openLoneThread<PasskeyCall, unknown>(worker, waitingMax);
+  const calling = (name: Name) => async (options: unknown) =>
+    (await thread.run({ name, options })) as never;
   return {
     generateRegistrationOptions: calling('generateRegistrationOptions'),
     verifyRegistrationResponse: calling('verifyRegistrationResponse'),
     generateAuthenticationOptions: calling('generateAuthenticationOptions'),
     verifyAuthenticationResponse: calling('verifyAuthenticationResponse'),
-    table: { name: 'passkey_queue', used: () => pool.queueSize, limit: waitingMax },
-    async close() {
-      closed = true;
-      await pool.destroy();
-    },
+    table: { name: 'passkey_queue', used: thread.waiting, limit: waitingMax },
+    close: thread.close,
   };
 }

@@ -2,20 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { it } from 'node:test';
 import { startCommand } from '../../support/server/child.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { allow, createAgent, openPeople } from '../../support/signon/visitor.ts';
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 it('the site of the README signs a visitor in', async () => {
   await using server = await startTestServer({ threads: 1 });

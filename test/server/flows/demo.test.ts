@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import {
   type FetchOptions,
   startTestServer,
@@ -13,7 +14,6 @@ import {
   threadCounts,
   within,
 } from '../../support/server/server.ts';
-import { freePort } from '../../support/signon/signon-beside.ts';
 
 const hostile = '<img src=x onerror=alert(1)> <script>"\' &amp; é 漢';
 

@@ -9,8 +9,9 @@ import type { Page } from 'playwright-core';
 import { withBrowser } from '../../support/browser/browser.ts';
 import { mailedLink } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
-import { freePort } from '../../support/signon/signon-beside.ts';
+
 import { openPeople } from '../../support/signon/visitor.ts';
 
 const email = 'ada@portcullis.example';

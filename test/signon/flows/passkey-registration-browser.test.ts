@@ -17,8 +17,8 @@ import {
 } from '../../support/browser/browser.ts';
 import { mailedLink } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
-import { freePort } from '../../support/signon/signon-beside.ts';
 
 /** The solver misreads one in ten. */
 const solvingAttempts = 8;

@@ -18,8 +18,9 @@ import {
   withBrowser,
 } from '../../support/browser/browser.ts';
 import { hiddenOf, webVisitor } from '../../support/browser/web-visitor.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
-import { freePort, type SignonBeside, signonBeside } from '../../support/signon/signon-beside.ts';
+import { type SignonBeside, signonBeside } from '../../support/signon/signon-beside.ts';
 
 const email = 'demo@portcullis.example';
 /** A page with the person in its header, to which a sign-in may lead back. */

@@ -6,7 +6,6 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import {
@@ -18,6 +17,7 @@ import {
 } from '../../support/browser/browser.ts';
 import { mailedLink } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
+import { freePort } from '../../support/server/free-port.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
 import { type ClientSite, startClientSite } from '../../support/signon/client-site.ts';
 
@@ -26,15 +26,6 @@ const password = 'violet-harbour-72';
 const scopes = 'openid profile email preferences';
 /** The solver misreads one in ten. */
 const solvingAttempts = 8;
-
-/** BASE_URL has to be known before the server starts. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 /** One visit with everything that went wrong in it, but for words that the solver misread. */
 async function openTab(context: BrowserContext, service: string) {

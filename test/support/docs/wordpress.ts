@@ -8,10 +8,10 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { unzipSync } from 'fflate';
 import { openKit } from '../../../src/published/kit/open-kit.ts';
+import { freePort } from '../server/free-port.ts';
 import { type Answer, type FetchOptions, fetchFrom, within } from '../server/server.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
 
@@ -33,15 +33,6 @@ export interface WordPress extends AsyncDisposable {
 
 const builds = 'test/system/node_modules/@wp-playground/wordpress-builds/src';
 const pluginName = 'portcullis-sign-in';
-
-/** A port that is known before anything listens on it. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 /** Writes the files of an archive below a folder. */
 export function unpack(archive: Uint8Array, folder: string): void {

@@ -3,7 +3,6 @@
  * begins with (a second factor, a passkey) without the pages for it.
  */
 
-import { createServer } from 'node:net';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
@@ -42,16 +41,4 @@ export function signonBeside(options: { dataDir: string; baseUrl: string }): Sig
       await store.close();
     },
   };
-}
-
-/** For a server whose own address must be known before it starts. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

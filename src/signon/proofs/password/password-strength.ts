@@ -4,15 +4,14 @@
  * and a hostile password up to 80 ms to judge, far too long for the event loop.
  */
 
-import { Piscina } from 'piscina';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { openLoneThread } from '../lone-thread.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
 
 /** What zxcvbn sees of a password; its time grows with the square of the length. */
 const judgedLengthMax = 64;
 const waitingMax = 64;
-const idleTimeoutMs = 60_000;
 
 export interface PasswordStrength {
   /** `weak_password`, `overloaded`. @param context what a guesser knows: mail address, names */
@@ -23,29 +22,19 @@ export interface PasswordStrength {
 }
 
 export function openPasswordStrength(): PasswordStrength {
-  const pool = new Piscina<StrengthJob, boolean>({
-    filename: new URL('./password-strength.worker.js', import.meta.url).href,
-    minThreads: 0,
-    maxThreads: 1,
-    maxQueue: waitingMax,
-    idleTimeout: idleTimeoutMs,
-    recordTiming: false,
-  });
-  let closed = false;
+  const worker = new URL('./password-strength.worker.js', import.meta.url);
+  const thread = openLoneThread<StrengthJob, boolean>(worker, waitingMax);
   return {
     async check(password, context) {
-      if (closed || pool.queueSize >= waitingMax) return fail('overloaded');
+      if (thread.isClosed() || thread.waiting() >= waitingMax) return fail('overloaded');
       const job = {
         password: password.slice(0, judgedLengthMax),
         context: context.map((word) => word.slice(0, judgedLengthMax)),
       };
-      const strong = await pool.run(job);
+      const strong = await thread.run(job);
       return strong ? ok(undefined) : fail('weak_password', undefined, 'password');
     },
-    table: { name: 'password_strength_queue', used: () => pool.queueSize, limit: waitingMax },
-    async close() {
-      closed = true;
-      await pool.destroy();
-    },
+    table: { name: 'password_strength_queue', used: thread.waiting, limit: waitingMax },
+    close: thread.close,
   };
 }

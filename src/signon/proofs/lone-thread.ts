@@ -1,0 +1,45 @@
+/** One thread for work that comes now and then: it starts at the first job and ends after a quiet minute. */
+
+import { Piscina } from 'piscina';
+
+const idleTimeoutMs = 60_000;
+
+export interface LoneThread<Job, Answer> {
+  run(job: Job): Promise<Answer>;
+  /** Jobs that wait. */
+  waiting(): number;
+  isClosed(): boolean;
+  close(): Promise<void>;
+}
+
+/**
+ * @param worker the compiled module
+ * @param waitingMax jobs that wait at most; beyond, `run` rejects
+ */
+export function openLoneThread<Job, Answer>(
+  worker: URL,
+  waitingMax: number,
+): LoneThread<Job, Answer> {
+  const pool = new Piscina<Job, Answer>({
+    filename: worker.href,
+    minThreads: 0,
+    maxThreads: 1,
+    maxQueue: waitingMax,
+    idleTimeout: idleTimeoutMs,
+    recordTiming: false,
+  });
+  let closed = false;
+  return {
+    async run(job) {
+      // A destroyed piscina pool would start threads anew.
+      if (closed) throw new Error('the thread is closed');
+      return pool.run(job);
+    },
+    waiting: () => pool.queueSize,
+    isClosed: () => closed,
+    async close() {
+      closed = true;
+      await pool.destroy();
+    },
+  };
+}
