@@ -20,6 +20,7 @@ export const namespaces = {
   checkpoint: 0x02,
   projectionPage: 0x03,
   ledger: 0x04,
+  lease: 0x05,
   account: 0x10,
   accountByEmail: 0x11,
   apiKey: 0x12,
@@ -109,6 +110,10 @@ export function text(value: string): Part {
   return Uint8Array.from(out);
 }
 
+/** Of a prefix: the parts that are known. */
+const texts = (...parts: (string | undefined)[]): Part[] =>
+  parts.flatMap((part) => (part === undefined ? [] : [text(part)]));
+
 /** Raw bytes: only as the last part, or where every key of the namespace has the same width here. */
 export function raw(value: Uint8Array): Part {
   return value;
@@ -157,17 +162,16 @@ export const projectionPageKey = (page: number, seq: bigint, part: number): Key 
 export const projectionPageVersions = (page: number): Key =>
   encodeKey(namespaces.projectionPage, u32(page));
 export const projectionPagePrefix = (): Key => encodeKey(namespaces.projectionPage);
-export function readProjectionPageKey(key: Uint8Array): {
-  page: number;
-  seq: bigint;
-  part: number;
-} {
-  const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
+export function readProjectionPageKey(key: Uint8Array) {
+  const view = viewOf(key);
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
 /** 04 table-name 00: how many places of a bounded table are taken (ledger.ts). */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
+
+/** 05 name 00: which node does a work that one does for all (postgres/lease.ts). */
+export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
 
 /** 10 account-id. */
 export const accountKey = (id: string): Key => encodeKey(namespaces.account, text(id));
@@ -196,9 +200,7 @@ export const accountBySpellingPrefix = (): Key => encodeKey(namespaces.accountBy
 export const addressClaimKey = (email: string, accountId: string): Key =>
   encodeKey(namespaces.addressClaim, text(email), text(accountId));
 export const addressClaimPrefix = (email?: string): Key =>
-  email === undefined
-    ? encodeKey(namespaces.addressClaim)
-    : encodeKey(namespaces.addressClaim, text(email));
+  encodeKey(namespaces.addressClaim, ...texts(email));
 /** 15 account-id: whether the account holds a slot of the shared tables (access/slots.ts). */
 export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountSlot, text(id));
 
@@ -261,11 +263,7 @@ export const profileKey = (id: string): Key => encodeKey(namespaces.profile, tex
 export const consentKey = (accountId: string, clientId: string, origin: string): Key =>
   encodeKey(namespaces.consent, text(accountId), text(clientId), text(origin));
 export const consentPrefix = (accountId: string, clientId?: string): Key =>
-  encodeKey(
-    namespaces.consent,
-    text(accountId),
-    ...(clientId === undefined ? [] : [text(clientId)]),
-  );
+  encodeKey(namespaces.consent, ...texts(accountId, clientId));
 
 /** 62 account-id 00 client-id 00 redirect-origin 00: when a consent was last used. */
 export const consentUseKey = (accountId: string, clientId: string, origin: string): Key =>
@@ -360,7 +358,7 @@ export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
 export const noticeKey = (accountId: string, id: Uint8Array): Key =>
   encodeKey(namespaces.notice, text(accountId), raw(id));
 export const noticePrefix = (accountId?: string): Key =>
-  encodeKey(namespaces.notice, ...(accountId === undefined ? [] : [text(accountId)]));
+  encodeKey(namespaces.notice, ...texts(accountId));
 
 /** 74 account-id: an account that was deleted, for good (store/erased.ts). */
 export const erasedKey = (id: string): Key => encodeKey(namespaces.erased, text(id));
