@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands } from './commands/accounts.ts';
 import { allowCommands } from './commands/allow.ts';
+import { bouncerCommands } from './commands/bouncer.ts';
 import { initCommand } from './commands/init.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { logCommands } from './commands/log.ts';
@@ -159,6 +160,7 @@ function program(): Command {
   root.addCommand(initCommand());
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
+  root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));
   root.addCommand(backupCommand(wholeNumber));

@@ -29,6 +29,7 @@ export const namespaces = {
   accountSlot: 0x15,
   accountStanding: 0x16,
   budgetsTold: 0x17,
+  apiKeyUse: 0x18,
   allow: 0x20,
   list: 0x21,
   reportByAddress: 0x30,
@@ -181,11 +182,16 @@ export const accountByEmailKey = (email: string): Key =>
 export const apiKeyKey = (keyId: string): Key => encodeKey(namespaces.apiKey, text(keyId));
 export const apiKeyPrefix = (): Key => encodeKey(namespaces.apiKey);
 
-/** 13 account-id 00 key-id 00. */
+/** 13 account-id 00 key-id 00: living keys that have a name. */
 export const apiKeyByAccountKey = (accountId: string, keyId: string): Key =>
   encodeKey(namespaces.apiKeyByAccount, text(accountId), text(keyId));
-export const apiKeyByAccountPrefix = (id: string): Key =>
-  encodeKey(namespaces.apiKeyByAccount, text(id));
+export const apiKeyByAccountPrefix = (id?: string): Key =>
+  id === undefined
+    ? encodeKey(namespaces.apiKeyByAccount)
+    : encodeKey(namespaces.apiKeyByAccount, text(id));
+
+/** 18 key-id 00: when and by whom it was used last. */
+export const apiKeyUseKey = (keyId: string): Key => encodeKey(namespaces.apiKeyUse, text(keyId));
 
 /** 14 former-spelling: of an account whose address must be confirmed anew. */
 export const accountBySpellingKey = (formerEmail: string): Key =>
