@@ -13,7 +13,7 @@ import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
 import { type AccessFold, createAccessFold } from '../access/accounts/fold.ts';
 import { createKeyRecords } from '../access/keys/key-records.ts';
 import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
-import { namedKeyBounds } from '../access/keys/named-keys.ts';
+import { namedHashesMax } from '../access/keys/named-keys.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
 import { createSlotKeeper } from '../access/slots.ts';
 import { capacities } from '../config.ts';
@@ -44,8 +44,6 @@ import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapsho
 
 /** Keys of an account that work at one time. */
 const keysPerAccount = 2;
-/** A key with a name may have a DNS label; two commands at once may go beyond the bound. */
-const namedKeysMax = 2 * (namedKeyBounds.totalMax + 64);
 /**
  * Slots beyond the bound that is promised: what an older version gave away, or a release that came
  * too late for a report, must not make a key that is let in fail.
@@ -153,7 +151,7 @@ function createParts(
   index = createIpIndex({ entriesMax }),
 ): Parts {
   const slots = capacities.accounts + slotReserve;
-  const keyTable = createKeyTable(slots * keysPerAccount + namedKeysMax);
+  const keyTable = createKeyTable(slots * keysPerAccount + namedHashesMax);
   const accountsTable = createAccountsTable(slots);
   const quotas = createQuotaMemory(slots);
   // The sections need `touch`, the projection needs the sections.

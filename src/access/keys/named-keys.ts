@@ -34,6 +34,9 @@ import { seal } from './seal.ts';
 
 export const namedKeyBounds = { perAccountMax: 50, totalMax: 8_192 } as const;
 
+/** Places in the table of keys: one may have a DNS label too, and two commands at once go beyond the bound. */
+export const namedHashesMax = 2 * (namedKeyBounds.totalMax + 64);
+
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const labelAlphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 const labelLength = 26;

@@ -1,10 +1,10 @@
 /** `portcullis bouncer …`: keys for firewalls, proxies and other programs that fetch decisions. */
 
 import { Command, Option } from 'commander';
-import { createNamedKeys, type NamedKey, type NamedKeys } from '../access/keys/named-keys.ts';
-import { capacities } from '../config.ts';
-import { columns, createOutput, dateText, grouped } from './shell/output.ts';
-import { checkMasterKey, expect, type Workspace, withWorkspace } from './shell/workspace.ts';
+import { createNamedKeys, type NamedKey, type NamedKeys } from '../../access/keys/named-keys.ts';
+import { capacities } from '../../config.ts';
+import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
+import { checkMasterKey, expect, type Workspace, withWorkspace } from '../shell/workspace.ts';
 
 interface AddFlags {
   readonly limit?: number;
