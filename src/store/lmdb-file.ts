@@ -39,25 +39,59 @@ interface Meta {
   readonly freeRoot: number | undefined;
 }
 
-/** @param file path of a `data.mdb` */
+/** A writer's pages come before the meta page that names them, and its next ones soon after. */
+const lookAgainMs = 5;
+const looksMax = 200;
+
+/**
+ * What another process writes meanwhile is not taken for damage: only what two looks at the same
+ * transaction tell alike is.
+ * @param file path of a `data.mdb`
+ */
 export function stateOfFile(file: string): FileState {
   if (!existsSync(file)) return { kind: 'missing' };
   const descriptor = openSync(file, 'r');
   try {
-    const { size } = fstatSync(descriptor);
-    if (size === 0) return { kind: 'empty' };
-    const meta = newestMeta(descriptor);
-    if (meta === undefined) return { kind: 'strange' };
-    const pages = Math.floor(size / meta.pageSize);
-    const expected = meta.lastPage + 1;
-    if (pages >= expected) return { kind: 'whole' };
-    // A page that was freed in the transaction that took it is promised and never written.
-    const free = freePagesFrom(descriptor, meta, pages);
-    const isWhole = free !== undefined && free.size === expected - pages;
-    return isWhole ? { kind: 'whole' } : { kind: 'cut', pages, expected };
+    let last = lookAt(descriptor);
+    for (let looks = 1; looks < looksMax && isBad(last.state); looks++) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lookAgainMs);
+      const next = lookAt(descriptor);
+      if (next.size === last.size && next.txn === last.txn) return next.state;
+      last = next;
+    }
+    return last.state;
   } finally {
     closeSync(descriptor);
   }
+}
+
+interface Look {
+  readonly state: FileState;
+  readonly size: number;
+  readonly txn: bigint | undefined;
+}
+
+function isBad({ kind }: FileState): boolean {
+  return kind === 'strange' || kind === 'cut';
+}
+
+function lookAt(descriptor: number): Look {
+  const meta = newestMeta(descriptor);
+  // After the meta page: the file may grow at any time, and holds all that the page names.
+  const { size } = fstatSync(descriptor);
+  return { state: stateIn(descriptor, meta, size), size, txn: meta?.txn };
+}
+
+function stateIn(descriptor: number, meta: Meta | undefined, size: number): FileState {
+  if (size === 0) return { kind: 'empty' };
+  if (meta === undefined) return { kind: 'strange' };
+  const pages = Math.floor(size / meta.pageSize);
+  const expected = meta.lastPage + 1;
+  if (pages >= expected) return { kind: 'whole' };
+  // A page that was freed in the transaction that took it is promised and never written.
+  const free = freePagesFrom(descriptor, meta, pages);
+  const isWhole = free !== undefined && free.size === expected - pages;
+  return isWhole ? { kind: 'whole' } : { kind: 'cut', pages, expected };
 }
 
 function newestMeta(descriptor: number): Meta | undefined {

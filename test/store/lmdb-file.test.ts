@@ -1,15 +1,18 @@
 /** What is told of a store's file before LMDB maps it, compared with LMDB's own figures. */
 
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { open } from 'lmdb';
 import { OperatorError } from '../../src/core/errors.ts';
 import { type FileState, stateOfFile } from '../../src/store/lmdb-file.ts';
 import { openTables } from '../../src/store/lmdb-tables.ts';
+import { startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const pageSize = 4_096;
+/** Of a store that another process fills while it is looked at. */
+const grownBytes = 1_500_000;
 
 /** Grows and shrinks it, so that free pages lie at the end and in runs and gaps. */
 async function fill(path: string, rounds: number, seed: number): Promise<{ lastPage: number }> {
@@ -83,6 +86,29 @@ it('pages that are free and were never written need not be there', async () => {
       whole += 1;
     }
     assert.ok(whole > 0, 'no page at the end was free');
+  } finally {
+    directory.remove();
+  }
+});
+
+it('a store that another process makes and fills is never taken for a cut one', async () => {
+  const directory = makeTempDir('file');
+  try {
+    for (let round = 0; round < 4; round++) {
+      const path = `${directory.path}/${round}`;
+      const file = `${path}/data.mdb`;
+      const writer = startChild(new URL('./crash-child.js', import.meta.url), [path, `${round}`]);
+      try {
+        for (let looks = 0; (statSync(file, { throwIfNoEntry: false })?.size ?? 0) < grownBytes; ) {
+          const { kind } = stateOfFile(file);
+          assert.ok(kind !== 'cut' && kind !== 'strange', `${kind} at look ${looks}`);
+          if (looks++ % 8 === 0) await new Promise(setImmediate);
+        }
+      } finally {
+        writer.process.kill('SIGKILL');
+        await writer.ended;
+      }
+    }
   } finally {
     directory.remove();
   }

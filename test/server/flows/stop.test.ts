@@ -94,7 +94,7 @@ function flows(threads: number): void {
         assert.equal(answer?.status, 200);
         assert.equal(answer.body.trimEnd().split('\n').length, 3);
       }
-      assert.deepEqual(await ended, { code: 0, signal: null });
+      assert.deepEqual(await ended, { code: 0, signal: null }, server.stderr());
       assert.ok(performance.now() - startMs < stopMsMax);
       for (const connection of idle) {
         assert.equal(answersIn(await connection.closed()).length, 1);
@@ -116,7 +116,7 @@ function flows(threads: number): void {
     await using server = await startTestServer({ threads });
     const stuck = await halfSent(server, 30);
     const startMs = performance.now();
-    assert.deepEqual(await server.stop(), { code: 0, signal: null });
+    assert.deepEqual(await server.stop(), { code: 0, signal: null }, server.stderr());
     assert.ok(performance.now() - startMs < stopMsMax);
     stuck.stop();
     for (const connection of stuck.connections) await connection.closed();
@@ -125,7 +125,7 @@ function flows(threads: number): void {
   it('stops for Ctrl-C too, also right after the start', async () => {
     await using server = await startTestServer({ threads, demo: false });
     server.child.process.kill('SIGINT');
-    assert.deepEqual(await server.child.ended, { code: 0, signal: null });
+    assert.deepEqual(await server.child.ended, { code: 0, signal: null }, server.stderr());
   });
 
   it('refuses a second server on its port or its directory, and goes on', async () => {
@@ -141,7 +141,7 @@ function flows(threads: number): void {
     } finally {
       other.remove();
     }
-    assert.deepEqual(await server.stop(), { code: 0, signal: null });
+    assert.deepEqual(await server.stop(), { code: 0, signal: null }, server.stderr());
   });
 
   it('starts after a kill -9, on the same directory and port', async () => {
