@@ -9,6 +9,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { accountCommands } from './commands/accounts.ts';
 import { allowCommands } from './commands/allow.ts';
 import { initCommand } from './commands/init.ts';
+import { bouncerCommands } from './commands/keys/bouncer.ts';
+import { siteKeyCommands } from './commands/keys/sitekey.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { logCommands } from './commands/log.ts';
 import { reportCommands } from './commands/report.ts';
@@ -22,7 +24,6 @@ import {
 import { createOutput } from './commands/shell/output.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
-import { siteKeyCommands } from './commands/sitekey.ts';
 import { backupCommand } from './commands/store/backup.ts';
 import { compactCommand } from './commands/store/compact.ts';
 import { masterKeyCommand } from './commands/store/master-key.ts';
@@ -159,6 +160,7 @@ function program(): Command {
   root.addCommand(initCommand());
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
+  root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));
   root.addCommand(backupCommand(wholeNumber));

@@ -1,6 +1,6 @@
 /**
- * Collected bodies to values: urlencoded forms, JSON objects, multipart parts. The body's
- * size was bounded while it was read; here its shape is bounded too.
+ * Collected bodies to values: urlencoded forms, JSON objects. The body's size was bounded while it
+ * was read; here its shape is bounded too.
  */
 
 import { fail, ok, type Result } from '../core/result.ts';
@@ -84,53 +84,4 @@ function isPlainTree(root: object, valuesMax: number): boolean {
     for (const child of children) if (typeof child === 'object' && child !== null) open.push(child);
   }
   return true;
-}
-
-export interface Part {
-  readonly name: string;
-  /** Undefined for a plain field. Never a path to use: a label that the client chose. */
-  readonly filename: string | undefined;
-  readonly contentType: string;
-  readonly data: Uint8Array;
-}
-
-const partsMax = 64;
-
-/**
- * `multipart/form-data` by the platform's own parser (the one behind `fetch`): memory-safe,
- * kept up by Node, and it holds no more than the bounded body.
- */
-export async function parseMultipart(
-  body: Uint8Array,
-  contentType: string,
-): Promise<Result<readonly Part[]>> {
-  if (mediaType(contentType) !== 'multipart') {
-    return fail('unsupported_media_type', 'multipart/form-data is expected.');
-  }
-  // A body of nothing but delimiters would make the parser build a part for each.
-  if (countOf(body, 'content-disposition') > partsMax) {
-    return fail('bad_request', 'The form has too many parts.');
-  }
-  let form: FormData;
-  try {
-    const headers = { 'content-type': contentType };
-    form = await new Response(Buffer.from(body), { headers }).formData();
-  } catch {
-    return fail('bad_request', 'The multipart form is malformed.');
-  }
-  const parts: Part[] = [];
-  for (const [name, value] of form) {
-    if (typeof value === 'string') {
-      const data = Buffer.from(value);
-      parts.push({ name, filename: undefined, contentType: 'text/plain', data });
-    } else {
-      const data = new Uint8Array(await value.arrayBuffer());
-      parts.push({ name, filename: value.name, contentType: value.type, data });
-    }
-  }
-  return ok(parts);
-}
-
-function countOf(body: Uint8Array, lowerCaseWord: string): number {
-  return Buffer.from(body).toString('latin1').toLowerCase().split(lowerCaseWord).length - 1;
 }

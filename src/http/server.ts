@@ -167,6 +167,8 @@ export function createServer(options: ServerOptions): HttpServer {
     const found = await listenOnce(host, port);
     // A port that the library picked itself can't be shared.
     for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
+    // It was told to close meanwhile: an open socket would end the process with the thread.
+    if (isStopped) stopListening();
     return found;
   }
   return {
@@ -202,7 +204,7 @@ export function createServer(options: ServerOptions): HttpServer {
       closeNow();
       // The library lets go of closed sockets when the event loop turns; a thread that ended
       // before would take the process with it.
-      await new Promise((resolve) => setTimeout(resolve, loopTurnsMs));
+      for (let turn = 0; turn < loopTurns; turn++) await loopTurn();
     },
     closeNow,
     inFlight: () => lanes.admission.inFlight.total,
@@ -259,7 +261,12 @@ function openLanes(
   };
 }
 
-const loopTurnsMs = 20;
+const loopTurns = 4;
+/** Through timers, sockets and immediates, however late the thread is. */
+async function loopTurn(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  await new Promise((resolve) => setImmediate(resolve));
+}
 /** From a connection that was taken to its request, on any network that is not broken. */
 const lastRequestsMs = 250;
 const noNames: readonly string[] = [];

@@ -1,7 +1,7 @@
-/** Bodies: media types, forms, JSON within bounds, multipart; malformed ones are failures. */
+/** Bodies: media types, forms, JSON within bounds; malformed ones are failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mediaType, parseForm, parseJsonObject, parseMultipart } from '../../src/http/body.ts';
+import { mediaType, parseForm, parseJsonObject } from '../../src/http/body.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 const errorOf = (result: { ok: boolean; error?: string }) => (result.ok ? undefined : result.error);
@@ -45,42 +45,4 @@ test('JSON must be a bounded object without a prototype in it', () => {
   assert.equal(errorOf(parseJsonObject(bytes(`{"a":${'['.repeat(1_000_000)}`))), 'bad_request');
   assert.equal(errorOf(parseJsonObject(bytes(`{"a":[${'1,'.repeat(10_000)}1]}`))), 'bad_request');
   assert.equal(errorOf(parseJsonObject(Buffer.from([0x7b, 0xff, 0x7d]))), 'bad_request');
-});
-
-const boundary = 'multipart/form-data; boundary=XX';
-
-test('multipart fields and files are read with their bytes untouched', async () => {
-  const head = '--XX\r\nContent-Disposition: form-data; name="title"\r\n\r\nhello\r\n';
-  const file =
-    '--XX\r\nContent-Disposition: form-data; name="f"; filename="../a.png"\r\nContent-Type: image/png\r\n\r\n';
-  const data = Buffer.from([0, 13, 10, 255, 45, 45, 88]);
-  const body = Buffer.concat([bytes(head + file), data, bytes('\r\n--XX--\r\n')]);
-  const result = await parseMultipart(body, boundary);
-  assert.ok(result.ok);
-  assert.equal(result.value.length, 2);
-  assert.equal(Buffer.from(result.value[0]!.data).toString(), 'hello');
-  assert.equal(result.value[1]!.contentType, 'image/png');
-  assert.deepEqual(Buffer.from(result.value[1]!.data), data);
-});
-
-test('malformed multipart is a failure', async () => {
-  const part = '--XX\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n';
-  for (const bad of ['', 'x', part, `${part}--XX`, '--XX\r\n\r\nb\r\n--XX--\r\n', '--XX--']) {
-    const result = await parseMultipart(bytes(bad), boundary);
-    // An empty form may be read as one without parts; it must not be read as anything else.
-    if (result.ok) assert.equal(result.value.length, 0, bad);
-  }
-  assert.equal(errorOf(await parseMultipart(bytes(part), boundary)), 'bad_request');
-  assert.equal(
-    errorOf(await parseMultipart(bytes(`${part}--XX--`), 'text/plain')),
-    'unsupported_media_type',
-  );
-  assert.equal(
-    errorOf(await parseMultipart(bytes(`${part}--XX--`), 'multipart/form-data')),
-    'bad_request',
-  );
-  assert.equal(
-    errorOf(await parseMultipart(bytes(`${part.repeat(65)}--XX--\r\n`), boundary)),
-    'bad_request',
-  );
 });

@@ -7,6 +7,7 @@
  * Order of refusals with a key: 401, 429, 422. Who is wrong about a parameter has paid for the answer.
  */
 
+import { keyScopes } from '../../access/keys/key-scopes.ts';
 import { type Gate, quotaKind } from '../../access/quota/gate.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
@@ -126,9 +127,10 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
     keyText: string | undefined,
     unitsOf = () => 1,
   ) {
-    const slot = gate.authenticate(keyText);
-    if (slot < 0) return { failure: fail('unauthenticated'), headers: [] as Header[] };
     const { quota } = declared.cost!;
+    const scope = quota === 'write' ? keyScopes.report : keyScopes.check;
+    const slot = gate.authenticate(keyText, scope);
+    if (slot < 0) return { failure: fail('unauthenticated'), headers: [] as Header[] };
     let headers: Header[] = [];
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = gate.spend(slot, quotaKind[quota], units);

@@ -8,8 +8,9 @@
 import type { BoundedTables } from '../../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../../geo/reader.ts';
-import { readFormStream } from '../../../http/form-stream.ts';
+
 import { firstHeader, type Header, type Reply, type Request } from '../../../http/message.ts';
+import { type FormSink, readPartsInto } from '../../../http/multipart.ts';
 import { parseQuery } from '../../../http/query.ts';
 import type { StreamRoute } from '../../../http/router.ts';
 import { endpoint, streamFacts } from '../../../web/guard/endpoint.ts';
@@ -22,6 +23,7 @@ import { type BulkReader, type BulkRow, createBulkReader, type InvalidRow } from
 import { type BulkSaveOptions, saveBulk } from './bulk-save.ts';
 
 const csvBytesMax = 8 * 1024 * 1024;
+const partsMax = 16;
 /** Room for the form around the file. */
 const bodyBytesMax = csvBytesMax + 64 * 1024;
 /** For the upload and the saving. */
@@ -141,10 +143,10 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     body: AsyncIterable<Uint8Array>,
     found: { sender?: Sender; file?: BulkReader },
   ): Promise<Result<void>> {
-    const { turns } = options;
     const contentType = firstHeader(request, 'content-type');
-    const rules = { contentType, fileNames: ['csv'], fileBytesMax: csvBytesMax, turns };
-    return readFormStream(body, rules, {
+    const isFile = (name: string) => name === 'csv';
+    const rules = { contentType, isFile, fileBytesMax: csvBytesMax, partsMax };
+    const sink: FormSink = {
       field(name, value) {
         if (name === 'key') found.sender ??= identify(request, value);
         return found.sender?.failure === undefined ? undefined : fail('unauthenticated');
@@ -157,7 +159,8 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
         found.file = createBulkReader();
         return found.file.push;
       },
-    });
+    };
+    return readPartsInto(body, rules, sink, options.turns);
   }
 
   async function save(

@@ -5,14 +5,9 @@
 
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { decodeUtf8, repairUtf8 } from '../../../core/utf8.ts';
-import {
-  type JsonObject,
-  mediaType,
-  parseForm,
-  parseJsonObject,
-  parseMultipart,
-} from '../../../http/body.ts';
+import { type JsonObject, mediaType, parseForm, parseJsonObject } from '../../../http/body.ts';
 import { firstHeader, type Request } from '../../../http/message.ts';
+import { readParts } from '../../../http/multipart.ts';
 import { listName, type Params, parseQuery, type QueryRules } from '../../../http/query.ts';
 
 export interface Fields {
@@ -132,8 +127,8 @@ async function readMultipart(
 ): Promise<Result<Map<string, unknown>>> {
   // Looked at here: the parser puts a mark where a text is none, and says nothing.
   const isDamaged = decodeUtf8(body) === undefined;
-  const parts = await parseMultipart(body, contentType);
-  if (!parts.ok) return fail('invalid_parameter', parts.detail, 'body');
+  const parts = await readParts(body, contentType);
+  if (!parts.ok) return parts;
   const values = new Map<string, unknown>();
   for (const { name: sent, data } of parts.value) {
     const name = listName(sent, lists);

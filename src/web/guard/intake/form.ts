@@ -5,14 +5,9 @@
  */
 
 import { fail, ok, type Result } from '../../../core/result.ts';
-import {
-  mediaType,
-  type Part,
-  parseForm,
-  parseJsonObject,
-  parseMultipart,
-} from '../../../http/body.ts';
+import { mediaType, parseForm, parseJsonObject } from '../../../http/body.ts';
 import { firstHeader, type Request } from '../../../http/message.ts';
+import { type Part, readParts } from '../../../http/multipart.ts';
 import type { Params } from '../../../http/query.ts';
 
 /** Of urlencoded forms. */
@@ -82,14 +77,14 @@ export async function readUpload(
   rules: FormRules,
 ): Promise<Result<Sent<Upload>>> {
   if (!isOwnOrigin(request, rules.baseUrl)) return fail('form_expired');
-  const parts = await parseMultipart(request.body, firstHeader(request, 'content-type') ?? '');
-  if (!parts.ok) return parts;
+  const parts = await readParts(request.body, firstHeader(request, 'content-type'));
+  if (!parts.ok) return parts.error === 'invalid_parameter' ? fail('bad_request') : parts;
   const text = (name: string) => {
-    const part = parts.value.find((p) => p.name === name && p.filename === undefined);
+    const part = parts.value.find((p) => p.name === name && p.fileName === undefined);
     return part && Buffer.from(part.data).toString('utf8');
   };
   const file = (name: string) =>
-    parts.value.find((p) => p.name === name && p.filename !== undefined && p.data.length > 0);
+    parts.value.find((p) => p.name === name && p.fileName !== undefined && p.data.length > 0);
   return withToken({ text, file }, text('csrf'));
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail } from '../../src/core/result.ts';
 import { createTurns } from '../../src/core/work/turns.ts';
-import { readFormStream } from '../../src/http/form-stream.ts';
+import { readParts, readPartsInto } from '../../src/http/multipart.ts';
 
 const type = 'multipart/form-data; boundary=b';
 const turns = createTurns();
@@ -13,6 +13,8 @@ function part(head: string, data: string): string {
   return `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${data}\r\n`;
 }
 const end = '--b--\r\n';
+const bytes = (text: string) => Buffer.from(text);
+const errorOf = (result: { ok: boolean; error?: string }) => (result.ok ? undefined : result.error);
 const csvPart = part('name="csv"; filename="a.csv"', 'a,b\r\nc');
 
 async function* inPieces(text: string, bytes: number): AsyncGenerator<Uint8Array> {
@@ -26,9 +28,9 @@ async function read(
   refuse: string | undefined = undefined,
 ) {
   const seen: string[] = [];
-  const result = await readFormStream(
+  const result = await readPartsInto(
     body,
-    { contentType, fileNames: ['csv'], fileBytesMax: 100_000, turns },
+    { contentType, isFile: (name) => name === 'csv', fileBytesMax: 100_000, partsMax: 16 },
     {
       field(name, value) {
         seen.push(`${name}=${value ?? 'too long'}`);
@@ -42,6 +44,7 @@ async function read(
         };
       },
     },
+    turns,
   );
   return { seen, status: result.ok ? 'ok' : result.error };
 }
@@ -118,4 +121,48 @@ test('a body that fails fails the reading', async () => {
     throw new Error('gone');
   }
   await assert.rejects(read(failing()), /gone/);
+});
+
+const boundary = 'multipart/form-data; boundary=XX';
+
+test('collected: fields and files are read with their bytes untouched', async () => {
+  const head = '--XX\r\nContent-Disposition: form-data; name="title"\r\n\r\nhello\r\n';
+  const file =
+    '--XX\r\nContent-Disposition: form-data; name="f"; filename="../a.png"\r\nContent-Type: image/png\r\n\r\n';
+  const data = Buffer.from([0, 13, 10, 255, 45, 45, 88]);
+  const body = Buffer.concat([bytes(head + file), data, bytes('\r\n--XX--\r\n')]);
+  const result = await readParts(body, boundary);
+  assert.ok(result.ok);
+  assert.equal(result.value.length, 2);
+  assert.equal(Buffer.from(result.value[0]!.data).toString(), 'hello');
+  assert.deepEqual(
+    result.value.map((p) => [p.name, p.fileName]),
+    [
+      ['title', undefined],
+      ['f', 'a.png'],
+    ],
+  );
+  assert.deepEqual(Buffer.from(result.value[1]!.data), data);
+});
+
+test('collected: a malformed form is a failure', async () => {
+  const part = '--XX\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n';
+  for (const bad of ['', 'x', part, `${part}--XX`, '--XX\r\n\r\nb\r\n--XX--\r\n', '--XX--']) {
+    const result = await readParts(bytes(bad), boundary);
+    // An empty form may be read as one without parts; it must not be read as anything else.
+    if (result.ok) assert.equal(result.value.length, 0, bad);
+  }
+  assert.equal(errorOf(await readParts(bytes(part), boundary)), 'invalid_parameter');
+  assert.equal(
+    errorOf(await readParts(bytes(`${part}--XX--`), 'text/plain')),
+    'unsupported_media_type',
+  );
+  assert.equal(
+    errorOf(await readParts(bytes(`${part}--XX--`), 'multipart/form-data')),
+    'invalid_parameter',
+  );
+  assert.equal(
+    errorOf(await readParts(bytes(`${part.repeat(65)}--XX--\r\n`), boundary)),
+    'invalid_parameter',
+  );
 });

@@ -1,6 +1,6 @@
 /**
- * A `multipart/form-data` body as it arrives: fields as text, files in pieces, nothing of a file
- * kept here. Parts, their heads and the fields are bounded; the body was bounded by its route.
+ * `multipart/form-data`, collected or as it arrives: fields as text, files in pieces. Parts, their
+ * heads and the fields are bounded; the body was bounded by its route.
  * A form counts only when it is whole: a cut-off one fails, whatever the sink has seen of it.
  */
 
@@ -14,18 +14,25 @@ export interface FormSink {
   /** Undefined value: longer than `fieldBytesMax`. */
   field(name: string, value: string | undefined): Failure | undefined;
   /** Takes the bytes of a file part, or refuses it. */
-  file(name: string): ((bytes: Uint8Array) => void) | Failure;
+  file(name: string, fileName: string | undefined): ((bytes: Uint8Array) => void) | Failure;
 }
 
-export interface FormStreamRules {
+export interface FormRules {
   readonly contentType: string | undefined;
-  /** Names of fields that are files, also when they come without a file name. */
-  readonly fileNames: readonly string[];
+  /** Whether a part is a file also when it comes without a file name. */
+  readonly isFile: (name: string) => boolean;
   readonly fileBytesMax: number;
-  readonly turns: Turns;
+  readonly partsMax: number;
 }
 
-const partsMax = 16;
+export interface Part {
+  readonly name: string;
+  /** Undefined for a plain field. Never a path to use: a label that the client chose. */
+  readonly fileName: string | undefined;
+  readonly data: Uint8Array;
+}
+
+const partsMax = 64;
 const fieldBytesMax = 1_024;
 const headerPairsMax = 32;
 const headerBytesMax = 4_096;
@@ -34,25 +41,51 @@ const pieceBytes = 65_536;
 
 const malformed = fail('invalid_parameter', 'The multipart form is malformed.', 'body');
 
-/** Rejects when the body does: the client has left. */
-export async function readFormStream(
-  body: AsyncIterable<Uint8Array>,
-  rules: FormStreamRules,
+/** The parts of a form that was collected, its bytes untouched. */
+export async function readParts(
+  body: Uint8Array,
+  contentType: string | undefined,
+): Promise<Result<readonly Part[]>> {
+  const parts: { name: string; fileName: string | undefined; pieces: Uint8Array[] }[] = [];
+  const read = await readPartsInto(
+    [body],
+    { contentType, isFile: () => true, fileBytesMax: body.length + 1, partsMax },
+    {
+      field: () => undefined,
+      file(name, fileName) {
+        const pieces: Uint8Array[] = [];
+        parts.push({ name, fileName, pieces });
+        return (bytes) => pieces.push(bytes);
+      },
+    },
+  );
+  if (!read.ok) return read;
+  return ok(parts.map(({ pieces, ...part }) => ({ ...part, data: Buffer.concat(pieces) })));
+}
+
+/**
+ * @param turns bounds the work of one turn of the event loop
+ * Rejects when the body does: the client has left.
+ */
+export async function readPartsInto(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  rules: FormRules,
   sink: FormSink,
+  turns: Turns | undefined = undefined,
 ): Promise<Result<void>> {
-  const { contentType, turns } = rules;
+  const { contentType } = rules;
   if (contentType === undefined || mediaType(contentType) !== 'multipart') {
     return fail('unsupported_media_type', 'Send a form of the type multipart/form-data.');
   }
   const form = openForm(contentType, rules, sink);
   if (form === undefined) return malformed;
-  await turns.next();
+  await turns?.next();
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += pieceBytes) {
       await form.write(chunk.subarray(at, at + pieceBytes));
       const refusal = form.refusal();
       if (refusal !== undefined) return refusal;
-      if (turns.isOver()) await turns.next();
+      if (turns?.isOver()) await turns.next();
     }
   }
   await form.end();
@@ -60,8 +93,8 @@ export async function readFormStream(
 }
 
 /** Undefined when the content type has no boundary. */
-function openForm(contentType: string, rules: FormStreamRules, sink: FormSink) {
-  const { fileNames, fileBytesMax } = rules;
+function openForm(contentType: string, rules: FormRules, sink: FormSink) {
+  const { isFile, fileBytesMax } = rules;
   let refusal: Failure | undefined;
   const refuse = (why: Failure): void => {
     refusal ??= why;
@@ -71,10 +104,9 @@ function openForm(contentType: string, rules: FormStreamRules, sink: FormSink) {
   try {
     busboy = new Busboy({
       headers: { 'content-type': contentType },
-      isPartAFile: (name, _type, fileName) =>
-        fileName !== undefined || fileNames.includes(name ?? ''),
+      isPartAFile: (name, _type, fileName) => fileName !== undefined || isFile(name ?? ''),
       limits: {
-        parts: partsMax,
+        parts: rules.partsMax,
         fieldSize: fieldBytesMax,
         fileSize: fileBytesMax,
         headerPairs: headerPairsMax,
@@ -85,12 +117,12 @@ function openForm(contentType: string, rules: FormStreamRules, sink: FormSink) {
     return undefined;
   }
   busboy.on('partsLimit', tooMany);
-  busboy.on('field', (name: string, value, _nameCut, isCut) => {
-    const why = sink.field(name ?? '', isCut ? undefined : value);
+  busboy.on('field', (name: string | undefined, value, _nameCut, isCut) => {
+    const why = name === undefined ? malformed : sink.field(name, isCut ? undefined : value);
     if (why !== undefined) refuse(why);
   });
-  busboy.on('file', (name, stream) => {
-    const take = refusal === undefined ? sink.file(name ?? '') : refusal;
+  busboy.on('file', (name: string | undefined, stream, fileName) => {
+    const take = refusal ?? (name === undefined ? malformed : sink.file(name, fileName));
     // A part that breaks off ends the whole form: that error is seen below.
     stream.on('error', () => undefined);
     stream.on('limit', () =>
