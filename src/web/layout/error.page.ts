@@ -18,7 +18,7 @@ export interface ErrorPageData {
 
 /** For a person who asks the operator about it. */
 export function requestNote(text: { readonly error: { readonly request: string } }): Html {
-  return html`<p class="request-id">${text.error.request} <code>${requestIdMark}</code></p>`;
+  return html`<p class="field-hint">${text.error.request} <code>${requestIdMark}</code></p>`;
 }
 
 export function errorPage(frame: PageFrame, data: ErrorPageData): string {
