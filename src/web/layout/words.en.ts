@@ -70,6 +70,7 @@ export const en = {
         : `Try again in ${Math.ceil(seconds / 60)} minutes.`,
     status: (status: number) => `Error ${status}`,
     goHome: 'Back to the home page',
+    request: 'If you write to us about this, quote the request',
     lookUp: 'Look up an address',
   },
   /** The challenge inside a form. */

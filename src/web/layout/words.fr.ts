@@ -68,6 +68,7 @@ export const fr: Catalogue = {
         : `Réessayez dans ${Math.ceil(seconds / 60)} minutes.`,
     status: (status) => `Erreur ${status}`,
     goHome: 'Retour à l’accueil',
+    request: 'Si vous nous écrivez à ce sujet, citez la demande',
     lookUp: 'Vérifier une adresse',
   },
   challenge: {

@@ -33,6 +33,7 @@ async function ask(path: string, body: object) {
     headers: { 'content-type': ['application/json'] },
     body: Buffer.from(JSON.stringify(body)),
     clientIp: '192.0.2.1',
+    id: 'r1',
   };
   const route = routes.find((r) => r.path === path)!;
   const reply = await route.handle(request, { onGone: () => undefined });
