@@ -16,7 +16,10 @@ const gate = {
 const routes = captchaReceiptRoutes({
   gate,
   guard: guardOf({ gate }),
-  receipts: { redeem: async () => fail('store_unavailable', 'the disk is full') },
+  receipts: {
+    redeem: async () => fail('store_unavailable', 'the disk is full'),
+    siteFault: async () => undefined,
+  },
   callers: { abuseScoreOf: () => 0 },
   accountOf: () => 'owner',
 });
