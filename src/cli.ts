@@ -8,6 +8,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { accountCommands } from './commands/accounts.ts';
 import { allowCommands } from './commands/allow.ts';
 import { initCommand } from './commands/init.ts';
+import { bouncerCommands } from './commands/keys/bouncer.ts';
+import { siteKeyCommands } from './commands/keys/sitekey.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { logCommands } from './commands/log.ts';
 import { reportCommands } from './commands/report.ts';
@@ -21,7 +23,6 @@ import {
 import { createOutput } from './commands/shell/output.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
-import { siteKeyCommands } from './commands/sitekey.ts';
 import { backupCommand } from './commands/store/backup.ts';
 import { clusterCommands } from './commands/store/cluster.ts';
 import { compactCommand } from './commands/store/compact.ts';
@@ -152,6 +153,7 @@ function program(): Command {
   root.addCommand(initCommand());
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
+  root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));
   root.addCommand(backupCommand(wholeNumber));

@@ -49,13 +49,13 @@ export const clientLimits = {
   signInNear: { max: 60, windowMs: minuteMs },
   /** By password, of an account on a browser that it knows, wherever that is. */
   signInOwner: { max: 10, windowMs: minuteMs },
-  /** Uses of a link to sign in: without the mailbox there is nothing to find. */
-  signInLink: { max: 20, windowMs: minuteMs },
   /**
-   * Steps of a sign-in by passkey, of which each has two, and of registering with one: its own, since
-   * no guess gets anywhere and nobody's sign-in by password shall wait for it.
+   * Steps of a sign-in by passkey, of which each has two: its own, since no guess gets anywhere, and so
+   * many that a stranger in an office keeps nobody out by them in passing.
    */
-  passkey: { max: 60, windowMs: minuteMs },
+  passkey: { max: 1_200, windowMs: minuteMs },
+  /** Steps of registering with a passkey. */
+  passkeyRegister: { max: 60, windowMs: minuteMs },
   /** Requests for a link to a new password, whosever address is typed. */
   recover: { max: 10, windowMs: minuteMs },
   /** Uses of mailed links that do not work: nobody who has one that does is held up by them. */
@@ -67,10 +67,10 @@ export const clientLimits = {
   register: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
-  /** Of pages that lead to a site's consent. */
-  authorize: { max: 60, windowMs: minuteMs },
+  /** Of pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */
+  authorize: { max: 300, windowMs: minuteMs },
   /** Of what follows there: after a sign-in, and the answers to the form. */
-  consent: { max: 120, windowMs: minuteMs },
+  consent: { max: 600, windowMs: minuteMs },
   // Whole offices come from one address. What a browser may that has our cookie: see below.
   captchaNew: { max: 300, windowMs: minuteMs },
   captchaVerify: { max: 900, windowMs: minuteMs },
@@ -166,6 +166,8 @@ export interface Config {
   readonly geoCountryMmdb: string | undefined;
   readonly geoAsnMmdb: string | undefined;
   readonly logLevel: LogLevel;
+  /** A file, or `stdout`; undefined: none. */
+  readonly accessLog: string | undefined;
   /** Without it, /metrics answers loopback peers only, and nobody behind a proxy. */
   readonly metricsToken: string | undefined;
   /** False lifts the limits per client IP (load tests), never the quotas. */
@@ -243,6 +245,10 @@ const schema = v.object({
   GEO_COUNTRY_MMDB: v.optional(path),
   GEO_ASN_MMDB: v.optional(path),
   LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
+  ACCESS_LOG: v.optional(
+    v.union([v.picklist(['off', 'stdout']), path], 'must be off, stdout or a file'),
+    'off',
+  ),
   METRICS_TOKEN: v.optional(
     // What an Authorization header can carry (RFC 6750's b64token, and a little more).
     v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 characters, no spaces')),
@@ -337,6 +343,7 @@ export function readConfig(
     geoCountryMmdb: s.GEO_COUNTRY_MMDB,
     geoAsnMmdb: s.GEO_ASN_MMDB,
     logLevel: s.LOG_LEVEL,
+    accessLog: s.ACCESS_LOG === 'off' ? undefined : s.ACCESS_LOG,
     metricsToken: s.METRICS_TOKEN,
     clientLimitsOn: s.CLIENT_LIMITS === 'on',
     registrationOpen: s.REGISTRATION === 'open',

@@ -28,6 +28,8 @@ export interface Account {
   writePerMinute: number;
   /** Key id to the SHA-256 of the key's text. */
   readonly keys: Map<string, Uint8Array>;
+  /** Of keys that have a name: id to what they are for (keys/key-scopes.ts). */
+  readonly scopes: Map<string, number>;
   readonly standing: Standing;
 }
 
@@ -38,6 +40,7 @@ const flagBits = {
   newAddresses: 8,
   record: 16,
   generation: 64,
+  scopes: 128,
 } as const;
 
 export function newAccount(id: string, createdAt: number, verified: boolean): Account {
@@ -51,6 +54,7 @@ export function newAccount(id: string, createdAt: number, verified: boolean): Ac
     readPerMinute: 0,
     writePerMinute: 0,
     keys: new Map(),
+    scopes: new Map(),
     standing: newStanding(),
   };
 }
@@ -65,7 +69,8 @@ export function writeAccountRow(out: Writer, account: Account): void {
       (withdrawn.length > 0 ? flagBits.withdrawn : 0) |
       (standing.newAddressesToday > 0 ? flagBits.newAddresses : 0) |
       (hasRecord(standing) ? flagBits.record : 0) |
-      (account.generation !== account.slot ? flagBits.generation : 0),
+      (account.generation !== account.slot ? flagBits.generation : 0) |
+      (account.scopes.size > 0 ? flagBits.scopes : 0),
   );
   out.varint(Math.floor(standing.points)).varint(standing.acceptedTotal).varint(standing.day);
   out.varint(standing.acceptedToday).varint(0);
@@ -76,6 +81,8 @@ export function writeAccountRow(out: Writer, account: Account): void {
   if (standing.newAddressesToday > 0) out.varint(standing.newAddressesToday);
   if (account.generation !== account.slot) out.varint(account.generation);
   if (hasRecord(standing)) writeRecord(out, standing);
+  if (account.scopes.size > 0) out.varint(account.scopes.size);
+  for (const [id, bits] of account.scopes) out.text(id).u8(bits);
 }
 
 /** Fails the reader when the bytes are no such row. */
@@ -98,10 +105,13 @@ export function readAccountRow(input: Reader): Account {
   if ((flags & flagBits.newAddresses) !== 0) standing.newAddressesToday = input.varint();
   const generation = (flags & flagBits.generation) !== 0 ? input.varint() : slot;
   if ((flags & flagBits.record) !== 0) readRecord(input, standing);
+  const scopes = new Map<string, number>();
+  const scoped = (flags & flagBits.scopes) !== 0 ? input.varint() : 0;
+  for (let i = 0; i < scoped && !input.failed(); i++) scopes.set(input.text(), input.u8());
   const disabled = (flags & flagBits.disabled) !== 0;
   const verified = (flags & flagBits.verified) !== 0;
   const quotas = { readPerMinute, writePerMinute };
-  return { id, slot, generation, createdAt, verified, disabled, ...quotas, keys, standing };
+  return { id, slot, generation, createdAt, verified, disabled, ...quotas, keys, scopes, standing };
 }
 
 function readWithdrawn(input: Reader): Withdrawn[] {
@@ -124,6 +134,7 @@ export function writeFacts(account: Account): Uint8Array {
     generation: 0,
     disabled: false,
     keys: new Map(),
+    scopes: new Map(),
   });
   return out.finish();
 }

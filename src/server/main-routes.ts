@@ -1,6 +1,7 @@
 /** The routes that only the main thread answers, and how its refusals look. */
 
 import type { Accounts } from '../access/accounts/accounts.ts';
+import { keyScopes } from '../access/keys/key-scopes.ts';
 import type { OwnKeys } from '../access/keys/own-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
@@ -216,7 +217,7 @@ export function mainRoutes(options: {
     bulkReportRoute({
       ...options,
       guard,
-      slotOf: options.gate.authenticate,
+      slotOf: (text) => options.gate.authenticate(text, keyScopes.report),
       turns,
       allowDocumentation: options.demo,
     }),

@@ -12,7 +12,8 @@ import { type AccountsHandle, createAccountsTable } from '../access/accounts/acc
 import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
 import { type AccessFold, createAccessFold } from '../access/accounts/fold.ts';
 import { createKeyRecords } from '../access/keys/key-records.ts';
-import { createKeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
+import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
+import { namedHashesMax } from '../access/keys/named-keys.ts';
 import { createQuotaMemory, type QuotaHandle } from '../access/quota/quota.ts';
 import { createSlotKeeper } from '../access/slots.ts';
 import { capacities } from '../config.ts';
@@ -71,6 +72,7 @@ export interface State {
   readonly follower: Follower;
   readonly projection: Projection;
   readonly shared: SharedState;
+  readonly takeUsedKeys: KeyTable['takeUsed'];
   /** Writes what changed since the last checkpoint. */
   checkpoint(): Promise<void>;
   /** Compares what the store counts with the tables and mends it; `start` comes before. */
@@ -114,6 +116,7 @@ interface Parts {
   readonly refusals: Refusals;
   readonly projection: Projection;
   readonly shared: SharedState;
+  readonly takeUsedKeys: KeyTable['takeUsed'];
 }
 
 /** The parts of the state with what the store knows of them, from a snapshot when there is one. */
@@ -151,7 +154,7 @@ function createParts(
   index = createIpIndex({ entriesMax }),
 ): Parts {
   const slots = capacities.accounts + slotReserve;
-  const keyTable = createKeyTable(slots * keysPerAccount);
+  const keyTable = createKeyTable(slots * keysPerAccount + namedHashesMax);
   const accountsTable = createAccountsTable(slots);
   const quotas = createQuotaMemory(slots);
   // The sections need `touch`, the projection needs the sections.
@@ -170,7 +173,7 @@ function createParts(
   });
   const access = createAccessFold({
     tables: {
-      addKey: (hash, slot) => keyTable.add(hash, slot).ok,
+      addKey: (hash, slot, scopes) => keyTable.add(hash, slot, scopes).ok,
       revokeKey: (hash) => keyTable.revoke(hash),
       setAccount: (slot, state) => accountsTable.set(slot, state),
       clearAccount: accountsTable.clear,
@@ -187,7 +190,8 @@ function createParts(
     header: headerOf({ sources, access, refusals, policy }),
   });
   const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
-  return { index, entries, sources, policy, access, refusals, projection, shared };
+  const { takeUsed: takeUsedKeys } = keyTable;
+  return { index, entries, sources, policy, access, refusals, projection, shared, takeUsedKeys };
 }
 
 /** What stands in the checkpoint record; an older one ends behind the lists. */
@@ -364,6 +368,7 @@ export async function openState(options: StateOptions): Promise<State> {
     follower,
     projection,
     shared: parts.shared,
+    takeUsedKeys: parts.takeUsedKeys,
     checkpoint,
     housekeep,
     setPolicy,

@@ -1,7 +1,9 @@
 /** What the server does by itself now and then: expiry, pruning, sampling. */
 
 import { networkInterfaces } from 'node:os';
+import { noteKeyUse } from '../access/keys/key-use.ts';
 import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { Store } from '../store/store.ts';
@@ -13,6 +15,8 @@ import type { State } from './state.ts';
 const journalKeepEvents = 10_000n;
 const pruneMs = 60_000;
 const expiryMs = 30_000;
+/** The last use of a key is known this exactly. */
+const keyUseMs = 10 * 60_000;
 
 /** Reports older than a year go. A long run is not begun a second time. */
 export function startExpiry(
@@ -41,6 +45,30 @@ export function startSampling(usage: Usage): () => void {
   const timer = setInterval(usage.sample, usageSampleMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/** Notes which keys were used; the last time when the server ends. */
+export function startKeyUses(store: Store, state: State, clock: Clock, log: Log) {
+  let writing = Promise.resolve();
+  function note(): Promise<void> {
+    if (!store.writeState().available) return writing;
+    const lastUsedAt = clock.now();
+    const ids = state.takeUsedKeys().flatMap(({ accountSlot, hash }) => {
+      return state.access.keyIdOf(accountSlot, hash) ?? [];
+    });
+    writing = noteKeyUse(store, new Map(ids.map((id) => [id, { lastUsedAt }]))).then(
+      () => undefined,
+      (error) => log.warn({ err: error }, 'keys: their last use is not noted'),
+    );
+    return writing;
+  }
+  const timer = setInterval(note, keyUseMs);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await writing;
+    await note();
+  };
 }
 
 /** Addresses of this machine's interfaces: a report of one is a sender's mistake. */

@@ -30,6 +30,7 @@ export const namespaces = {
   accountSlot: 0x15,
   accountStanding: 0x16,
   budgetsTold: 0x17,
+  apiKeyUse: 0x18,
   allow: 0x20,
   list: 0x21,
   reportByAddress: 0x30,
@@ -110,10 +111,6 @@ export function text(value: string): Part {
   return Uint8Array.from(out);
 }
 
-/** Of a prefix: the parts that are known. */
-const texts = (...parts: (string | undefined)[]): Part[] =>
-  parts.flatMap((part) => (part === undefined ? [] : [text(part)]));
-
 /** Raw bytes: only as the last part, or where every key of the namespace has the same width here. */
 export function raw(value: Uint8Array): Part {
   return value;
@@ -185,11 +182,14 @@ export const accountByEmailKey = (email: string): Key =>
 export const apiKeyKey = (keyId: string): Key => encodeKey(namespaces.apiKey, text(keyId));
 export const apiKeyPrefix = (): Key => encodeKey(namespaces.apiKey);
 
-/** 13 account-id 00 key-id 00. */
+/** 13 account-id 00 key-id 00: living keys that have a name. */
 export const apiKeyByAccountKey = (accountId: string, keyId: string): Key =>
   encodeKey(namespaces.apiKeyByAccount, text(accountId), text(keyId));
-export const apiKeyByAccountPrefix = (id: string): Key =>
-  encodeKey(namespaces.apiKeyByAccount, text(id));
+export const apiKeyByAccountPrefix = (id?: string): Key =>
+  encodeKey(namespaces.apiKeyByAccount, ...given(id));
+
+/** 18 key-id 00: when and by whom it was used last. */
+export const apiKeyUseKey = (keyId: string): Key => encodeKey(namespaces.apiKeyUse, text(keyId));
 
 /** 14 former-spelling: of an account whose address must be confirmed anew. */
 export const accountBySpellingKey = (formerEmail: string): Key =>
@@ -200,7 +200,8 @@ export const accountBySpellingPrefix = (): Key => encodeKey(namespaces.accountBy
 export const addressClaimKey = (email: string, accountId: string): Key =>
   encodeKey(namespaces.addressClaim, text(email), text(accountId));
 export const addressClaimPrefix = (email?: string): Key =>
-  encodeKey(namespaces.addressClaim, ...texts(email));
+  encodeKey(namespaces.addressClaim, ...given(email));
+
 /** 15 account-id: whether the account holds a slot of the shared tables (access/slots.ts). */
 export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountSlot, text(id));
 
@@ -263,7 +264,7 @@ export const profileKey = (id: string): Key => encodeKey(namespaces.profile, tex
 export const consentKey = (accountId: string, clientId: string, origin: string): Key =>
   encodeKey(namespaces.consent, text(accountId), text(clientId), text(origin));
 export const consentPrefix = (accountId: string, clientId?: string): Key =>
-  encodeKey(namespaces.consent, ...texts(accountId, clientId));
+  encodeKey(namespaces.consent, text(accountId), ...given(clientId));
 
 /** 62 account-id 00 client-id 00 redirect-origin 00: when a consent was last used. */
 export const consentUseKey = (accountId: string, clientId: string, origin: string): Key =>
@@ -357,8 +358,7 @@ export const erasurePrefix = (): Key => encodeKey(namespaces.erasure);
 /** 73 account-id 00 random:8 — a mail about a change that was not sent yet (signon/mail/notices.ts). */
 export const noticeKey = (accountId: string, id: Uint8Array): Key =>
   encodeKey(namespaces.notice, text(accountId), raw(id));
-export const noticePrefix = (accountId?: string): Key =>
-  encodeKey(namespaces.notice, ...texts(accountId));
+export const noticePrefix = (id?: string): Key => encodeKey(namespaces.notice, ...given(id));
 
 /** 74 account-id: an account that was deleted, for good (store/erased.ts). */
 export const erasedKey = (id: string): Key => encodeKey(namespaces.erased, text(id));
@@ -388,6 +388,8 @@ const descendingTime = (ms: number): Part => time(0xffff_ffff_ffff - ms);
 export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);
 
 export { eventIdRowKey, expiryRowKey, journalRowKey, metaRowKey } from './lmdb-keys.ts';
+
+const given = (id?: string): Part[] => (id === undefined ? [] : [text(id)]);
 
 function checkedInteger(value: number, max: number): number {
   if (!Number.isInteger(value) || value < 0 || value > max) {

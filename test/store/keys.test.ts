@@ -44,6 +44,8 @@ it('the encodings on disk stay what they are', () => {
     [keys.apiKeyKey('k'), '126b00'],
     [keys.apiKeyByAccountKey('x', 'k'), '1378006b00'],
     [keys.apiKeyByAccountPrefix('x'), '137800'],
+    [keys.apiKeyByAccountPrefix(), '13'],
+    [keys.apiKeyUseKey('k'), '186b00'],
     [keys.accountBySpellingKey('a@\u00e9'), '146140c3a900'],
     [keys.accountBySpellingPrefix(), '14'],
     [keys.addressClaimKey('a@b', 'x'), '0e614062007800'],

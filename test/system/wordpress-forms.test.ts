@@ -75,6 +75,13 @@ async function receipt(): Promise<string> {
 
 const refused = /solve the CAPTCHA/;
 
+withPhp('no spelling of the sign-in page goes past the CAPTCHA', async () => {
+  for (const path of ['/wp-login.php/x.php', '/wp-login.php/%0Ax.php', '/wp-login.php?x=/y.php']) {
+    const answer = await post(path, { log: 'admin', pwd: adminPassword });
+    assert.match(answer.body, refused, path);
+  }
+});
+
 withPhp('registration and lost passwords pass with a receipt, once', async () => {
   for (const [action, form, done] of [
     ['register', { user_login: 'bob', user_email: 'bob@mail.example' }, /registered/],
@@ -123,6 +130,15 @@ withPhp('forms of themes and of WooCommerce have the widget, and are checked', a
   assert.equal(outcome(shop, login), 'portcullis_sign_in_captcha');
   assert.equal(outcome({ ...shop, [field]: await receipt() }, login), 'admin');
   assert.equal(outcome({}, login), 'admin', 'no form of a page');
+  // Where else WooCommerce takes its nonce from.
+  const sent = { login: 'Log in', username: 'admin', password: 'p' };
+  const nonce = "$_REQUEST = $_POST + array('%s' => wp_create_nonce('woocommerce-login'));";
+  for (const name of ['woocommerce-login-nonce', '_wpnonce']) {
+    const elsewhere = nonce.replace('%s', name) + login;
+    assert.equal(outcome(sent, elsewhere), 'portcullis_sign_in_captcha', name);
+  }
+  const foreign = `$_REQUEST = $_POST + array('_wpnonce' => wp_create_nonce('other')); ${login}`;
+  assert.equal(outcome(sent, foreign), 'admin', 'a form of somebody else');
 });
 
 withPhp('wrong passwords are reported with the CAPTCHA unsolved, right ones never', async () => {
@@ -172,6 +188,12 @@ withPhp('a service that is away, or a refused key, locks nobody out', async () =
     }
     fake.answer = { status: 401, headers: {}, body: '{"ok":false}' };
     await passesOnTheSignInFormAlone('401', /refuses the API key/);
+    // With such a site key no visitor gets a receipt.
+    change({ base_url: server.baseUrl, site_key: 'pcs_nothing' });
+    assert.equal((await logIn()).status, 302, 'an unknown site key');
+    assert.match(notice(), /site key is not one of the account/);
+    assert.match((await logIn({ [field]: 'pcr2.x.y' })).body, refused, 'a bad receipt');
+    change({ site_key: siteKey });
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await within(() => silent.listening, 'the silent server');
     change({ base_url: `http://127.0.0.1:${(silent.address() as { port: number }).port}` });
@@ -214,10 +236,14 @@ withPhp('the settings turn on nothing that does not work, and lose nothing', asy
   assert.deepEqual(first.told, []);
   assert.deepEqual([first.clean.captcha_login, first.clean.check_address], [true, true]);
 
+  const shop = ['--host', 'shop.example'];
+  const otherHost = (await server.cliJson('sitekey', 'create', demoEmail, ...shop)).id;
   for (const [bad, words] of [
     [{ api_key: 'pcl_wrong' }, /refuses the API key.*Nothing was turned on/],
     [{ base_url: 'http://127.0.0.1:1' }, /does not answer.*Nothing was turned on/],
     [{ api_key: '' }, /are needed.*Nothing was turned on/],
+    [{ site_key: 'pcs_nothing' }, /site key is not one of.*Nothing was turned on/],
+    [{ site_key: otherHost }, /not for this site.*Nothing was turned on/],
   ] as const) {
     const { clean, told } = save({ ...good, ...on, ...bad }, {});
     assert.match(told.join(), words);

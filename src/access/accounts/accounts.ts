@@ -37,6 +37,7 @@ import {
   encodeAccount,
   encodeKeyRecord,
   type KeyRecord,
+  plainKey,
 } from './records.ts';
 
 /** How long a replaced key goes on working. */
@@ -259,6 +260,7 @@ export function createAccounts(options: {
         endsAt: 0,
         revokedAt: 0,
         sealed: seal(masterKey, random, `${account.id}/${made.id}`, made.text),
+        ...plainKey,
       };
       const check: Check[] = [
         { key: account.key, version: account.version },

@@ -7,6 +7,7 @@
 import { createWriter, decode, type Reader } from '../../store/codec.ts';
 import type { NewEvent } from '../../store/store.ts';
 import { readFacts as readAccountFacts } from '../account-row.ts';
+import { allScopes } from '../keys/key-scopes.ts';
 import type { Vouched } from '../quota/points.ts';
 import { readVouched, vouchedNumber } from '../standing-row.ts';
 import { perMinuteMax } from './accounts-table.ts';
@@ -24,9 +25,18 @@ export type AccessEvent =
   | { kind: 'account.quotas'; account: string; readPerMinute: number; writePerMinute: number }
   /**
    * `facts`: what an account that holds no slot brings into one, as `account-row.ts` writes it; empty
-   * for one that holds a slot already. Absent in version 1.
+   * for one that holds a slot already. Absent in version 1. `scopes`: what the key is for
+   * (key-scopes.ts); absent before version 3, and for a key without a name, which is written as
+   * version 2.
    */
-  | { kind: 'key.created'; account: string; key: string; hash: Uint8Array; facts?: Uint8Array }
+  | {
+      kind: 'key.created';
+      account: string;
+      key: string;
+      hash: Uint8Array;
+      facts?: Uint8Array;
+      scopes?: number;
+    }
   | { kind: 'key.revoked'; account: string; key: string }
   /** Nothing of the account is left in its slot: others may have it. */
   | { kind: 'account.released'; account: string };
@@ -47,7 +57,7 @@ const eventVersions: Readonly<Record<AccessEvent['kind'], number>> = {
   'account.disabled': 1,
   'account.vouched': 1,
   'account.quotas': 1,
-  'key.created': 2,
+  'key.created': 3,
   'key.revoked': 1,
   'account.released': 1,
 };
@@ -82,6 +92,10 @@ export function encodeAccessEvent(id: string, event: AccessEvent): NewEvent {
       out.text(event.key);
       out.bytes(event.hash);
       out.bytes(event.facts ?? new Uint8Array());
+      if (event.scopes === undefined) {
+        return { id, kind: event.kind, version: 2, body: out.finish() };
+      }
+      out.u8(event.scopes);
       break;
     case 'key.revoked':
       out.text(event.key);
@@ -124,7 +138,9 @@ function readBody(
       return { kind, account, readPerMinute: readQuota(input), writePerMinute: readQuota(input) };
     case 'key.created': {
       const made = { kind, account, key: input.text(), hash: readHash(input) };
-      return version === 1 ? made : { ...made, facts: readFacts(input) };
+      if (version === 1) return made;
+      const withFacts = { ...made, facts: readFacts(input) };
+      return version === 2 ? withFacts : { ...withFacts, scopes: readScopes(input) };
     }
     case 'key.revoked':
       return { kind, account, key: input.text() };
@@ -154,6 +170,12 @@ function readFacts(input: Reader): Uint8Array {
   const isEmpty = facts.length === 0;
   if (!isEmpty && readAccountFacts(facts) === undefined) input.reject();
   return Uint8Array.from(facts);
+}
+
+export function readScopes(input: Reader): number {
+  const scopes = input.u8();
+  if (scopes > allScopes) input.reject();
+  return scopes;
 }
 
 function readHash(input: Reader): Uint8Array {

@@ -49,7 +49,7 @@ import { type AccessEvent, keepQuota } from './events.ts';
 /** The shared tables, as far as the fold writes them. */
 export interface AccessTables {
   /** @returns false when the table is full */
-  addKey(hash: Uint8Array, slot: number): boolean;
+  addKey(hash: Uint8Array, slot: number, scopes?: number): boolean;
   revokeKey(hash: Uint8Array): void;
   setAccount(slot: number, state: AccountState): void;
   /** Nobody holds the slot any more. */
@@ -75,6 +75,8 @@ export interface AccessFold {
   keyChanges(slot: number): number;
   /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
   standingOf(id: string): { slot: number; trust: number } | undefined;
+  /** Id of the account's living key with this hash. */
+  keyIdOf(slot: number, hash: Uint8Array): string | undefined;
   /** Id of the account in a slot; undefined for a slot not in use. */
   idOf(slot: number): string | undefined;
   /** What an account may bring of new addresses on the UTC day of `at`, and has brought. */
@@ -147,8 +149,8 @@ export function createAccessFold(options: {
     bySlot[account.slot] = account;
     byId.set(account.id, account);
     publish(account);
-    for (const hash of account.keys.values()) {
-      if (!tables.addKey(hash, account.slot)) refused++;
+    for (const [id, hash] of account.keys) {
+      if (!tables.addKey(hash, account.slot, account.scopes.get(id))) refused++;
     }
   }
 
@@ -169,7 +171,8 @@ export function createAccessFold(options: {
     if (slot >= accountsMax) return refuse();
     touchPage(pageOf(slot));
     touchHeader();
-    const account = { ...brought, id, slot, generation: nextGeneration++, keys: new Map() };
+    const own = { keys: new Map(), scopes: new Map() };
+    const account = { ...brought, ...own, id, slot, generation: nextGeneration++ };
     put(account);
     return account;
   }
@@ -197,7 +200,8 @@ export function createAccessFold(options: {
     touchPage(pageOf(account.slot));
     countKeyChange(account.slot);
     account.keys.set(event.key, Uint8Array.from(event.hash));
-    if (!tables.addKey(event.hash, account.slot)) refuse();
+    if (event.scopes !== undefined) account.scopes.set(event.key, event.scopes);
+    if (!tables.addKey(event.hash, account.slot, event.scopes)) refuse();
   }
 
   function apply(event: AccessEvent, at: number): void {
@@ -231,6 +235,7 @@ export function createAccessFold(options: {
         const hash = account.keys.get(event.key);
         if (hash !== undefined) tables.revokeKey(hash);
         account.keys.delete(event.key);
+        account.scopes.delete(event.key);
         countKeyChange(account.slot);
         return;
       }
@@ -336,6 +341,11 @@ export function createAccessFold(options: {
       const account = byId.get(id);
       if (account === undefined) return undefined;
       return { slot: account.slot, trust: trustFromPoints(account.standing.points) };
+    },
+    keyIdOf(slot, hash) {
+      const keys = bySlot[slot]?.keys ?? [];
+      for (const [id, own] of keys) if (Buffer.compare(own, hash) === 0) return id;
+      return undefined;
     },
     idOf: (slot) => bySlot[slot]?.id,
     newAddresses(slot, at) {

@@ -1,6 +1,7 @@
 /** The stored records of accounts and API keys, and their byte layouts. */
 
 import { createWriter, decode } from '../../store/codec.ts';
+import { plainScopes } from '../keys/key-scopes.ts';
 
 export interface AccountRecord {
   /** ASCII domain (`readKnownAddress`). */
@@ -33,11 +34,34 @@ export interface KeyRecord {
   readonly revokedAt: number;
   /** The key's text, sealed under the master key. */
   readonly sealed: Uint8Array;
+  /** Unique among the account's living keys; empty for a key without one, of which the account has two at most. */
+  readonly name: string;
+  /** What it may be used for: keys/key-scopes.ts. */
+  readonly scopes: number;
+  /** The most entries of a full answer to a bouncer; 0: not said. */
+  readonly entriesMax: number;
+  /** Whether a DNS label belongs to it; its hash stands in the journal under `labelId`. */
+  readonly hasLabel: boolean;
+}
+
+/** Of what a key without a name has. */
+export const plainKey = {
+  name: '',
+  scopes: plainScopes,
+  entriesMax: 0,
+  hasLabel: false,
+} as const;
+
+/** The id under which the journal knows a key's DNS label. */
+export function labelId(keyId: string): string {
+  return `${keyId}.dns`;
 }
 
 const layout = 1;
 /** Third layout of accounts; the first had no `pendingUntil`, the second no `formerEmail`. */
 const accountLayout = 3;
+/** Second layout of keys; the first had no name and nothing behind it. */
+const keyLayout = 2;
 
 export function encodeAccount(record: AccountRecord): Uint8Array {
   const out = createWriter();
@@ -69,19 +93,36 @@ export function decodeAccount(bytes: Uint8Array): AccountRecord | undefined {
 
 export function encodeKeyRecord(record: KeyRecord): Uint8Array {
   const out = createWriter();
-  out.u8(layout).text(record.account).f64(record.createdAt).f64(record.endsAt);
-  return out.f64(record.revokedAt).bytes(record.sealed).finish();
+  const isPlain = record.name === '' && record.scopes === plainScopes;
+  out.u8(isPlain ? layout : keyLayout).text(record.account);
+  out.f64(record.createdAt).f64(record.endsAt).f64(record.revokedAt).bytes(record.sealed);
+  if (isPlain) return out.finish();
+  out
+    .text(record.name)
+    .u8(record.scopes)
+    .u32(record.entriesMax)
+    .u8(record.hasLabel ? 1 : 0);
+  return out.finish();
 }
 
 export function decodeKey(bytes: Uint8Array): KeyRecord | undefined {
   return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
-    return {
+    const version = input.u8();
+    if (version !== layout && version !== keyLayout) input.reject();
+    const plain = {
       account: input.text(),
       createdAt: input.f64(),
       endsAt: input.f64(),
       revokedAt: input.f64(),
       sealed: input.bytes(),
+    };
+    if (version === layout) return { ...plain, ...plainKey };
+    return {
+      ...plain,
+      name: input.text(),
+      scopes: input.u8(),
+      entriesMax: input.u32(),
+      hasLabel: input.u8() === 1,
     };
   });
 }

@@ -9,10 +9,10 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
-import { apiKeyKey, apiKeyPrefix, type Key } from '../../store/keys.ts';
+import { apiKeyByAccountKey, apiKeyKey, apiKeyPrefix, type Key } from '../../store/keys.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import { encodeAccessEvent } from '../accounts/events.ts';
-import { decodeKey, encodeKeyRecord, type KeyRecord } from '../accounts/records.ts';
+import { decodeKey, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
 
 export interface StoredKey {
   readonly id: string;
@@ -83,13 +83,14 @@ export function createKeyRecords(options: {
       const done = await commitOnce(store, {
         check: [{ key: found.key, version: found.version }],
         set: [{ key: found.key, value: encodeKeyRecord(record) }, ...also],
-        events: [
+        ...(record.name === '' ? {} : { del: [apiKeyByAccountKey(record.account, id)] }),
+        events: (record.hasLabel ? [id, labelId(id)] : [id]).map((key) =>
           encodeAccessEvent(createEventId(clock, random), {
             kind: 'key.revoked',
             account: record.account,
-            key: id,
+            key,
           }),
-        ],
+        ),
       });
       return written(done, record);
     });

@@ -4,7 +4,7 @@
  *
  *   header        word 0: rebuilds so far; its lowest bit names the cells in use
  *   cells A, B    open addressing, linear probing: 0 never used, −1 removed, else key slot + 1
- *   key slots     16 words each: hash (8) · account slot · generation · unused
+ *   key slots     16 words each: hash (8) · account slot · generation · scopes · used · unused
  *
  * A slot's generation is odd while its key lives and only ever grows, so (slot, generation) names
  * one key for good: whoever remembers the pair notices in one load that the key is gone, even
@@ -19,12 +19,17 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
+import { plainScopes } from './key-scopes.ts';
 
 const headerWords = 16;
 const slotWords = 16;
 const hashWords = 8;
 const accountWord = 8;
 const generationWord = 9;
+const scopesWord = 10;
+const usedWord = 11;
+/** Where a reader notes that a key was used, behind `generationAt`. */
+export const usedBehind = usedWord - generationWord;
 const removed = -1;
 /** A slot is retired before its generation could wrap: 2^30 reuses. */
 const generationMax = 0x7fff_fffe;
@@ -47,6 +52,8 @@ export interface KeyTableReader {
   generationAt: number;
   generation: number;
   accountSlot: number;
+  /** What the key may be used for: key-scopes.ts. */
+  scopes: number;
   readonly words: Int32Array;
 }
 
@@ -54,9 +61,11 @@ export interface KeyTable {
   readonly handle: KeyTableHandle;
   readonly size: number;
   /** `capacity_exceeded` when the table is full. Adding a key twice for one account is no error. */
-  add(hash: Uint8Array, accountSlot: number): Result<void>;
+  add(hash: Uint8Array, accountSlot: number, scopes?: number): Result<void>;
   /** False if no such key lives. When it returns, no thread accepts the key in a new request. */
   revoke(hash: Uint8Array): boolean;
+  /** Living keys that were used since the last call. */
+  takeUsed(): { readonly hash: Uint8Array; readonly accountSlot: number }[];
 }
 
 interface Layout {
@@ -90,10 +99,12 @@ export function openKeyTableReader(handle: KeyTableHandle): KeyTableReader {
       const generation = Atomics.load(words, at + generationWord);
       if ((generation & 1) === 0 || !sameHash(words, at, wanted)) continue;
       const accountSlot = Atomics.load(words, at + accountWord);
+      const scopes = Atomics.load(words, at + scopesWord);
       if (Atomics.load(words, at + generationWord) !== generation) continue;
       reader.generationAt = at + generationWord;
       reader.generation = generation;
       reader.accountSlot = accountSlot;
+      reader.scopes = scopes;
       return true;
     }
     return false;
@@ -104,6 +115,7 @@ export function openKeyTableReader(handle: KeyTableHandle): KeyTableReader {
     generationAt: 0,
     generation: 0,
     accountSlot: -1,
+    scopes: 0,
     find(bytes) {
       hash.set(bytes);
       for (let attempt = 0; attempt < findAttemptsMax; attempt++) {
@@ -168,7 +180,7 @@ function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
     get size() {
       return size;
     },
-    add(bytes, accountSlot) {
+    add(bytes, accountSlot, scopes = plainScopes) {
       hash.set(bytes);
       const existing = findCell();
       if (existing >= 0) {
@@ -183,6 +195,8 @@ function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
       const at = slotsAt + slot * slotWords;
       for (let i = 0; i < hashWords; i++) Atomics.store(words, at + i, hash.words[i]!);
       Atomics.store(words, at + accountWord, accountSlot);
+      Atomics.store(words, at + scopesWord, scopes);
+      Atomics.store(words, at + usedWord, 0);
       Atomics.store(words, at + generationWord, words[at + generationWord]! + 1);
       place(cellsAt(), hash.words[0]!, slot);
       size++;
@@ -201,6 +215,17 @@ function createWriter(handle: KeyTableHandle, layout: Layout): KeyTable {
       if (generation < generationMax) freeSlots.push(slot);
       size--;
       return true;
+    },
+    takeUsed() {
+      const found: { hash: Uint8Array; accountSlot: number }[] = [];
+      for (let slot = 0, at = slotsAt; slot < freshSlot; slot++, at += slotWords) {
+        if (words[at + usedWord] === 0) continue;
+        Atomics.store(words, at + usedWord, 0);
+        if ((words[at + generationWord]! & 1) === 0) continue;
+        const bytes = new Uint8Array(words.slice(at, at + hashWords).buffer);
+        found.push({ hash: bytes, accountSlot: words[at + accountWord]! });
+      }
+      return found;
     },
   };
 }

@@ -6,13 +6,18 @@
 import type { Clock } from '../../core/clock.ts';
 import type { AccountsTable } from '../accounts/accounts-table.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
+import { keyScopes } from '../keys/key-scopes.ts';
 import { type QuotaKind, type Quotas, quotaKind } from './quota.ts';
 
 export { quotaKind };
 
 export interface Gate {
-  /** Account slot of a key that lives, or -1: missing, malformed, unknown, revoked, disabled. */
-  authenticate(keyText: string | undefined): number;
+  /**
+   * Account slot of a key that lives, or -1: missing, malformed, unknown, revoked, disabled, or not for
+   * this.
+   * @param scope one bit of `keyScopes`; `check` when left out
+   */
+  authenticate(keyText: string | undefined, scope?: number): number;
   /** Takes `cost` from the account's quota, or nothing. Leaves its findings in `quotas`. */
   spend(slot: number, kind: QuotaKind, cost: number): boolean;
   /** Limit, remaining, reset and retry-after of the last `spend`. */
@@ -27,9 +32,9 @@ export function createGate(options: {
 }): Gate {
   const { keys, accounts, quotas, clock } = options;
   return {
-    authenticate(keyText) {
+    authenticate(keyText, scope = keyScopes.check) {
       if (keyText === undefined) return -1;
-      const slot = keys.authenticate(keyText);
+      const slot = keys.authenticate(keyText, scope);
       return slot >= 0 && accounts.isDisabled(slot) ? -1 : slot;
     },
     spend: (slot, kind, cost) => quotas.take(slot, kind, cost, clock.monotonicMs()),

@@ -14,8 +14,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import { usedReceiptKey } from '../../store/keys.ts';
+import { bareRecord, fixed, text, time, u8 } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 
 /** What a site key says, as far as receipts care. */
@@ -53,6 +53,10 @@ export interface Redeemed {
 /** `invalid`: forged, altered, unknown, of a revoked site key or of another account's. */
 export type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
 
+/** Why a page of a site gets no receipts: the account has no such site key, or it is not for that host. */
+export const siteFaults = ['unknown', 'other_host'] as const;
+export type SiteFault = (typeof siteFaults)[number];
+
 export interface Receipts {
   /**
    * For a challenge that was just solved. Undefined when the request names no site key that is
@@ -69,6 +73,12 @@ export interface Receipts {
     account: string,
     expectedSite?: string,
   ): Promise<Result<Redeemed | ReceiptFault>>;
+  /** What keeps pages on this host from receipts for the site key; undefined: nothing. */
+  siteFault(
+    siteKey: string,
+    account: string,
+    hostname: string | undefined,
+  ): Promise<SiteFault | undefined>;
 }
 
 export const receiptLifeMs = 5 * 60_000;
@@ -98,6 +108,16 @@ interface Body {
   readonly action: string;
 }
 
+const bodies = bareRecord<Body>({
+  id: fixed(idBytes),
+  siteKey: text,
+  origin: text,
+  solvedAt: time,
+  endsAt: time,
+  abuseScore: u8,
+  action: text,
+});
+
 /** Host of a web page's origin in its one canonical form; undefined for anything else. */
 function hostOf(origin: string): string | undefined {
   if (origin.length > originCharactersMax || !URL.canParse(origin)) return undefined;
@@ -124,9 +144,7 @@ export function createReceipts<S extends Site>(options: {
   }
 
   function sign(body: Body): string {
-    const bytes = createWriter(160).raw(body.id).text(body.siteKey).text(body.origin);
-    bytes.f64(body.solvedAt).f64(body.endsAt).u8(body.abuseScore).text(body.action);
-    const signed = `${version}.${Buffer.from(bytes.finish()).toString('base64url')}`;
+    const signed = `${version}.${Buffer.from(bodies.encode(body)).toString('base64url')}`;
     return `${signed}.${mac(signed).toString('base64url')}`;
   }
 
@@ -139,15 +157,7 @@ export function createReceipts<S extends Site>(options: {
     // The last of 43 characters has two bits to spare: one spelling alone is right.
     const right = Buffer.from(mac(signed).toString('base64url'), 'latin1');
     if (!timingSafeEqual(right, Buffer.from(given, 'latin1'))) return undefined;
-    return decode(Buffer.from(body, 'base64url'), (input) => ({
-      id: input.raw(idBytes),
-      siteKey: input.text(),
-      origin: input.text(),
-      solvedAt: input.f64(),
-      endsAt: input.f64(),
-      abuseScore: input.u8(),
-      action: input.text(),
-    }));
+    return bodies.decode(Buffer.from(body, 'base64url'));
   }
 
   return {
@@ -182,6 +192,16 @@ export function createReceipts<S extends Site>(options: {
         return ok({ siteKey, origin, hostname, solvedAt, abuseScore, action });
       }
       return done.error === 'check_failed' ? ok('spent') : fail(done.error, done.detail);
+    },
+
+    async siteFault(siteKey, account, given) {
+      const isLong = siteKey.length > siteKeyCharactersMax;
+      const site = isLong ? undefined : await options.site(siteKey);
+      if (site?.account !== account) return 'unknown';
+      if (given === undefined) return undefined;
+      const origin = `https://${given}`;
+      const hostname = URL.canParse(origin) ? hostOf(new URL(origin).origin) : undefined;
+      return hostname !== undefined && options.allows(site, hostname) ? undefined : 'other_host';
     },
   };
 }

@@ -55,11 +55,12 @@ const reading = new Set([
   'allow list',
   'report list',
   'sitekey list',
+  'bouncer list',
   'log audit',
   'log sign-ins',
 ]);
 /** Their first argument names a person, however it is typed. */
-const personal = /^(account |key create$|sitekey create$)/;
+const personal = /^(account |key create$|sitekey create$|bouncer (add|remove)$)/;
 const optionsKept = ['format', 'confidence', 'hold', 'source', 'readPerMinute', 'writePerMinute'];
 const optionsKeptToo = ['staff', 'member', 'none', 'standing', 'since', 'penalty', 'documentation'];
 /** In place of a mail address that has no account. */

@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
 import { ownUpkeep, type Upkeep } from '../../store/upkeep.ts';
 import { openState, type State } from '../state.ts';
-import { startPruning } from '../upkeep.ts';
+import { startKeyUses, startPruning } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
 
 /** A stop waits no longer for what only makes the next start fast. */
@@ -82,6 +82,7 @@ export async function openData(opening: Opening): Promise<Data> {
     isAnchored: config.reputationAnchored,
   });
   await state.reconcile();
+  closers.add(startKeyUses(store, state, clock, log));
   // A node that starts anew has the journal alone to go by, and others may be behind.
   if (config.databaseUrl === undefined) closers.add(startPruning(store, state, log));
   const sweeper = startSweeper({ store: upkeep.store, log });

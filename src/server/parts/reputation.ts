@@ -58,7 +58,7 @@ export function openReputation(
   const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
   const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
   for (const { kind, origin, path, note } of geo.sources)
-    log.info({ kind, origin, path, note }, 'geo');
+    log.info({ kind, origin, file: path, note }, 'geo');
 
   const { index, entries, access, follower } = state;
   const { newAddresses, generationOf } = access;

@@ -7,6 +7,7 @@
  * Order of refusals with a key: 401, 429, 422. Who is wrong about a parameter has paid for the answer.
  */
 
+import { keyScopes } from '../../access/keys/key-scopes.ts';
 import { type Gate, quotaKind } from '../../access/quota/gate.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
@@ -88,7 +89,7 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
     headers: readonly Header[] = [],
     request?: Request,
   ): Reply {
-    noteFailure(log, declared, failure);
+    noteFailure(log, declared, failure, request);
     const { shape, cors } = declared;
     if (cors?.exposeHeaders !== undefined) {
       headers = [['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')], ...headers];
@@ -126,9 +127,10 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
     keyText: string | undefined,
     unitsOf = () => 1,
   ) {
-    const slot = gate.authenticate(keyText);
-    if (slot < 0) return { failure: fail('unauthenticated'), headers: [] as Header[] };
     const { quota } = declared.cost!;
+    const scope = quota === 'write' ? keyScopes.report : keyScopes.check;
+    const slot = gate.authenticate(keyText, scope);
+    if (slot < 0) return { failure: fail('unauthenticated'), headers: [] as Header[] };
     let headers: Header[] = [];
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = gate.spend(slot, quotaKind[quota], units);
@@ -185,12 +187,13 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
           held.asked = asked;
           return asked.ok ? (unitsOf?.(asked.value) ?? 1) : 1;
         });
-        if ('failure' in admitted) return tell(declared, admitted.failure, admitted.headers);
+        if ('failure' in admitted)
+          return tell(declared, admitted.failure, admitted.headers, request);
         const ignored = query.ok ? ignoredParameters(query.value.names, known) : undefined;
         const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
         const asked = held.asked!;
         const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
-        return told(declared, answer, call.headers);
+        return told(declared, answer, call.headers, request);
       },
     }),
     keyedFields: (declared, handle, { keyField, onRefused } = {}) => ({
@@ -202,12 +205,12 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
         const admitted = admit(declared, request, keyOf(request, fields) ?? other);
         if ('failure' in admitted) {
           if (admitted.failure.error !== 'unauthenticated') onRefused?.(admitted.failure);
-          return tell(declared, admitted.failure, admitted.headers);
+          return tell(declared, admitted.failure, admitted.headers, request);
         }
         const { call } = admitted;
         const answer = fields.ok ? await handle(fields.value, call, caller) : fields;
         if ('ok' in answer && answer.error !== 'unauthenticated') onRefused?.(answer);
-        return told(declared, answer, call.headers);
+        return told(declared, answer, call.headers, request);
       },
     }),
   };

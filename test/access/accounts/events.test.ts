@@ -17,7 +17,9 @@ import {
   decodeKey,
   encodeAccount,
   encodeKeyRecord,
+  plainKey,
 } from '../../../src/access/accounts/records.ts';
+import { keyScopes, plainScopes } from '../../../src/access/keys/key-scopes.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createWriter } from '../../../src/store/codec.ts';
@@ -41,6 +43,10 @@ const events: readonly AccessEvent[] = [
     facts: writeFacts(newAccount('x', 5, true)),
   },
   { kind: 'account.released', account: 'abc' },
+  {
+    ...{ kind: 'key.created', account: 'abc', key: 'k2', hash },
+    ...{ facts: new Uint8Array(), scopes: keyScopes.bouncer },
+  },
 ];
 
 function openFold(accountsMax = 100) {
@@ -48,7 +54,7 @@ function openFold(accountsMax = 100) {
   const accounts = createAccountsTable(accountsMax);
   const fold = createAccessFold({
     tables: {
-      addKey: (bytes, slot) => keys.add(bytes, slot).ok,
+      addKey: (bytes, slot, scopes) => keys.add(bytes, slot, scopes).ok,
       revokeKey: (bytes) => keys.revoke(bytes),
       setAccount: (slot, state) => accounts.set(slot, state),
       clearAccount: accounts.clear,
@@ -112,7 +118,8 @@ it('records come back as written; damaged ones are refused or read as another re
     formerEmail: 'á@example.org',
     keys: ['a', 'b'],
   };
-  const key = { account: 'abc', createdAt: 1, endsAt: 2, revokedAt: 3, sealed: hash };
+  const plain = { account: 'abc', createdAt: 1, endsAt: 2, revokedAt: 3, sealed: hash };
+  const key = { ...plain, name: 'fw', scopes: 4, entriesMax: 9, hasLabel: true };
   assert.deepEqual(decodeAccount(encodeAccount(account)), account);
   const read = decodeKey(encodeKeyRecord(key))!;
   assert.deepEqual({ ...read, sealed: Uint8Array.from(read.sealed) }, key);
@@ -134,6 +141,10 @@ it('records come back as written; damaged ones are refused or read as another re
   };
   assert.deepEqual(decodeAccount(first), { ...expected, keys: ['k'] });
   for (const bytes of corrupted(encodeAccount(account), random, 500)) decodeAccount(bytes);
+  const before = { ...plain, ...plainKey };
+  const readBefore = decodeKey(encodeKeyRecord(before))!;
+  assert.deepEqual({ ...readBefore, sealed: hash }, before);
+  assert.equal(encodeKeyRecord(before)[0], 1, 'as it was written before there were names');
   for (const bytes of corrupted(encodeKeyRecord(key), random, 500)) decodeKey(bytes);
 });
 
@@ -176,7 +187,9 @@ it('a page of accounts comes back as it was written', () => {
       0,
     );
     const key = seededRandom(i).bytes(32);
-    written.fold.apply({ kind: 'key.created', account: `a${i}`, key: `k${i}`, hash: key }, 0);
+    const named = i % 3 === 0 ? { facts: new Uint8Array(), scopes: keyScopes.bouncer } : {};
+    const made = { kind: 'key.created', account: `a${i}`, key: `k${i}`, hash: key } as const;
+    written.fold.apply({ ...made, ...named }, 0);
   }
   written.fold.apply({ kind: 'account.disabled', account: 'a3', disabled: true }, 0);
   const { reporters } = written.fold;
@@ -190,6 +203,7 @@ it('a page of accounts comes back as it was written', () => {
   for (let i = 0; i < 70; i++) {
     assert.deepEqual(read.fold.account(`a${i}`), written.fold.account(`a${i}`));
     assert.ok(read.reader.find(seededRandom(i).bytes(32)));
+    assert.equal(read.reader.scopes, i % 3 === 0 ? keyScopes.bouncer : plainScopes);
   }
   assert.equal(read.accounts.isDisabled(3), true);
   const remembers = (mark: number, at: number) =>

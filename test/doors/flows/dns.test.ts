@@ -82,6 +82,18 @@ it('who is not allowed is refused, and rubbish does no harm', async () => {
   assert.ok(counts.get('outcome="listed"')! > 3);
 });
 
+it('a label lets a stranger in as soon as it is made, until its key is removed', async () => {
+  const account = await server.cliJson('account', 'create', 'mx@example.org');
+  const made = await server.cliJson('bouncer', 'add', account.email, 'mx-1', '--dns');
+  const asked = query(`2.0.0.127.${made.label}`);
+  assert.equal(said(await ask(asked, '127.0.0.2')), 'NOERROR 127.0.0.2');
+  const list = await server.cliJson('bouncer', 'list', account.email);
+  assert.deepEqual([list.length, list[0].name, list[0].dnsLabel], [1, 'mx-1', true]);
+  assert.doesNotMatch(JSON.stringify(list), new RegExp(`${made.label}|${made.text}`));
+  await server.cliJson('bouncer', 'remove', account.email, 'mx-1');
+  assert.equal(said(await ask(asked, '127.0.0.2')), 'REFUSED');
+});
+
 /** Messages with their lengths before them. */
 const framed = (...messages: Uint8Array[]) =>
   Buffer.concat(messages.flatMap((one) => [Buffer.of(one.length >> 8, one.length & 255), one]));

@@ -19,6 +19,8 @@ import { accountRow } from '../../../access/accounts/accounts.ts';
 import { encodeAccessEvent } from '../../../access/accounts/events.ts';
 import type { AccountRecord } from '../../../access/accounts/records.ts';
 import { createKeyRecords } from '../../../access/keys/key-records.ts';
+import { scopeNames } from '../../../access/keys/key-scopes.ts';
+import { readKeyUse } from '../../../access/keys/key-use.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
@@ -32,6 +34,7 @@ import {
   accountKey,
   accountStandingKey,
   apiKeyKey,
+  apiKeyUseKey,
   credentialsKey,
   erasureKey,
   erasurePrefix,
@@ -148,7 +151,7 @@ export function createDeletion(options: {
       if (record.account !== accountId) continue;
       const revoked = await keys.revoke(id);
       if (!revoked.ok) return revoked;
-      del.push(apiKeyKey(id));
+      del.push(apiKeyKey(id), apiKeyUseKey(id));
       if (del.length < keyRowsMax) continue;
       if (!(await store.commit({ del })).ok) return fail('store_unavailable');
       del = [];
@@ -243,8 +246,13 @@ export function createDeletion(options: {
       const own = [];
       for await (const { id, record } of keys.all()) {
         if (record.account !== accountId) continue;
-        const { createdAt, revokedAt } = record;
-        own.push({ id, createdAt: dateText(createdAt), revokedAt: dateText(revokedAt) });
+        const { name, scopes, createdAt, revokedAt } = record;
+        const use = await readKeyUse(store, id);
+        own.push({
+          ...{ id, name, scopes: scopeNames(scopes) },
+          ...{ createdAt: dateText(createdAt), revokedAt: dateText(revokedAt) },
+          ...{ lastUsedAt: dateText(use?.lastUsedAt ?? 0), lastUsedFrom: use?.address ?? '' },
+        });
       }
       parts.apiKeys = own;
       for (const part of data)

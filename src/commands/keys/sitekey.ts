@@ -1,9 +1,9 @@
 /** `portcullis sitekey …`: the public keys that web sites put beside the CAPTCHA in their pages. */
 
 import { Command } from 'commander';
-import { createSiteKeys, type SiteKey } from '../access/keys/site-keys.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { expect, withWorkspace } from './shell/workspace.ts';
+import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
+import { columns, createOutput, dateText } from '../shell/output.ts';
+import { expect, withWorkspace } from '../shell/workspace.ts';
 
 interface CreateFlags {
   readonly host: readonly string[];

@@ -1,0 +1,102 @@
+/**
+ * When a key was used last and, of a bouncer's, by which program, from where, and what it counted. Rows
+ * of their own: they change often and are worth less than the key's record. Two nodes that write at
+ * once keep the later use; counts are added under a check.
+ *
+ *   layout u8 | lastUsedAt f64 | agent text | address text | processed f64 | dropped f64
+ */
+
+import { createWriter, decode } from '../../store/codec.ts';
+import { apiKeyUseKey } from '../../store/keys.ts';
+import type { Check, SetRow, Store } from '../../store/store.ts';
+
+export interface KeyUse {
+  /** Milliseconds since 1970. */
+  readonly lastUsedAt: number;
+  /** Program and version as it calls itself; empty for a key that no bouncer used. */
+  readonly agent: string;
+  /** Where the bouncer came from last. */
+  readonly address: string;
+  /** Requests or packets that its bouncers saw and stopped, as they say. */
+  readonly processed: number;
+  readonly dropped: number;
+}
+
+/** What is new of a key. */
+export type KeyUseChange = Pick<KeyUse, 'lastUsedAt'> & Partial<KeyUse>;
+
+const layout = 1;
+const rowsPerCommit = 200;
+/** A key that somebody else notes at the same time is tried again so often. */
+const triesMax = 4;
+const unused: KeyUse = { lastUsedAt: 0, agent: '', address: '', processed: 0, dropped: 0 };
+
+async function readRow(store: Store, keyId: string): Promise<{ use: KeyUse; check: Check }> {
+  const key = apiKeyUseKey(keyId);
+  const row = await store.get(key);
+  const read = row && decodeUse(row.value);
+  return { use: read ?? unused, check: { key, version: row?.version ?? null } };
+}
+
+/** Undefined for a key that was never used. */
+export async function readKeyUse(store: Store, keyId: string): Promise<KeyUse | undefined> {
+  const { use, check } = await readRow(store, keyId);
+  return check.version === null ? undefined : use;
+}
+
+/**
+ * Adds counts to those that are stored, and notes the later use.
+ * @returns the ids that were not written: somebody else was faster each time
+ */
+export async function noteKeyUse(
+  store: Store,
+  changes: ReadonlyMap<string, KeyUseChange>,
+): Promise<string[]> {
+  let open = [...changes];
+  for (let tries = 0; tries < triesMax && open.length > 0; tries++) {
+    const left: typeof open = [];
+    // One that is disturbed takes its neighbours along: alone from the second time on.
+    const size = tries === 0 ? rowsPerCommit : 1;
+    for (let i = 0; i < open.length; i += size) {
+      const part = open.slice(i, i + size);
+      if (!(await writePart(store, part))) left.push(...part);
+    }
+    open = left;
+  }
+  return open.map(([id]) => id);
+}
+
+async function writePart(store: Store, part: readonly [string, KeyUseChange][]): Promise<boolean> {
+  const check: Check[] = [];
+  const set: SetRow[] = [];
+  for (const [id, change] of part) {
+    const row = await readRow(store, id);
+    check.push(row.check);
+    set.push({ key: row.check.key, value: encodeUse(merged(row.use, change)) });
+  }
+  return (await store.commit({ check, set })).ok;
+}
+
+function merged(use: KeyUse, change: KeyUseChange): KeyUse {
+  return {
+    lastUsedAt: Math.max(use.lastUsedAt, change.lastUsedAt),
+    agent: change.agent ?? use.agent,
+    address: change.address ?? use.address,
+    processed: use.processed + (change.processed ?? 0),
+    dropped: use.dropped + (change.dropped ?? 0),
+  };
+}
+
+function encodeUse({ lastUsedAt, agent, address, processed, dropped }: KeyUse): Uint8Array {
+  const out = createWriter().u8(layout).f64(lastUsedAt).text(agent).text(address);
+  return out.f64(processed).f64(dropped).finish();
+}
+
+function decodeUse(bytes: Uint8Array): KeyUse | undefined {
+  return decode(bytes, (input) => {
+    if (input.u8() !== layout) input.reject();
+    const lastUsedAt = input.f64();
+    const [agent, address] = [input.text(), input.text()];
+    return { lastUsedAt, agent, address, processed: input.f64(), dropped: input.f64() };
+  });
+}

@@ -1,0 +1,214 @@
+/**
+ * Keys with a name, beside the account's own one: for bouncers and other programs that keep their key
+ * for years. Each says what it may be used for, and none is touched when the account's key is replaced.
+ *
+ * Bounds: `perAccountMax` of an account and `totalMax` in all. At the bound none is made.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { createEventId } from '../../store/event-id.ts';
+import {
+  accountKey,
+  apiKeyByAccountKey,
+  apiKeyByAccountPrefix,
+  apiKeyKey,
+  type Key,
+} from '../../store/keys.ts';
+import { logRows } from '../../store/log-rows.ts';
+import type { NewEvent, Store } from '../../store/store.ts';
+import type { AccountInfo } from '../account-names.ts';
+import { type Accounts, accountRow } from '../accounts/accounts.ts';
+import { encodeAccessEvent } from '../accounts/events.ts';
+import { decodeAccount, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
+import { claimSlot } from '../slots.ts';
+import { findVouched } from '../vouching.ts';
+import { hashKey, makeKey } from './key-format.ts';
+import { createKeyRecords } from './key-records.ts';
+import { type KeyScope, scopeBits } from './key-scopes.ts';
+import { type KeyUse, readKeyUse } from './key-use.ts';
+import type { MasterKey } from './master-key.ts';
+import { seal } from './seal.ts';
+
+export const namedKeyBounds = { perAccountMax: 50, totalMax: 8_192 } as const;
+
+/** Places in the table of keys: one may have a DNS label too, and two commands at once go beyond the bound. */
+export const namedHashesMax = 2 * (namedKeyBounds.totalMax + 64);
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const labelAlphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+const labelLength = 26;
+
+export interface NamedKey extends Omit<KeyRecord, 'sealed'> {
+  readonly id: string;
+  /** Undefined: not used yet. */
+  readonly use: KeyUse | undefined;
+}
+
+export interface NewNamedKey {
+  readonly id: string;
+  readonly text: string;
+  /** The DNS label, shown this one time. */
+  readonly label?: string;
+}
+
+export interface NamedKeys {
+  /** `conflict` for a name that the account has; `capacity_exceeded` at a bound. */
+  add(
+    email: string,
+    wanted: {
+      readonly name: string;
+      readonly scopes: readonly KeyScope[];
+      readonly entriesMax?: number | undefined;
+      readonly label?: boolean;
+    },
+  ): Promise<Result<NewNamedKey>>;
+  /** Those that live, oldest first. */
+  list(accountId: string): Promise<NamedKey[]>;
+  /** Of all accounts. */
+  all(): Promise<NamedKey[]>;
+  /** `unknown_key` when the account has none of that name. */
+  remove(email: string, name: string): Promise<Result<NamedKey>>;
+}
+
+export function createNamedKeys(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  masterKey: MasterKey;
+  accounts: Pick<Accounts, 'find'>;
+  /** Accounts that may have keys at one time. */
+  slotsMax: number;
+}): NamedKeys {
+  const { store, clock, random, masterKey, accounts, slotsMax } = options;
+  const records = createKeyRecords(options);
+
+  async function idsUnder(prefix: Key): Promise<string[]> {
+    const ids: string[] = [];
+    for await (const page of logRows(store, prefix)) {
+      for (const { key } of page) ids.push(Buffer.from(key).toString('utf8', 1).split('\0')[1]!);
+    }
+    return ids;
+  }
+
+  async function load(ids: readonly string[]): Promise<NamedKey[]> {
+    const keys: NamedKey[] = [];
+    for (const id of ids) {
+      const found = await records.find(id);
+      if (found === undefined || found.record.revokedAt !== 0) continue;
+      const { sealed: _sealed, ...rest } = found.record;
+      keys.push({ id, ...rest, use: await readKeyUse(store, id) });
+    }
+    return keys.sort((a, b) => a.createdAt - b.createdAt);
+  }
+
+  const list = async (accountId: string) => load(await idsUnder(apiKeyByAccountPrefix(accountId)));
+
+  /** A failure: why the account can have no such key now. */
+  async function refusal(account: AccountInfo, name: string): Promise<Result<void>> {
+    const { email } = account;
+    const { perAccountMax, totalMax } = namedKeyBounds;
+    if (account.pendingUntil !== 0)
+      return fail('conflict', `${email} has not verified its mail address yet`);
+    if (account.disabled) return fail('conflict', `${email} is disabled`);
+    const own = await list(account.id);
+    if (own.some((key) => key.name === name)) {
+      return fail('conflict', `${email} has a key named ${name}; remove it first`);
+    }
+    if (own.length >= perAccountMax) {
+      return fail(
+        'capacity_exceeded',
+        `${email} has ${perAccountMax} named keys, the most there may be`,
+      );
+    }
+    if ((await idsUnder(apiKeyByAccountPrefix())).length >= totalMax) {
+      return fail('capacity_exceeded', `there are ${totalMax} named keys, the most there may be`);
+    }
+    return ok(undefined);
+  }
+
+  function add(
+    email: string,
+    { name, scopes, entriesMax = 0, label: wantsLabel = false }: Parameters<NamedKeys['add']>[1],
+  ): Promise<Result<NewNamedKey>> {
+    if (!namePattern.test(name)) {
+      return Promise.resolve(
+        fail(
+          'invalid_parameter',
+          'a name has 1 to 64 letters, digits, dots, dashes and underscores',
+        ),
+      );
+    }
+    return untilUndisturbed(async () => {
+      const found = await accounts.find(email);
+      if (!found.ok) return found;
+      const { id: account } = found.value;
+      const row = await store.get(accountKey(account));
+      const owner = row && decodeAccount(row.value);
+      if (row === undefined || owner === undefined) return 'lost';
+      const refused = await refusal({ id: account, ...owner }, name);
+      if (!refused.ok) return refused;
+      const about = { id: account, createdAt: owner.createdAt, hadKeys: owner.keys.length > 0 };
+      const slot = await claimSlot(store, about, slotsMax);
+      if (!slot.ok) return slot;
+      const said = await findVouched(store, account);
+      const { id, text } = makeKey(random);
+      const label = wantsLabel ? makeLabel(random) : undefined;
+      const record: KeyRecord = {
+        ...{ account, createdAt: clock.now(), endsAt: 0, revokedAt: 0, name, entriesMax },
+        sealed: seal(masterKey, random, `${account}/${id}`, text),
+        scopes: scopeBits(scopes),
+        hasLabel: label !== undefined,
+      };
+      const event = (body: Parameters<typeof encodeAccessEvent>[1]): NewEvent =>
+        encodeAccessEvent(createEventId(clock, random), body);
+      const made = { kind: 'key.created', account, facts: new Uint8Array() } as const;
+      const { facts } = slot.value;
+      const done = await commitOnce(store, {
+        check: [
+          { key: accountKey(account), version: row.version },
+          { key: apiKeyKey(id), version: null },
+          { key: said.key, version: said.version },
+          ...slot.value.check,
+        ],
+        set: [
+          { key: apiKeyKey(id), value: encodeKeyRecord(record) },
+          { key: apiKeyByAccountKey(account, id), value: new Uint8Array() },
+          // Unchanged: of two that add at the same time the second one looks at the names again.
+          accountRow(account, owner),
+          ...slot.value.set,
+        ],
+        events: [
+          event({ ...made, key: id, hash: hashKey(text), scopes: record.scopes, facts }),
+          ...(label === undefined
+            ? []
+            : [event({ ...made, key: labelId(id), hash: hashKey(label), scopes: 0 })]),
+          ...(said.version === null
+            ? []
+            : [event({ kind: 'account.vouched', account, vouched: said.vouched })]),
+        ],
+      });
+      return written(done, { id, text, ...(label === undefined ? {} : { label }) });
+    });
+  }
+
+  async function remove(email: string, name: string): Promise<Result<NamedKey>> {
+    const found = await accounts.find(email);
+    if (!found.ok) return found;
+    const key = (await list(found.value.id)).find((one) => one.name === name);
+    if (key === undefined) {
+      return fail('unknown_key', `${found.value.email} has no key of that name`);
+    }
+    const revoked = await records.revoke(key.id);
+    return revoked.ok ? ok(key) : revoked;
+  }
+
+  return { add, list, all: async () => load(await idsUnder(apiKeyByAccountPrefix())), remove };
+}
+
+/** 130 bits; each byte gives five of them, so all characters are equally likely. */
+function makeLabel(random: Random): string {
+  return Array.from(random.bytes(labelLength), (byte) => labelAlphabet[byte & 31]).join('');
+}

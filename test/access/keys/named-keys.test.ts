@@ -1,0 +1,173 @@
+/** Keys with a name: beside the account's own, each for what it is for, over replays and at their bounds. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
+import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
+import { createAccessFold } from '../../../src/access/accounts/fold.ts';
+import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
+import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
+import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
+import { noteKeyUse, readKeyUse } from '../../../src/access/keys/key-use.ts';
+import { openLabelReader } from '../../../src/access/keys/label-reader.ts';
+import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import {
+  createNamedKeys,
+  type NamedKeys,
+  namedKeyBounds,
+} from '../../../src/access/keys/named-keys.ts';
+import { manualClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log/log.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import type { Result } from '../../../src/core/result.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const directory = makeTempDir('named-keys');
+const clock = manualClock(Date.UTC(2026, 0, 1));
+const random = seededRandom(11);
+const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
+const email = 'owner@example.org';
+const bouncer = { scopes: ['bouncer'] } as const;
+let store: Store;
+let accounts: Accounts;
+let keys: NamedKeys;
+
+before(async () => {
+  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+  accounts = createAccounts({ store, clock, random, masterKey });
+  keys = createNamedKeys({ store, clock, random, masterKey, accounts, slotsMax: 100 });
+  value(await accounts.create(email));
+});
+
+after(async () => {
+  await store.close();
+  directory.remove();
+});
+
+function value<T>(result: Result<T>): T {
+  assert.ok(result.ok, result.ok ? '' : `${result.error}: ${result.detail}`);
+  return result.value;
+}
+
+function errorOf(result: Result<unknown>): string {
+  return result.ok ? 'none' : result.error;
+}
+
+/** The tables after a replay of the whole journal. */
+async function replayed() {
+  const table = createKeyTable(256);
+  const accountsTable = createAccountsTable(100);
+  const fold = createAccessFold({
+    tables: {
+      addKey: (hash, slot, scopes) => table.add(hash, slot, scopes).ok,
+      revokeKey: (hash) => table.revoke(hash),
+      setAccount: (slot, state) => accountsTable.set(slot, state),
+      clearAccount: accountsTable.clear,
+    },
+    accountsMax: 100,
+    firstPage: 0,
+    touchPage: () => {},
+    touchHeader: () => {},
+    heldBy: () => 0,
+  });
+  for (const { kind, version, body, at } of await store.read(0n, 1_000)) {
+    assert.ok(isAccessEvent(kind));
+    fold.apply(decodeAccessEvent(kind, version, body)!, at);
+  }
+  const reader = openKeyTableReader(table.handle);
+  return { table, fold, cache: createKeyCache(reader), labels: openLabelReader(reader) };
+}
+
+it('a named key works for what it is for alone, and a plain key as before', async () => {
+  const plain = value(await accounts.createKey(email));
+  const fw = value(await keys.add(email, { name: 'fw-1', ...bouncer }));
+  const reporter = value(await keys.add(email, { name: 'sensor', scopes: ['report'] }));
+  const { cache } = await replayed();
+  const may = (text: string) =>
+    Object.values(keyScopes).filter((scope) => cache.authenticate(text, scope) >= 0);
+  // Twice: by the table, and by what the cache remembers.
+  for (let i = 0; i < 2; i++) {
+    assert.deepEqual(may(plain.text), [keyScopes.check, keyScopes.report]);
+    assert.deepEqual(may(fw.text), [keyScopes.bouncer]);
+    assert.deepEqual(may(reporter.text), [keyScopes.report]);
+  }
+});
+
+it('a key with a name outlives replacements of the plain one, and is no second key', async () => {
+  const fw = value(await keys.add(email, { name: 'lasting', ...bouncer }));
+  clock.advance(48 * 3_600_000);
+  await accounts.retireKeys();
+  value(await accounts.createKey(email));
+  clock.advance(48 * 3_600_000);
+  await accounts.retireKeys();
+  const second = value(await accounts.createKey(email));
+  const { cache } = await replayed();
+  assert.ok(cache.authenticate(fw.text, keyScopes.bouncer) >= 0);
+  assert.equal(value(await accounts.revealKey(email)), second.text);
+});
+
+it('a DNS label works until its key is removed, and is no key', async () => {
+  const { text, label } = value(await keys.add(email, { name: 'mx', ...bouncer, label: true }));
+  assert.match(label!, /^[a-z2-7]{26}$/);
+  const made = await replayed();
+  assert.ok(made.labels.accountOf(label!) >= 0);
+  assert.equal(made.cache.authenticate(label!, keyScopes.bouncer), -1);
+  assert.equal(made.labels.accountOf(text), made.cache.authenticate(text, keyScopes.bouncer));
+  value(await keys.remove(email, 'mx'));
+  const gone = await replayed();
+  assert.equal(gone.labels.accountOf(label!), -1);
+  assert.equal(gone.cache.authenticate(text, keyScopes.bouncer), -1);
+});
+
+it('of two keys of one name made at once there is one; a removed name is free again', async () => {
+  const both = await Promise.all([
+    keys.add(email, { name: 'twin', ...bouncer }),
+    keys.add(email, { name: 'twin', ...bouncer }),
+  ]);
+  assert.deepEqual(both.map(errorOf).sort(), ['conflict', 'none']);
+  value(await keys.remove(email, 'twin'));
+  assert.equal(errorOf(await keys.remove(email, 'twin')), 'unknown_key');
+  value(await keys.add(email, { name: 'twin', ...bouncer }));
+  for (const name of ['', 'two words', '-x', 'a/b', 'x'.repeat(65)]) {
+    assert.equal(errorOf(await keys.add(email, { name, ...bouncer })), 'invalid_parameter', name);
+  }
+});
+
+it('an account has so many named keys, and no more', async () => {
+  const { id } = value(await accounts.create('full@example.org'));
+  for (let i = 0; i < namedKeyBounds.perAccountMax; i++) {
+    value(await keys.add(id, { name: `b${i}`, ...bouncer }));
+  }
+  assert.equal(errorOf(await keys.add(id, { name: 'more', ...bouncer })), 'capacity_exceeded');
+  value(await keys.remove(id, 'b0'));
+  value(await keys.add(id, { name: 'more', ...bouncer }));
+});
+
+it('the use of a key is seen in the table once, and its counts add up from both sides', async () => {
+  const { id, text } = value(await keys.add(email, { name: 'used', ...bouncer }));
+  const { table, cache, fold } = await replayed();
+  assert.deepEqual(table.takeUsed(), []);
+  assert.equal(cache.authenticate(text, keyScopes.check), -1);
+  assert.deepEqual(table.takeUsed(), [], 'a refusal is no use');
+  cache.authenticate(text, keyScopes.bouncer);
+  const used = table.takeUsed();
+  assert.deepEqual(
+    used.map(({ accountSlot, hash }) => fold.keyIdOf(accountSlot, hash)),
+    [id],
+  );
+  assert.deepEqual(table.takeUsed(), []);
+  const lastUsedAt = clock.now();
+  const notes = [1, 2, 3].map((dropped) =>
+    noteKeyUse(store, new Map([[id, { lastUsedAt, agent: 'fw/1', dropped }]])),
+  );
+  assert.deepEqual((await Promise.all(notes)).flat(), []);
+  await noteKeyUse(store, new Map([[id, { lastUsedAt: lastUsedAt - 5 }]]));
+  const expected = { lastUsedAt, agent: 'fw/1', address: '', processed: 0, dropped: 6 };
+  assert.deepEqual(await readKeyUse(store, id), expected);
+  const owner = value(await accounts.find(email)).id;
+  const listed = (await keys.list(owner)).find((key) => key.name === 'used');
+  assert.deepEqual(listed?.use, expected);
+});
