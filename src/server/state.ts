@@ -272,11 +272,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const follower = createFollower({
-    store,
-    apply,
-    from,
-    log,
-    clock,
+    ...{ store, apply, from, log, clock },
     onFailure: options.onFailure,
   });
 
@@ -309,11 +305,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const lists = createListKeeper({
-    store: upkeep.store,
-    clock,
-    random,
-    log,
-    sources,
+    ...{ store: upkeep.store, clock, random, log, sources },
     fill: () => ({
       entries: index.size(),
       contributions: entries.contributions.count(),
