@@ -72,10 +72,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const tables = createBoundedTables(log);
   const { onMail } = opening;
   const signon = await startSignon({
-    ...{ store, clock, random, log, masterKey, config, demo, onMail, tables },
+    ...{ store, clock, random, log, masterKey, config, demo, onMail, tables, closers },
   });
-  closers.add(() => signon.signInLog.close());
-  closers.add(() => signon.signon.close());
   const { people, mailer } = signon.signon;
   const budgetMails = startBudgetMails({ state, store, clock, log, people, mailer });
   tables.add(budgetMails.table);

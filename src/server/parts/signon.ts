@@ -15,6 +15,7 @@ import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
+import type { Closers } from '../../core/work/closers.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
 import { openSignon, type Signon } from '../../signon/open-signon.ts';
@@ -65,12 +66,14 @@ export async function startSignon(options: {
   demo: boolean;
   tables: Pick<BoundedTables, 'add'>;
   onMail?: ((mail: Mail) => void) | undefined;
+  closers: Pick<Closers, 'add'>;
 }): Promise<SignonParts> {
-  const { store, config } = options;
+  const { store, config, closers } = options;
   const profiles = createProfiles(options);
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
   const signInLog = createSignInLog(options);
+  closers.add(() => signInLog.close());
   const erased = openErasedList(options);
   const signon = openSignon({
     ...options,
@@ -91,6 +94,8 @@ export async function startSignon(options: {
       signInLogData(store),
     ],
   });
+  // At once: what follows may fail, and this has timers.
+  closers.add(() => signon.close());
   const authorization = createAuthorization({
     ...options,
     clientSuffixes: config.clientSuffixes,
