@@ -23,6 +23,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     },
   }),
   SignOnError: object({ error: { enum: [...exchangeErrors] }, error_description: string }),
+  Message: object({ message: string }),
   CaptchaRefusal: object({ ok: { const: false } }),
   SiteverifyRefusal: object({
     success: { const: false },

@@ -214,6 +214,26 @@ for (const threads of threadCounts) {
       ]);
     });
 
+    it('describes what bouncers are answered', async () => {
+      const made = await server.cliJson('bouncer', 'add', demoEmail, `b${threads}`);
+      const own = { 'X-Api-Key': made.text as string, ...json };
+      await within(async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
+      await tryAll([
+        get('/v1/decisions/stream?startup=true', 200, own),
+        get('/v1/decisions/stream', 200, own),
+        get('/v1/decisions/stream', 403),
+        get('/v1/decisions?ip=8.8.8.8', 200, own),
+        get('/v1/decisions?ip=198.51.100.7', 200, own),
+        get('/v1/decisions?ip=x', 400, own),
+        get('/v1/decisions?ip=8.8.8.8', 403),
+        post('/v1/usage-metrics', 201, '{}', own),
+        post('/v1/usage-metrics', 400, 'x', own),
+        post('/v1/usage-metrics', 403, '{}'),
+        post('/v1/usage-metrics', 413, 'x'.repeat(300_000), own),
+        get('/health'),
+      ]);
+    });
+
     it('describes the exchange, the CAPTCHA, the feeds and the service', async () => {
       const beside = openBeside(server.dataDir);
       const siteKey = (await server.cliJson('sitekey', 'create', demoEmail)).id as string;
