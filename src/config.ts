@@ -54,13 +54,13 @@ export const clientLimits = {
   signInNear: { max: 60, windowMs: minuteMs },
   /** By password, of an account on a browser that it knows, wherever that is. */
   signInOwner: { max: 10, windowMs: minuteMs },
-  /** Uses of a link to sign in: without the mailbox there is nothing to find. */
-  signInLink: { max: 20, windowMs: minuteMs },
   /**
-   * Steps of a sign-in by passkey, of which each has two, and of registering with one: its own, since
-   * no guess gets anywhere and nobody's sign-in by password shall wait for it.
+   * Steps of a sign-in by passkey, of which each has two: its own, since no guess gets anywhere, and so
+   * many that a stranger in an office keeps nobody out by them in passing.
    */
-  passkey: { max: 60, windowMs: minuteMs },
+  passkey: { max: 1_200, windowMs: minuteMs },
+  /** Steps of registering with a passkey. */
+  passkeyRegister: { max: 60, windowMs: minuteMs },
   /** Requests for a link to a new password, whosever address is typed. */
   recover: { max: 10, windowMs: minuteMs },
   /** Uses of mailed links that do not work: nobody who has one that does is held up by them. */
@@ -72,10 +72,10 @@ export const clientLimits = {
   register: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
-  /** Of pages that lead to a site's consent. */
-  authorize: { max: 60, windowMs: minuteMs },
+  /** Of pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */
+  authorize: { max: 300, windowMs: minuteMs },
   /** Of what follows there: after a sign-in, and the answers to the form. */
-  consent: { max: 120, windowMs: minuteMs },
+  consent: { max: 600, windowMs: minuteMs },
   // Whole offices come from one address. What a browser may that has our cookie: see below.
   captchaNew: { max: 300, windowMs: minuteMs },
   captchaVerify: { max: 900, windowMs: minuteMs },

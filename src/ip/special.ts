@@ -127,8 +127,9 @@ const table6 = buildTable(6);
 /** The registry row that covers the address, or undefined for an ordinary address. */
 export function specialUse(family: IpFamily, words: Uint32Array): SpecialUse | undefined {
   const use = registered(family, words);
-  if (use === undefined || family === 4 || !isTranslated(words)) return use;
-  const embedded = registered(4, Uint32Array.of(words[3]!));
+  const stoodFor = use && translated(family, words);
+  if (stoodFor === undefined) return use;
+  const embedded = registered(4, stoodFor);
   return embedded?.globallyReachable === false ? embedded : use;
 }
 
@@ -141,9 +142,10 @@ function registered(family: IpFamily, words: Uint32Array): SpecialUse | undefine
   return undefined;
 }
 
-/** 64:ff9b::/96: the last four bytes are an IPv4 address. */
-function isTranslated(words: Uint32Array): boolean {
-  return words[0] === 0x0064_ff9b && words[1] === 0 && words[2] === 0;
+/** The IPv4 address that one of 64:ff9b::/96 stands for: its last four bytes. */
+export function translated(family: IpFamily, words: Uint32Array): Uint32Array | undefined {
+  const isOne = family === 6 && words[0] === 0x0064_ff9b && words[1] === 0 && words[2] === 0;
+  return isOne ? Uint32Array.of(words[3]!) : undefined;
 }
 
 /** True when the address can be a peer on the public Internet. */

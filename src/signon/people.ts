@@ -7,11 +7,11 @@ import { findAccountId } from '../access/account-names.ts';
 import { type AccountRecord, decodeAccount } from '../access/accounts/records.ts';
 import { readKnownAddress } from '../core/names/mail-address.ts';
 import type { Random } from '../core/random.ts';
-import { createWriter, decode } from '../store/codec.ts';
 import { accountByEmailKey, accountKey, credentialsKey } from '../store/keys.ts';
+import { bytes, group, list, oneOf, record, since, text, time, varint } from '../store/record.ts';
 import type { Check, SetRow, Store } from '../store/store.ts';
 import { newToken } from './tokens.ts';
-import { browserHash, type Language } from './visitor.ts';
+import { browserHash, type Language, languages } from './visitor.ts';
 
 export interface Credentials {
   /** PHC string; empty: no password was set yet. */
@@ -55,10 +55,6 @@ export interface People {
 }
 
 export const browsersMax = 20;
-const layout = 2;
-/** Of before there were `factors` and what follows them. */
-const layoutWithoutFactors = 1;
-const languages: readonly Language[] = ['en', 'fr'];
 
 export const noCredentials: Credentials = {
   passwordHash: '',
@@ -175,37 +171,22 @@ export function knowsBrowser({ credentials }: Person, browser: Uint8Array): bool
   return credentials.browsers.some((b) => Buffer.compare(b, browser) === 0);
 }
 
-export function encodeCredentials(record: Credentials): Uint8Array {
-  const out = createWriter(256);
-  out.u8(layout).text(record.passwordHash).f64(record.passwordChangedAt).varint(record.epoch);
-  out.u8(languages.indexOf(record.language)).varint(record.browsers.length);
-  for (const browser of record.browsers) out.bytes(browser);
-  out.varint(record.factors).f64(record.reviewSince).varint(record.formerEmails.length);
-  for (const { email, until } of record.formerEmails) out.text(email).f64(until);
-  return out.finish();
-}
-
-export function decodeCredentials(bytes: Uint8Array): Credentials | undefined {
-  return decode(bytes, (input) => {
-    const found = input.u8();
-    if (found !== layout && found !== layoutWithoutFactors) input.reject();
-    const passwordHash = input.text();
-    const passwordChangedAt = input.f64();
-    const epoch = input.varint();
-    const language = languages[input.u8()];
-    if (language === undefined) input.reject();
-    const count = Math.min(input.varint(), input.remaining());
-    const browsers = Array.from({ length: count }, () => Uint8Array.from(input.bytes()));
-    const first = {
-      ...noCredentials,
-      ...{ passwordHash, passwordChangedAt, epoch, language: language ?? 'en', browsers },
-    };
-    if (found === layoutWithoutFactors) return first;
-    const [factors, reviewSince] = [input.varint(), input.f64()];
-    const formerCount = Math.min(input.varint(), input.remaining());
-    const formerEmails = Array.from({ length: formerCount }, () => {
-      return { email: input.text(), until: input.f64() };
-    });
-    return { ...first, factors, reviewSince, formerEmails };
-  });
-}
+/** The first layout ended with the browsers. */
+export const { encode: encodeCredentials, decode: decodeCredentials } = record<Credentials>(
+  2,
+  {
+    passwordHash: text,
+    passwordChangedAt: time,
+    epoch: varint,
+    language: oneOf(languages),
+    browsers: list(bytes),
+    factors: since(2, varint, noCredentials.factors),
+    reviewSince: since(2, time, noCredentials.reviewSince),
+    formerEmails: since(
+      2,
+      list(group<FormerEmail>({ email: text, until: time })),
+      noCredentials.formerEmails,
+    ),
+  },
+  1,
+);

@@ -5,7 +5,9 @@
 
 import { sha256 } from '../core/digest.ts';
 
-export type Language = 'en' | 'fr';
+/** In this order on disk. */
+export const languages = ['en', 'fr'] as const;
+export type Language = (typeof languages)[number];
 
 export interface Visitor {
   /** The client's network, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */

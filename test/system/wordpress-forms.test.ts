@@ -75,6 +75,13 @@ async function receipt(): Promise<string> {
 
 const refused = /solve the CAPTCHA/;
 
+withPhp('no spelling of the sign-in page goes past the CAPTCHA', async () => {
+  for (const path of ['/wp-login.php/x.php', '/wp-login.php/%0Ax.php', '/wp-login.php?x=/y.php']) {
+    const answer = await post(path, { log: 'admin', pwd: adminPassword });
+    assert.match(answer.body, refused, path);
+  }
+});
+
 withPhp('registration and lost passwords pass with a receipt, once', async () => {
   for (const [action, form, done] of [
     ['register', { user_login: 'bob', user_email: 'bob@mail.example' }, /registered/],
@@ -123,6 +130,15 @@ withPhp('forms of themes and of WooCommerce have the widget, and are checked', a
   assert.equal(outcome(shop, login), 'portcullis_sign_in_captcha');
   assert.equal(outcome({ ...shop, [field]: await receipt() }, login), 'admin');
   assert.equal(outcome({}, login), 'admin', 'no form of a page');
+  // Where else WooCommerce takes its nonce from.
+  const sent = { login: 'Log in', username: 'admin', password: 'p' };
+  const nonce = "$_REQUEST = $_POST + array('%s' => wp_create_nonce('woocommerce-login'));";
+  for (const name of ['woocommerce-login-nonce', '_wpnonce']) {
+    const elsewhere = nonce.replace('%s', name) + login;
+    assert.equal(outcome(sent, elsewhere), 'portcullis_sign_in_captcha', name);
+  }
+  const foreign = `$_REQUEST = $_POST + array('_wpnonce' => wp_create_nonce('other')); ${login}`;
+  assert.equal(outcome(sent, foreign), 'admin', 'a form of somebody else');
 });
 
 withPhp('wrong passwords are reported with the CAPTCHA unsolved, right ones never', async () => {

@@ -14,8 +14,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import { usedReceiptKey } from '../../store/keys.ts';
+import { bareRecord, fixed, text, time, u8 } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 
 /** What a site key says, as far as receipts care. */
@@ -98,6 +98,16 @@ interface Body {
   readonly action: string;
 }
 
+const bodies = bareRecord<Body>({
+  id: fixed(idBytes),
+  siteKey: text,
+  origin: text,
+  solvedAt: time,
+  endsAt: time,
+  abuseScore: u8,
+  action: text,
+});
+
 /** Host of a web page's origin in its one canonical form; undefined for anything else. */
 function hostOf(origin: string): string | undefined {
   if (origin.length > originCharactersMax || !URL.canParse(origin)) return undefined;
@@ -124,9 +134,7 @@ export function createReceipts<S extends Site>(options: {
   }
 
   function sign(body: Body): string {
-    const bytes = createWriter(160).raw(body.id).text(body.siteKey).text(body.origin);
-    bytes.f64(body.solvedAt).f64(body.endsAt).u8(body.abuseScore).text(body.action);
-    const signed = `${version}.${Buffer.from(bytes.finish()).toString('base64url')}`;
+    const signed = `${version}.${Buffer.from(bodies.encode(body)).toString('base64url')}`;
     return `${signed}.${mac(signed).toString('base64url')}`;
   }
 
@@ -139,15 +147,7 @@ export function createReceipts<S extends Site>(options: {
     // The last of 43 characters has two bits to spare: one spelling alone is right.
     const right = Buffer.from(mac(signed).toString('base64url'), 'latin1');
     if (!timingSafeEqual(right, Buffer.from(given, 'latin1'))) return undefined;
-    return decode(Buffer.from(body, 'base64url'), (input) => ({
-      id: input.raw(idBytes),
-      siteKey: input.text(),
-      origin: input.text(),
-      solvedAt: input.f64(),
-      endsAt: input.f64(),
-      abuseScore: input.u8(),
-      action: input.text(),
-    }));
+    return bodies.decode(Buffer.from(body, 'base64url'));
   }
 
   return {

@@ -3,12 +3,10 @@
  * begins. A row comes with the run that makes the list known and goes with the event that ends it,
  * in the same commits, and all of them change the ledger's row: of two loaders that begin at once
  * the second sees the first.
- *
- *   row of a list   run text, rows varint, loading u8, begun at f64 (ms)
  */
 
-import { createWriter, decode } from '../../store/codec.ts';
 import { listPrefix, listRowKey } from '../../store/keys.ts';
+import { bareRecord, flag, text, time, varint } from '../../store/record.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
 import type { ListRef } from '../state/events.ts';
 import { runMsMax } from './sources.ts';
@@ -26,20 +24,21 @@ export interface FoundList {
   readonly check: Check;
 }
 
+const listRows = bareRecord<ListRow>({ run: text, rows: varint, loading: flag, begunAt: time });
+
 type Name = Pick<ListRef, 'list' | 'source'>;
 
 export async function findList(store: Store, { list, source }: Name): Promise<FoundList> {
   const key = listRowKey(list, source);
   const found = await store.get(key);
-  return { row: found && decodeRow(found.value), check: { key, version: found?.version ?? null } };
+  return {
+    row: found && listRows.decode(found.value),
+    check: { key, version: found?.version ?? null },
+  };
 }
 
 export function listRow({ list, source }: Name, row: ListRow): SetRow {
-  const value = createWriter()
-    .text(row.run)
-    .varint(row.rows)
-    .u8(row.loading ? 1 : 0);
-  return { key: listRowKey(list, source), value: value.f64(row.begunAt).finish() };
+  return { key: listRowKey(list, source), value: listRows.encode(row) };
 }
 
 /** Rows that runs under way have said they bring; a run that takes too long counts no more. */
@@ -47,18 +46,9 @@ export async function rowsUnderWay(store: Store, except: Name, now: number): Pro
   const own = Buffer.from(listRowKey(except.list, except.source));
   let rows = 0;
   for (const { key, value } of await store.scan(listPrefix(), { limit: 1_000 })) {
-    const row = decodeRow(value);
+    const row = listRows.decode(value);
     if (row?.loading !== true || now - row.begunAt > runMsMax || own.equals(key)) continue;
     rows += row.rows;
   }
   return rows;
-}
-
-function decodeRow(value: Uint8Array): ListRow | undefined {
-  return decode(value, (input) => ({
-    run: input.text(),
-    rows: input.varint(),
-    loading: input.u8() === 1,
-    begunAt: input.f64(),
-  }));
 }

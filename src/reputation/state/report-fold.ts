@@ -5,7 +5,8 @@
  * standing and trust, the cap is 1.5·w, and each report adds two thirds of what is missing, so the
  * first adds w. How far the evidence of all goes is another matter: see quorum.ts.
  * An IPv6 report also counts, at half weight, for the /64 as an entry of its own: rotating
- * addresses inside a /64 fills that one contribution and no more.
+ * addresses inside a /64 fills that one contribution and no more. Not so under 64:ff9b::/96, where one
+ * /64 has all of IPv4: such an address says nothing of others, and is known good with its IPv4 one.
  *
  * Evidence of the entry is the sum over its contributions, all decaying alike, recomputed from
  * the list each time, so that withdrawing one leaves exactly the others.
@@ -26,6 +27,7 @@ import {
   setReportedAt,
   setReports,
 } from '../../index/records.ts';
+import { translated } from '../../ip/special.ts';
 import { communityEvidence, halfLivesAt, strengthOf } from '../check/score.ts';
 import type { Refusals } from '../reports/refusals.ts';
 import { addressBytes } from '../reports/store/report-rows.ts';
@@ -110,7 +112,10 @@ export function createReportFold(options: {
       flags |= flagsOf(meta);
       listScore = Math.max(listScore, seedScoreOf(meta));
     }
-    return { isImmune: (flags & (entryFlags.allowlisted | entryFlags.knownGood)) !== 0, listScore };
+    const isImmune = (flags & (entryFlags.allowlisted | entryFlags.knownGood)) !== 0;
+    const stoodFor = translated(family, words);
+    if (isImmune || stoodFor === undefined) return { isImmune, listScore };
+    return { isImmune: coverOf(4, stoodFor).isImmune, listScore };
   }
 
   /** Adds one report of `slot` to an entry; `weight` 0 records it without evidence. */
@@ -202,7 +207,7 @@ export function createReportFold(options: {
     const report = { slot, weight, at, second, happenedAt: Math.min(at, second * 1_000), voice };
     const isRecorded = fill(entry, addressOf(event), report);
     if (!isRecorded) refusals.count('reports');
-    if (family === 6) {
+    if (family === 6 && translated(family, words) === undefined) {
       const place = networkOf(event);
       const network = entries.claim(6, place.words, place.length);
       const half = { ...report, weight: weight * networkShare, voice: uncharged(voice) };

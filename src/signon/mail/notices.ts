@@ -13,13 +13,13 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import { type Key, noticeKey, noticePrefix } from '../../store/keys.ts';
+import { type Field, flag, oneOf, record, text, time } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { PageLinks } from '../people/links/links-to-pages.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
-import { agentName, countryOf, type Language, type Visitor } from '../visitor.ts';
+import { agentName, countryOf, type Language, languages, type Visitor } from '../visitor.ts';
 import type { Delivery, Mailer } from './mailer.ts';
 
 /** A mail that nobody sent yet, as its row says it. It goes with the account. */
@@ -38,42 +38,34 @@ export interface OpenNotice {
 
 /** A mail that nobody could send in a day tells nothing new any more. */
 export const noticeLifeMs = 24 * 3_600_000;
-const layout = 1;
-const languages: readonly Language[] = ['en', 'fr'];
+/** A change, by its place among all events. */
+const changeEvent: Field<ChangeEvent> = {
+  write: (out, what) => out.u8(securityEvents.indexOf(what)),
+  read(input) {
+    const event = securityEvents[input.u8()];
+    const what = changeEvents.find((one) => one === event);
+    if (what === undefined) input.reject();
+    return what ?? 'review_done';
+  },
+};
+const rows = record<OpenNotice>(1, {
+  what: changeEvent,
+  language: oneOf(languages),
+  former: flag,
+  at: time,
+  to: text,
+  agent: text,
+  country: text,
+});
 
 /** @param id 8 random bytes */
 export function noticeRow(account: string, id: Uint8Array, notice: OpenNotice): SetRow {
-  const out = createWriter(128).u8(layout).u8(securityEvents.indexOf(notice.what));
-  out
-    .u8(languages.indexOf(notice.language))
-    .u8(notice.former ? 1 : 0)
-    .f64(notice.at);
-  const value = out.text(notice.to).text(notice.agent).text(notice.country).finish();
   const expiresAt = Math.floor(notice.at) + noticeLifeMs;
-  return { key: noticeKey(account, id), value, expiresAt };
+  return { key: noticeKey(account, id), value: rows.encode(notice), expiresAt };
 }
 
 /** Undefined for a row that is damaged. */
-export function readNotice(value: Uint8Array): OpenNotice | undefined {
-  return decode<OpenNotice>(value, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const event = securityEvents[input.u8()];
-    const what = changeEvents.find((one) => one === event);
-    const language = languages[input.u8()];
-    if (what === undefined || language === undefined) input.reject();
-    const [former, at] = [input.u8() === 1, input.f64()];
-    const [to, agent, country] = [input.text(), input.text(), input.text()];
-    return {
-      to,
-      language: language ?? 'en',
-      what: what ?? 'review_done',
-      former,
-      agent,
-      country,
-      at,
-    };
-  });
-}
+export const readNotice = rows.decode;
 
 /** Whose change it is. The id is text, ended by a zero byte (see keys.ts). */
 export function noticeAccountOf(key: Key): string {

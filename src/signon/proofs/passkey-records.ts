@@ -1,12 +1,12 @@
 /** The stored form of passkeys and of open ceremonies, and the walk over an account's passkeys. */
 
-import { createWriter, decode } from '../../store/codec.ts';
 import {
   type Key,
   passkeyByAccountKey,
   passkeyByAccountPrefix,
   passkeyKey,
 } from '../../store/keys.ts';
+import { bytes, flag, list, oneOf, record, since, text, time, u32 } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 
 export interface PasskeyRecord {
@@ -51,52 +51,28 @@ export const ceremonyPurposes = [
 ] as const;
 export type CeremonyPurpose = (typeof ceremonyPurposes)[number];
 
-const layout = 2;
-/** Passkeys without a handle of their own: it was the account's id. */
-const layoutWithoutHandle = 1;
-const ceremonyLayout = 2;
+/** Passkeys of the first layout have no handle of their own: it was the account's id. */
+export const { encode: encodePasskey, decode: decodePasskey } = record<PasskeyRecord>(
+  2,
+  {
+    account: text,
+    name: text,
+    handle: since(2, text, ({ account }) => account as string),
+    publicKey: bytes,
+    counter: u32,
+    transports: list(text),
+    backedUp: flag,
+    createdAt: time,
+    lastUsedAt: time,
+  },
+  1,
+);
 
-export function encodePasskey(record: PasskeyRecord): Uint8Array {
-  const out = createWriter(256).u8(layout).text(record.account).text(record.name);
-  out.text(record.handle);
-  out.bytes(record.publicKey).u32(record.counter).varint(record.transports.length);
-  for (const transport of record.transports) out.text(transport);
-  out
-    .u8(record.backedUp ? 1 : 0)
-    .f64(record.createdAt)
-    .f64(record.lastUsedAt);
-  return out.finish();
-}
-
-export function decodePasskey(bytes: Uint8Array): PasskeyRecord | undefined {
-  return decode(bytes, (input) => {
-    const found = input.u8();
-    if (found !== layout && found !== layoutWithoutHandle) input.reject();
-    const [account, name] = [input.text(), input.text()];
-    const handle = found === layout ? input.text() : account;
-    const publicKey = Uint8Array.from(input.bytes());
-    const counter = input.u32();
-    const count = Math.min(input.varint(), input.remaining());
-    const transports = Array.from({ length: count }, () => input.text());
-    const backedUp = input.u8() === 1;
-    const times = { createdAt: input.f64(), lastUsedAt: input.f64() };
-    return { account, handle, name, publicKey, counter, transports, backedUp, ...times };
-  });
-}
-
-export function encodeCeremony({ purpose, account, handle }: Ceremony): Uint8Array {
-  const out = createWriter().u8(ceremonyLayout).u8(ceremonyPurposes.indexOf(purpose));
-  return out.text(account).text(handle).finish();
-}
-
-export function decodeCeremony(bytes: Uint8Array): Ceremony | undefined {
-  return decode(bytes, (input) => {
-    if (input.u8() !== ceremonyLayout) input.reject();
-    const purpose = ceremonyPurposes[input.u8()];
-    if (purpose === undefined) input.reject();
-    return { purpose: purpose ?? 'sign_in', account: input.text(), handle: input.text() };
-  });
-}
+export const { encode: encodeCeremony, decode: decodeCeremony } = record<Ceremony>(2, {
+  purpose: oneOf(ceremonyPurposes),
+  account: text,
+  handle: text,
+});
 
 /** One that waits in a link for its mail address to be verified: it opens nothing before. */
 export interface PendingPasskey {

@@ -6,8 +6,8 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../../store/keys.ts';
+import { oneOf, record, text } from '../../store/record.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
@@ -113,7 +113,12 @@ export const strangersLogMax = 20;
 export const changesLogMax = 80;
 /** Rows deleted at a time; also how far the bound may be passed for a moment. */
 const surplusMax = 100;
-const layout = 1;
+/** When it was stands in the key. */
+const rows = record<Omit<SecurityLogEntry, 'at'>>(1, {
+  event: oneOf(securityEvents),
+  country: text,
+  agent: text,
+});
 
 export function createSecurityLog(options: {
   store: Store;
@@ -128,10 +133,10 @@ export function createSecurityLog(options: {
     visitor: Visitor,
     pendingUntil: number,
   ): SetRow {
-    const value = createWriter().u8(layout).u8(securityEvents.indexOf(event));
+    const seen = { country: countryOf(visitor), agent: agentName(visitor.userAgent) };
     return {
       key: securityLogKey(account, clock.now(), random.bytes(4)),
-      value: value.text(countryOf(visitor)).text(agentName(visitor.userAgent)).finish(),
+      value: rows.encode({ event, ...seen }),
       ...(pendingUntil === 0 ? {} : { expiresAt: pendingUntil }),
     };
   }
@@ -194,10 +199,6 @@ function eventOf(value: Uint8Array): SecurityEvent {
 
 function decodeEntry(key: Uint8Array, value: Uint8Array): SecurityLogEntry | undefined {
   const at = 0xffff_ffff_ffff - Buffer.from(key.subarray(-10)).readUIntBE(0, 6);
-  return decode(value, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const event = securityEvents[input.u8()];
-    if (event === undefined) input.reject();
-    return { at, event: event ?? 'registered', country: input.text(), agent: input.text() };
-  });
+  const row = rows.decode(value);
+  return row && { at, ...row };
 }

@@ -1,13 +1,13 @@
 /** The stored form of a session, and the walk over an account's sessions. */
 
 import { sha256 } from '../../core/digest.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import {
   type Key,
   sessionByAccountKey,
   sessionByAccountPrefix,
   sessionKey,
 } from '../../store/keys.ts';
+import { bytes, oneOf, record, since, text, time, varint } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 
 /** How the person proved who they are, at sign-in. In this order on disk. */
@@ -47,40 +47,26 @@ export interface SessionInfo {
   readonly current: boolean;
 }
 
-const layout = 2;
-/** Of before the last proof was told from the sign-in. */
-const layoutWithoutProof = 1;
 const idBytes = 16;
 
-export function encodeSession(record: SessionRecord): Uint8Array {
-  const out = createWriter(160).u8(layout).text(record.account).bytes(record.secretHash);
-  out.varint(record.epoch).f64(record.createdAt).f64(record.lastSeenAt).f64(record.authenticatedAt);
-  out.u8(sessionMethods.indexOf(record.method)).text(record.agent).text(record.country);
-  out.u8(sessionMethods.indexOf(record.proof)).varint(record.factors);
-  return out.finish();
-}
-
-export function decodeSession(bytes: Uint8Array): SessionRecord | undefined {
-  return decode(bytes, (input) => {
-    const found = input.u8();
-    if (found !== layout && found !== layoutWithoutProof) input.reject();
-    const account = input.text();
-    const secretHash = Uint8Array.from(input.bytes());
-    const epoch = input.varint();
-    const [createdAt, lastSeenAt, authenticatedAt] = [input.f64(), input.f64(), input.f64()];
-    const method = sessionMethods[input.u8()];
-    if (method === undefined) input.reject();
-    const [agent, country] = [input.text(), input.text()];
-    const times = { createdAt, lastSeenAt, authenticatedAt };
-    const first = { account, secretHash, epoch, ...times, method: method ?? 'password' };
-    if (found === layoutWithoutProof) {
-      return { ...first, agent, country, proof: first.method, factors: 0 };
-    }
-    const proof = sessionMethods[input.u8()];
-    if (proof === undefined) input.reject();
-    return { ...first, agent, country, proof: proof ?? 'password', factors: input.varint() };
-  });
-}
+/** The first layout did not tell the last proof from the sign-in. */
+export const { encode: encodeSession, decode: decodeSession } = record<SessionRecord>(
+  2,
+  {
+    account: text,
+    secretHash: bytes,
+    epoch: varint,
+    createdAt: time,
+    lastSeenAt: time,
+    authenticatedAt: time,
+    method: oneOf(sessionMethods),
+    agent: text,
+    country: text,
+    proof: since(2, oneOf(sessionMethods), ({ method }) => method as SessionMethod),
+    factors: since(2, varint, 0),
+  },
+  1,
+);
 
 /** Ids of an account's sessions, at most `limit`; some may be over. */
 export async function sessionIdsOf(

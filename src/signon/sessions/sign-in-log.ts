@@ -13,9 +13,9 @@ import { findAccountId } from '../../access/account-names.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import { type Key, signInLogKey, signInLogPrefix } from '../../store/keys.ts';
 import { logRows } from '../../store/log-rows.ts';
+import { record, text, u16 } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { PersonalData } from '../people/deletion/deletion.ts';
 import { isErased } from '../people/deletion/erasure-mark.ts';
@@ -62,8 +62,16 @@ const flushMs = 1_000;
 const rowsPerCommit = 200;
 /** Longer than any mail address. */
 const addressCharsMax = 320;
-const layout = 1;
 const dayMs = 86_400_000;
+
+/** When it was stands in the key. */
+const rows = record<Omit<SignInEntry, 'at'>>(1, {
+  event: text,
+  address: text,
+  account: text,
+  path: text,
+  status: u16,
+});
 
 interface Heard {
   account: string;
@@ -118,10 +126,9 @@ export function createSignInLog(options: {
     const account = await accountOf(entry);
     // Somebody who has just gone leaves nothing behind.
     if (account !== '' && (await isErased(store, account))) return undefined;
-    const value = createWriter().u8(layout).text(entry.event).text(entry.address);
     return {
       key: signInLogKey(entry.at, random.bytes(4)),
-      value: value.text(account).text(entry.path).u16(entry.status).finish(),
+      value: rows.encode({ ...entry, account }),
       expiresAt: entry.at + signInLogKeptMs,
     };
   }
@@ -227,12 +234,6 @@ export function signInLogData(store: Store): PersonalData {
 }
 
 function decodeEntry(key: Uint8Array, value: Uint8Array): SignInEntry | undefined {
-  const at = Buffer.from(key).readUIntBE(1, 6);
-  return decode(value, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const event = input.text();
-    const address = input.text();
-    const account = input.text();
-    return { at, event, address, account, path: input.text(), status: input.u16() };
-  });
+  const row = rows.decode(value);
+  return row && { at: Buffer.from(key).readUIntBE(1, 6), ...row };
 }

@@ -3,8 +3,8 @@
  * The row lies under the code's SHA-256; the code itself is nowhere.
  */
 
-import { createWriter, decode, type Reader } from '../../store/codec.ts';
-import { type Scope, scopeBits, scopesOf } from './scopes.ts';
+import { fixed, group, optionalText, record, text, time } from '../../store/record.ts';
+import { type Scope, scopesField } from './scopes.ts';
 
 /** What a code stands for. */
 export interface CodeGrant {
@@ -27,51 +27,41 @@ export type CodeRow =
   | { readonly kind: 'tombstone'; readonly clientId: string; readonly claimedAt: number };
 
 const grantIdBytes = 16;
-/** First byte: what the row is, and its layout. */
-const liveLayout = 1;
+
+/** The first byte says what the row is, and its layout. */
+const live = record<{ readonly expiresAt: number; readonly grant: CodeGrant }>(1, {
+  expiresAt: time,
+  grant: group<CodeGrant>({
+    accountId: text,
+    sessionId: text,
+    clientId: text,
+    redirectUri: text,
+    origin: text,
+    grantId: fixed(grantIdBytes),
+    scopes: scopesField,
+    codeChallenge: optionalText,
+  }),
+});
+/** Says nothing of the person: only what a line in the log needs. */
 const tombstoneLayout = 2;
+const tombstone = record<{ readonly clientId: string; readonly claimedAt: number }>(
+  tombstoneLayout,
+  { clientId: text, claimedAt: time },
+);
 
 export function encodeLiveCode(grant: CodeGrant, expiresAt: number): Uint8Array {
-  return createWriter(256)
-    .u8(liveLayout)
-    .f64(expiresAt)
-    .text(grant.accountId)
-    .text(grant.sessionId)
-    .text(grant.clientId)
-    .text(grant.redirectUri)
-    .text(grant.origin)
-    .raw(grant.grantId)
-    .u8(scopeBits(grant.scopes))
-    .text(grant.codeChallenge ?? '')
-    .finish();
+  return live.encode({ expiresAt, grant });
 }
 
-/** Says nothing of the person: only what a line in the log needs. */
 export function encodeTombstone(clientId: string, claimedAt: number): Uint8Array {
-  return createWriter(64).u8(tombstoneLayout).text(clientId).f64(claimedAt).finish();
+  return tombstone.encode({ clientId, claimedAt });
 }
 
 export function decodeCode(bytes: Uint8Array): CodeRow | undefined {
-  return decode(bytes, (input): CodeRow => {
-    const kind = input.u8();
-    if (kind === tombstoneLayout) {
-      return { kind: 'tombstone', clientId: input.text(), claimedAt: input.f64() };
-    }
-    if (kind !== liveLayout) input.reject();
-    return { kind: 'live', expiresAt: input.f64(), grant: readGrant(input) };
-  });
-}
-
-function readGrant(input: Reader): CodeGrant {
-  const grant = {
-    accountId: input.text(),
-    sessionId: input.text(),
-    clientId: input.text(),
-    redirectUri: input.text(),
-    origin: input.text(),
-    grantId: input.raw(grantIdBytes),
-    scopes: scopesOf(input.u8()),
-  };
-  const codeChallenge = input.text();
-  return { ...grant, codeChallenge: codeChallenge === '' ? undefined : codeChallenge };
+  if (bytes[0] === tombstoneLayout) {
+    const row = tombstone.decode(bytes);
+    return row && { kind: 'tombstone', ...row };
+  }
+  const row = live.decode(bytes);
+  return row && { kind: 'live', ...row };
 }

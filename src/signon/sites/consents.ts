@@ -11,8 +11,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { createWriter, decode, type Reader } from '../../store/codec.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../store/keys.ts';
+import {
+  bareRecord,
+  type Field,
+  fixed,
+  group,
+  record,
+  since,
+  text,
+  time,
+} from '../../store/record.ts';
 import type { Entry, SetRow, Store } from '../../store/store.ts';
 import {
   fingerprintBytes,
@@ -20,7 +29,7 @@ import {
   storedFields,
   storedFieldsOf,
 } from '../people/profile/seen-values.ts';
-import { type Scope, scopeBits, scopesOf } from './scopes.ts';
+import { type Scope, scopeBits, scopesField, scopesOf } from './scopes.ts';
 
 /** Whom a consent is between. */
 export interface ConsentParties {
@@ -94,8 +103,6 @@ const useGrainMs = 60_000;
 /** Read, or removed in one commit, at a time: about a millisecond of the event loop. */
 const pageRows = 50;
 /** 1 had no values; whoever agreed then is asked once more. */
-const layout = 2;
-const layoutWithoutValues = 1;
 
 export function isRemembered(
   consent: Consent | undefined,
@@ -113,7 +120,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
 
   async function find(parties: ConsentParties): Promise<StoredConsent | undefined> {
     const entry = await store.get(keyOf(parties));
-    const consent = entry && decodeConsent(entry.value)?.consent;
+    const consent = entry && rows.decode(entry.value)?.consent;
     return entry && consent && { ...consent, version: entry.version };
   }
 
@@ -140,7 +147,13 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
       grantedAt: before?.grantedAt ?? now,
       changedAt: now,
     };
-    return { consent, row: { key: keyOf(parties), value: encodeConsent(parties, consent) } };
+    return {
+      consent,
+      row: {
+        key: keyOf(parties),
+        value: rows.encode({ clientId: parties.clientId, origin: parties.origin, consent }),
+      },
+    };
   }
 
   /** Claims whose commit is under way, and places that were taken meanwhile: no place is taken twice. */
@@ -179,14 +192,14 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
 
   async function lastUse(parties: ConsentParties): Promise<number | undefined> {
     const entry = await store.get(useKeyOf(parties));
-    return entry && decode(entry.value, (input) => input.f64());
+    return entry && uses.decode(entry.value)?.at;
   }
 
   async function useRow(parties: ConsentParties): Promise<SetRow | undefined> {
     const now = clock.now();
     const last = await lastUse(parties);
     if (last !== undefined && now - last < useGrainMs) return undefined;
-    return { key: useKeyOf(parties), value: createWriter(16).f64(now).finish() };
+    return { key: useKeyOf(parties), value: uses.encode({ at: now }) };
   }
 
   /** Others get their turn between the pages. */
@@ -206,7 +219,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     const sites: ConnectedSite[] = [];
     for await (const page of pages(consentPrefix(accountId))) {
       for (const { value } of page) {
-        const row = decodeConsent(value);
+        const row = rows.decode(value);
         if (row === undefined) continue;
         const { clientId, origin } = row;
         const { granted, grantedAt, changedAt } = row.consent;
@@ -221,7 +234,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     let count = 0;
     for await (const page of pages(consentPrefix(accountId, clientId))) {
       const del = page.flatMap(({ key, value }) => {
-        const row = decodeConsent(value);
+        const row = rows.decode(value);
         return row === undefined ? [key] : [key, useKeyOf({ accountId, ...row })];
       });
       if (!(await store.commit({ del })).ok) return fail('store_unavailable');
@@ -233,20 +246,6 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
   return { find, decided, claim, useRow, list, revoke };
 }
 
-function encodeConsent({ clientId, origin }: ConsentParties, consent: Consent): Uint8Array {
-  return createWriter(128)
-    .u8(layout)
-    .text(clientId)
-    .text(origin)
-    .raw(consent.grantId)
-    .u8(scopeBits(consent.asked))
-    .u8(scopeBits(consent.granted))
-    .f64(consent.grantedAt)
-    .f64(consent.changedAt)
-    .raw(encodeSeen(consent.seen))
-    .finish();
-}
-
 /** Of the fields of these scopes. */
 function pick(seen: SeenValues, scopes: readonly Scope[]): SeenValues {
   const fields = [...storedFieldsOf(scopes)].filter((field) => seen[field] !== undefined);
@@ -254,36 +253,35 @@ function pick(seen: SeenValues, scopes: readonly Scope[]): SeenValues {
 }
 
 /** Bit n of the first two bytes for the n-th field, then a fingerprint for each bit. */
-function encodeSeen(seen: SeenValues): Uint8Array {
-  const fields = storedFields.filter((field) => seen[field] !== undefined);
-  const bits = fields.reduce((sum, field) => sum | (1 << storedFields.indexOf(field)), 0);
-  const writer = createWriter(2 + fields.length * fingerprintBytes).u16(bits);
-  for (const field of fields) writer.raw(Buffer.from(seen[field]!, 'hex'));
-  return writer.finish();
-}
+const seenValues: Field<SeenValues> = {
+  write(out, seen) {
+    const fields = storedFields.filter((field) => seen[field] !== undefined);
+    out.u16(fields.reduce((sum, field) => sum | (1 << storedFields.indexOf(field)), 0));
+    for (const field of fields) out.raw(Buffer.from(seen[field]!, 'hex'));
+  },
+  read(input) {
+    const bits = input.u16();
+    const fields = storedFields.filter((_, n) => (bits & (1 << n)) !== 0);
+    const hex = () => Buffer.from(input.raw(fingerprintBytes)).toString('hex');
+    return Object.fromEntries(fields.map((field) => [field, hex()]));
+  },
+};
 
-function readSeen(input: Reader): SeenValues {
-  const bits = input.u16();
-  const fields = storedFields.filter((_, n) => (bits & (1 << n)) !== 0);
-  const hex = () => Buffer.from(input.raw(fingerprintBytes)).toString('hex');
-  return Object.fromEntries(fields.map((field) => [field, hex()]));
-}
-
-function decodeConsent(bytes: Uint8Array) {
-  return decode(bytes, (input) => {
-    const stored = input.u8();
-    if (stored !== layout && stored !== layoutWithoutValues) input.reject();
-    return {
-      clientId: input.text(),
-      origin: input.text(),
-      consent: {
-        grantId: input.raw(grantIdBytes),
-        asked: scopesOf(input.u8()),
-        granted: scopesOf(input.u8()),
-        grantedAt: input.f64(),
-        changedAt: input.f64(),
-        seen: stored === layout ? readSeen(input) : {},
-      } satisfies Consent,
-    };
-  });
-}
+/** The first layout had no values. */
+const rows = record<{ clientId: string; origin: string; consent: Consent }>(
+  2,
+  {
+    clientId: text,
+    origin: text,
+    consent: group<Consent>({
+      grantId: fixed(grantIdBytes),
+      asked: scopesField,
+      granted: scopesField,
+      grantedAt: time,
+      changedAt: time,
+      seen: since<SeenValues>(2, seenValues, {}),
+    }),
+  },
+  1,
+);
+const uses = bareRecord<{ at: number }>({ at: time });

@@ -8,7 +8,7 @@
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
-import { createWriter, decode } from '../../store/codec.ts';
+import { bareRecord, text, time } from '../../store/record.ts';
 import { createSealedTexts } from '../sealed-text.ts';
 
 /** How long a page may stay open before its form is sent. */
@@ -44,6 +44,11 @@ export interface RequestSeals {
   open(text: string, browserId: string): OpenedRequest | undefined;
 }
 
+const plains = bareRecord<{ readonly askedAt: number; readonly query: string }>({
+  askedAt: time,
+  query: text,
+});
+
 export function createRequestSeals(options: {
   masterKey: MasterKey;
   clock: Clock;
@@ -58,15 +63,11 @@ export function createRequestSeals(options: {
 
   return {
     seal(query, browserId) {
-      const plain = createWriter(query.length + fieldBytes)
-        .f64(clock.now())
-        .text(query);
-      return texts.seal(plain.finish(), browserId);
+      return texts.seal(plains.encode({ askedAt: clock.now(), query }), browserId);
     },
     open(text, browserId) {
       const opened = texts.open(text, browserId);
-      const found =
-        opened && decode(opened.plain, (input) => ({ askedAt: input.f64(), query: input.text() }));
+      const found = opened && plains.decode(opened.plain);
       if (!opened || !found) return undefined;
       const endsAt = found.askedAt + sealLifeMs;
       return clock.now() >= endsAt ? undefined : { ...found, id: opened.id, endsAt };

@@ -4,6 +4,7 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
+import { mapped, u8 } from '../../store/record.ts';
 
 export const scopeNames = [
   'openid',
@@ -64,3 +65,6 @@ export function scopeBits(scopes: readonly Scope[]): number {
 export function scopesOf(bits: number): readonly Scope[] {
   return scopeNames.filter((_, i) => (bits & (1 << i)) !== 0);
 }
+
+/** One bit for each. */
+export const scopesField = mapped<readonly Scope[], number>(u8, scopeBits, scopesOf);

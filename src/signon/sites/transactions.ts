@@ -20,7 +20,6 @@ import { equalBytes } from '../../core/digest.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import {
   consentTransactionKey,
   consentTransactionPrefix,
@@ -28,6 +27,7 @@ import {
   readConsentTransactionKey,
   usedSealKey,
 } from '../../store/keys.ts';
+import { fixed, flag, record, text, time } from '../../store/record.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
 import { linkLifeMs } from '../people/links/links.ts';
 import { createRowTally, type TallyStats } from '../people/row-tally.ts';
@@ -47,8 +47,6 @@ const idBytes = 32;
 const hashBytes = 32;
 const holderBytes = 16;
 const idPattern = /^[A-Za-z0-9_-]{43}$/;
-/** 1 was the layout of format 1, whose rows ended within a day. */
-const layout = 2;
 
 export interface Transaction extends CarriedRequest {
   readonly request: AuthorizationRequest;
@@ -128,11 +126,8 @@ export function createTransactions(options: {
   /** `login_hint` is left out: it may be a mail address, and whoever gets here is known. */
   function rowOf(key: Key, id: string, row: Omit<Row, 'idHash'>): SetRow {
     const query = requestQuery(row.query, 'without hint');
-    const value = createWriter(query.length + 64)
-      .u8(layout)
-      .u8(row.waits ? 1 : 0);
-    value.raw(sha256(id)).f64(row.askedAt).f64(row.endsAt).text(query);
-    return { key, value: value.finish(), expiresAt: Math.floor(row.endsAt) };
+    const value = rows.encode({ ...row, idHash: sha256(id), query });
+    return { key, value, expiresAt: Math.floor(row.endsAt) };
   }
 
   /** A free place of the session's, or the one that was taken longest ago. */
@@ -187,7 +182,7 @@ export function createTransactions(options: {
     if (!idPattern.test(id)) return undefined;
     const key = keyOf(id, holder);
     const entry = await store.get(key);
-    const row = entry && decodeRow(entry.value);
+    const row = entry && rows.decode(entry.value);
     if (!entry || !row || !equalBytes(row.idHash, sha256(id))) return undefined;
     const request = readQuery(row.query);
     if (request === undefined) return undefined;
@@ -259,7 +254,7 @@ export function createTransactions(options: {
       });
       for (const { key, value } of page) {
         const holder = readConsentTransactionKey(key)?.holderHash;
-        const row = decodeRow(value);
+        const row = rows.decode(value);
         // Of which network they are is not kept: they count in the whole.
         const name = holder && Buffer.from(holder).toString('base64url');
         if (name && row?.waits) waiting.admit(name, `before the start ${name}`, row.endsAt);
@@ -295,11 +290,11 @@ function keyOf(id: string, holder: string): Key {
   return consentTransactionKey(holderHash(holder), place);
 }
 
-function decodeRow(bytes: Uint8Array): Row | undefined {
-  return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const waits = input.u8() === 1;
-    const idHash = input.raw(hashBytes);
-    return { waits, idHash, askedAt: input.f64(), endsAt: input.f64(), query: input.text() };
-  });
-}
+/** 1 was the layout of format 1, whose rows ended within a day. */
+const rows = record<Row>(2, {
+  waits: flag,
+  idHash: fixed(hashBytes),
+  askedAt: time,
+  endsAt: time,
+  query: text,
+});

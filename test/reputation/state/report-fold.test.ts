@@ -42,6 +42,22 @@ it('addresses rotated inside a /64 do not help one account', () => {
   assert.ok(w.score('2606:4700::1') <= 40);
 });
 
+it('an address that stands for an IPv4 one says nothing of the others of its /64', async () => {
+  const w = openWorld();
+  w.account('a');
+  w.account('b');
+  for (const id of ['a', 'b']) w.vouch(id, 'staff');
+  await w.good('9.9.9.9/32');
+  for (let i = 1; i <= 9; i++) for (const id of ['a', 'b']) w.report(id, `64:ff9b::9.9.1.${i}`);
+  assert.ok(w.score('64:ff9b::9.9.1.1') >= 75);
+  assert.equal(w.score('64:ff9b::9.9.2.1'), 0, 'all of IPv4 is in that /64');
+  w.withdraw('a', '64:ff9b::9.9.1.1', false);
+  w.withdraw('b', '64:ff9b::9.9.1.1', false);
+  assert.equal(w.score('64:ff9b::9.9.1.1'), 0);
+  w.report('a', '64:ff9b::9.9.9.9');
+  assert.equal(w.score('64:ff9b::9.9.9.9'), 0, 'as known good as the one that it stands for');
+});
+
 it('withdrawing takes the contribution and the points, others stay', () => {
   const w = openWorld();
   w.account('a');

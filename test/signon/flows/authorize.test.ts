@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { clientLimits } from '../../../src/config.ts';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
 import {
@@ -220,11 +221,12 @@ for (const threads of threadCounts)
 it('the limit holds for each client', async () => {
   await using server = await startTestServer({ threads: 1, demo: false });
   const agent = createAgent(server);
+  const { max } = clientLimits.authorize;
   const statuses: number[] = [];
-  for (let i = 0; i < 62; i++)
+  for (let i = 0; i < max + 2; i++)
     statuses.push((await agent.get('/authorize.php?client_id=x')).status);
-  assert.deepEqual([...new Set(statuses.slice(0, 60))], [400]);
-  assert.deepEqual(statuses.slice(60), [429, 429]);
+  assert.deepEqual([...new Set(statuses.slice(0, max))], [400]);
+  assert.deepEqual(statuses.slice(max), [429, 429]);
   const refused = await agent.get('/authorize.php');
   assert.ok(Number(refused.headers['retry-after']) >= 1);
 });

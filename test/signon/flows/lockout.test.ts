@@ -164,6 +164,36 @@ for (const threads of threadCounts) {
       assert.deepEqual(await steps('nobody@portcullis.example'), await steps(known));
     });
 
+    it('who asks for passkeys and tries links from the same address keeps out neither', {
+      timeout: 600_000,
+    }, async () => {
+      const email = 'crowd@portcullis.example';
+      await addOwner(email);
+      await exhaust(email);
+      const office = '192.0.2.78';
+      const owner = newcomer(office);
+      await solve(owner, await owner.signIn(email, password), email, password);
+      const link = await mailedLink(server, email, '/signin/link');
+      const stranger = newcomer(office);
+      const { csrf = '' } = hiddenOf(await stranger.get('/signin'), '/signin');
+      const json = { 'Content-Type': 'application/json' };
+      for (let i = 0; i < 200; i++) {
+        const body = JSON.stringify({ csrf });
+        const begun = await stranger.post('/signin/passkey/options', body, json);
+        assert.equal(begun.status, 200, `number ${i + 1}`);
+      }
+      const token = link.searchParams.get('token')!;
+      const seen = [];
+      for (const guess of [...new Array(12).fill('a'.repeat(43)), ...new Array(12).fill(token)]) {
+        const body = new URLSearchParams({ csrf, token: guess }).toString();
+        seen.push((await stranger.post('/signin/link', body)).status);
+      }
+      assert.equal(seen.at(-1), 429, 'the share of the address is used up');
+      const page = await owner.get(link.pathname + link.search);
+      const entered = await owner.submit(page, '/signin/link');
+      assert.equal(entered.status, 303, entered.body.slice(-500));
+    });
+
     it('who guesses from the same address keeps out neither a known browser nor passkeys', {
       timeout: 600_000,
     }, async () => {

@@ -89,6 +89,22 @@ it('a padding line is no hit', async () => {
   await withSource(answer, async ({ has }) => assert.equal(await has(password), false));
 });
 
+it('a line alone is a hit, wherever it stands and however it ends', async () => {
+  const rest = hash.slice(5);
+  for (const [text, isHit] of [
+    [`${'\n'.repeat(400_000)}${rest}:1`, true],
+    [`${rest.toLowerCase()}:007 \r\n`, true],
+    [`${rest}:0\n${rest}:2\n`, true],
+    [`A${rest}:1\r\n`, false],
+    [`${rest}\n:1\r\n`, false],
+    [`${rest}:1x\r\n`, false],
+    [`${rest}:\n1\r\n`, false],
+  ] as const) {
+    const answer: Answering = (_request, response) => void response.end(text);
+    await withSource(answer, async ({ has }) => assert.equal(await has(password), isHit, text));
+  }
+});
+
 it('a source that fails lets the password pass, with a line that holds nothing of it', async () => {
   const failing: readonly Answering[] = [
     (_request, response) => response.writeHead(500).end(`${hash.slice(5)}:1`),

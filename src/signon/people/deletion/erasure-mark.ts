@@ -13,7 +13,7 @@ import type { Clock } from '../../../core/clock.ts';
 import { createWriter, decode } from '../../../store/codec.ts';
 import { erasureKey } from '../../../store/keys.ts';
 import type { Check, SetRow, Store } from '../../../store/store.ts';
-import type { Language } from '../../visitor.ts';
+import { type Language, languages } from '../../visitor.ts';
 
 export type ErasureMark =
   | { readonly state: 'told' | 'untold' | 'over' }
@@ -26,7 +26,6 @@ const overLifeMs = 3_600_000;
 
 /** On disk; `told` and `untold` are the byte alone. */
 const states = ['untold', 'told', 'farewell', 'over'] as const;
-const languages: readonly Language[] = ['en', 'fr'];
 
 /** For every commit that writes rows of an account without a check of the account's own row. */
 export function notErased(accountId: string): Check {

@@ -12,8 +12,9 @@
 import type { Clock } from '../../../core/clock.ts';
 import { sha256 } from '../../../core/digest.ts';
 import type { Random } from '../../../core/random.ts';
-import { createReader, createWriter, decode, type Reader } from '../../../store/codec.ts';
+import { createReader, type Reader } from '../../../store/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../../store/keys.ts';
+import { oneOf, record, text, varint } from '../../../store/record.ts';
 import type { Check, SetRow, Store } from '../../../store/store.ts';
 import { hashOfToken, newToken } from '../../tokens.ts';
 import { createRowTally, type RowTally, type TallyStats } from '../row-tally.ts';
@@ -81,7 +82,13 @@ const decoyRows = 64;
 const pageRows = 512;
 
 const layout = 1;
-const purposes = Object.keys(linkLifeMs) as LinkPurpose[];
+const purposes = Object.keys(linkLifeMs) as [LinkPurpose, ...LinkPurpose[]];
+const rows = record<{ purpose: LinkPurpose } & Link>(layout, {
+  purpose: oneOf(purposes),
+  account: text,
+  data: text,
+  epoch: varint,
+});
 
 export function createLinks({
   store,
@@ -106,10 +113,9 @@ export function createLinks({
   }
 
   function rowOf(purpose: LinkPurpose, key: Key, link: Link): SetRow {
-    const value = createWriter(128).u8(layout).u8(purposes.indexOf(purpose)).text(link.account);
     return {
       key,
-      value: value.text(link.data).varint(link.epoch).finish(),
+      value: rows.encode({ purpose, ...link }),
       expiresAt: clock.now() + linkLifeMs[purpose],
     };
   }
@@ -130,14 +136,10 @@ export function createLinks({
       const hash = hashOfToken(token);
       const key = hash && signonLinkKey(hash);
       const row = key && (await store.get(key));
-      const link =
-        row &&
-        decode(row.value, (input) => {
-          if (input.u8() !== layout || input.u8() !== purposes.indexOf(purpose)) input.reject();
-          return { account: input.text(), data: input.text(), epoch: input.varint() };
-        });
-      if (!key || !row || !link || link.account === '') return undefined;
-      return { ...link, key, version: row.version };
+      const found = row && rows.decode(row.value);
+      if (!key || !row || found?.purpose !== purpose || found.account === '') return undefined;
+      const { account, data, epoch } = found;
+      return { account, data, epoch, key, version: row.version };
     },
     stats: () => [...tallies.values()].map((tally) => tally.stats()),
     async restore() {

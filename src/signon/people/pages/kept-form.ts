@@ -11,7 +11,7 @@ import type { MasterKey } from '../../../access/keys/master-key.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { type Random, randomToken } from '../../../core/random.ts';
-import { createWriter, decode } from '../../../store/codec.ts';
+import { bareRecord, text, time } from '../../../store/record.ts';
 import { createBriefTable } from '../../brief-table.ts';
 import { createSealedTexts } from '../../sealed-text.ts';
 
@@ -46,6 +46,12 @@ export interface KeptForms {
   readonly table: BoundedTable;
 }
 
+const plains = bareRecord<{
+  readonly keptAt: number;
+  readonly password: string;
+  readonly solved: string;
+}>({ keptAt: time, password: text, solved: text });
+
 export function createKeptForms(options: {
   masterKey: MasterKey;
   clock: Clock;
@@ -67,18 +73,11 @@ export function createKeptForms(options: {
     take: (solved) => names.take(solved) === true,
     giveBack: (solved) => names.set(solved, true),
     seal({ password, solved }, browserId) {
-      const plain = createWriter(plainBytesMax).f64(clock.now()).text(password).text(solved);
-      return texts.seal(plain.finish(), browserId);
+      return texts.seal(plains.encode({ keptAt: clock.now(), password, solved }), browserId);
     },
     open(text, browserId) {
       const opened = texts.open(text, browserId);
-      const found =
-        opened &&
-        decode(opened.plain, (input) => ({
-          keptAt: input.f64(),
-          password: input.text(),
-          solved: input.text(),
-        }));
+      const found = opened && plains.decode(opened.plain);
       if (!found || clock.now() >= found.keptAt + keptFormLifeMs) return undefined;
       return { password: found.password, solved: found.solved };
     },

@@ -56,7 +56,7 @@ export const registerEndpoints = {
   /** Its form is the answer to a challenge: there is nothing to come back to. */
   noPasskey: deskPage(passkeyPath, 'anyone', { errors: [closedError] }),
   registerPasskey: deskForm(passkeyPath, 'anyone', {
-    limits: ['passkey'],
+    limits: ['passkeyRegister'],
     errors: [closedError, 'invalid_code', 'conflict', 'invalid_parameter'],
   }),
   sent: deskPage(sentPath, 'anyone', { ...carriesRequest, errors: [closedError] }),

@@ -4,7 +4,7 @@
  */
 
 import { type Random, randomToken } from '../../../core/random.ts';
-import { createWriter, decode } from '../../../store/codec.ts';
+import { group, record, text, u8 } from '../../../store/record.ts';
 
 export interface Address {
   readonly streetAddress: string;
@@ -42,7 +42,6 @@ export const plans = ['free', 'plus'] as const;
 export type Plan = (typeof plans)[number];
 
 const serviceIdBytes = 16;
-const layout = 1;
 
 const flag = {
   emailVerified: 1,
@@ -72,25 +71,29 @@ export function newProfile(random: Random, email: string, emailVerified: boolean
   };
 }
 
+type Texts = Omit<Profile, keyof typeof flag | 'plan'>;
+
+const rows = record<Texts & { readonly flags: number }>(1, {
+  flags: u8,
+  serviceId: text,
+  givenName: text,
+  familyName: text,
+  nickname: text,
+  avatar: text,
+  email: text,
+  phone: text,
+  address: group<Address>({
+    streetAddress: text,
+    locality: text,
+    region: text,
+    postalCode: text,
+    country: text,
+  }),
+  birthdate: text,
+});
+
 export function encodeProfile(profile: Profile): Uint8Array {
-  const { address } = profile;
-  return createWriter(256)
-    .u8(layout)
-    .u8(flagsOf(profile))
-    .text(profile.serviceId)
-    .text(profile.givenName)
-    .text(profile.familyName)
-    .text(profile.nickname)
-    .text(profile.avatar)
-    .text(profile.email)
-    .text(profile.phone)
-    .text(address.streetAddress)
-    .text(address.locality)
-    .text(address.region)
-    .text(address.postalCode)
-    .text(address.country)
-    .text(profile.birthdate)
-    .finish();
+  return rows.encode({ ...profile, flags: flagsOf(profile) });
 }
 
 function flagsOf(profile: Profile): number {
@@ -105,31 +108,16 @@ function flagsOf(profile: Profile): number {
 
 /** Undefined for a damaged row or a newer layout. */
 export function decodeProfile(bytes: Uint8Array): Profile | undefined {
-  return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const flags = input.u8();
-    const has = (bit: number) => (flags & bit) !== 0;
-    return {
-      serviceId: input.text(),
-      givenName: input.text(),
-      familyName: input.text(),
-      nickname: input.text(),
-      avatar: input.text(),
-      email: input.text(),
-      emailVerified: has(flag.emailVerified),
-      phone: input.text(),
-      phoneVerified: has(flag.phoneVerified),
-      address: {
-        streetAddress: input.text(),
-        locality: input.text(),
-        region: input.text(),
-        postalCode: input.text(),
-        country: input.text(),
-      },
-      birthdate: input.text(),
-      ageVerified: has(flag.ageVerified),
-      plan: has(flag.plus) ? 'plus' : 'free',
-      liquidGlass: has(flag.liquidGlass),
-    };
-  });
+  const row = rows.decode(bytes);
+  if (row === undefined) return undefined;
+  const { flags, ...texts } = row;
+  const has = (bit: number) => (flags & bit) !== 0;
+  return {
+    ...texts,
+    emailVerified: has(flag.emailVerified),
+    phoneVerified: has(flag.phoneVerified),
+    ageVerified: has(flag.ageVerified),
+    plan: has(flag.plus) ? 'plus' : 'free',
+    liquidGlass: has(flag.liquidGlass),
+  };
 }

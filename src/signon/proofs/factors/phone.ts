@@ -21,8 +21,8 @@ import type { Log } from '../../../core/log/log.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
-import { createWriter, decode } from '../../../store/codec.ts';
 import { phoneCodeKey } from '../../../store/keys.ts';
+import { bytes, record, text, time, u8 } from '../../../store/record.ts';
 import type { Store } from '../../../store/store.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
 import type { MessageSender } from '../../people/messages.ts';
@@ -59,7 +59,6 @@ export interface PhoneCodes {
 
 export const phoneCodeLifeMs = 10 * 60_000;
 export const phoneTriesMax = 5;
-const layout = 1;
 const textLengthMax = 40;
 
 interface OpenCode {
@@ -68,6 +67,13 @@ interface OpenCode {
   readonly triesLeft: number;
   readonly expiresAt: number;
 }
+
+const openCodes = record<OpenCode>(1, {
+  number: text,
+  hash: bytes,
+  triesLeft: u8,
+  expiresAt: time,
+});
 
 const texts: Readonly<Record<Language, (code: string, service: string) => string>> = {
   en: (code, service) => `${code} is your code for ${service}. It is valid for 10 minutes.`,
@@ -158,7 +164,7 @@ export function createPhoneCodes(options: {
     const given = hashOf(accountId, code.length > textLengthMax ? '' : code.replace(/\s/gu, ''));
     return untilUndisturbed<{ number: string }>(async () => {
       const row = await store.get(phoneCodeKey(accountId));
-      const open = row && decodeCode(row.value);
+      const open = row && openCodes.decode(row.value);
       if (!row || !open) return fail('invalid_code', undefined, 'code');
       const check = [{ key: phoneCodeKey(accountId), version: row.version }];
       if (equalBytes(given, open.hash)) {
@@ -205,15 +211,6 @@ function hashOf(accountId: string, code: string): Uint8Array {
 }
 
 function rowOf(accountId: string, code: OpenCode) {
-  const out = createWriter(96).u8(layout).text(code.number).bytes(code.hash).u8(code.triesLeft);
-  const value = out.f64(code.expiresAt).finish();
-  return { key: phoneCodeKey(accountId), value, expiresAt: code.expiresAt };
-}
-
-function decodeCode(bytes: Uint8Array): OpenCode | undefined {
-  return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const [number, hash] = [input.text(), Uint8Array.from(input.bytes())];
-    return { number, hash, triesLeft: input.u8(), expiresAt: input.f64() };
-  });
+  const { expiresAt } = code;
+  return { key: phoneCodeKey(accountId), value: openCodes.encode(code), expiresAt };
 }

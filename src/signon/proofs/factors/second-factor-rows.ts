@@ -1,10 +1,8 @@
 /** The stored form of a second factor, and whether an account has one that counts. */
 
-import { createWriter, decode } from '../../../store/codec.ts';
 import { secondFactorKey } from '../../../store/keys.ts';
+import { bytes, list, record, time, varint } from '../../../store/record.ts';
 import type { Store } from '../../../store/store.ts';
-
-const layout = 1;
 
 export interface Factor {
   readonly enabledAt: number;
@@ -15,10 +13,18 @@ export interface Factor {
   readonly backupHashes: readonly Uint8Array[];
 }
 
+const factorCodec = record<Factor>(1, {
+  enabledAt: time,
+  sealed: bytes,
+  lastStep: varint,
+  backupHashes: list(bytes),
+});
+export const encodeFactor = factorCodec.encode;
+
 export async function loadFactor(store: Pick<Store, 'get'>, accountId: string) {
   const key = secondFactorKey(accountId);
   const row = await store.get(key);
-  const factor = row && decodeFactor(row.value);
+  const factor = row && factorCodec.decode(row.value);
   // A damaged row must not switch the second factor off.
   if (row && !factor) throw new Error(`the second factor of account ${accountId} is damaged`);
   return { key, version: row?.version ?? null, factor };
@@ -46,23 +52,4 @@ export async function factorStateOf(
 
 export async function isFactorOn(store: Pick<Store, 'get'>, accountId: string): Promise<boolean> {
   return (await factorStateOf(store, accountId)).enabled;
-}
-
-export function encodeFactor(factor: Factor): Uint8Array {
-  const out = createWriter(320).u8(layout).f64(factor.enabledAt).bytes(factor.sealed);
-  out.varint(factor.lastStep).varint(factor.backupHashes.length);
-  for (const hash of factor.backupHashes) out.bytes(hash);
-  return out.finish();
-}
-
-function decodeFactor(bytes: Uint8Array): Factor | undefined {
-  return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const enabledAt = input.f64();
-    const sealed = Uint8Array.from(input.bytes());
-    const lastStep = input.varint();
-    const count = Math.min(input.varint(), input.remaining());
-    const backupHashes = Array.from({ length: count }, () => Uint8Array.from(input.bytes()));
-    return { enabledAt, sealed, lastStep, backupHashes };
-  });
 }

@@ -49,12 +49,8 @@ export function createBreachedPasswords(options: {
       if (bytes > answerBytesMax) throw new Error('the answer is too long');
       chunks.push(chunk);
     }
-    const rest = hash.slice(prefixLength);
-    // Padding lines have the count 0.
-    return Buffer.concat(chunks)
-      .toString('latin1')
-      .split(/\r?\n/)
-      .some((line) => line.slice(0, rest.length).toUpperCase() === rest && hasCount(line, rest));
+    const text = Buffer.concat(chunks).toString('latin1').toUpperCase();
+    return hasLine(text, hash.slice(prefixLength));
   }
 
   return {
@@ -77,9 +73,16 @@ export function createBreachedPasswords(options: {
   };
 }
 
-function hasCount(line: string, rest: string): boolean {
-  return /^:0*[1-9]\d*\s*$/.test(line.slice(rest.length));
+/** Padding lines have the count 0. Never cut into lines: half a million empty ones would hold everybody up. */
+function hasLine(text: string, rest: string): boolean {
+  for (let at = text.indexOf(rest); at >= 0; at = text.indexOf(rest, at + 1)) {
+    count.lastIndex = at + rest.length;
+    if ((at === 0 || text[at - 1] === '\n') && count.test(text)) return true;
+  }
+  return false;
 }
+
+const count = /:0*[1-9]\d*\s*?(?:\n|$)/y;
 
 /** Not the error's words: those of a failed connection hold the whole address. */
 function reasonOf(error: unknown): string {

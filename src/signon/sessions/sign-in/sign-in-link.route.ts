@@ -9,6 +9,8 @@ import type { PlainRoute } from '../../../http/router.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
 import type { Signon } from '../../open-signon.ts';
+import { linkWait } from '../../people/pages/recover.route.ts';
+import { type RegisterOptions, tooMany } from '../../people/pages/register.route.ts';
 import { checkMailPage } from '../../people/pages/sent.page.ts';
 import type { Onward } from '../onward.page.ts';
 import { carriesRequest, type Onwards, onwardKept } from '../onward.route.ts';
@@ -21,7 +23,7 @@ export const linkSentPath = `${signInLinkPath}/sent`;
 export const signInLinkEndpoints = {
   show: deskPage(signInLinkPath, 'anyone', { errors: ['invalid_link'] }),
   use: deskForm(signInLinkPath, 'anyone', {
-    limits: ['signInLink'],
+    handlerLimits: ['mailedLink', 'deadLink'],
     errors: ['invalid_link', 'sign_in_refused'],
   }),
   sent: deskPage(linkSentPath, 'anyone', carriesRequest),
@@ -31,10 +33,11 @@ export function signInLinkRoutes(options: {
   desk: Desk;
   signon: Pick<Signon, 'signIn'>;
   onwards: Pick<Onwards, 'ofQuery'>;
+  callers: RegisterOptions['callers'];
   /** What follows a proof of identity, whatever it was. */
   goOn(visit: Visit, done: SignedIn | SecondFactorNeeded, onward: Onward): Promise<Reply>;
 }): PlainRoute[] {
-  const { desk, signon, onwards, goOn } = options;
+  const { desk, signon, onwards, callers, goOn } = options;
   const elsewhere = (visit: Visit, status: number) =>
     desk.show(visit, (frame) => otherBrowserPage(frame), { status });
 
@@ -51,6 +54,10 @@ export function signInLinkRoutes(options: {
     }),
     desk.form(signInLinkEndpoints.use, async (visit, form) => {
       const token = form.get('token') ?? '';
+      // Counted for itself where it works alone: who has a copy elsewhere uses up nothing of it.
+      const works = (await signon.signIn.linkState(token, visit.visitor)) === 'ready';
+      const waitSeconds = linkWait(callers, visit, token, works);
+      if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
       const done = await signon.signIn.withLink({ token, visitor: visit.visitor });
       if (done.ok) return goOn(visit, done.value.done, onwardKept(done.value.onward));
       return done.error === 'forbidden' ? elsewhere(visit, 403) : desk.problem(visit, done);

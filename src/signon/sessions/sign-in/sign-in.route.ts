@@ -192,7 +192,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
   return [
     desk.page(at.ask, ask),
     desk.form(at.withPassword, withPassword),
-    ...signInLinkRoutes({ desk, signon, onwards, goOn }),
+    ...signInLinkRoutes({ desk, signon, onwards, callers, goOn }),
     desk.page(at.noSecondFactor, (visit) => desk.go(visit, path)),
     desk.form(at.withSecondFactor, withSecondFactor),
     desk.call(at.passkeyOptions, () => signon.passkeys.signInOptions()),

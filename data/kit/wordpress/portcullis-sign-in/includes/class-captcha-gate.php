@@ -97,8 +97,21 @@ final class Captcha_Gate {
 		return true;
 	}
 
+	/** As the page says itself: by its address it has other names, such as wp-login.php/%0Ax.php. */
 	private static function is_login_page(): bool {
-		return 'wp-login.php' === ( $GLOBALS['pagenow'] ?? '' );
+		return did_action( 'login_init' ) > 0;
+	}
+
+	/** WooCommerce takes the nonce of its form from the query too, and by another name. */
+	private static function is_shop_login(): bool {
+		// phpcs:disable WordPress.Security.NonceVerification.Missing, WordPress.Security.NonceVerification.Recommended -- which form it is.
+		if ( ! self::is_form( 'username', 'password' ) ) {
+			return false;
+		}
+		$other = isset( $_REQUEST['_wpnonce'] ) && is_string( $_REQUEST['_wpnonce'] ) ? sanitize_text_field( wp_unslash( $_REQUEST['_wpnonce'] ) ) : '';
+		return isset( $_REQUEST['woocommerce-login-nonce'] ) || isset( $_POST['woocommerce-login-nonce'] )
+			|| ( isset( $_POST['login'] ) && false !== wp_verify_nonce( $other, 'woocommerce-login' ) );
+		// phpcs:enable
 	}
 
 	private static function refusal( bool $is_guess = false ): WP_Error {
@@ -116,7 +129,7 @@ final class Captcha_Gate {
 	 * @return mixed
 	 */
 	public static function check_login( $user ) {
-		$is_form = ( self::is_login_page() && self::is_form( 'log', 'pwd' ) ) || self::is_form( 'woocommerce-login-nonce', 'username', 'password' );
+		$is_form = ( self::is_login_page() && self::is_form( 'log', 'pwd' ) ) || self::is_shop_login();
 		if ( ! $is_form || ! self::is_on( 'captcha_login' ) ) {
 			return $user;
 		}
