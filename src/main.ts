@@ -97,7 +97,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(() => captcha.close());
 
   const metrics = createMetrics();
-  const bouncers = openBouncers(opening, { store, feeds: reputation.feeds, tables });
+  const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
     ...{ config, clock, random, log, metrics, tables, demo, receipts, bouncers },
     ...reputation,

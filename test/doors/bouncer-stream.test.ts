@@ -10,11 +10,10 @@ import fc from 'fast-check';
 import { manualClock } from '../../src/core/clock.ts';
 import { createCursors } from '../../src/doors/bouncers/cursors.ts';
 import { decisionText, readFilter } from '../../src/doors/bouncers/decisions.ts';
-import { createDecisionStream } from '../../src/doors/bouncers/stream.ts';
+import { createDecisionStream, type DecisionList } from '../../src/doors/bouncers/stream.ts';
 import { readUsage } from '../../src/doors/bouncers/usage-metrics.ts';
 import { parseQuery } from '../../src/http/query.ts';
 import { changesOf, type Step } from '../../src/reputation/blocklists/builder/history.ts';
-import type { Published } from '../../src/reputation/blocklists/publish.ts';
 
 const everything = { hosts: true, networks: true };
 const dayMs = 24 * 3_600_000;
@@ -25,14 +24,12 @@ function createList(stepsMax: number) {
   let floor = version;
   const steps: Step[] = [];
   const held = new Set<string>();
-  let published = publish();
+  let now = publish();
 
-  function publish(): Published {
+  function publish(): DecisionList {
     const rows = [...held].map((ip) => `{"ipAddress":"${ip}","isp":"a \\"{b"}`).join(',\n');
     const parts = [Buffer.from(`{"meta":{},"data":[\n${rows}\n]}\n`)];
-    const files = new Map([['blocklist.json 75', { identity: { parts } }]]);
-    const changes = changesOf({ version, floor, baseVersion: 0, steps });
-    return { files, changes, stats: {} } as unknown as Published;
+    return { parts, changes: changesOf({ version, floor, baseVersion: 0, steps }) };
   }
 
   return {
@@ -44,9 +41,9 @@ function createList(stepsMax: number) {
       for (const value of removed) held.delete(value);
       steps.push({ version: ++version, added, removed });
       if (steps.length > stepsMax) floor = steps.shift()!.version;
-      published = publish();
+      now = publish();
     },
-    publisher: { first: async () => published },
+    now: async () => now,
   };
 }
 
@@ -64,7 +61,7 @@ it('who follows ends with what the list holds, though answers get lost and nodes
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (script) => {
       const list = createList(20);
       const clock = manualClock(0);
-      const open = () => createDecisionStream({ publisher: list.publisher, clock });
+      const open = () => createDecisionStream({ list: list.now, clock });
       const nodes = [open(), open()];
       let node = 0;
       const held = new Set<string>();

@@ -5,7 +5,6 @@
  */
 
 import { createTurns } from '../../core/work/turns.ts';
-import type { Params } from '../../http/query.ts';
 
 export const origin = 'lists';
 export const scenario = 'portcullis';
@@ -42,7 +41,7 @@ function idOf(value: string): number {
 }
 
 /** What a stream is filtered by; parameters that are not known change nothing. */
-export function readFilter(params: Params): Filter {
+export function readFilter(params: { get(name: string): string | undefined }): Filter {
   const wanted = (name: string) => {
     const text = params.get(name);
     return text === undefined || text === '' ? undefined : text.toLowerCase().split(',');

@@ -13,16 +13,28 @@ import type { HotRequest, HotRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { formatPrefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
-import type { Check } from '../../reputation/check/check.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import { isListable } from '../listable.ts';
 import { forbiddenDetail, liveDocs } from './bouncers.openapi.ts';
 import { decisionText, decisionType } from './decisions.ts';
 
+/** What is known of an address: see `Verdict` of the check. */
+interface Judge {
+  judge(
+    family: 4 | 6,
+    words: Uint32Array,
+    nowMs: number,
+  ): {
+    readonly malicious: boolean;
+    /** The entry of the index that made the score. */
+    readonly decidedBy: number;
+  };
+}
+
 export interface LiveOptions {
   readonly gate: Gate;
-  readonly check: Pick<Check, 'judge'>;
+  readonly check: Judge;
   readonly index: Pick<IndexView, 'readPrefix'>;
   readonly clock: Clock;
   /** Counts one look-up of a key; true: it is beyond its budget. */

@@ -8,10 +8,25 @@
 
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../core/clock.ts';
-import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
-import type { FeedPublisher, Published } from '../../reputation/blocklists/publish.ts';
 import { type Cursors, createCursors } from './cursors.ts';
 import { type Filter, quotedBehind, renderDecisions, sharedBytes } from './decisions.ts';
+
+/** The list at a moment, never changed: see `Published` of the feeds. */
+export interface DecisionList {
+  /** The entries as JSON, the worst first: `"ipAddress":"…"` begins each. */
+  readonly parts: readonly Uint8Array[];
+  readonly changes: {
+    readonly version: number;
+    /** Versions from which changes are known, oldest first. */
+    readonly since: readonly number[];
+    /** For each of them, the bytes of the two texts that count. */
+    readonly addedBytes: readonly number[];
+    readonly removedBytes: readonly number[];
+    /** `"192.0.2.1","192.0.2.0/28"` */
+    readonly added: Uint8Array;
+    readonly removed: Uint8Array;
+  };
+}
 
 export interface StreamAsked {
   /** Key, address and program of the client. */
@@ -52,21 +67,20 @@ const keptMax = 16;
 const nothing = sharedBytes('{"new":[],"deleted":[]}');
 /** Smaller ones are sent as they are. */
 const gzipFrom = 1_000;
-const listFeed = feeds.find(({ name }) => name === 'blocklist.json')!;
-const listName = variantName(listFeed, { scoreMin: 75, family: undefined, aggregated: false });
 
 export function createDecisionStream(options: {
-  publisher: Pick<FeedPublisher, 'first'>;
+  /** Resolves when there is a list, or after `waitMs`. */
+  list: (waitMs: number) => Promise<DecisionList | undefined>;
   clock: Pick<Clock, 'monotonicMs'>;
   cursors?: Cursors;
 }): DecisionStream {
-  const { publisher, clock, cursors = createCursors() } = options;
-  let keptOf: Published | undefined;
+  const { list, clock, cursors = createCursors() } = options;
+  let keptOf: DecisionList['changes'] | undefined;
   let kept = new Map<string, Promise<Body>>();
 
-  function bodyOf(published: Published, name: string, make: () => Promise<Body>): Promise<Body> {
-    if (keptOf !== published) {
-      keptOf = published;
+  function bodyOf(now: DecisionList, name: string, make: () => Promise<Body>): Promise<Body> {
+    if (keptOf !== now.changes) {
+      keptOf = now.changes;
       kept = new Map();
     }
     const known = kept.get(name);
@@ -83,13 +97,13 @@ export function createDecisionStream(options: {
 
   async function answer(asked: StreamAsked): Promise<StreamAnswer | undefined> {
     const { filter, isStart, isProbe } = asked;
-    const published = await publisher.first(firstWaitMs);
-    if (published === undefined) return undefined;
+    const now = await list(firstWaitMs);
+    if (now === undefined) return undefined;
     if (isProbe) return { parts: [], isGzip: false };
     const client = clientOf(asked);
     const place = cursors.find(client, clock.monotonicMs());
-    const { version } = published.changes;
-    const at = published.changes.since.indexOf(place.since ?? -1);
+    const { version } = now.changes;
+    const at = now.changes.since.indexOf(place.since ?? -1);
     const isWhole = isStart || place.whole || at < 0;
     const how = isStart ? 'started' : isWhole ? 'whole' : 'changes';
     if (!isWhole && place.since === version) {
@@ -99,8 +113,8 @@ export function createDecisionStream(options: {
     const since = at < 0 || isStart ? 0 : at;
     const max = isWhole ? await asked.entriesMax() : 0;
     const name = `${filter.hosts}${filter.networks} ${since} ${isWhole ? max : 'changes'}`;
-    const body = await bodyOf(published, name, () =>
-      isWhole ? whole(published, since, filter, max) : changes(published, since, filter),
+    const body = await bodyOf(now, name, () =>
+      isWhole ? whole(now, since, filter, max) : changes(now, since, filter),
     );
     const isGzip = asked.gzip && sizeOf(body.parts) >= gzipFrom;
     if (isGzip) body.gzip ??= compress(body.parts);
@@ -120,14 +134,11 @@ export function createDecisionStream(options: {
 
 /** The worst first, with what was removed since. */
 async function whole(
-  { files, changes: list }: Published,
+  { parts, changes: list }: DecisionList,
   since: number,
   filter: Filter,
   entriesMax: number,
 ): Promise<Body> {
-  const file = files.get(listName);
-  if (file === undefined) throw new Error('the list is not among the feeds');
-  const { parts } = file.identity;
   function* addresses() {
     for (const part of parts) yield* quotedBehind(part, '{"ipAddress":');
   }
@@ -138,7 +149,7 @@ async function whole(
   );
 }
 
-async function changes({ changes: list }: Published, since: number, filter: Filter) {
+async function changes({ changes: list }: DecisionList, since: number, filter: Filter) {
   const added = list.added.subarray(0, list.addedBytes[since]);
   const removed = list.removed.subarray(0, list.removedBytes[since]);
   return framed(

@@ -14,6 +14,7 @@ import { scopeFields } from '../../../src/signon/sites/scopes.ts';
 import { openErrorPages } from '../../../src/web/page-tools.ts';
 import { createRenderProblem } from '../../../src/web/shape.ts';
 import { issue, openBeside } from '../../support/captcha/beside.ts';
+import { bouncerTries } from '../../support/doors/bouncers.ts';
 import { type Contract, createContract } from '../../support/server/contract.ts';
 import { notJson } from '../../support/server/route-kinds.ts';
 import {
@@ -216,22 +217,8 @@ for (const threads of threadCounts) {
 
     it('describes what bouncers are answered', async () => {
       const made = await server.cliJson('bouncer', 'add', demoEmail, `b${threads}`);
-      const own = { 'X-Api-Key': made.text as string, ...json };
       await within(async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
-      await tryAll([
-        get('/v1/decisions/stream?startup=true', 200, own),
-        get('/v1/decisions/stream', 200, own),
-        get('/v1/decisions/stream', 403),
-        get('/v1/decisions?ip=8.8.8.8', 200, own),
-        get('/v1/decisions?ip=198.51.100.7', 200, own),
-        get('/v1/decisions?ip=x', 400, own),
-        get('/v1/decisions?ip=8.8.8.8', 403),
-        post('/v1/usage-metrics', 201, '{}', own),
-        post('/v1/usage-metrics', 400, 'x', own),
-        post('/v1/usage-metrics', 403, '{}'),
-        post('/v1/usage-metrics', 413, 'x'.repeat(300_000), own),
-        get('/health'),
-      ]);
+      await tryAll(bouncerTries(made.text));
     });
 
     it('describes the exchange, the CAPTCHA, the feeds and the service', async () => {
