@@ -28,6 +28,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     headers: { key: [key] },
     body,
     clientIp: '127.0.0.1',
+    id: 'r1',
   } as const;
   const json = (one: (text: string, nowMs: number) => string | Uint8Array | undefined) => ({
     operations: repeats * hits.length,

@@ -124,6 +124,7 @@ async function openPage(
     headers: { cookie: [`session=${opened.value.token}`] },
     body: new Uint8Array(),
     clientIp: '127.0.0.1',
+    id: 'r1',
   };
   return { route: route!, request };
 }

@@ -30,6 +30,7 @@ const report: Request = {
   },
   body: Buffer.from('ip=192.0.2.1&categories=18,22&comment=Failed+password+for+root').subarray(0),
   clientIp: '198.51.100.7',
+  id: 'r1',
 };
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {

@@ -171,6 +171,8 @@ export interface Config {
   readonly geoCountryMmdb: string | undefined;
   readonly geoAsnMmdb: string | undefined;
   readonly logLevel: LogLevel;
+  /** A file, or `stdout`; undefined: none. */
+  readonly accessLog: string | undefined;
   /** Without it, /metrics answers loopback peers only, and nobody behind a proxy. */
   readonly metricsToken: string | undefined;
   /** False lifts the limits per client IP (load tests), never the quotas. */
@@ -248,6 +250,10 @@ const schema = v.object({
   GEO_COUNTRY_MMDB: v.optional(path),
   GEO_ASN_MMDB: v.optional(path),
   LOG_LEVEL: v.optional(v.picklist(logLevels, `must be one of ${logLevels.join(', ')}`), 'info'),
+  ACCESS_LOG: v.optional(
+    v.union([v.picklist(['off', 'stdout']), path], 'must be off, stdout or a file'),
+    'off',
+  ),
   METRICS_TOKEN: v.optional(
     // What an Authorization header can carry (RFC 6750's b64token, and a little more).
     v.pipe(v.string(), v.regex(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 characters, no spaces')),
@@ -342,6 +348,7 @@ export function readConfig(
     geoCountryMmdb: s.GEO_COUNTRY_MMDB,
     geoAsnMmdb: s.GEO_ASN_MMDB,
     logLevel: s.LOG_LEVEL,
+    accessLog: s.ACCESS_LOG === 'off' ? undefined : s.ACCESS_LOG,
     metricsToken: s.METRICS_TOKEN,
     clientLimitsOn: s.CLIENT_LIMITS === 'on',
     registrationOpen: s.REGISTRATION === 'open',

@@ -58,7 +58,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.add(() => claim?.release());
   const data = await openData(given);
-  const { store, state, clock } = data;
+  const { store, state, upkeep, clock } = data;
   const opening = { ...given, clock };
   const { access, follower } = state;
 
@@ -72,12 +72,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const tables = createBoundedTables(log);
   const { onMail } = opening;
   const signon = await startSignon({
-    ...{ store, clock, random, log, masterKey, config, demo, onMail, tables },
+    ...{ store, upkeep, clock, random, log, masterKey, config, demo, onMail, tables },
   });
   closers.add(() => signon.signInLog.close());
   closers.add(() => signon.signon.close());
   const { people, mailer } = signon.signon;
-  const budgetMails = startBudgetMails({ state, store, clock, log, people, mailer });
+  const budgetMails = startBudgetMails({ state, upkeep, clock, log, people, mailer });
   tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 

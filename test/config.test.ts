@@ -132,6 +132,15 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     SMS_PER_DAY: { field: 'smsPerDay', good: [['50', 50]], bad: ['0', '-1', '1.5', '70000', 'x'] },
     GEO_COUNTRY_MMDB: { field: 'geoCountryMmdb', good: [['/c.mmdb', '/c.mmdb']], bad: ['\0'] },
     GEO_ASN_MMDB: { field: 'geoAsnMmdb', good: [['/a.mmdb', '/a.mmdb']], bad: ['\0'] },
+    ACCESS_LOG: {
+      field: 'accessLog',
+      good: [
+        ['off', undefined],
+        ['stdout', 'stdout'],
+        ['/var/log/a', '/var/log/a'],
+      ],
+      bad: ['\0'],
+    },
     LOG_LEVEL: { field: 'logLevel', good: [['warn', 'warn']], bad: ['loud', 'INFO\nx'] },
     METRICS_TOKEN: {
       field: 'metricsToken',

@@ -6,15 +6,23 @@
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import { StoreUnavailableError } from '../store/store.ts';
+import type { AccessLog } from './access-log.ts';
 import { type Arrival, hasBody, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
 import { watchBody } from './body-rate.ts';
-import { Exchange, openEarlyAnswers, type Wire } from './exchange.ts';
+import { Exchange, type Wire } from './exchange.ts';
 import { type Head, renderHead } from './head.ts';
 import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
 import type { HttpLimits } from './limits.ts';
-import { type Header, type Problem, problem, type RenderProblem, type Reply } from './message.ts';
+import {
+  type Header,
+  logFieldsOf,
+  type Problem,
+  problem,
+  type RenderProblem,
+  type Reply,
+} from './message.ts';
 import type { Pace } from './pace.ts';
 import {
   lengthRequired,
@@ -23,6 +31,7 @@ import {
   retryLater,
   storeOutOfReach,
 } from './refusal.ts';
+import { openErrorBodies, withRequestId } from './request-id.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
 import { type Seat, Seats } from './seats.ts';
 
@@ -40,6 +49,7 @@ export interface AdmissionOptions {
   readonly onFinished?:
     | ((path: string, status: number, elapsedMs: number | undefined) => void)
     | undefined;
+  readonly accessLog?: AccessLog | undefined;
 }
 
 const emptyBody = new Uint8Array(0);
@@ -56,7 +66,7 @@ export class Admission {
   readonly bodies: BodyBudget;
   readonly seats: Seats;
   readonly #options: AdmissionOptions;
-  readonly #earlyAnswer = openEarlyAnswers();
+  readonly #errorBody = openErrorBodies();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -66,12 +76,13 @@ export class Admission {
 
   /** What is held at the moment, by the names of its tables. */
   taken() {
-    const { working, probes, arriving, unread, refused } = this.seats;
+    const { working, probes, arriving, unread, unreadBytes, refused } = this.seats;
     return {
       in_flight: working.taken,
       probes: probes.taken,
       arriving_bodies: arriving.taken,
       unread_answers: unread.taken,
+      unread_bytes: unreadBytes.total,
       refused_bodies: refused.taken,
       body_bytes: this.bodies.held(),
     };
@@ -114,7 +125,7 @@ export class Admission {
   }
 
   #open(arrival: Arrival, seat: Seat, route: Route | undefined): Exchange {
-    const { limits, clock, pace, isClosing, shouldProbe, onFinished } = this.#options;
+    const { limits, clock, pace, isClosing, shouldProbe } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
@@ -123,14 +134,13 @@ export class Admission {
       isHead: arrival.method === 'HEAD',
       limits,
       render: (reply) => this.#render(reply, arrival),
-      earlyAnswer: this.#earlyAnswer,
       shouldClose: () => arrival.wantsClose || isClosing(),
       shouldProbe,
       onOver: (status) => {
         seat.leave();
         this.inFlight.leave();
         pace.answered(seat.networks(), route, status);
-        onFinished?.(arrival.match?.resource.path ?? '', status, clock.monotonicMs() - startMs);
+        this.#note(arrival, status, clock.monotonicMs() - startMs);
       },
     });
     // A small body that no handler reads is discarded by the library itself.
@@ -138,17 +148,31 @@ export class Admission {
     return exchange;
   }
 
+  #note(arrival: Arrival, status: number, ms: number): void {
+    const pattern = arrival.match?.resource.path ?? '';
+    this.#options.onFinished?.(pattern, status, ms);
+    this.#options.accessLog?.({ ...arrival, pattern, status, ms });
+  }
+
   #render(reply: Reply, arrival: Arrival): { head: Head; reply: Reply } {
     try {
       const headers = [...reply.headers];
       for (const header of this.#options.defaultHeaders) addIfMissing(headers, header);
       if (arrival.match?.resource.cors !== undefined) addIfMissing(headers, anyOrigin);
-      return { head: renderHead(reply.status, headers), reply };
+      return this.#signed(renderHead(reply.status, headers), reply, arrival);
     } catch (error) {
       this.#report(error, arrival, 'a reply cannot be written');
       const headers = [...bareFailure.headers, ...this.#options.defaultHeaders];
-      return { head: renderHead(bareFailure.status, headers), reply: bareFailure };
+      return this.#signed(renderHead(bareFailure.status, headers), bareFailure, arrival);
     }
+  }
+
+  /** With the id of the request: in the head, and in the body of an error that has a place for it. */
+  #signed(head: Head, reply: Reply, { id }: Arrival): { head: Head; reply: Reply } {
+    const { status, body } = reply;
+    const isError = status >= 400 && typeof body === 'string';
+    const signed = isError ? { ...reply, body: this.#errorBody(head, body, id) } : reply;
+    return { head: withRequestId(head, id), reply: signed };
   }
 
   #refuse(exchange: Exchange, arrival: Arrival, what: Problem): void {
@@ -173,7 +197,7 @@ export class Admission {
     // The reader of a body learns this way that the exchange is over: nothing went wrong.
     if (error instanceof BodyAborted && !exchange.isOpen) return;
     if (error instanceof StoreUnavailableError) {
-      this.#options.log.debug({ err: error }, 'a handler found no store');
+      this.#options.log.debug({ err: error, ...logFieldsOf(arrival) }, 'a handler found no store');
       this.#refuse(exchange, arrival, storeOutOfReach);
       return;
     }
@@ -182,7 +206,8 @@ export class Admission {
   }
 
   #report(error: unknown, arrival: Arrival, message: string): void {
-    this.#options.log.error({ err: error, path: arrival.match?.resource.path }, message);
+    const path = arrival.match?.resource.path;
+    this.#options.log.error({ err: error, path, ...logFieldsOf(arrival) }, message);
   }
 
   #receivePlain(exchange: Exchange, seat: Seat, arrival: Arrival, route: PlainRoute): void {
@@ -238,7 +263,8 @@ export class Admission {
     }
     if (exchange.isOpen) seat.work(isProbe(route));
     exchange.setDeadline(route.timeoutMs ?? this.#options.limits.handlerTimeoutMs, () => {
-      this.#options.log.error({ path: route.path }, 'a handler missed its deadline');
+      const facts = { path: route.path, ...logFieldsOf(arrival) };
+      this.#options.log.error(facts, 'a handler missed its deadline');
       exchange.abandon(this.#renderRefusal(arrival, missedDeadline()));
     });
     this.#await(exchange, arrival, outcome);

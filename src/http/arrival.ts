@@ -12,6 +12,8 @@ export interface Arrival {
   /** Raw, without the `?`. */
   readonly query: string;
   readonly clientIp: string;
+  readonly id: string;
+  readonly trace: string | undefined;
   readonly headers: Record<string, string[]>;
   /** 0 if none is declared. */
   readonly contentLength: number;
@@ -33,5 +35,7 @@ export function requestOf(arrival: Arrival, body: Uint8Array): Request {
     headers: arrival.headers,
     body,
     clientIp: arrival.clientIp,
+    id: arrival.id,
+    ...(arrival.trace === undefined ? {} : { trace: arrival.trace }),
   };
 }

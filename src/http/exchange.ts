@@ -33,8 +33,6 @@ export interface ExchangeOptions {
   readonly limits: HttpLimits;
   /** Reply to checked head; never throws (a bad reply becomes a 500 there). */
   readonly render: (reply: Reply) => { head: Head; reply: Reply };
-  /** As `openEarlyAnswers` makes it. */
-  readonly earlyAnswer: EarlyAnswer;
   /** The client or a stop asks that this connection ends with the answer. */
   readonly shouldClose: () => boolean;
   /** True now and then: send this answer so that a client who doesn't read is noticed. */
@@ -139,9 +137,11 @@ export class Exchange implements Caller {
     const hasNoBody = reply.status === 204 || reply.status === 304;
     if (hasNoBody || this.#options.isHead) this.#writeHeadOnly(head, hasNoBody ? undefined : body);
     else if (isList(body)) this.#wire.cork(() => this.#writeAsTaken(head, body));
-    else if (typeof body !== 'string' && body.length > this.#options.limits.copiedBodyBytesMax) {
-      this.#wire.cork(() => this.#writeAsTaken(head, [body]));
-    } else if (body.length > 0 && this.#options.shouldProbe()) {
+    // What the library would hold a copy of is not counted and waits for nobody.
+    else if (
+      body.length > this.#options.limits.copiedBodyBytesMax ||
+      (body.length > 0 && this.#options.shouldProbe())
+    ) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       this.#wire.cork(() => this.#writeAsTaken(head, [bytes]));
     } else {
@@ -170,7 +170,7 @@ export class Exchange implements Caller {
     this.#wire.writeStatus(head);
     if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
     sendAsTaken(this.#wire, parts, () => this.#finish());
-    if (!this.isOver) this.#options.seat.awaitReader(() => this.#cutOff());
+    if (!this.isOver) this.#options.seat.awaitReader(parts, () => this.#cutOff());
   }
 
   /**
@@ -188,7 +188,7 @@ export class Exchange implements Caller {
   }
 
   #sayEarly(head: Head, reply: Reply): void {
-    const whole = this.#options.earlyAnswer(head, reply.body ?? '');
+    const whole = wholeAnswer(head, reply.body ?? '');
     this.#wire.cork(() => this.#wire.writeStatus(whole));
   }
 
@@ -222,6 +222,13 @@ export class Exchange implements Caller {
     this.#ended?.();
     this.#options.onOver(this.#status);
   }
+}
+
+/** Head and body as bytes. The library ends the status text with a line end: the body's last two. */
+function wholeAnswer(head: Head, body: Body): Uint8Array {
+  const bytes = bytesOf(body);
+  const fields = `\r\nConnection: close\r\nContent-Length: ${bytes.length + 2}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head + fields), bytes]);
 }
 
 function withoutBody({ status, headers }: Reply): Reply {
@@ -258,29 +265,6 @@ export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () =
 export function createProbe(): () => boolean {
   let count = 0;
   return () => (++count & 127) === 0;
-}
-
-type EarlyAnswer = (head: Head, body: Body) => Uint8Array;
-
-const earlyAnswersMax = 64;
-
-/**
- * Complete answers for `#writeEarly`, as bytes. A flood of refusals says the same again and again:
- * what was made last with each head is kept, so that a refusal costs its sending alone. Without
- * this, making the bytes of an error page took half of the time of a refusal.
- */
-export function openEarlyAnswers(): EarlyAnswer {
-  const kept = new Map<Head, { readonly body: Body; readonly whole: Uint8Array }>();
-  return (head, body) => {
-    const known = kept.get(head);
-    if (known?.body === body) return known.whole;
-    const bytes = bytesOf(body);
-    // The library ends the status text with a line end: it is counted as the body's last.
-    const fields = `\r\nConnection: close\r\nContent-Length: ${bytes.length + 2}\r\n\r\n`;
-    const whole = Buffer.concat([Buffer.from(head + fields), bytes]);
-    if (known !== undefined || kept.size < earlyAnswersMax) kept.set(head, { body, whole });
-    return whole;
-  };
 }
 
 type Body = string | Uint8Array | readonly Uint8Array[];

@@ -5,11 +5,13 @@
  */
 
 import type { Log } from '../core/log/log.ts';
+import type { AccessLog } from './access-log.ts';
 import { bytesOf, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Problem, problem, type RenderProblem } from './message.ts';
+import { openErrorBodies, withRequestId } from './request-id.ts';
 import type { HotRequest, HotRoute } from './router.ts';
 
 export interface HotLaneOptions {
@@ -20,11 +22,14 @@ export interface HotLaneOptions {
   /** Lines at the end of every head, see `fieldsOf`. */
   readonly fields: string;
   readonly clientIpOf: (wire: Wire) => string;
+  /** Of a request that fails: no other one here has an id, see docs/HTTP.md. */
+  readonly newId: () => string;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
   readonly onFinished?:
     | ((path: string, status: number, elapsedMs: number | undefined) => void)
     | undefined;
+  readonly accessLog?: AccessLog | undefined;
 }
 
 /** `serve` expects that the scan went over the headers and found nothing to refuse. */
@@ -39,7 +44,9 @@ const timedEvery = 64;
 const noHandler = (): void => undefined;
 
 export function createHotLane(options: HotLaneOptions): HotLane {
-  const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished, fields } = options;
+  const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished, accessLog, fields } =
+    options;
+  const errorBody = openErrorBodies();
   let wire!: Wire;
   let query = '';
   let head: string | Uint8Array | undefined;
@@ -93,27 +100,31 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     sendAsTaken(wire, [Buffer.from(body as Uint8Array)], noHandler);
   }
 
-  function refuse(path: string, what: Problem): void {
+  function refuse(path: string, what: Problem, id: string): void {
     try {
       const reply = options.renderProblem(what, { method: 'GET', path, query });
-      say(renderHead(reply.status, reply.headers), bytesOf(reply.body ?? ''));
+      const plain = renderHead(reply.status, reply.headers);
+      const text = bytesOf(reply.body ?? '').toString();
+      say(withRequestId(plain, id), errorBody(plain, text, id));
     } catch (error) {
-      options.log.error({ err: error, path }, 'a problem cannot be rendered');
-      say(renderHead(500, []), '');
+      options.log.error({ err: error, path, request: id }, 'a problem cannot be rendered');
+      say(withRequestId(renderHead(500, []), id), '');
     }
   }
 
   function handle(route: HotRoute): void {
     try {
       if (query.length > limits.queryCharsMax) {
-        refuse(route.path, problem('bad_request', 400, 'The query is too long.'));
+        const why = problem('bad_request', 400, 'The query is too long.');
+        refuse(route.path, why, options.newId());
       } else route.handle(request);
       if (head === undefined && !isDeferred)
         throw new Error('a hot route returned without an answer');
     } catch (error) {
       isDeferred = false;
-      options.log.error({ err: error, path: route.path }, 'a hot route failed');
-      refuse(route.path, problem('internal', 500, 'The service failed to answer.'));
+      const id = options.newId();
+      options.log.error({ err: error, path: route.path, request: id }, 'a hot route failed');
+      refuse(route.path, problem('internal', 500, 'The service failed to answer.'), id);
     }
   }
 
@@ -124,17 +135,22 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       isHead = forHead;
       head = undefined;
       isDeferred = false;
-      const startMs = ++served % timedEvery === 0 ? performance.now() : undefined;
+      const isTimed = ++served % timedEvery === 0;
+      const startMs = isTimed || accessLog !== undefined ? performance.now() : undefined;
       handle(route);
       if (isDeferred) return false;
+      // Once it is answered the library's object is dead.
+      const clientIp = accessLog === undefined ? '' : clientIpOf(wire);
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
       if (shouldProbe() && !isHead && body.length > 0) probe();
       else wire.cork(write);
-      if (onFinished !== undefined) {
-        const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
-        onFinished(route.path, status, elapsedMs);
-      }
+      const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
+      onFinished?.(route.path, status, isTimed ? elapsedMs : undefined);
+      accessLog?.({
+        ...{ clientIp, method: isHead ? 'HEAD' : 'GET', pattern: route.path, path: route.path },
+        ...{ query, status, ms: elapsedMs ?? 0, id: undefined, trace: undefined },
+      });
       return true;
     },
   };

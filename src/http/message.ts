@@ -24,6 +24,18 @@ export interface Request {
   readonly body: Uint8Array;
   /** Canonical text of the client's address, after trusted proxies. */
   readonly clientIp: string;
+  /** Its name in its answer and in the log. */
+  readonly id: string;
+  /** Of the client's `traceparent`. */
+  readonly trace?: string | undefined;
+}
+
+/** Stands in the body of an error where the transport writes the id of the request. */
+export const requestIdMark = '{{request-id}}';
+
+/** What each line of the log about a request has. */
+export function logFieldsOf({ id, trace }: Pick<Request, 'id' | 'trace'>) {
+  return trace === undefined ? { request: id } : { request: id, trace };
 }
 
 export interface Reply {

@@ -6,7 +6,7 @@ import { openBatch } from '../core/work/batch.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import type { ToFront, ToOwner } from './forward.ts';
 import { BodyAborted } from './intake.ts';
-import type { Reply, Request } from './message.ts';
+import { logFieldsOf, type Reply, type Request } from './message.ts';
 import type { Caller } from './router.ts';
 
 export interface ServeForwardedOptions {
@@ -38,8 +38,9 @@ export function serveForwarded({ port, log, handle }: ServeForwardedOptions): vo
     } catch (error) {
       if (caller.isGone && error instanceof BodyAborted) return;
       const isAway = error instanceof StoreUnavailableError;
-      if (isAway) log.debug({ err: error }, 'a forwarded handler found no store');
-      else log.error({ err: error }, 'a forwarded handler failed');
+      const facts = { err: error, path: request.path, ...logFieldsOf(request) };
+      if (isAway) log.debug(facts, 'a forwarded handler found no store');
+      else log.error(facts, 'a forwarded handler failed');
       if (!caller.isGone) send({ id, failed: isAway ? 'store_unavailable' : 'internal' });
     } finally {
       working.delete(id);

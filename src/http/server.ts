@@ -8,6 +8,8 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
+import { type Random, systemRandom } from '../core/random.ts';
+import type { AccessLog } from './access-log.ts';
 import { Admission } from './admission.ts';
 import type { Arrival } from './arrival.ts';
 import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
@@ -19,6 +21,7 @@ import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Header, RenderProblem } from './message.ts';
 import { loadNative } from './native.ts';
 import { createPace, type Pace } from './pace.ts';
+import { isSaneRequestId, newRequestId, traceOf } from './request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 
 export interface ServerOptions {
@@ -39,6 +42,10 @@ export interface ServerOptions {
    * first. Of hot routes one request in 64 is timed: of the others `elapsedMs` is undefined.
    */
   readonly onFinished?: (path: string, status: number, elapsedMs: number | undefined) => void;
+  /** Hears of each answer. Default: nobody does. */
+  readonly accessLog?: AccessLog;
+  /** Of the ids of requests. Default: the system's. */
+  readonly random?: Random;
 }
 
 export interface HttpServer {
@@ -63,6 +70,7 @@ export interface Taken {
   readonly probes: number;
   readonly arriving_bodies: number;
   readonly unread_answers: number;
+  readonly unread_bytes: number;
   readonly refused_bodies: number;
   readonly body_bytes: number;
 }
@@ -97,6 +105,7 @@ interface Lanes {
   readonly admission: Admission;
   readonly hot: HotLane;
   readonly clientIpOf: (wire: Wire) => string;
+  readonly idOf: (wire: Wire) => string;
 }
 
 const defaultHeaders: readonly Header[] = [
@@ -208,19 +217,34 @@ function openLanes(
   options: ServerOptions & { readonly takesChunked: boolean },
   isClosing: () => boolean,
 ): Lanes {
-  const { addresses, renderProblem, log, clock, onFinished } = options;
+  const { addresses, renderProblem, log, clock, onFinished, accessLog } = options;
+  const random = options.random ?? systemRandom();
   const limits: HttpLimits = { ...defaultLimits, ...options.limits };
   const scan = new HeaderScan({
     keepForwarded: addresses.hasProxies,
     maxHeaderBytes: limits.headerBytesMax,
   });
-  const clientIpOf = (wire: Wire): string => {
+  const peerOf = (wire: Wire): string => {
     const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
-    return resolveClientIp(peerText(bytes, addresses), scan.forwarded, addresses);
+    return peerText(bytes, addresses);
+  };
+  const clientIpOf = (wire: Wire) => resolveClientIp(peerOf(wire), scan.forwarded, addresses);
+  const newId = () => newRequestId(random);
+  const idOf = (wire: Wire): string => {
+    const { requestId: given } = scan;
+    const isTaken =
+      given !== undefined &&
+      addresses.hasProxies &&
+      isSaneRequestId(given) &&
+      addresses.isTrusted(peerOf(wire));
+    return isTaken ? given : newId();
   };
   const always = options.https === true ? [strictTransport] : [];
   const shouldProbe = createProbe();
-  const shared = { limits, renderProblem, log, isClosing, shouldProbe, onFinished };
+  const shared = {
+    ...{ limits, renderProblem, log, isClosing, shouldProbe },
+    ...{ onFinished, accessLog },
+  };
   return {
     router: createRouter(options.routes),
     scan,
@@ -232,8 +256,9 @@ function openLanes(
       takesChunked: options.takesChunked,
       defaultHeaders: [...defaultHeaders, ...always],
     }),
-    hot: createHotLane({ ...shared, scan, clientIpOf, fields: fieldsOf(always) }),
+    hot: createHotLane({ ...shared, scan, clientIpOf, newId, fields: fieldsOf(always) }),
     clientIpOf,
+    idOf,
   };
 }
 
@@ -274,6 +299,8 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     path,
     query: queryOf(req),
     clientIp: lanes.clientIpOf(wireOf(res)),
+    id: lanes.idOf(wireOf(res)),
+    trace: traceOf(scan.traceparent),
     headers: scan.lines,
     contentLength: scan.contentLength,
     isChunked: scan.chunked,

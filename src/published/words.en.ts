@@ -44,7 +44,7 @@ export const en = {
     apiAnswer: 'The answer',
     scoreTitle: 'What a score says',
     scoreText:
-      'A report weighs as much as its author has earned trust, and its weight halves every two weeks. Nobody can block an address alone.',
+      'A report weighs as much as its author has earned trust, and its weight halves every two weeks. Newcomers alone never block an address.',
   },
 };
 

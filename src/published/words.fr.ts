@@ -46,6 +46,6 @@ export const fr: Words = {
     apiAnswer: 'La réponse',
     scoreTitle: 'Ce que dit un score',
     scoreText:
-      'Un signalement pèse selon la confiance que son auteur a gagnée, et son poids diminue de moitié toutes les deux semaines. Personne ne peut bloquer une adresse à lui seul.',
+      'Un signalement pèse selon la confiance que son auteur a gagnée, et son poids diminue de moitié toutes les deux semaines. Des nouveaux venus seuls ne bloquent jamais une adresse.',
   },
 };

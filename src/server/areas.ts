@@ -1,5 +1,6 @@
 /** Apart from the endpoints, whose declarations load most of the code: front ends need these alone. */
 
+import type { Shown } from '../http/access-log.ts';
 import type { Areas } from '../web/shape.ts';
 
 /** How errors look where no endpoint is: by the beginning of the path. */
@@ -10,3 +11,12 @@ export const areas: Areas = [
   ['/captcha/img/', 'captcha'],
   ['/captcha/audio/', 'captcha'],
 ];
+
+/** Parameters that are no secret, of paths and of queries; all others stay out of the access log. */
+export const shownInAccessLog: Shown = {
+  patterns: new Set(['/ip/:address', '/feeds/*', '/static/*', '/docs/:page']),
+  parameters: new Set([
+    ...['ipAddress', 'network', 'maxAgeInDays', 'verbose', 'page', 'perPage', 'limit'],
+    ...['confidenceMinimum', 'onlyCountries', 'exceptCountries', 'ipVersion', 'plaintext'],
+  ]),
+};

@@ -17,6 +17,8 @@ import { staticEndpoint } from '../published/home/static.endpoint.ts';
 import * as kit from '../published/kit/kit.route.ts';
 import * as published from '../published/manifest/published.route.ts';
 import * as ipPage from '../reputation/address/address.route.ts';
+import { findAddressEndpoint } from '../reputation/address/find.route.ts';
+import { networkEndpoint } from '../reputation/address/network.route.ts';
 import * as blacklist from '../reputation/blocklists/blacklist.route.ts';
 import * as feeds from '../reputation/blocklists/feeds.route.ts';
 import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
@@ -54,8 +56,9 @@ const open: readonly Endpoint[] = [
   home.homeEndpoint, // GET /
   staticEndpoint, // GET /static/*
   home.faviconEndpoint, // GET /favicon.ico
-  ipPage.findAddressEndpoint, // GET /ip
+  findAddressEndpoint, // GET /ip
   ipPage.addressEndpoint, // GET /ip/:address
+  networkEndpoint, // GET /ip/*
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*

@@ -197,7 +197,7 @@ export function mainRoutes(options: {
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
-    ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
+    ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(
       signonRoutes({
         ...{ ...options, tools, callers, likesGlass },

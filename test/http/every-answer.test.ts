@@ -103,7 +103,7 @@ async function answerTo(port: number, request: string): Promise<Answer> {
 }
 
 for (const https of [true, false]) {
-  test(`https ${https}: browsers are told to stay with it in each answer or in none`, async () => {
+  test(`https ${https}: each answer says whether to stay with it, and which request it is for`, async () => {
     await using running = await startServer(routes, {
       https,
       limits: { bodyTimeoutMs: 100, lingerTimeoutMs: 100 },
@@ -115,6 +115,10 @@ for (const https of [true, false]) {
       const expected = https ? 'max-age=31536000' : undefined;
       assert.equal(answer.headers.get('strict-transport-security'), expected, what);
       assert.equal(answer.headers.has('uwebsockets'), false, what);
+      // The hot lane names only what went wrong.
+      const isHot = request.includes(' /hot') && status === 200;
+      assert.equal(answer.headers.has('x-request-id'), !isHot, what);
+      if (!isHot) assert.match(answer.headers.get('x-request-id')!, /^[0-9a-f]{16}$/, what);
     }
     // One answer in 128 takes another way.
     const connection = openConnection(running.port);

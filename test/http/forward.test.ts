@@ -23,6 +23,7 @@ function request(query: string, body = new Uint8Array(0)): Request {
     headers: { a: ['b'] },
     body,
     clientIp: '::1',
+    id: 'r1',
   };
 }
 

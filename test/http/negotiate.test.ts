@@ -29,6 +29,7 @@ function ask(headers: Record<string, string>, method: Method = 'GET'): Reply {
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
     body: new Uint8Array(),
     clientIp: '192.0.2.1',
+    id: 'r1',
   };
   return negotiate(request, resource);
 }

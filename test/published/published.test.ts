@@ -56,6 +56,7 @@ async function ask(
     headers,
     body: new Uint8Array(),
     clientIp: '',
+    id: 'r1',
   };
   return route.handle(request as never, { onGone: () => {} });
 }

@@ -188,6 +188,12 @@ withPhp('a service that is away, or a refused key, locks nobody out', async () =
     }
     fake.answer = { status: 401, headers: {}, body: '{"ok":false}' };
     await passesOnTheSignInFormAlone('401', /refuses the API key/);
+    // With such a site key no visitor gets a receipt.
+    change({ base_url: server.baseUrl, site_key: 'pcs_nothing' });
+    assert.equal((await logIn()).status, 302, 'an unknown site key');
+    assert.match(notice(), /site key is not one of the account/);
+    assert.match((await logIn({ [field]: 'pcr2.x.y' })).body, refused, 'a bad receipt');
+    change({ site_key: siteKey });
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await within(() => silent.listening, 'the silent server');
     change({ base_url: `http://127.0.0.1:${(silent.address() as { port: number }).port}` });
@@ -230,10 +236,14 @@ withPhp('the settings turn on nothing that does not work, and lose nothing', asy
   assert.deepEqual(first.told, []);
   assert.deepEqual([first.clean.captcha_login, first.clean.check_address], [true, true]);
 
+  const shop = ['--host', 'shop.example'];
+  const otherHost = (await server.cliJson('sitekey', 'create', demoEmail, ...shop)).id;
   for (const [bad, words] of [
     [{ api_key: 'pcl_wrong' }, /refuses the API key.*Nothing was turned on/],
     [{ base_url: 'http://127.0.0.1:1' }, /does not answer.*Nothing was turned on/],
     [{ api_key: '' }, /are needed.*Nothing was turned on/],
+    [{ site_key: 'pcs_nothing' }, /site key is not one of.*Nothing was turned on/],
+    [{ site_key: otherHost }, /not for this site.*Nothing was turned on/],
   ] as const) {
     const { clean, told } = save({ ...good, ...on, ...bad }, {});
     assert.match(told.join(), words);

@@ -12,6 +12,7 @@ import {
   ref,
   string,
 } from '../../web/openapi.ts';
+import { siteFaults } from '../receipt/receipts.ts';
 import { ticketPattern } from './ticket.ts';
 
 /** Names that the libraries know, and `sitekey-secret-mismatch` of hCaptcha. */
@@ -100,7 +101,7 @@ export const receiptDocs: Described = {
   summary: 'Redeems a receipt, once. Costs one read.',
   requestBody: formOrJson({
     type: 'object',
-    properties: { receipt: string, secret: string, key: string },
+    properties: { receipt: string, secret: string, key: string, sitekey: string, hostname: string },
     required: ['receipt'],
   }),
   answers: { 200: answer('Good, or not: why is not told.', media(ref('Redeemed'))) },
@@ -115,6 +116,7 @@ export const receiptDocs: Described = {
           challenge_ts: dateTime,
         }),
         ref('CaptchaRefusal'),
+        object({ ok: { const: false }, sitekey_error: { enum: siteFaults } }),
       ],
     },
   },

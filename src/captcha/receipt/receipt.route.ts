@@ -26,7 +26,7 @@ import type { Receipts } from './receipts.ts';
 export interface CaptchaReceiptOptions {
   readonly gate: Gate;
   readonly guard: Guard;
-  readonly receipts: Pick<Receipts, 'redeem'>;
+  readonly receipts: Pick<Receipts, 'redeem' | 'siteFault'>;
   readonly callers: Pick<Callers, 'abuseScoreOf'>;
   /** Account id by slot. */
   readonly accountOf: (slot: number) => string | undefined;
@@ -97,7 +97,12 @@ function receiptRoute({ guard, receipts, accountOf }: CaptchaReceiptOptions): Pl
       if (receipt === undefined) return fail('invalid_parameter');
       const redeemed = await receipts.redeem(receipt, account);
       if (!redeemed.ok) return redeemed;
-      if (typeof redeemed.value === 'string') return json({ ok: false }, headers);
+      if (typeof redeemed.value === 'string') {
+        const siteKey = textOf(fields, 'sitekey');
+        const fault =
+          siteKey && (await receipts.siteFault(siteKey, account, textOf(fields, 'hostname')));
+        return json({ ok: false, ...(fault ? { sitekey_error: fault } : {}) }, headers);
+      }
       const { hostname, origin, siteKey, solvedAt } = redeemed.value;
       const challenge_ts = timeText(solvedAt, '+00:00');
       return json({ ok: true, hostname, origin, sitekey: siteKey, challenge_ts }, headers);

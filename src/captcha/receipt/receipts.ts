@@ -53,6 +53,10 @@ export interface Redeemed {
 /** `invalid`: forged, altered, unknown, of a revoked site key or of another account's. */
 export type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
 
+/** Why a page of a site gets no receipts: the account has no such site key, or it is not for that host. */
+export const siteFaults = ['unknown', 'other_host'] as const;
+export type SiteFault = (typeof siteFaults)[number];
+
 export interface Receipts {
   /**
    * For a challenge that was just solved. Undefined when the request names no site key that is
@@ -69,6 +73,12 @@ export interface Receipts {
     account: string,
     expectedSite?: string,
   ): Promise<Result<Redeemed | ReceiptFault>>;
+  /** What keeps pages on this host from receipts for the site key; undefined: nothing. */
+  siteFault(
+    siteKey: string,
+    account: string,
+    hostname: string | undefined,
+  ): Promise<SiteFault | undefined>;
 }
 
 export const receiptLifeMs = 5 * 60_000;
@@ -182,6 +192,16 @@ export function createReceipts<S extends Site>(options: {
         return ok({ siteKey, origin, hostname, solvedAt, abuseScore, action });
       }
       return done.error === 'check_failed' ? ok('spent') : fail(done.error, done.detail);
+    },
+
+    async siteFault(siteKey, account, given) {
+      const isLong = siteKey.length > siteKeyCharactersMax;
+      const site = isLong ? undefined : await options.site(siteKey);
+      if (site?.account !== account) return 'unknown';
+      if (given === undefined) return undefined;
+      const origin = `https://${given}`;
+      const hostname = URL.canParse(origin) ? hostOf(new URL(origin).origin) : undefined;
+      return hostname !== undefined && options.allows(site, hostname) ? undefined : 'other_host';
     },
   };
 }

@@ -12,18 +12,23 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
       ...list(
         object(
           {
+            id: string,
             detail: string,
             status: { type: 'integer', minimum: 400, maximum: 599 },
             source: object({ parameter: string }),
           },
-          { optional: ['source'] },
+          { optional: ['id', 'source'] },
         ),
       ),
       minItems: 1,
     },
   }),
-  SignOnError: object({ error: { enum: [...exchangeErrors] }, error_description: string }),
   Message: object({ message: string }),
+  SignOnError: object({
+    error: { enum: [...exchangeErrors] },
+    error_description: string,
+    request_id: string,
+  }),
   CaptchaRefusal: object({ ok: { const: false } }),
   SiteverifyRefusal: object({
     success: { const: false },

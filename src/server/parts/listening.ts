@@ -97,6 +97,7 @@ export async function listen(
     https: config.baseUrl.startsWith('https:'),
     clientLimitsOn: config.clientLimitsOn,
     logLevel: config.logLevel,
+    accessLog: config.accessLog,
     log,
   });
   const { drain, accept } = threads;

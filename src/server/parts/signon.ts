@@ -36,6 +36,7 @@ import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
 import { openErasedList } from '../../store/erased.ts';
 import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
+import type { Upkeep } from '../../store/upkeep.ts';
 import { reportPersonalData } from './report-personal-data.ts';
 
 export interface SignonParts {
@@ -57,6 +58,7 @@ export interface SignonParts {
 
 export async function startSignon(options: {
   store: Store;
+  upkeep: Upkeep;
   clock: Clock;
   random: Random;
   log: Log;

@@ -16,6 +16,7 @@ import { openGarbageCollection } from '../../core/garbage.ts';
 import { createLog, type LogLevel } from '../../core/log/log.ts';
 import type { Result } from '../../core/result.ts';
 import { createTimings } from '../../core/work/timings.ts';
+import { openAccessLog } from '../../http/access-log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
 import { defaultLimits } from '../../http/limits.ts';
 import type { RenderProblem, Reply, Request } from '../../http/message.ts';
@@ -27,7 +28,7 @@ import { checkEndpoint } from '../../reputation/check/check.route.ts';
 import { addressRules } from '../../web/address-rules.ts';
 import { openErrorPages } from '../../web/page-tools.ts';
 import { createRenderProblem, renderFailure } from '../../web/shape.ts';
-import { areas } from '../areas.ts';
+import { areas, shownInAccessLog } from '../areas.ts';
 import { duringTurn } from './during-turn.ts';
 import type { ForwardedRoute } from './forwarded.ts';
 import { createFrontEnd } from './front-end.ts';
@@ -134,6 +135,9 @@ async function run(setup: ThreadSetup): Promise<void> {
     clock,
     log,
     pace: createPace(bounds, clock, records),
+    ...(setup.accessLog === undefined
+      ? {}
+      : { accessLog: openAccessLog(setup.accessLog, shownInAccessLog, clock) }),
     onFinished(path, status, elapsedMs) {
       count(path, status);
       if (elapsedMs !== undefined && path === checkEndpoint.path) note('check', elapsedMs);

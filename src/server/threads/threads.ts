@@ -36,6 +36,7 @@ export interface ThreadSetup {
   readonly https: boolean;
   readonly clientLimitsOn: boolean;
   readonly logLevel: string;
+  readonly accessLog: string | undefined;
   /** Requests for the main thread. */
   readonly forwardPort: MessagePort;
 }
@@ -83,6 +84,7 @@ export interface ThreadsOptions
     | 'https'
     | 'clientLimitsOn'
     | 'logLevel'
+    | 'accessLog'
   > {
   readonly threads: number;
   readonly index: IpIndex;

@@ -6,6 +6,7 @@ import { notice } from '../../web/components/notice.ts';
 import type { FailureWords } from '../../web/guard/desk.ts';
 import { html } from '../../web/html.ts';
 import type { Language } from '../../web/language.ts';
+import { requestNote } from '../../web/layout/error.page.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import { type Catalogue, catalogueFor, frameText } from '../words/words.ts';
 import { narrowPage } from './narrow.page.ts';
@@ -37,7 +38,8 @@ export function failurePage(frame: PageFrame, failure: Failure): string {
         href: frame.links.home ?? '/',
         kind: 'secondary',
         icon: 'back',
-      })}</p>`,
+      })}</p>
+      ${requestNote(text)}`,
   });
 }
 

@@ -42,6 +42,8 @@ export interface Redemption {
   readonly clientId: string | undefined;
   readonly redirectUri: string | undefined;
   readonly codeVerifier: string | undefined;
+  /** What the log says of the request. */
+  readonly logFields?: object;
 }
 
 export interface Codes {
@@ -85,7 +87,7 @@ export function createCodes(options: {
       const row = decodeCode(entry?.value ?? decoy);
       if (entry === undefined || row === undefined) return fail('invalid_grant');
       if (row.kind === 'tombstone') {
-        noteReplay(row.clientId, clock.now() - row.claimedAt);
+        noteReplay(row.clientId, clock.now() - row.claimedAt, redemption.logFields);
         return fail('invalid_grant');
       }
       return await claim({ key, version: entry.version }, row, redemption);
@@ -104,7 +106,7 @@ export function createCodes(options: {
     if (flaw !== undefined || consent === undefined) {
       const burned = await commitOnce(store, { check: [check], set: [tombstone] });
       if (burned === 'lost' || !burned.ok) return burned;
-      log.warn({ client: clientId, flaw }, 'exchange: a code was burned');
+      log.warn({ client: clientId, flaw, ...redemption.logFields }, 'exchange: a code was burned');
       return fail('invalid_grant');
     }
     const use = await consents.useRow(grant);
@@ -132,8 +134,9 @@ export function createCodes(options: {
   }
 
   /** After the answer: writing the line must not make a used code slower than an unknown one. */
-  function noteReplay(client: string, claimedMsAgo: number): void {
-    setImmediate(() => log.warn({ client, claimedMsAgo }, 'exchange: a code was sent again'));
+  function noteReplay(client: string, claimedMsAgo: number, logFields?: object): void {
+    const facts = { client, claimedMsAgo, ...logFields };
+    setImmediate(() => log.warn(facts, 'exchange: a code was sent again'));
   }
 
   return { issue, redeem };

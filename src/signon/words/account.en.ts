@@ -143,7 +143,7 @@ export const accountEn = {
     reads: 'Checks a minute',
     writes: 'Reports a minute',
     left: (left: string) => `${left} left in this minute`,
-    notYet: 'Your account is being set up. Load the page again in a moment.',
+    notYet: 'They begin with your first API key.',
     usageTitle: 'Use in the last 24 hours',
     usageReads: (total: string) => `${total} addresses checked in the last 24 hours`,
     usageWrites: (total: string) => `${total} reports in the last 24 hours`,

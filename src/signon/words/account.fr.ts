@@ -149,7 +149,7 @@ export const accountFr: AccountCatalogue = {
     reads: 'Vérifications par minute',
     writes: 'Signalements par minute',
     left: (left) => `${left} encore possibles cette minute`,
-    notYet: 'Votre compte se met en place. Rechargez la page dans un instant.',
+    notYet: 'Ils commencent avec votre première clé d’API.',
     usageTitle: 'Usage des dernières 24 heures',
     usageReads: (total) => `${total} adresses vérifiées ces dernières 24 heures`,
     usageWrites: (total) => `${total} signalements ces dernières 24 heures`,

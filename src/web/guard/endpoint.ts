@@ -7,6 +7,7 @@
 import type { ClientLimitName } from '../../config.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
+import { logFieldsOf, type Request } from '../../http/message.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import type { Described } from '../openapi.ts';
 import type { ErrorShape } from '../shape.ts';
@@ -146,10 +147,12 @@ export function noteFailure(
   log: { error(facts: object, text: string): void },
   declared: Endpoint,
   { error: code }: Failure,
+  request?: Request,
 ): void {
   if (errorsOf(declared).has(code)) return;
   const { method, path } = declared;
-  log.error({ method, path, code }, 'an error that the endpoint does not declare');
+  const facts = { method, path, code, ...(request && logFieldsOf(request)) };
+  log.error(facts, 'an error that the endpoint does not declare');
 }
 
 type RouteFacts = Omit<PlainRoute, 'kind' | 'handle'>;

@@ -89,7 +89,7 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
     headers: readonly Header[] = [],
     request?: Request,
   ): Reply {
-    noteFailure(log, declared, failure);
+    noteFailure(log, declared, failure, request);
     const { shape, cors } = declared;
     if (cors?.exposeHeaders !== undefined) {
       headers = [['Access-Control-Expose-Headers', cors.exposeHeaders.join(', ')], ...headers];
@@ -187,12 +187,13 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
           held.asked = asked;
           return asked.ok ? (unitsOf?.(asked.value) ?? 1) : 1;
         });
-        if ('failure' in admitted) return tell(declared, admitted.failure, admitted.headers);
+        if ('failure' in admitted)
+          return tell(declared, admitted.failure, admitted.headers, request);
         const ignored = query.ok ? ignoredParameters(query.value.names, known) : undefined;
         const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
         const asked = held.asked!;
         const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
-        return told(declared, answer, call.headers);
+        return told(declared, answer, call.headers, request);
       },
     }),
     keyedFields: (declared, handle, { keyField, onRefused } = {}) => ({
@@ -204,12 +205,12 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
         const admitted = admit(declared, request, keyOf(request, fields) ?? other);
         if ('failure' in admitted) {
           if (admitted.failure.error !== 'unauthenticated') onRefused?.(admitted.failure);
-          return tell(declared, admitted.failure, admitted.headers);
+          return tell(declared, admitted.failure, admitted.headers, request);
         }
         const { call } = admitted;
         const answer = fields.ok ? await handle(fields.value, call, caller) : fields;
         if ('ok' in answer && answer.error !== 'unauthenticated') onRefused?.(answer);
-        return told(declared, answer, call.headers);
+        return told(declared, answer, call.headers, request);
       },
     }),
   };

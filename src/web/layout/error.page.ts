@@ -1,9 +1,10 @@
 /** The page of a failure: says what happened and what to do, never how the inside looks. */
 
+import { requestIdMark } from '../../http/message.ts';
 import { linkButton } from '../components/button.ts';
 import { lookupForm } from '../components/field.ts';
 import { gateDrawing } from '../components/gauge.ts';
-import { html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { frameText, type PageFrame, renderDocument } from './layout.ts';
 
 export type ErrorStatus = 400 | 403 | 404 | 429 | 500 | 503;
@@ -13,6 +14,11 @@ export interface ErrorPageData {
   /** In place of the catalogue's words for the status. */
   readonly title?: string | undefined;
   readonly detail?: string | undefined;
+}
+
+/** For a person who asks the operator about it. */
+export function requestNote(text: { readonly error: { readonly request: string } }): Html {
+  return html`<p class="field-hint">${text.error.request} <code>${requestIdMark}</code></p>`;
 }
 
 export function errorPage(frame: PageFrame, data: ErrorPageData): string {
@@ -34,6 +40,7 @@ export function errorPage(frame: PageFrame, data: ErrorPageData): string {
             : null
         }
         <p>${linkButton({ label: text.error.goHome, href: frame.links.home ?? '/', kind: 'secondary', icon: 'back' })}</p>
+        ${requestNote(text)}
       </div>
     </div>`,
   });

@@ -41,7 +41,7 @@ export const en = {
       clean: 'Nothing, or almost nothing, speaks against it.',
       low: 'A few reports. Let it in, keep an eye on it.',
       suspect: 'Enough to ask for proof, not enough to shut it out.',
-      malicious: 'Many independent sources agree. Block it.',
+      malicious: 'Lists, or people who have earned trust, are sure. Block it.',
     },
     gauge: (score: number, word: string) => `Score ${score} of 100: ${word}`,
     scale: 'Scores from 0 to 100',
@@ -70,6 +70,7 @@ export const en = {
         : `Try again in ${Math.ceil(seconds / 60)} minutes.`,
     status: (status: number) => `Error ${status}`,
     goHome: 'Back to the home page',
+    request: 'If you write to us about this, quote the request',
     lookUp: 'Look up an address',
   },
   /** The challenge inside a form. */

@@ -39,7 +39,7 @@ export const fr: Catalogue = {
       clean: 'Rien, ou presque rien, ne parle contre elle.',
       low: 'Quelques signalements. Laissez passer, gardez un œil dessus.',
       suspect: 'Assez pour demander une preuve, pas assez pour fermer la porte.',
-      malicious: 'Plusieurs sources indépendantes concordent. À bloquer.',
+      malicious: 'Des listes, ou des personnes dignes de confiance, en sont sûres. À bloquer.',
     },
     gauge: (score, word) => `Score ${score} sur 100 : ${word}`,
     scale: 'Scores de 0 à 100',
@@ -68,6 +68,7 @@ export const fr: Catalogue = {
         : `Réessayez dans ${Math.ceil(seconds / 60)} minutes.`,
     status: (status) => `Erreur ${status}`,
     goHome: 'Retour à l’accueil',
+    request: 'Si vous nous écrivez à ce sujet, citez la demande',
     lookUp: 'Vérifier une adresse',
   },
   challenge: {

@@ -126,6 +126,35 @@ for (const threads of threadCounts) {
       await within(async () => (await redeem(bad[4]!, key)).body.includes('"ok":true'));
     });
 
+    it('tells a site what is wrong with its site key, and nothing of other accounts', async () => {
+      const { id } = await server.cliJson('sitekey', 'create', demoEmail, '--host', 'shop.example');
+      const revoked = await server.cliJson('sitekey', 'create', demoEmail);
+      await server.cliJson('sitekey', 'revoke', revoked.id);
+      await server.cliJson('account', 'create', 'third@example.org');
+      const foreign = await server.cliJson('sitekey', 'create', 'third@example.org');
+      const asked = async (sitekey: string, hostname = '') => {
+        const form = new URLSearchParams({ receipt: 'x', sitekey, hostname });
+        const headers = { Key: server.key, 'Content-Type': 'application/x-www-form-urlencoded' };
+        const request = { method: 'POST', headers, body: form.toString() };
+        const answer = await server.fetch('/captcha/receipt', request);
+        const { ok, sitekey_error } = answer.json() as { ok: boolean; sitekey_error?: string };
+        assert.deepEqual([answer.status, ok], [200, false]);
+        return sitekey_error;
+      };
+      for (const good of ['', 'shop.example', 'www.SHOP.example'])
+        assert.equal(await asked(id, good), undefined, good);
+      for (const bad of [
+        'shop.example.org',
+        'notshop.example',
+        'a/shop.example',
+        '::',
+        'x'.repeat(9_000),
+      ])
+        assert.equal(await asked(id, bad), 'other_host', bad);
+      for (const other of ['pcs_nothing', revoked.id, foreign.id, 'x'.repeat(9_000)])
+        assert.equal(await asked(other, 'shop.example'), 'unknown', other);
+    });
+
     it('200 at once through the server and a process beside it: exactly one success', async () => {
       const receipt = await issue(beside.receipts, siteKey);
       const account = (await server.cliJson('account', 'show', demoEmail)).id as string;

@@ -16,7 +16,10 @@ const gate = {
 const routes = captchaReceiptRoutes({
   gate,
   guard: guardOf({ gate }),
-  receipts: { redeem: async () => fail('store_unavailable', 'the disk is full') },
+  receipts: {
+    redeem: async () => fail('store_unavailable', 'the disk is full'),
+    siteFault: async () => undefined,
+  },
   callers: { abuseScoreOf: () => 0 },
   accountOf: () => 'owner',
 });
@@ -30,6 +33,7 @@ async function ask(path: string, body: object) {
     headers: { 'content-type': ['application/json'] },
     body: Buffer.from(JSON.stringify(body)),
     clientIp: '192.0.2.1',
+    id: 'r1',
   };
   const route = routes.find((r) => r.path === path)!;
   const reply = await route.handle(request, { onGone: () => undefined });

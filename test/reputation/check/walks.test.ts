@@ -38,6 +38,7 @@ async function ask(route: PlainRoute, query: string) {
     headers: { key: ['k'] },
     body: new Uint8Array(0),
     clientIp: '192.0.2.1',
+    id: 'r1',
   };
   return route.handle(request, caller);
 }

@@ -74,6 +74,7 @@ function world(options: WorldOptions = {}) {
         headers: { key: ['k'], 'content-type': ['multipart/form-data; boundary=b'] },
         body: new Uint8Array(0),
         clientIp: '192.0.2.1',
+        id: 'r1',
       };
       return route.handle(request, body());
     },

@@ -39,7 +39,9 @@ for (const threads of threadCounts) {
 
     it('asks for a fresh proof before a key is made, shown or revoked', async () => {
       const old = await people.signIn('ada@example.org', long);
-      assert.doesNotMatch((await old.get('/account/keys')).body, /account\/keys\/(create|reveal)/);
+      const { body } = await old.get('/account/keys');
+      assert.doesNotMatch(body, /account\/keys\/(create|reveal)/);
+      assert.match(body, /begin with your first API key/, 'quotas');
       for (const path of ['create', 'reveal', 'revoke']) {
         const answer = await old.post(`/account/keys/${path}`, { id: 'x' });
         assert.equal(answer.headers.location, '/account/confirm?return=%2Faccount%2Fkeys', path);

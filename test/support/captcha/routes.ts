@@ -121,6 +121,7 @@ export function setUp({
       headers,
       body: Buffer.from(body),
       clientIp,
+      id: 'r1',
     };
     return route.handle(request, { onGone: () => {} });
   }

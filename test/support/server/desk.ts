@@ -63,7 +63,7 @@ export function formOf(
 ): Request {
   const [type, text] = encoded(body?.types[0], fields);
   return {
-    ...{ method, path, param: '', query: '', clientIp: '192.0.2.1' },
+    ...{ method, path, param: '', query: '', clientIp: '192.0.2.1', id: 'r1' },
     headers: type === undefined ? {} : { 'content-type': [type] },
     body: Buffer.from(text),
   };

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { documentedLogFields, logLinesOf } from '../docs/log-fields.ts';
 import { type LineChild, startCommand } from './child.ts';
 import { makeTempDir } from './temp-dir.ts';
 
@@ -161,6 +162,9 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
       directory?.remove();
       const undeclared = /.*an error that the endpoint does not declare.*/.exec(child.stderr());
       assert.equal(undeclared?.[0], undefined);
+      const fields = logLinesOf(child.stderr()).flatMap(Object.keys);
+      const unknown = fields.find((name) => !documentedLogFields().has(name));
+      assert.equal(unknown, undefined, 'a field of the log is not in docs/OPERATIONS.md');
     },
   };
   try {

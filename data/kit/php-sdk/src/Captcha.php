@@ -36,6 +36,21 @@ final class Captcha
     }
 
     /**
+     * Why pages on this host would get no receipts: `unknown` when the account has no such site key,
+     * `other_host` when it is not for that host, null when nothing is wrong. Costs one read.
+     */
+    public function siteKeyFault(string $siteKey, string $hostname): ?string
+    {
+        $form = ['receipt' => 'test', 'sitekey' => $siteKey, 'hostname' => $hostname];
+        $answer = $this->caller->call('/captcha/receipt', [], $form);
+        if (!is_bool($answer['ok'] ?? null)) {
+            throw new UnexpectedResponse('The answer is not that of a receipt.', 200);
+        }
+        $fault = $answer['sitekey_error'] ?? null;
+        return is_string($fault) ? $fault : null;
+    }
+
+    /**
      * @param mixed $receipt what the form brought, such as $_POST[Captcha::FIELD] ?? null
      */
     public function verify(#[\SensitiveParameter] mixed $receipt): CaptchaResult

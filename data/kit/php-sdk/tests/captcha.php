@@ -27,6 +27,19 @@ return static function (): void {
         Check::same(false, (new Captcha('https://ip.example', 'pcl_key', $transport))->verify('x')->ok);
     });
 
+    Check::that('what is wrong with a site key', static function (): void {
+        $transport = new FakeTransport([
+            FakeTransport::answer(200, '{"ok":false,"sitekey_error":"other_host"}'),
+            FakeTransport::answer(200, '{"ok":false}'),
+            FakeTransport::answer(200, '{}'),
+        ]);
+        $captcha = new Captcha('https://ip.example', 'pcl_key', $transport);
+        Check::same('other_host', $captcha->siteKeyFault('pcs_1', 'shop.example'));
+        Check::same(['receipt' => 'test', 'sitekey' => 'pcs_1', 'hostname' => 'shop.example'], $transport->asked[0]['form']);
+        Check::same(null, $captcha->siteKeyFault('pcs_1', 'shop.example'));
+        Check::throws(UnexpectedResponse::class, static fn () => $captcha->siteKeyFault('pcs_1', 'shop.example'));
+    });
+
     Check::that('what is no receipt costs no request', static function (): void {
         $captcha = new Captcha('https://ip.example', 'pcl_key', new FakeTransport([]));
         foreach ([null, '', ['x'], 7, str_repeat('x', 2_049), "a\0b", "\xff", 'a b', "x\n", 'é'] as $receipt) {

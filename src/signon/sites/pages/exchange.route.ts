@@ -7,7 +7,7 @@
 
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { mediaType, parseForm } from '../../../http/body.ts';
-import { firstHeader, type Request } from '../../../http/message.ts';
+import { firstHeader, logFieldsOf, type Request } from '../../../http/message.ts';
 import { type Params, parseQuery } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { endpoint } from '../../../web/guard/endpoint.ts';
@@ -67,6 +67,7 @@ export function profileExchangeRoutes(options: {
       clientId: sent.value.get('client_id'),
       redirectUri: sent.value.get('redirect_uri'),
       codeVerifier: sent.value.get('code_verifier'),
+      logFields: logFieldsOf(request),
     });
     if (!exchanged.ok) {
       const isGrant = exchanged.error === 'invalid_grant';

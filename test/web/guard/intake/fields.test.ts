@@ -13,6 +13,7 @@ function requestOf(body: string | Uint8Array, contentType?: string, query = '') 
     headers: contentType === undefined ? {} : { 'content-type': [contentType] },
     body: typeof body === 'string' ? Buffer.from(body, 'latin1') : body,
     clientIp: '::1',
+    id: 'r1',
   } as const;
 }
 

@@ -2,7 +2,7 @@
 /**
  * The CAPTCHA on the password form, on registration, on lost passwords, on WooCommerce's forms of
  * the same kinds and on comments of visitors. The receipt is redeemed by this server; nothing that a
- * browser says is believed. While the service is away or refuses the key, the password form alone
+ * browser says is believed. While the service is away or refuses a key, the password form alone
  * lets people pass, with a notice, and their passwords are still checked; a bad receipt passes
  * nowhere. `define( 'PORTCULLIS_SIGN_IN_NO_CAPTCHA', true );` in wp-config.php switches all of it off.
  *
@@ -233,7 +233,7 @@ final class Captcha_Gate {
 	private static function look(): string {
 		$kept = get_transient( self::LOOK );
 		if ( ! is_string( $kept ) ) {
-			$kept = Connection::fault( Settings::secure_url(), Settings::text( 'api_key' ) ) ?? 'unsolved';
+			$kept = Connection::fault( Settings::secure_url(), Settings::text( 'api_key' ), Settings::text( 'site_key' ) ) ?? 'unsolved';
 			set_transient( self::LOOK, $kept, self::LOOK_SECONDS );
 		}
 		return $kept;

@@ -22,14 +22,13 @@ defined( 'ABSPATH' ) || exit;
 
 final class Connection {
 
-	const AWAY    = 'away';
-	const KEY     = 'key';
-	const OTHER   = 'other';
-	const MISSING = 'missing';
+	const AWAY     = 'away';
+	const KEY      = 'key';
+	const SITE_KEY = 'site_key';
+	const OTHER    = 'other';
+	const MISSING  = 'missing';
 
 	private const TIMEOUT_SECONDS = 5.0;
-	/** No receipt: the service says so, if it takes the key. */
-	private const NO_RECEIPT      = 'test-of-the-connection';
 	private const NOTICE          = 'portcullis_sign_in_passed';
 	private const NOTICE_SECONDS  = 86400;
 
@@ -42,14 +41,16 @@ final class Connection {
 	 *
 	 * @param string $secure_url Of the reputation service.
 	 * @param string $api_key    Of the account that the site key belongs to.
+	 * @param string $site_key   Of the CAPTCHA; empty when it is off.
 	 */
-	public static function fault( string $secure_url, string $api_key ): ?string {
+	public static function fault( string $secure_url, string $api_key, string $site_key ): ?string {
 		if ( '' === $secure_url || '' === $api_key ) {
 			return self::MISSING;
 		}
 		try {
-			( new Captcha( $secure_url, $api_key, transport( self::TIMEOUT_SECONDS ), 0 ) )->verify( self::NO_RECEIPT );
-			return null;
+			$captcha = new Captcha( $secure_url, $api_key, transport( self::TIMEOUT_SECONDS ), 0 );
+			$fault   = $captcha->siteKeyFault( $site_key, (string) wp_parse_url( wp_login_url(), PHP_URL_HOST ) );
+			return '' === $site_key || null === $fault ? null : self::SITE_KEY;
 		} catch ( PortcullisException $exception ) {
 			return $exception instanceof QuotaExceeded ? null : ( self::fault_of( $exception ) ?? self::OTHER );
 		}
@@ -84,6 +85,7 @@ final class Connection {
 	public static function words( string $fault ): string {
 		return match ( $fault ) {
 			self::KEY => __( 'The service refuses the API key.', 'portcullis-sign-in' ),
+			self::SITE_KEY => __( 'The site key is not one of the account of the API key, or not for this site.', 'portcullis-sign-in' ),
 			self::MISSING => __( 'The address of the service and an API key are needed.', 'portcullis-sign-in' ),
 			self::OTHER => __( 'Something else than the service answers at its address.', 'portcullis-sign-in' ),
 			default => __( 'The service does not answer.', 'portcullis-sign-in' ),

@@ -101,7 +101,8 @@ final class Settings_Page {
 			$clean = array_merge( $clean, array_fill_keys( Settings::CAPTCHA_FLAGS, false ) );
 		}
 		$secure_url = '' === $clean['secure_url'] ? $clean['base_url'] : $clean['secure_url'];
-		$fault      = Connection::fault( (string) $secure_url, (string) $clean['api_key'] );
+		$site_key   = array() === $on( $clean, Settings::CAPTCHA_FLAGS ) ? '' : (string) $clean['site_key'];
+		$fault      = Connection::fault( (string) $secure_url, (string) $clean['api_key'], $site_key );
 		if ( null === $fault ) {
 			Connection::forget();
 			return $clean;

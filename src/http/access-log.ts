@@ -1,0 +1,95 @@
+/**
+ * A line for each answer, in JSON, to a file or standard output. Invariants: no value of a query and no
+ * part of a path stands there unless it is known to be no secret; nothing waits for the lines.
+ */
+
+import { openSync } from 'node:fs';
+import type { Clock } from '../core/clock.ts';
+import { OperatorError } from '../core/errors.ts';
+import { createLogWriter, type LogWriter } from '../core/log/log-writer.ts';
+
+/** What is known of a request when it is over. */
+export interface Answered {
+  readonly clientIp: string;
+  readonly method: string;
+  /** Of the route; `''`: there is none. */
+  readonly pattern: string;
+  /** As sent. */
+  readonly path: string;
+  readonly query: string;
+  /** 0: the client left first. */
+  readonly status: number;
+  readonly ms: number;
+  /** Undefined of hot routes. */
+  readonly id: string | undefined;
+  readonly trace: string | undefined;
+}
+
+export type AccessLog = (answered: Answered) => void;
+
+/** What may stand in the log as it was sent. */
+export interface Shown {
+  /** Patterns of routes whose parameter is no secret. */
+  readonly patterns: ReadonlySet<string>;
+  /** Names of parameters whose value is none. */
+  readonly parameters: ReadonlySet<string>;
+}
+
+const standardOutput = 1;
+const left = '…';
+/** A part of a path that leads nowhere may be a token that was pasted. */
+const strangePartMax = 20;
+const strangePathMax = 200;
+const queryMax = 1_000;
+const methodMax = 16;
+
+/** @throws OperatorError when the file can't be opened */
+export function openAccessLog(where: string, shown: Shown, clock: Pick<Clock, 'now'>): AccessLog {
+  return createAccessLog(createLogWriter(openWhere(where)), shown, clock);
+}
+
+export function createAccessLog(
+  writer: Pick<LogWriter, 'write'>,
+  shown: Shown,
+  clock: Pick<Clock, 'now'>,
+): AccessLog {
+  return ({ clientIp, method, pattern, path, query, status, ms, id, trace }) => {
+    const line = JSON.stringify({
+      time: new Date(clock.now()).toISOString(),
+      client: clientIp,
+      method: method.slice(0, methodMax),
+      path: pathShown(pattern, path, shown.patterns),
+      query: query === '' ? undefined : queryShown(query, shown.parameters),
+      status,
+      ms: Math.round(ms * 1_000) / 1_000,
+      request: id,
+      trace,
+    });
+    writer.write(`${line}\n`);
+  };
+}
+
+function openWhere(where: string): number {
+  if (where === 'stdout') return standardOutput;
+  try {
+    return openSync(where, 'a', 0o600);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OperatorError(`the file of ACCESS_LOG cannot be opened: ${reason}`);
+  }
+}
+
+function pathShown(pattern: string, path: string, patterns: Shown['patterns']): string {
+  const isKnown = pattern !== '' && pattern !== '/*';
+  if (isKnown && (pattern === path || patterns.has(pattern))) return path;
+  if (isKnown) return pattern;
+  const parts = path.slice(0, strangePathMax).split('/');
+  return parts.map((part) => (part.length > strangePartMax ? left : part)).join('/');
+}
+
+function queryShown(query: string, parameters: Shown['parameters']): string {
+  const pairs = query.slice(0, queryMax).split('&');
+  const kept = pairs.filter((pair) => parameters.has(pair.slice(0, pair.indexOf('='))));
+  const isWhole = kept.length === pairs.length && query.length <= queryMax;
+  return [...kept, ...(isWhole ? [] : [left])].join('&');
+}
