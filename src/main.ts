@@ -19,7 +19,7 @@ import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
-import { openDoors } from './server/parts/doors.ts';
+import { openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
@@ -58,7 +58,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.add(() => claim?.release());
   const data = await openData(given);
-  const { store, state, clock } = data;
+  const { store, state, upkeep, clock } = data;
   const opening = { ...given, clock };
   const { access, follower } = state;
 
@@ -72,10 +72,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const tables = createBoundedTables(log);
   const { onMail } = opening;
   const signon = await startSignon({
-    ...{ store, clock, random, log, masterKey, config, demo, onMail, tables, closers },
+    ...{ store, upkeep, clock, random, log, masterKey, config, demo, onMail, tables, closers },
   });
   const { people, mailer } = signon.signon;
-  const budgetMails = startBudgetMails({ state, store, clock, log, people, mailer });
+  const budgetMails = startBudgetMails({ state, upkeep, clock, log, people, mailer });
   tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 
@@ -95,8 +95,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(() => captcha.close());
 
   const metrics = createMetrics();
+  const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
-    ...{ config, clock, random, log, metrics, tables, demo, receipts },
+    ...{ config, clock, random, log, metrics, tables, demo, receipts, bouncers },
     ...reputation,
     ...reputation.frontEnd,
     ...signon,

@@ -40,6 +40,7 @@ import {
   readCheckpointSeq,
 } from '../store/projection.ts';
 import type { Store, StoreEvent } from '../store/store.ts';
+import { asUpkeep, ownUpkeep, type Upkeep } from '../store/upkeep.ts';
 import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
 
 /** Keys of an account that work at one time. */
@@ -89,6 +90,8 @@ export interface State {
 
 export interface StateOptions {
   readonly store: Store;
+  /** Work that one server does for all; absent: this one. */
+  readonly upkeep?: Upkeep;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -223,13 +226,13 @@ function headerOf({
 
 /** Reads the last checkpoint. The journal's rest is applied from `start` on. */
 export async function openState(options: StateOptions): Promise<State> {
-  const { store, clock, random, log } = options;
+  const { store, clock, random, log, upkeep = ownUpkeep(options.store) } = options;
   const parts = await loadParts(options);
   const { index, entries, sources, policy, access, refusals, projection } = parts;
   const { reporters } = access;
   const reports = createReportFold({ entries, index, reporters, policy: policy.get, refusals });
   const fold = createFold({ entries, sources, reports, policy, refusals });
-  const keyRecords = createKeyRecords({ store, clock, random });
+  const keyRecords = createKeyRecords({ store: upkeep.store, clock, random });
 
   const from = projection.checkpointSeq();
   /** Sequence number of the state, exact between events. */
@@ -269,20 +272,12 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const follower = createFollower({
-    store,
-    apply,
-    from,
-    log,
-    clock,
+    ...{ store, apply, from, log, clock },
     onFailure: options.onFailure,
   });
 
   const slots = createSlotKeeper({
-    store,
-    clock,
-    random,
-    log,
-    access,
+    ...{ store: upkeep.store, clock, random, log, access },
     catchUpTo: follower.catchUpTo,
     ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
   });
@@ -310,11 +305,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const lists = createListKeeper({
-    store,
-    clock,
-    random,
-    log,
-    sources,
+    ...{ store: upkeep.store, clock, random, log, sources },
     fill: () => ({
       entries: index.size(),
       contributions: entries.contributions.count(),
@@ -323,9 +314,11 @@ export async function openState(options: StateOptions): Promise<State> {
     catchUpTo: follower.catchUpTo,
   });
 
-  async function reconcile(): Promise<void> {
-    await slots.reconcile();
-    await lists.reconcile();
+  function reconcile(): Promise<void> {
+    return asUpkeep(upkeep, async () => {
+      await slots.reconcile();
+      await lists.reconcile();
+    });
   }
 
   /** Whose word counts how much is told by the journal: a start with other settings says so. */
@@ -345,13 +338,15 @@ export async function openState(options: StateOptions): Promise<State> {
     );
   }
 
-  async function housekeep(): Promise<void> {
-    await lists.expire();
-    const retired = await keyRecords.retire();
-    if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
-    await reconcile();
-    const released = await slots.release();
-    if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
+  function housekeep(): Promise<void> {
+    return asUpkeep(upkeep, async () => {
+      await lists.expire();
+      const retired = await keyRecords.retire();
+      if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
+      await reconcile();
+      const released = await slots.release();
+      if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
+    });
   }
 
   const timers: NodeJS.Timeout[] = [];
@@ -386,7 +381,7 @@ export async function openState(options: StateOptions): Promise<State> {
       await follower.stop();
       while (writing !== undefined) await writing.catch(() => undefined);
       if (isBroken() || options.isStoreLost?.() === true) return;
-      await lists.leaveWord();
+      await asUpkeep(upkeep, lists.leaveWord);
       await checkpoint();
       const { snapshotPath: path } = options;
       if (path === undefined || projection.checkpointSeq() === 0n) return;

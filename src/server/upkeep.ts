@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { Store } from '../store/store.ts';
+import { asUpkeep, type Upkeep } from '../store/upkeep.ts';
 import { addressRules } from '../web/address-rules.ts';
 import type { State } from './state.ts';
 
@@ -18,14 +19,17 @@ const expiryMs = 30_000;
 const keyUseMs = 10 * 60_000;
 
 /** Reports older than a year go. A long run is not begun a second time. */
-export function startExpiry(reports: ReportStore, store: Store, log: Log): () => Promise<void> {
+export function startExpiry(
+  reports: Pick<ReportStore, 'expire'>,
+  upkeep: Upkeep,
+  log: Log,
+): () => Promise<void> {
   const stop = new AbortController();
   let running = Promise.resolve();
   const timer = setInterval(() => {
-    if (!store.writeState().available) return;
-    running = reports.expire(stop.signal).then(
-      () => undefined,
-      (error) => log.warn({ err: error }, 'reports: not expired, tried again later'),
+    if (!upkeep.store.writeState().available) return;
+    running = asUpkeep(upkeep, () => reports.expire(stop.signal)).catch((error) =>
+      log.warn({ err: error }, 'reports: not expired, tried again later'),
     );
   }, expiryMs);
   timer.unref();

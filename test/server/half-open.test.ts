@@ -12,6 +12,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { createClosers } from '../../src/core/work/closers.ts';
 import { startSignon } from '../../src/server/parts/signon.ts';
 import { erasedFile, openErasedList } from '../../src/store/erased.ts';
+import { ownUpkeep } from '../../src/store/upkeep.ts';
 import { open } from '../store/lmdb-opener.ts';
 import { readSources } from '../support/house/sources.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -30,6 +31,7 @@ it('a sign-on that fails while it opens has said what it opened', async () => {
   try {
     const starting = startSignon({
       store: { ...store, scan: () => Promise.reject(new Error('the disk is gone')) },
+      upkeep: ownUpkeep(store),
       ...{ clock, random: seededRandom(1), log, tables, demo: false },
       masterKey: masterKeyFromBytes(new Uint8Array(32)),
       config: { ...readConfig({}, judges), dataDir: directory.path },

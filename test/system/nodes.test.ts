@@ -90,6 +90,33 @@ it('a report through one node counts on the other one, and a key is good on both
   assert.equal(await report(nodes[1]!, 1), 429, 'the same account and address, on the other node');
 });
 
+it('the status shows both nodes, how far they are, and that one does the upkeep', async () => {
+  const env = { ...environment(), DATA_DIR: nodes[0]!.dataDir };
+  interface Status {
+    readonly lastSeq: number;
+    readonly nodes: { id: number; state: string; behind: number; hasUpkeep: boolean }[];
+  }
+  let status!: Status;
+  await within(async () => {
+    status = JSON.parse((await runCli(['cluster', 'status', '--json'], env)).stdout) as Status;
+    return status.nodes.every(({ behind }) => behind === 0);
+  });
+  assert.ok(status.lastSeq > 0);
+  assert.deepEqual(
+    status.nodes.map(({ id, state, hasUpkeep }) => [id, state, hasUpkeep]),
+    [
+      [1, 'up', true],
+      [2, 'up', false],
+    ],
+  );
+  const { stdout } = await runCli(['cluster', 'status'], env);
+  assert.match(stdout, /^journal [0-9a-f-]{36}: \d+ events, removed up to 0\nnode {2}name/);
+  assert.match(stdout, /\n1 .* up .* yes\n2 .* up [^\n]* 0\n$/);
+  const alone = await runCli(['cluster', 'status'], { DATA_DIR: `${directory.path}/alone` });
+  assert.equal(alone.code, 1);
+  assert.match(alone.stderr, /DATABASE_URL is not set/);
+});
+
 it('a form of one node is taken by the other one, and who signs in there is signed in on both', async () => {
   const email = 'ada@example.org';
   const env = { ...environment(), DATA_DIR: nodes[0]!.dataDir };

@@ -37,6 +37,7 @@ import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
 import { openErasedList } from '../../store/erased.ts';
 import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
+import type { Upkeep } from '../../store/upkeep.ts';
 import { reportPersonalData } from './report-personal-data.ts';
 
 export interface SignonParts {
@@ -58,6 +59,7 @@ export interface SignonParts {
 
 export async function startSignon(options: {
   store: Store;
+  upkeep: Upkeep;
   clock: Clock;
   random: Random;
   log: Log;

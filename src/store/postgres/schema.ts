@@ -46,6 +46,19 @@ const steps: readonly string[] = [
      at bigint not null
    );
    create index event_ids_at on event_ids (at)`,
+  // `node` names the directory, `boot` the process; a number is one process's at a time.
+  `create table nodes (
+     id smallint primary key,
+     node uuid not null unique,
+     boot uuid not null,
+     name text not null,
+     version text not null,
+     started_at bigint not null,
+     seen_at bigint not null,
+     applied_seq bigint not null,
+     checkpoint_seq bigint not null,
+     is_stopped bool not null default false
+   ) with (fillfactor = 50)`,
 ];
 
 /** Versions that a node takes at a time; the sequence's increment. */
