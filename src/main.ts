@@ -72,8 +72,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const tables = createBoundedTables(log);
   const { onMail } = opening;
   const signon = await startSignon({
-    ...{ store, upkeep, clock, random, log, masterKey, config, demo, onMail, tables, closers },
+    ...{ store, upkeep, clock, random, log, masterKey, config, demo, onMail, tables },
   });
+  closers.add(() => signon.signInLog.close());
+  closers.add(() => signon.signon.close());
   const { people, mailer } = signon.signon;
   const budgetMails = startBudgetMails({ state, upkeep, clock, log, people, mailer });
   tables.add(budgetMails.table);

@@ -9,7 +9,6 @@ import { readConfig } from '../../src/config.ts';
 import { createBoundedTables } from '../../src/core/bounded-tables.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { createClosers } from '../../src/core/work/closers.ts';
 import { startSignon } from '../../src/server/parts/signon.ts';
 import { erasedFile, openErasedList } from '../../src/store/erased.ts';
 import { ownUpkeep } from '../../src/store/upkeep.ts';
@@ -20,32 +19,30 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const judges = { isPrefix: () => true, suffixFault: () => undefined, isEndpoint: () => true };
 
-it('a sign-on that fails while it opens has said what it opened', async () => {
+it('a sign-on that fails while it opens leaves no timer behind', async (t) => {
   const directory = makeTempDir('half-open');
   const clock = systemClock();
-  const { log, lines } = memoryLog();
+  const { log } = memoryLog();
   const store = await open(`${directory.path}/store`, clock);
-  const tables = createBoundedTables(log);
-  const closers = createClosers(log);
-  let opened = 0;
+  const begun = t.mock.method(globalThis, 'setInterval');
+  const ended = t.mock.method(globalThis, 'clearInterval');
   try {
     const starting = startSignon({
       store: { ...store, scan: () => Promise.reject(new Error('the disk is gone')) },
       upkeep: ownUpkeep(store),
-      ...{ clock, random: seededRandom(1), log, tables, demo: false },
+      ...{ clock, random: seededRandom(1), log, demo: false },
+      tables: createBoundedTables(log),
       masterKey: masterKeyFromBytes(new Uint8Array(32)),
       config: { ...readConfig({}, judges), dataDir: directory.path },
-      closers: {
-        add(close) {
-          opened += 1;
-          closers.add(close);
-        },
-      },
     });
     await assert.rejects(starting, /the disk is gone/);
-    assert.equal(opened, 2, 'the log of sign-ins and sign-on itself');
-    await closers.closeAll();
-    assert.deepEqual(lines, [], 'both close cleanly');
+    const timers = begun.mock.calls.map(({ result }) => result);
+    assert.ok(timers.length > 0, 'sign-on has timers');
+    const cleared = new Set(ended.mock.calls.map((call) => call.arguments[0]));
+    assert.deepEqual(
+      timers.filter((timer) => !cleared.has(timer)),
+      [],
+    );
   } finally {
     await store.close();
     directory.remove();
