@@ -19,7 +19,7 @@ import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
-import { openDoors } from './server/parts/doors.ts';
+import { openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
@@ -97,8 +97,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(() => captcha.close());
 
   const metrics = createMetrics();
+  const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
-    ...{ config, clock, random, log, metrics, tables, demo, receipts },
+    ...{ config, clock, random, log, metrics, tables, demo, receipts, bouncers },
     ...reputation,
     ...reputation.frontEnd,
     ...signon,

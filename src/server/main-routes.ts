@@ -25,6 +25,7 @@ import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
+import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
@@ -113,6 +114,7 @@ export function mainRoutes(options: {
   challenges: Challenges;
   tickets: Tickets;
   accountOf: (slot: number) => string | undefined;
+  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
   /** That of front ends. */
   guard: Guard;
   /** Told of each report that was not taken. */
@@ -195,7 +197,7 @@ export function mainRoutes(options: {
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
-    ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
+    ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(
       signonRoutes({
         ...{ ...options, tools, callers, likesGlass },
@@ -210,6 +212,7 @@ export function mainRoutes(options: {
       secureUrl: config.secureUrl,
       siteKey: options.exampleSiteKey,
     }),
+    ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),

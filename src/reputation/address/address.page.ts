@@ -44,6 +44,10 @@ export interface IpPageData {
   readonly provider: string;
   readonly anonymousExit: boolean;
   readonly allowlisted: boolean;
+  /** What the registries say of an address that is no ordinary one, such as `Private-Use`. */
+  readonly special?: { readonly name: string; readonly rfc: string } | undefined;
+  /** Something is known of it: a report, a list, a rule. */
+  readonly observed: boolean;
   /** The covering entry that made the score, e.g. `203.0.113.0/24`; undefined when it is the address itself, or none. */
   readonly scorePrefix?: string | undefined;
   /** Why it goes no further; undefined when nobody reported it, or an operator's rule decides. */
@@ -157,14 +161,25 @@ function canReport({ reportHref, reportUrl }: IpPageData): boolean {
   return reportHref !== undefined || reportUrl !== undefined;
 }
 
+/** Never seen is not clean: nothing speaks for it either. */
+function isUnseen({ allowlisted, observed }: IpPageData): boolean {
+  return !allowlisted && !observed;
+}
+
+function verdictLine(data: IpPageData, text: Catalogue): string {
+  if (data.allowlisted) return text.ip.verdicts.allowlisted;
+  return isUnseen(data) ? text.ip.verdicts.unobserved : text.ip.verdicts[scoreBand(data.score)];
+}
+
 function verdict(scene: Scene): Html {
   const { data, text } = scene;
   const band = scoreBand(data.score);
-  return html`<section class=${`verdict band-${band}`}>
-    ${gauge({ id: 'score-gate', score: data.score, text })}
+  return html`<section class=${`verdict band-${isUnseen(data) ? 'none' : band}`}>
+    ${gauge({ id: 'score-gate', score: data.score, text, unknown: isUnseen(data) ? text.ip.notObserved : undefined })}
     <div class="verdict-text">
       <h1><span class="eyebrow">${text.ip.heading}</span> <span class="address mono">${breakableAddress(data.address)}</span></h1>
-      <p class="verdict-line">${data.allowlisted ? text.ip.verdicts.allowlisted : text.ip.verdicts[band]}</p>
+      <p class="verdict-line">${verdictLine(data, text)}</p>
+      ${data.special !== undefined && html`<p class="verdict-note">${text.ip.special(data.special.name, data.special.rfc)}</p>`}
       ${data.score > 0 && data.reports === 0 && html`<p class="verdict-note">${text.ip.noReportsButScore}</p>`}
       ${
         (data.allowlisted || data.anonymousExit) &&
@@ -291,7 +306,7 @@ function closing({ data, text }: Scene): Html {
   return html`<section class="card meaning">
     <h2 class="card-title">${text.ip.meaningTitle}</h2>
     <p>${text.ip.meaningText}</p>
-    ${scoreScale(text, data.score)}
+    ${scoreScale(text, isUnseen(data) ? undefined : data.score)}
     ${canReport(data) && reportCall(data, text)}
   </section>
   ${
@@ -308,7 +323,7 @@ function hasReports({ categories, comments }: IpPageData): boolean {
 export function ipPage(frame: PageFrame, data: IpPageData): string {
   const text = frameText(frame);
   const scene: Scene = { data, text, format: formatFor(frame.language) };
-  const word = text.score.words[scoreBand(data.score)];
+  const word = isUnseen(data) ? text.ip.notObserved : text.score.words[scoreBand(data.score)];
   return renderDocument(frame, {
     title: text.ip.title(data.address),
     description: text.ip.description(data.address, data.score, word),

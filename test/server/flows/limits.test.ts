@@ -23,6 +23,7 @@ const preload = fileURLToPath(new URL('../../support/server/tight-limits.js', im
 /** These need a link that works and is not used up, and are asked in the flows of sign-on. */
 const elsewhere = [
   'POST /verify mailedLink',
+  'POST /signin/link mailedLink',
   'POST /verify/passkey/options mailedLink',
   'POST /verify/resend ownMail',
   'POST /account/email/confirm mailedLink',
@@ -134,6 +135,8 @@ async function registers(client: string, visitor = webVisitor(server)): Promise<
 
 const ways: Readonly<Record<string, () => Promise<void>>> = {
   'GET /ip/:address ipPage': () => ends(1, asked('/ip/192.0.2.9')),
+  'GET /ip ipPage': () => ends(1, asked('/ip?address=x')),
+  'GET /ip/* ipPage': () => ends(1, asked('/ip/192.0.2.0/24')),
   'GET /captcha/new captchaNew': () => ends(1, asked('/captcha/new')),
   'GET /captcha/ captchaNew': () => ends(1, asked('/captcha/')),
   'GET /captcha/img/:file captchaImage': () => ends(1, asked('/captcha/img/x.gif')),
@@ -227,6 +230,8 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     const token = searchParams.get('token')!;
     await ends(1, posts(user, '/reset', { token, password: 'x' }));
   },
+  'POST /signin/link deadLink': async () =>
+    ends(1, posts(await formUser(), '/signin/link', { token: 'A'.repeat(43) })),
   'POST /verify deadLink': async () =>
     ends(1, posts(await formUser(), '/verify', { token: 'A'.repeat(43) })),
   'POST /verify/passkey/options deadLink': async () => {
