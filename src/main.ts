@@ -21,6 +21,7 @@ import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
+import { openPeers } from './server/parts/peers.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
 import type { State } from './server/state.ts';
@@ -90,11 +91,13 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const captcha = openCaptcha({
     ...{ clock, random, log },
     threads: config.captchaThreads,
+    node: data.member?.id ?? 0,
     bounds: captchaBounds,
     sharesOn: config.clientLimitsOn,
     onRendered: (ms) => given.timings.recorder(config.httpThreads)('render', ms),
   });
   closers.add(() => captcha.close());
+  const challenges = await openPeers(opening, captcha.challenges, data.member);
 
   const metrics = createMetrics();
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
@@ -104,6 +107,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ...reputation.frontEnd,
     ...signon,
     ...captcha,
+    challenges,
     index: state.index,
     accountOf: access.idOf,
     standingOf: access.standingOf,
