@@ -4,7 +4,6 @@
  * DATA_DIR; the server follows the journal and shows the change when the command returns.
  */
 
-import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands } from './commands/accounts.ts';
 import { allowCommands } from './commands/allow.ts';
@@ -25,11 +24,13 @@ import { createOutput } from './commands/shell/output.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
 import { backupCommand } from './commands/store/backup.ts';
+import { clusterCommands } from './commands/store/cluster.ts';
 import { compactCommand } from './commands/store/compact.ts';
 import { masterKeyCommand } from './commands/store/master-key.ts';
 import { restoreCommand } from './commands/store/restore.ts';
 import { statsCommand } from './commands/store/stats.ts';
 import { verifyCommand } from './commands/store/verify.ts';
+import { packageVersion } from './config/version.ts';
 import { OperatorError } from './core/errors.ts';
 import {
   confidenceDefault,
@@ -81,20 +82,12 @@ function listOptions(command: Command): Command {
     .option('--json', 'print the result as JSON, no progress');
 }
 
-/** Beside the folder of the sources, or of the compiled files. */
-function versionText(): string {
-  const require = createRequire(import.meta.url);
-  const isCompiled = import.meta.url.endsWith('.js');
-  const { version } = require(isCompiled ? '../../package.json' : '../package.json');
-  return String(version);
-}
-
 function program(): Command {
   const root = new Command('portcullis')
     .description(
       'Self-hosted IP reputation and sign-on. Settings come from the environment; see README.md.',
     )
-    .version(versionText(), '-V, --version', 'print the version')
+    .version(packageVersion(), '-V, --version', 'print the version')
     .option(
       '--settings <file>',
       'a file of settings, as `init` writes one; stands before the command',
@@ -177,6 +170,7 @@ function program(): Command {
       const { doctor } = await import('./commands/doctor/doctor.ts');
       await doctor(createOutput(flags.json === true));
     });
+  root.addCommand(clusterCommands());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);

@@ -42,6 +42,11 @@ export const clientLimits = {
   probes: { max: 3_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
+  // Of bouncers, by key and address; look-ups by key alone.
+  /** Beyond it an address counts as unknown: no limit bans anybody. */
+  decisions: { max: 20_000, windowMs: 10_000 },
+  decisionsWhole: { max: 60, windowMs: minuteMs },
+  decisionsStream: { max: 1_200, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
   exchange: { max: 600, windowMs: minuteMs },
   signIn: { max: 10, windowMs: minuteMs },

@@ -14,12 +14,13 @@ import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
 import { claimPort } from './http/port-claim.ts';
+import { createEvidence } from './reputation/address/evidence.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
-import { openDoors } from './server/parts/doors.ts';
+import { openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
@@ -58,7 +59,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const claim = config.port === 0 ? undefined : await claimPort(config.host, config.port);
   closers.add(() => claim?.release());
   const data = await openData(given);
-  const { store, state, clock } = data;
+  const { store, state, upkeep, clock } = data;
   const opening = { ...given, clock };
   const { access, follower } = state;
 
@@ -72,12 +73,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const tables = createBoundedTables(log);
   const { onMail } = opening;
   const signon = await startSignon({
-    ...{ store, clock, random, log, masterKey, config, demo, onMail, tables },
+    ...{ store, upkeep, clock, random, log, masterKey, config, demo, onMail, tables },
   });
   closers.add(() => signon.signInLog.close());
   closers.add(() => signon.signon.close());
   const { people, mailer } = signon.signon;
-  const budgetMails = startBudgetMails({ state, store, clock, log, people, mailer });
+  const budgetMails = startBudgetMails({ state, upkeep, clock, log, people, mailer });
   tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 
@@ -97,13 +98,18 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   closers.add(() => captcha.close());
 
   const metrics = createMetrics();
+  const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
-    ...{ config, clock, random, log, metrics, tables, demo, receipts },
+    ...{ config, clock, random, log, metrics, tables, demo, receipts, bouncers },
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
     ...captcha,
     index: state.index,
+    evidence: createEvidence({
+      ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
+      contributions: state.entries.contributions,
+    }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),

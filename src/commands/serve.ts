@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { createLog } from '../core/log/log.ts';
+import { createLog, type Log } from '../core/log/log.ts';
 import { systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';
@@ -23,6 +23,8 @@ import { compactIfWished } from './store/compact.ts';
 const stopMsMax = 9_500;
 /** For what nobody waits for, when all is closed. */
 const leftoverMs = 250;
+/** For file work that is under way then. */
+const filesMsMax = 1_500;
 
 export async function serve(options: { demo: boolean; insecure: boolean }): Promise<void> {
   // Libraries write there by themselves. Where a full disk takes nothing more, or nobody reads any
@@ -91,7 +93,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   }
   // A part that hangs must not keep the supervisor waiting: everything acknowledged is on disk.
   const timer = setTimeout(() => {
-    log.error('stop: took too long, leaving');
+    log.fatal('stop: took too long, leaving');
     process.kill(process.pid, 'SIGKILL');
   }, stopMsMax);
   await server.close();
@@ -101,7 +103,20 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     const reason = failure instanceof Error ? failure.message : String(failure);
     throw new OperatorError(`stopped: ${reason}`);
   }
-  setTimeout(() => process.exit(), leftoverMs).unref();
+  setTimeout(() => leave(log), leftoverMs).unref();
+}
+
+/** An exit waits for file work that is under way: where the files are on a machine that is away, for ever. */
+async function leave(log: Log): Promise<void> {
+  const beganMs = performance.now();
+  while (process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'))) {
+    if (performance.now() - beganMs > filesMsMax) {
+      log.fatal('stop: a file or folder does not answer, leaving');
+      process.kill(process.pid, 'SIGKILL');
+    }
+    await sleep(50);
+  }
+  process.exit();
 }
 
 /** A person reads the demo's terminal: what is usual stays out of it. */

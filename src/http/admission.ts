@@ -76,12 +76,13 @@ export class Admission {
 
   /** What is held at the moment, by the names of its tables. */
   taken() {
-    const { working, probes, arriving, unread, refused } = this.seats;
+    const { working, probes, arriving, unread, unreadBytes, refused } = this.seats;
     return {
       in_flight: working.taken,
       probes: probes.taken,
       arriving_bodies: arriving.taken,
       unread_answers: unread.taken,
+      unread_bytes: unreadBytes.total,
       refused_bodies: refused.taken,
       body_bytes: this.bodies.held(),
     };

@@ -137,9 +137,11 @@ export class Exchange implements Caller {
     const hasNoBody = reply.status === 204 || reply.status === 304;
     if (hasNoBody || this.#options.isHead) this.#writeHeadOnly(head, hasNoBody ? undefined : body);
     else if (isList(body)) this.#wire.cork(() => this.#writeAsTaken(head, body));
-    else if (typeof body !== 'string' && body.length > this.#options.limits.copiedBodyBytesMax) {
-      this.#wire.cork(() => this.#writeAsTaken(head, [body]));
-    } else if (body.length > 0 && this.#options.shouldProbe()) {
+    // What the library would hold a copy of is not counted and waits for nobody.
+    else if (
+      body.length > this.#options.limits.copiedBodyBytesMax ||
+      (body.length > 0 && this.#options.shouldProbe())
+    ) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       this.#wire.cork(() => this.#writeAsTaken(head, [bytes]));
     } else {
@@ -168,7 +170,7 @@ export class Exchange implements Caller {
     this.#wire.writeStatus(head);
     if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
     sendAsTaken(this.#wire, parts, () => this.#finish());
-    if (!this.isOver) this.#options.seat.awaitReader(() => this.#cutOff());
+    if (!this.isOver) this.#options.seat.awaitReader(parts, () => this.#cutOff());
   }
 
   /**

@@ -39,6 +39,12 @@ export interface HttpLimits {
    * comes back later. Beyond it they end at once, of those who have most first.
    */
   readonly refusedMax: number;
+  /**
+   * Memory of answers that wait for their readers: of a client, and of all of the thread together. Beyond
+   * it the oldest of whoever holds most are cut off, see `unread-bytes.ts`.
+   */
+  readonly unreadBytesPerClientMax: number;
+  readonly unreadBytesInAllMax: number;
   /** Of each body being collected, so much is not counted in the two bounds below. */
   readonly bodyBytesFree: number;
   /** Held by the bodies of one client beyond that; 429 beyond. */
@@ -68,6 +74,8 @@ export const defaultLimits: HttpLimits = {
   waitingPerNetworkMax: 1_024,
   waitingMax: 4_096,
   refusedMax: 8_192,
+  unreadBytesPerClientMax: 134_217_728,
+  unreadBytesInAllMax: 268_435_456,
   bodyBytesFree: 65_536,
   bodyBytesPerClientMax: 33_554_432,
   bodyBytesInAllMax: 100_663_296,

@@ -118,7 +118,7 @@ function lengthOf(encoded: Encoded): number {
 }
 
 /** Codings with a weight above 0. Bounded: a header too long to be meant counts as absent. */
-function acceptedEncodings(header: string | undefined): ReadonlySet<string> {
+export function acceptedEncodings(header: string | undefined): ReadonlySet<string> {
   if (header === undefined || header.length > headerLengthMax) return new Set();
   const accepted = new Set<string>();
   for (const part of header.toLowerCase().split(',')) {

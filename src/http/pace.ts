@@ -62,13 +62,13 @@ export function createPace(
       return undefined;
     },
     answered(networks, route, status) {
-      if (status === 401 && isKeyed(route)) count(networks);
+      if ((status === 401 || status === 403) && isKeyed(route)) count(networks);
     },
   };
 }
 
 function isKeyed(route: Route | undefined): boolean {
-  return route?.who === 'api-key';
+  return route?.who === 'api-key' || route?.who === 'bouncer';
 }
 
 function isProbe(route: Route | undefined): boolean {

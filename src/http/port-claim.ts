@@ -3,9 +3,12 @@
  * (SO_REUSEPORT), so a second server would start silently and take half of the connections.
  * The first thread claims the port before any thread listens:
  * an abstract Unix socket, atomic and freed by the kernel with the process, keeps out another
- * Portcullis; an exclusive bind finds every other program that holds the port.
+ * Portcullis; an exclusive bind finds every other program that holds the port. Anybody may take the
+ * socket's name: one that another user of the machine holds is passed over, for the kernel shares a
+ * port among the processes of one user alone.
  */
 
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { OperatorError } from '../core/errors.ts';
 
@@ -38,7 +41,35 @@ function taken(host: string, port: number): OperatorError {
 /** Undefined if another process holds it, null where there are no abstract sockets. */
 async function lockOf(host: string, port: number): Promise<Server | undefined | null> {
   if (process.platform !== 'linux') return null;
-  return bound({ path: `\0portcullis-http-${host}-${port}` });
+  const name = `portcullis-http-${host}-${port}`;
+  return (await bound({ path: `\0${name}` })) ?? (isHeldByOwnUser(name) ? undefined : null);
+}
+
+/** Of the processes that can be seen: those of the own user always can. */
+function isHeldByOwnUser(name: string): boolean {
+  // Some versions of Node fill the name up with zero bytes, which stand there as @.
+  const line = readFileSync('/proc/net/unix', 'latin1')
+    .split('\n')
+    .find((one) => one.split(' ').at(-1)?.replace(/@+$/, '') === `@${name}`);
+  const target = `socket:[${line?.trim().split(/ +/)[6]}]`;
+  return readdirSync('/proc').some((pid) => /^\d+$/.test(pid) && holds(pid, target));
+}
+
+function holds(pid: string, target: string): boolean {
+  try {
+    if (statSync(`/proc/${pid}`).uid !== process.geteuid?.()) return false;
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === target);
+  } catch {
+    return false; // it ended, or is not ours to look at
+  }
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Undefined if the address is in use; any other error is thrown for the operator. */

@@ -8,6 +8,7 @@ import { type Networks, networksOf } from '../ip/networks.ts';
 import type { HttpLimits } from './limits.ts';
 import type { Problem } from './message.ts';
 import { Places } from './places.ts';
+import { UnreadBytes } from './unread-bytes.ts';
 import { YieldingPlaces } from './yielding-places.ts';
 
 export class Seats {
@@ -15,6 +16,7 @@ export class Seats {
   readonly probes: Places;
   readonly arriving: YieldingPlaces;
   readonly unread: YieldingPlaces;
+  readonly unreadBytes: UnreadBytes;
   readonly refused: YieldingPlaces;
 
   constructor(limits: HttpLimits) {
@@ -27,6 +29,10 @@ export class Seats {
     this.probes = new Places(limits.probesMax);
     this.arriving = new YieldingPlaces(waiting);
     this.unread = new YieldingPlaces(waiting);
+    this.unreadBytes = new UnreadBytes({
+      perClientMax: limits.unreadBytesPerClientMax,
+      max: limits.unreadBytesInAllMax,
+    });
     const max = limits.refusedMax;
     this.refused = new YieldingPlaces({ max, perClientMax: max, perNetworkMax: max });
   }
@@ -69,8 +75,15 @@ export class Seat {
     this.#move(this.#seats.arriving.take(this.networks(), giveWay));
   }
 
-  awaitReader(giveWay: () => void): void {
-    this.#move(this.#seats.unread.take(this.networks(), giveWay));
+  /** @param parts what is held until it is read */
+  awaitReader(parts: readonly Uint8Array[], giveWay: () => void): void {
+    const networks = this.networks();
+    const leavePlace = this.#seats.unread.take(networks, giveWay);
+    const letGo = this.#seats.unreadBytes.take(networks.client, parts, giveWay);
+    this.#move(() => {
+      leavePlace();
+      letGo();
+    });
   }
 
   /** For a connection whose body is refused and that ends soon. */

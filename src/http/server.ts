@@ -70,6 +70,7 @@ export interface Taken {
   readonly probes: number;
   readonly arriving_bodies: number;
   readonly unread_answers: number;
+  readonly unread_bytes: number;
   readonly refused_bodies: number;
   readonly body_bytes: number;
 }

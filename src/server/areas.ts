@@ -6,6 +6,7 @@ import type { Areas } from '../web/shape.ts';
 /** How errors look where no endpoint is: by the beginning of the path. */
 export const areas: Areas = [
   ['/api/', 'api'],
+  ['/v1/', 'bouncer'],
   ['/feeds/', 'text'],
   ['/captcha/img/', 'captcha'],
   ['/captcha/audio/', 'captcha'],

@@ -7,6 +7,9 @@ import * as challenge from '../captcha/challenge/challenge.endpoints.ts';
 import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
+import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
+import { upEndpoint } from '../doors/bouncers/health.route.ts';
+import { liveEndpoint } from '../doors/bouncers/live.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
@@ -14,6 +17,8 @@ import { staticEndpoint } from '../published/home/static.endpoint.ts';
 import * as kit from '../published/kit/kit.route.ts';
 import * as published from '../published/manifest/published.route.ts';
 import * as ipPage from '../reputation/address/address.route.ts';
+import { findAddressEndpoint } from '../reputation/address/find.route.ts';
+import { networkEndpoint } from '../reputation/address/network.route.ts';
 import * as blacklist from '../reputation/blocklists/blacklist.route.ts';
 import * as feeds from '../reputation/blocklists/feeds.route.ts';
 import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
@@ -51,8 +56,9 @@ const open: readonly Endpoint[] = [
   home.homeEndpoint, // GET /
   staticEndpoint, // GET /static/*
   home.faviconEndpoint, // GET /favicon.ico
-  ipPage.findAddressEndpoint, // GET /ip
+  findAddressEndpoint, // GET /ip
   ipPage.addressEndpoint, // GET /ip/:address
+  networkEndpoint, // GET /ip/*
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
@@ -75,6 +81,7 @@ const open: readonly Endpoint[] = [
   avatar.avatarEndpoint, // GET /avatars/:name
   outbox.outboxEndpoint, // GET /outbox
   healthEndpoint, // GET /healthz
+  upEndpoint, // GET /health
   service.readinessEndpoint, // GET /readyz
   service.robotsEndpoint, // GET /robots.txt
   service.securityTxtEndpoint, // GET /.well-known/security.txt
@@ -91,6 +98,13 @@ const keyed: readonly Endpoint[] = [
   bulkReport.bulkReportEndpoint, // POST /api/v2/bulk-report
   clearAddress.clearAddressEndpoint, // DELETE /api/v2/clear-address
   receipt.receiptEndpoint, // POST /captcha/receipt
+];
+
+/** Whoever has the key of a bouncer. */
+const bouncers: readonly Endpoint[] = [
+  liveEndpoint, // GET /v1/decisions
+  streamEndpoint, // GET /v1/decisions/stream
+  usageEndpoint, // POST /v1/usage-metrics
 ];
 
 /** The operator alone. */
@@ -189,6 +203,7 @@ const confirmed: readonly Endpoint[] = [
 export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
+  ...bouncers,
   ...operators,
   ...visitors,
   ...signedIn,

@@ -25,6 +25,7 @@ import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
+import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
@@ -33,6 +34,7 @@ import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
 import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
 import { ipPageRoutes } from '../reputation/address/address.route.ts';
+import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
 import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
@@ -112,7 +114,9 @@ export function mainRoutes(options: {
   receipts: Receipts;
   challenges: Challenges;
   tickets: Tickets;
+  evidence: EvidenceReader;
   accountOf: (slot: number) => string | undefined;
+  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
   /** That of front ends. */
   guard: Guard;
   /** Told of each report that was not taken. */
@@ -195,7 +199,7 @@ export function mainRoutes(options: {
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
-    ...ipPageRoutes({ ...options, tools, callers, secureUrl: config.secureUrl }),
+    ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(
       signonRoutes({
         ...{ ...options, tools, callers, likesGlass },
@@ -210,6 +214,7 @@ export function mainRoutes(options: {
       secureUrl: config.secureUrl,
       siteKey: options.exampleSiteKey,
     }),
+    ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),

@@ -40,6 +40,7 @@ import {
   readCheckpointSeq,
 } from '../store/projection.ts';
 import type { Store, StoreEvent } from '../store/store.ts';
+import { asUpkeep, ownUpkeep, type Upkeep } from '../store/upkeep.ts';
 import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
 
 /** Keys of an account that work at one time. */
@@ -74,6 +75,8 @@ export interface State {
   readonly takeUsedKeys: KeyTable['takeUsed'];
   /** Writes what changed since the last checkpoint. */
   checkpoint(): Promise<void>;
+  /** What the last checkpoint wrote stays as it is while the work runs. */
+  withoutCheckpoint(work: () => Promise<void>): Promise<void>;
   /** Compares what the store counts with the tables and mends it; `start` comes before. */
   reconcile(): Promise<void>;
   /** Begins to follow the journal and to write checkpoints. */
@@ -89,6 +92,8 @@ export interface State {
 
 export interface StateOptions {
   readonly store: Store;
+  /** Work that one server does for all; absent: this one. */
+  readonly upkeep?: Upkeep;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -223,13 +228,13 @@ function headerOf({
 
 /** Reads the last checkpoint. The journal's rest is applied from `start` on. */
 export async function openState(options: StateOptions): Promise<State> {
-  const { store, clock, random, log } = options;
+  const { store, clock, random, log, upkeep = ownUpkeep(options.store) } = options;
   const parts = await loadParts(options);
   const { index, entries, sources, policy, access, refusals, projection } = parts;
   const { reporters } = access;
   const reports = createReportFold({ entries, index, reporters, policy: policy.get, refusals });
   const fold = createFold({ entries, sources, reports, policy, refusals });
-  const keyRecords = createKeyRecords({ store, clock, random });
+  const keyRecords = createKeyRecords({ store: upkeep.store, clock, random });
 
   const from = projection.checkpointSeq();
   /** Sequence number of the state, exact between events. */
@@ -269,20 +274,12 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const follower = createFollower({
-    store,
-    apply,
-    from,
-    log,
-    clock,
+    ...{ store, apply, from, log, clock },
     onFailure: options.onFailure,
   });
 
   const slots = createSlotKeeper({
-    store,
-    clock,
-    random,
-    log,
-    access,
+    ...{ store: upkeep.store, clock, random, log, access },
     catchUpTo: follower.catchUpTo,
     ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
   });
@@ -300,6 +297,14 @@ export async function openState(options: StateOptions): Promise<State> {
     await writing;
   }
 
+  async function withoutCheckpoint(work: () => Promise<void>): Promise<void> {
+    while (writing !== undefined) await writing.catch(() => undefined);
+    writing = work().finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  }
+
   async function tick(): Promise<void> {
     if (projection.changed() === 0 || isBroken() || !store.writeState().available) return;
     try {
@@ -310,11 +315,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const lists = createListKeeper({
-    store,
-    clock,
-    random,
-    log,
-    sources,
+    ...{ store: upkeep.store, clock, random, log, sources },
     fill: () => ({
       entries: index.size(),
       contributions: entries.contributions.count(),
@@ -323,9 +324,11 @@ export async function openState(options: StateOptions): Promise<State> {
     catchUpTo: follower.catchUpTo,
   });
 
-  async function reconcile(): Promise<void> {
-    await slots.reconcile();
-    await lists.reconcile();
+  function reconcile(): Promise<void> {
+    return asUpkeep(upkeep, async () => {
+      await slots.reconcile();
+      await lists.reconcile();
+    });
   }
 
   /** Whose word counts how much is told by the journal: a start with other settings says so. */
@@ -345,28 +348,24 @@ export async function openState(options: StateOptions): Promise<State> {
     );
   }
 
-  async function housekeep(): Promise<void> {
-    await lists.expire();
-    const retired = await keyRecords.retire();
-    if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
-    await reconcile();
-    const released = await slots.release();
-    if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
+  function housekeep(): Promise<void> {
+    return asUpkeep(upkeep, async () => {
+      await lists.expire();
+      const retired = await keyRecords.retire();
+      if (retired > 0) log.info({ keys: retired }, 'replaced keys ended');
+      await reconcile();
+      const released = await slots.release();
+      if (released > 0) log.info({ slots: released }, 'slots: free for other accounts again');
+    });
   }
 
   const timers: NodeJS.Timeout[] = [];
+  const { shared, takeUsedKeys } = parts;
   return {
-    index,
-    entries,
-    sources,
-    fold,
-    access,
-    refusals,
-    follower,
-    projection,
-    shared: parts.shared,
-    takeUsedKeys: parts.takeUsedKeys,
+    ...{ index, entries, sources, fold, access, refusals, follower, projection },
+    ...{ shared, takeUsedKeys },
     checkpoint,
+    withoutCheckpoint,
     housekeep,
     setPolicy,
     policy: policy.get,
@@ -386,7 +385,7 @@ export async function openState(options: StateOptions): Promise<State> {
       await follower.stop();
       while (writing !== undefined) await writing.catch(() => undefined);
       if (isBroken() || options.isStoreLost?.() === true) return;
-      await lists.leaveWord();
+      await asUpkeep(upkeep, lists.leaveWord);
       await checkpoint();
       const { snapshotPath: path } = options;
       if (path === undefined || projection.checkpointSeq() === 0n) return;

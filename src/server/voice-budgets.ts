@@ -17,7 +17,7 @@ import { budgetBaseOf } from '../reputation/voices/voices.ts';
 import type { Mailer } from '../signon/mail/mailer.ts';
 import { isActive, type People } from '../signon/people.ts';
 import { budgetsToldKey } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import type { Upkeep } from '../store/upkeep.ts';
 import type { State } from './state.ts';
 
 /** From here on an account will soon have no voice. */
@@ -78,14 +78,15 @@ export interface BudgetMails {
 
 export function startBudgetMails(options: {
   state: Budgets;
-  store: Store;
+  upkeep: Upkeep;
   people: Pick<People, 'byId'>;
   mailer: Pick<Mailer, 'post'>;
   clock: Clock;
   log: Log;
   passMs?: number;
 }): BudgetMails {
-  const { state, store, people, mailer, clock, log } = options;
+  const { state, upkeep, people, mailer, clock, log } = options;
+  const { store } = upkeep;
   let remembered = 0;
 
   /** Accounts above the two shares. */
@@ -109,7 +110,7 @@ export function startBudgetMails(options: {
   }
 
   async function pass(): Promise<number> {
-    if (!store.writeState().available) return 0;
+    if (!store.writeState().available || !upkeep.isMine()) return 0;
     const { near, above } = await look();
     const row = await store.get(budgetsToldKey());
     const before = row === undefined ? [] : namesIn(row.value);

@@ -12,6 +12,7 @@ import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import type { ErasedList } from '../store/erased.ts';
 import type { Store } from '../store/store.ts';
+import type { Upkeep } from '../store/upkeep.ts';
 import { createMailer, type Mail, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices, type Notices } from './mail/notices.ts';
 import { noFarewell, type Outbox, openOutbox } from './mail/outbox.ts';
@@ -59,6 +60,7 @@ import type { SignInLog } from './sessions/sign-in-log.ts';
 
 export interface SignonOptions {
   readonly store: Store;
+  readonly upkeep?: Upkeep;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -168,7 +170,7 @@ export function openSignon(options: SignonOptions): Signon {
   const breached = rangeUrl === undefined ? undefined : createBreachedPasswords({ rangeUrl, log });
   const newPasswords = createNewPasswords({ passwords, strength, service, breached });
   const sessions = createSessions({ store, clock, random, people });
-  const notices = createNotices({ store, clock, random, log, mailer, pages });
+  const notices = createNotices({ ...options, mailer, pages });
   const changes = createAccountChanges({
     ...{ store, clock, random, people, sessions, securityLog, notices },
   });
@@ -202,7 +204,7 @@ export function openSignon(options: SignonOptions): Signon {
     erased: options.erased,
     untold: noFarewell(log),
   });
-  const erasures = createErasures({ deletion, log });
+  const erasures = createErasures({ ...options, deletion });
   const phoneCodes = createPhoneCodes({
     ...parts,
     sender,

@@ -7,20 +7,13 @@
  * either: an account's random id, which leads to nobody, and when.
  */
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  writeSync,
-} from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { mkdir, open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { createWriter } from './codec.ts';
-import { syncPath } from './files.ts';
 import { erasedKey, erasedPrefix, namespaces } from './keys.ts';
 import { logRows } from './log-rows.ts';
 import { readEntry } from './rows.ts';
@@ -67,26 +60,40 @@ function timeOf(value: Uint8Array): number {
  * @throws OperatorError when nothing in it is one
  */
 export function readErasedFile(path: string): Map<string, number> {
-  const text = readFileSync(path, 'latin1');
+  return idsIn(readFileSync(path, 'latin1'), path);
+}
+
+function idsIn(text: string, path: string): Map<string, number> {
   const ids = new Map([...text.matchAll(linePattern)].map(([, at, id]) => [id!, Date.parse(at!)]));
   if (ids.size > 0 || text.trim() === '') return ids;
   throw new OperatorError(`${path} is no list of deleted accounts`);
 }
 
 /** Adds what a file lacks, and waits until it is on disk. @throws the system's error */
-export function addToErasedFile(path: string, erased: ReadonlyMap<string, number>): void {
-  const isNew = !existsSync(path);
-  const known = isNew ? new Map() : readErasedFile(path);
+export async function addToErasedFile(
+  path: string,
+  erased: ReadonlyMap<string, number>,
+): Promise<void> {
+  const known = (await isThere(path)) ? idsIn(await readFile(path, 'latin1'), path) : new Map();
   const lines = [...erased].filter(([id]) => !known.has(id)).map(([id, at]) => lineOf(id, at));
-  if (lines.length > 0) append(path, isNew, lines);
+  if (lines.length > 0) await append(path, lines);
 }
 
 export interface ErasedList {
-  /** After the commit of `erasedRow`. What fails is logged, and made up for by the next start. */
-  add(accountId: string, atMs: number): void;
+  /**
+   * After the commit of `erasedRow`. Resolves when it stands in the data directory; the folder of backups
+   * may be on another machine, and nothing waits for it. What fails is logged, and made up for by the
+   * next start.
+   */
+  add(accountId: string, atMs: number): Promise<void>;
   /** Adds what the files lack: of a process that was killed, or of a folder that is new. */
   sync(): Promise<void>;
 }
+
+/** How long the start waits for the folder of backups. */
+const syncMsMax = 5_000;
+/** Behind a folder that hangs. */
+const waitingMax = 1_000;
 
 /** In the data directory, and beside the backups of the server. */
 export function openErasedList(options: {
@@ -95,40 +102,74 @@ export function openErasedList(options: {
   log: Log;
 }): ErasedList {
   const { store, config, log } = options;
-  const folders = [
-    config.dataDir,
-    ...(config.backupFolder === undefined ? [] : [config.backupFolder]),
-  ];
-  const files = folders.map((folder) => `${folder}/${erasedFile}`);
-  function each(write: (file: string) => void): void {
-    for (const file of files) {
-      try {
-        write(file);
-      } catch (error) {
-        log.error({ file, err: error }, 'deletion: not in the list for restores');
-      }
+  const own = `${config.dataDir}/${erasedFile}`;
+  const beside = config.backupFolder && `${config.backupFolder}/${erasedFile}`;
+  let waiting = 0;
+  let last = Promise.resolve();
+
+  function fail(file: string, error: unknown): void {
+    log.error({ file, err: error }, 'deletion: not in the list for restores');
+  }
+  /** One after the other: a folder that hangs holds one thread of the system's file work, and no more. */
+  function besideBackups(write: (file: string) => Promise<void>): Promise<void> {
+    if (beside === undefined) return last;
+    if (waiting >= waitingMax) {
+      fail(beside, new Error('the folder does not answer'));
+      return last;
     }
+    waiting += 1;
+    last = last
+      .then(() => write(beside))
+      .catch((error) => fail(beside, error))
+      .finally(() => {
+        waiting -= 1;
+      });
+    return last;
   }
   return {
-    add: (id, atMs) => each((file) => append(file, !existsSync(file), [lineOf(id, atMs)])),
+    async add(id, atMs) {
+      const write = (file: string) => append(file, [lineOf(id, atMs)]);
+      void besideBackups(write);
+      await write(own).catch((error) => fail(own, error));
+    },
     async sync() {
       const erased = await erasedIn(store);
-      if (erased.size > 0) each((file) => addToErasedFile(file, erased));
+      if (erased.size === 0) return;
+      const write = (file: string) => addToErasedFile(file, erased);
+      const done = besideBackups(write).then(() => 'done');
+      await write(own).catch((error) => fail(own, error));
+      if (beside === undefined) return;
+      const isLate =
+        (await Promise.race([done, sleep(syncMsMax, 'late', { ref: false })])) === 'late';
+      if (isLate) fail(beside, new Error('the folder does not answer'));
     },
   };
 }
 
-function append(path: string, isNew: boolean, lines: readonly string[]): void {
-  if (isNew) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const file = openSync(path, 'a', 0o600);
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+async function append(path: string, lines: readonly string[]): Promise<void> {
+  const isNew = !(await isThere(path));
+  if (isNew) await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file = await open(path, 'a', 0o600);
   try {
     // In one write, and on a line of its own also behind one that was cut short.
-    writeSync(file, `\n${lines.join('\n')}\n`);
-    fsyncSync(file);
+    await file.write(`\n${lines.join('\n')}\n`);
+    await file.sync();
   } finally {
-    closeSync(file);
+    await file.close();
   }
-  if (isNew) syncPath(dirname(path));
+  if (!isNew) return;
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
 }
 
 function lineOf(accountId: string, atMs: number): string {

@@ -20,6 +20,7 @@ export const namespaces = {
   checkpoint: 0x02,
   projectionPage: 0x03,
   ledger: 0x04,
+  lease: 0x05,
   account: 0x10,
   accountByEmail: 0x11,
   apiKey: 0x12,
@@ -158,17 +159,16 @@ export const projectionPageKey = (page: number, seq: bigint, part: number): Key 
 export const projectionPageVersions = (page: number): Key =>
   encodeKey(namespaces.projectionPage, u32(page));
 export const projectionPagePrefix = (): Key => encodeKey(namespaces.projectionPage);
-export function readProjectionPageKey(key: Uint8Array): {
-  page: number;
-  seq: bigint;
-  part: number;
-} {
-  const view = new DataView(key.buffer, key.byteOffset, key.byteLength);
+export function readProjectionPageKey(key: Uint8Array) {
+  const view = viewOf(key);
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
 /** 04 table-name 00: how many places of a bounded table are taken (ledger.ts). */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
+
+/** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
+export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
 
 /** 10 account-id. */
 export const accountKey = (id: string): Key => encodeKey(namespaces.account, text(id));

@@ -10,9 +10,19 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
-import { scratchKey, text } from './keys.ts';
+import { leaseKey, scratchKey, text } from './keys.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
+import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
+import { upkeepLease } from './nodes/lease.ts';
+import {
+  type JoinOptions,
+  joinNodes,
+  type Membership,
+  type NodeRow,
+  readNodes,
+} from './nodes/nodes.ts';
 import { databaseClock } from './postgres/clock.ts';
+import type { Head } from './postgres/reads.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { hadStore, storePath } from './presence.ts';
 import { readCheckpointSeq } from './projection.ts';
@@ -30,6 +40,21 @@ export interface OpenedStore {
   readonly clock: Clock;
   /** Where this machine's part lies, with its lock and its snapshot. */
   readonly ownDir: string;
+  /** With DATABASE_URL. */
+  readonly cluster?: Cluster;
+}
+
+export interface Cluster {
+  /** For the process that serves, once the directory is its own. */
+  join(joining: Joining): Promise<Membership>;
+  status(): Promise<ClusterStatus>;
+}
+
+/** What a node tells of itself. */
+export type Joining = Pick<JoinOptions, 'identity' | 'onReplaced'>;
+
+export interface ClusterStatus extends Head {
+  readonly nodes: readonly NodeRow[];
 }
 
 type Opening = Omit<OpenStoreOptions, 'path' | 'dataDir'>;
@@ -74,11 +99,35 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
       unfollow();
       await store.close();
     }
-    return { store: { ...store, close }, clock, ownDir };
+    const cluster = clusterOf(shared, local, { clock, log: opening.log });
+    return { store: { ...store, close }, clock, ownDir, cluster };
   } catch (error) {
     await shared.close();
     throw error;
   }
+}
+
+function clusterOf(
+  shared: PostgresStore,
+  local: Store,
+  parts: Pick<JoinOptions, 'clock' | 'log'>,
+): Cluster {
+  return {
+    async join(joining) {
+      const seq = await readCheckpointSeq(local);
+      const positions = { appliedSeq: seq, checkpointSeq: seq };
+      const member = await joinNodes({ ...parts, ...joining, store: shared, local, positions });
+      // Nothing is pruned that this node needs from now on.
+      await copyCheckpointIfBehind(shared, local, parts.log);
+      return member;
+    },
+    async status() {
+      const lease = await shared.get(leaseKey(upkeepLease));
+      const holder = lease && Buffer.from(lease.value).toString();
+      const head = await shared.head();
+      return { ...head, nodes: await readNodes(await shared.session(), holder) };
+    },
+  };
 }
 
 async function openShared(url: string, { clock, log }: Opening): Promise<PostgresStore> {

@@ -21,10 +21,19 @@ import { detailOf, statusOf } from './errors.ts';
  * - `exchange`: `{"error","error_description","request_id"}` with the names of RFC 6749, 5.2
  * - `captcha`: `{"ok":false}`, whatever the reason: the status tells the rest
  * - `siteverify`: `{"success":false,"error-codes":[…]}`, as libraries for other services read it
+ * - `bouncer`: `{"message":"…"}`, as clients of the CrowdSec local API read it
  * - `text`: the sentence, for scripts
  * - `page`: a page for people
  */
-export const errorShapes = ['api', 'exchange', 'captcha', 'siteverify', 'text', 'page'] as const;
+export const errorShapes = [
+  'api',
+  'exchange',
+  'captcha',
+  'siteverify',
+  'bouncer',
+  'text',
+  'page',
+] as const;
 export type ErrorShape = (typeof errorShapes)[number];
 
 export const jsonType: Header = ['Content-Type', 'application/json'];
@@ -56,6 +65,11 @@ export function apiErrorWithId(status: number, detail: string, parameter?: strin
   return body.replace('{"detail"', `{"id":"${requestIdMark}","detail"`);
 }
 
+/** Body of the shape `bouncer`. */
+export function bouncerErrorBody(message: string): string {
+  return JSON.stringify({ message });
+}
+
 interface Told {
   readonly code: ErrorCode;
   readonly status: number;
@@ -73,6 +87,7 @@ const bodies: Readonly<Record<Exclude<ErrorShape, 'page'>, (told: Told) => strin
   captcha: () => captchaRefusal,
   siteverify: ({ status }) =>
     `{"success":false,"error-codes":["${isOurs(status) ? 'internal-error' : 'bad-request'}"]}`,
+  bouncer: ({ detail }) => bouncerErrorBody(detail),
   text: ({ detail }) => `${detail}\n`,
 };
 

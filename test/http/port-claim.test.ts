@@ -1,7 +1,8 @@
 /** One process per port, several threads in it. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer as createNetServer } from 'node:net';
 import { test } from 'node:test';
 import { claimPort } from '../../src/http/port-claim.ts';
@@ -23,6 +24,26 @@ test('a claimed port is refused to another process even before anything listens'
   assert.equal(claimElsewhere(port), process.platform === 'linux' ? 3 : 0);
   await claim.release();
   assert.equal(claimElsewhere(port), 0);
+});
+
+test('a claim that another user of the machine made by its name alone keeps nobody out', async (t) => {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0)
+    return t.skip('root can be another');
+  const port = await freePort();
+  const code = `require('node:net').createServer().listen('\\0portcullis-http-127.0.0.1-${port}', () => console.log('taken'))`;
+  const squat = async (uid: number) => {
+    const child = spawn(process.execPath, ['-e', code], { uid, cwd: '/' });
+    t.after(() => child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    return child;
+  };
+  const stranger = await squat(65_534);
+  const claim = await claimPort('127.0.0.1', port);
+  await claim.release();
+  stranger.kill('SIGKILL');
+  await once(stranger, 'exit');
+  await squat(0);
+  await assert.rejects(claimPort('127.0.0.1', port), { name: 'OperatorError' });
 });
 
 test('a port where a server of another process listens is refused', async () => {

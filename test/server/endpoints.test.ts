@@ -69,7 +69,7 @@ function matcherOf(pattern: string): RegExp {
 }
 
 const everyone = [
-  ...['anyone', 'api-key', 'operator'],
+  ...['anyone', 'api-key', 'bouncer', 'operator'],
   ...['signed-in', 'reviewing', 'verified', 'confirmed'],
 ];
 

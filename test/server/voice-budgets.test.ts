@@ -8,6 +8,7 @@ import {
   budgetsNearLimit,
   startBudgetMails,
 } from '../../src/server/voice-budgets.ts';
+import { ownUpkeep } from '../../src/store/upkeep.ts';
 import { type Bench, openBench, password, value, visitor } from '../signon/account-fixture.ts';
 
 const limit = 30;
@@ -34,7 +35,14 @@ function open(name: string, t: { after(end: () => Promise<void>): void }) {
   const start = (side = bench.signon) => {
     const { people, mailer } = side;
     const { store, clock, log } = bench;
-    const mails = startBudgetMails({ state: budgets(used), store, people, mailer, clock, log });
+    const mails = startBudgetMails({
+      state: budgets(used),
+      upkeep: ownUpkeep(store),
+      people,
+      mailer,
+      clock,
+      log,
+    });
     t.after(() => mails.stop());
     return mails;
   };

@@ -40,7 +40,7 @@ async function examine(): Promise<Finding[]> {
       ...lookAtPermissions(config),
       lookAtDisk(config),
       ...lookAtStore(config, clock, systemRandom()),
-      ...lookAtBackups(config, clock.now()),
+      ...(await lookAtBackups(config, clock.now())),
       lookAtExposure(config),
       ...(await lookAtTls(config, clock.now())),
       ...(await lookAtMail(config)),

@@ -135,14 +135,14 @@ function lookAtClock(nowMs: number, lastAt: number): Finding {
   return fault('clock', found, 'set the clock, by NTP (systemd-timesyncd or chrony)');
 }
 
-export function lookAtBackups(config: Config, nowMs: number): Finding[] {
+export async function lookAtBackups(config: Config, nowMs: number): Promise<Finding[]> {
   const { backupFolder: folder, backupEveryMs } = config;
   if (folder === undefined) {
     const mend = 'set BACKUP_FOLDER, or run portcullis backup yourself';
     return [advice('backups', 'the server makes none by itself', mend)];
   }
   const findings: Finding[] = [];
-  const newest = newestIn(folder, nowMs);
+  const newest = await newestIn(folder, nowMs);
   const found = newest === 0 ? `${folder} has none` : `the newest is of ${dateText(newest)}`;
   const isOld = nowMs - newest > 2 * backupEveryMs;
   const mend = 'look for "backup: not made" in the log of the server, or start it';

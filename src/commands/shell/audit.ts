@@ -48,6 +48,7 @@ const reading = new Set([
   'init',
   'verify',
   'stats',
+  'cluster status',
   'doctor',
   'account show',
   'key list',

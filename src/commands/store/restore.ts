@@ -110,7 +110,7 @@ async function restore(file: string, flags: RestoreFlags): Promise<void> {
       { key, about, dropped, erased: erased.ids },
     );
     putKey(key, about, config, opening);
-    addToErasedFile(join(dataDir, erasedFile), erased.ids);
+    await addToErasedFile(join(dataDir, erasedFile), erased.ids);
     renameSync(`${work}/store`, `${dataDir}/store`);
     syncPath(dataDir);
     tell(output, file, checked, { deleted, listed: erased.found, to: flags.to });

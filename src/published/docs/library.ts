@@ -19,6 +19,7 @@ const files = [
   { slug: 'ip-api', file: 'API.md', group: 'reputation' },
   { slug: 'scoring', file: 'SCORING.md', group: 'reputation' },
   { slug: 'feeds', file: 'FEEDS.md', group: 'reputation' },
+  { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation' },
   { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
   { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
   { slug: 'limits', file: 'site/limits.md', group: 'start' },

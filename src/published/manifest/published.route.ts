@@ -1,7 +1,7 @@
 /** All that is published about the service: documentation, manifest, llms.txt, OpenAPI. Made once each. */
 
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { packageVersion } from '../../config/version.ts';
 import type { Preparation } from '../../core/work/preparation.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
@@ -66,9 +66,4 @@ export function publishedRoutes(options: PublishedOptions): {
 /** People look at it, too. */
 function jsonText(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
-}
-
-function packageVersion(): string {
-  const text = readFileSync(`${root}package.json`, 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -30,6 +30,7 @@ const refusalOf: Readonly<Record<ErrorShape, JsonObject>> = {
   exchange: media(ref('SignOnError')),
   captcha: media(ref('CaptchaRefusal')),
   siteverify: media(ref('SiteverifyRefusal')),
+  bouncer: media(ref('Message')),
   text: { 'text/plain; charset=utf-8': {} },
   page: { 'text/html; charset=utf-8': {} },
 };
@@ -72,13 +73,14 @@ function operationOf(declared: Endpoint, described: Described): Operation {
       : answer;
   }
   const isKeyed = declared.who === 'api-key';
+  const ofBouncer = declared.who === 'bouncer' ? [{ bouncerHeader: [] }] : [];
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
     ...(parameters === undefined ? {} : { parameters }),
-    security: isKeyed ? [{ keyHeader: [] }, { keyQuery: [] }] : [],
+    security: isKeyed ? [{ keyHeader: [] }, { keyQuery: [] }] : ofBouncer,
     ...(requestBody === undefined ? {} : { requestBody }),
     responses,
   };
@@ -170,6 +172,7 @@ export function openApiDocument(options: {
       schemas: schemasOf(endpoints),
       securitySchemes: {
         keyHeader: { type: 'apiKey', in: 'header', name: 'Key' },
+        bouncerHeader: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
         keyQuery: { type: 'apiKey', in: 'query', name: 'key' },
       },
     },

@@ -23,6 +23,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
       minItems: 1,
     },
   }),
+  Message: object({ message: string }),
   SignOnError: object({
     error: { enum: [...exchangeErrors] },
     error_description: string,

@@ -17,6 +17,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
+import type { Evidence } from './evidence.ts';
 import { maskComment } from './mask.page.ts';
 
 export interface IpPageComment {
@@ -44,10 +45,15 @@ export interface IpPageData {
   readonly provider: string;
   readonly anonymousExit: boolean;
   readonly allowlisted: boolean;
+  /** What the registries say of an address that is no ordinary one, such as `Private-Use`. */
+  readonly special?: { readonly name: string; readonly rfc: string } | undefined;
+  /** Something is known of it: a report, a list, a rule. */
+  readonly observed: boolean;
   /** The covering entry that made the score, e.g. `203.0.113.0/24`; undefined when it is the address itself, or none. */
   readonly scorePrefix?: string | undefined;
   /** Why it goes no further; undefined when nobody reported it, or an operator's rule decides. */
   readonly why?: ScoreReason | undefined;
+  readonly evidence: Evidence;
   /** By accounts, in the last 365 days. */
   readonly reports: number;
   readonly distinctReporters: number;
@@ -153,18 +159,64 @@ function reason({ data, text }: Scene): Html {
   return html`<p class="verdict-note"><strong>${words.title}.</strong> ${said}</p>`;
 }
 
+/** An entry other than the address itself leads to its page. */
+function entryLink(entry: string, { data }: Scene): Html {
+  return entry !== data.address && html`<a class="mono" href=${`/ip/${entry}`}>${entry}</a> · `;
+}
+
+/** Each list and what the reports amount to, by what they give by themselves: the highest counts. */
+function evidence(scene: Scene): Html {
+  const { data, text, format } = scene;
+  const words = text.ip.evidence;
+  const { lists, reports, fallsBelowAt } = data.evidence;
+  if (lists.length + reports.length === 0) return false;
+  return card({
+    title: words.title,
+    icon: 'sliders',
+    body: html`${shareList(
+      [
+        ...lists.map(({ name, kind, confidence, entry, loadedAt, endsAt }) => ({
+          name: html`<bdi>${name}</bdi> <span class="fact-note">${words.kinds[kind]}</span>`,
+          value: confidence ?? 0,
+          formatted: confidence === undefined ? '–' : String(confidence),
+          note: html`${entryLink(entry, scene)}${words.list(format.ago(loadedAt, data.now), format.day(endsAt))}`,
+        })),
+        ...reports.map(({ entry, score, ceiling, reports: count, lastReportedAt }) => ({
+          name: words.reports(count, format.number(count)),
+          value: score,
+          formatted: String(score),
+          note: html`${entryLink(entry, scene)}${words.upTo(ceiling, format.ago(lastReportedAt, data.now))}`,
+        })),
+      ],
+      100,
+    )}
+    <p class="card-note card-foot">${fallsBelowAt === undefined ? words.highest : `${words.highest} ${words.fallsBelow(format.day(fallsBelowAt))}`}</p>`,
+  });
+}
+
 function canReport({ reportHref, reportUrl }: IpPageData): boolean {
   return reportHref !== undefined || reportUrl !== undefined;
+}
+
+/** Never seen is not clean: nothing speaks for it either. */
+function isUnseen({ allowlisted, observed }: IpPageData): boolean {
+  return !allowlisted && !observed;
+}
+
+function verdictLine(data: IpPageData, text: Catalogue): string {
+  if (data.allowlisted) return text.ip.verdicts.allowlisted;
+  return isUnseen(data) ? text.ip.verdicts.unobserved : text.ip.verdicts[scoreBand(data.score)];
 }
 
 function verdict(scene: Scene): Html {
   const { data, text } = scene;
   const band = scoreBand(data.score);
-  return html`<section class=${`verdict band-${band}`}>
-    ${gauge({ id: 'score-gate', score: data.score, text })}
+  return html`<section class=${`verdict band-${isUnseen(data) ? 'none' : band}`}>
+    ${gauge({ id: 'score-gate', score: data.score, text, unknown: isUnseen(data) ? text.ip.notObserved : undefined })}
     <div class="verdict-text">
       <h1><span class="eyebrow">${text.ip.heading}</span> <span class="address mono">${breakableAddress(data.address)}</span></h1>
-      <p class="verdict-line">${data.allowlisted ? text.ip.verdicts.allowlisted : text.ip.verdicts[band]}</p>
+      <p class="verdict-line">${verdictLine(data, text)}</p>
+      ${data.special !== undefined && html`<p class="verdict-note">${text.ip.special(data.special.name, data.special.rfc)}</p>`}
       ${data.score > 0 && data.reports === 0 && html`<p class="verdict-note">${text.ip.noReportsButScore}</p>`}
       ${
         (data.allowlisted || data.anonymousExit) &&
@@ -291,7 +343,7 @@ function closing({ data, text }: Scene): Html {
   return html`<section class="card meaning">
     <h2 class="card-title">${text.ip.meaningTitle}</h2>
     <p>${text.ip.meaningText}</p>
-    ${scoreScale(text, data.score)}
+    ${scoreScale(text, isUnseen(data) ? undefined : data.score)}
     ${canReport(data) && reportCall(data, text)}
   </section>
   ${
@@ -308,7 +360,7 @@ function hasReports({ categories, comments }: IpPageData): boolean {
 export function ipPage(frame: PageFrame, data: IpPageData): string {
   const text = frameText(frame);
   const scene: Scene = { data, text, format: formatFor(frame.language) };
-  const word = text.score.words[scoreBand(data.score)];
+  const word = isUnseen(data) ? text.ip.notObserved : text.score.words[scoreBand(data.score)];
   return renderDocument(frame, {
     title: text.ip.title(data.address),
     description: text.ip.description(data.address, data.score, word),
@@ -317,6 +369,7 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
     className: 'page-ip',
     body: html`<div class="wrap stack">
       ${verdict(scene)}
+      ${evidence(scene)}
       ${
         hasReports(data)
           ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`

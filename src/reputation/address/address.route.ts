@@ -6,10 +6,10 @@
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
+import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
-import { parseQuery } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import {
@@ -23,9 +23,10 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { formatPrefix } from '../../ip/prefix.ts';
+import { formatNetwork, formatPrefix, parsePrefix } from '../../ip/prefix.ts';
+import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import { endpoint, openPage, routeFacts } from '../../web/guard/endpoint.ts';
+import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Language } from '../../web/language.ts';
 import { errorReply, languageOf, type PageTools, tooManyText } from '../../web/page-tools.ts';
 import { createReplyCache } from '../../web/reply-cache.ts';
@@ -39,6 +40,9 @@ import type { ReportStore, StoredReport } from '../reports/store/report-store.ts
 import { ceilings } from '../voices/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.ts';
+import { type EvidenceReader, whyJson } from './evidence.ts';
+import { findAddressRoute } from './find.route.ts';
+import { networkRoute } from './network.route.ts';
 
 const dayMs = 86_400_000;
 const chartDays = 90;
@@ -54,6 +58,8 @@ export interface IpPageOptions {
   readonly clock: Clock;
   readonly reports: ReportStore;
   readonly callers: Callers;
+  readonly evidence: EvidenceReader;
+  readonly turns: Turns;
   readonly tables: Pick<BoundedTables, 'add'>;
   /** Where reports are sent: for the command that the page shows. */
   readonly secureUrl: string;
@@ -64,8 +70,6 @@ const varies: Header = ['Vary', 'Accept, Accept-Language'];
 
 /** A flood on one page costs one look at the store a second. Some pages of the largest kind. */
 const cacheOptions = { keepMs: 1_000, entriesMax: 500, bytesMax: 8 << 20 } as const;
-
-export const findAddressEndpoint = openPage('/ip', { headers: ['accept-language'] });
 
 /** A page for people, JSON for who asks for it; so it tells its failures itself. */
 export const addressEndpoint = endpoint({
@@ -82,9 +86,18 @@ export const addressEndpoint = endpoint({
 
 export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
   const { tools, callers, clock, tables } = options;
-  const words = new Uint32Array(4);
   const cache = createReplyCache({ clock, ...cacheOptions });
   tables.add(...cache.tables('address_pages'));
+
+  function admit(request: Request, asJson: boolean): Reply | undefined {
+    const waitSeconds = callers.take('ipPage', request);
+    if (waitSeconds === 0) return undefined;
+    const retry: Header[] = [['Retry-After', String(waitSeconds)]];
+    if (asJson) return tellFailure('api', fail('client_limit_exceeded'), retry);
+    const language = languageOf(request);
+    const reply = errorReply(tools, language, 429, tooManyText(language, waitSeconds));
+    return { ...reply, headers: [...reply.headers, ...retry] };
+  }
 
   async function show(request: Request): Promise<Reply> {
     const reply = await answer(request);
@@ -94,16 +107,19 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
   async function answer(request: Request): Promise<Reply> {
     const language = languageOf(request);
     const asJson = wantsJson(request);
-    const waitSeconds = callers.take('ipPage', request);
-    if (waitSeconds > 0) {
-      const retry: Header[] = [['Retry-After', String(waitSeconds)]];
-      if (asJson) return tellFailure('api', fail('client_limit_exceeded'), retry);
-      const reply = errorReply(tools, language, 429, tooManyText(language, waitSeconds));
-      return { ...reply, headers: [...reply.headers, ...retry] };
-    }
+    const refusal = admit(request, asJson);
+    if (refusal !== undefined) return refusal;
     const address = new Uint32Array(4);
     const family = parseIp(request.param, address);
     if (family === 0) {
+      // With its slash percent-encoded.
+      const network = parsePrefix(request.param, 'mask');
+      if (network.ok && request.param.includes('/')) {
+        return {
+          status: 303,
+          headers: [['Location', `/ip/${formatNetwork(network.value)}`], noStore],
+        };
+      }
       if (asJson)
         return tellFailure(
           'api',
@@ -135,18 +151,10 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
     };
   }
 
-  /** The address box of every page sends here: a form can't put its field into a path. */
-  function find(request: Request): Reply {
-    const query = parseQuery(request.query);
-    const address = query.ok ? (query.value.get('address') ?? '').trim() : '';
-    const family = parseIp(address, words);
-    if (family === 0) return errorReply(tools, languageOf(request), 400);
-    return { status: 303, headers: [['Location', `/ip/${formatIp(family, words)}`], noStore] };
-  }
-
   return [
-    { kind: 'plain', ...routeFacts(findAddressEndpoint), handle: find },
+    findAddressRoute({ ...options, admit }),
     { kind: 'plain', ...routeFacts(addressEndpoint), handle: show },
+    networkRoute({ ...options, admit, wantsJson }),
   ];
 }
 
@@ -175,6 +183,7 @@ async function dataOf(
   const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
   const isNetwork = decider !== undefined && decider.length < (family === 4 ? 32 : 128);
   const provider = providerOf(ids);
+  const special = specialUse(family, address);
   const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
   return {
     address: formatIp(family, address),
@@ -183,6 +192,9 @@ async function dataOf(
     provider: provider === 0 ? '' : geo.provider(provider),
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
+    special: special && { name: special.name, rfc: special.rfc },
+    observed: verdict.decidedBy !== 0 || verdict.reports > 0 || verdict.anonymousExit,
+    evidence: options.evidence.of(family, address),
     why: reasonOf(verdict, index.records, nowMs),
     scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
     reports: verdict.reports,
@@ -193,10 +205,15 @@ async function dataOf(
     lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
     ...summaryOf(found, nowMs, language),
     latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
-    reportUrl: `${secureUrl}/api/v2/report`,
+    reportUrl: isReportable(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,
   };
+}
+
+/** As reports are taken: of addresses that others can reach, and in the demo of examples. */
+function isReportable(special: SpecialUse | undefined): boolean {
+  return special === undefined || special.globallyReachable || special.documentation;
 }
 
 /** In plain words on the page: what decided how far the reports of the deciding entry may go. */
@@ -281,6 +298,7 @@ function jsonOf(data: IpPageData): string {
       malicious: data.score >= maliciousScore,
       firstReportedAt: date(data.firstReportedAt),
       lastReportedAt: date(newest(data.lastReportedAt, data.listedAt)),
+      why: whyJson(data.evidence),
     },
   });
 }

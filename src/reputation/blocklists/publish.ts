@@ -4,7 +4,8 @@
  * ETags and dates.
  *
  * A build begins soon after a change when the last one is long enough ago, waiting a moment for
- * more changes, and at each full hour, when scores have decayed. A change of the allowlist waits
+ * more changes, and at each full hour, when scores have decayed. While bouncers follow the changes it
+ * begins at once, at a distance that leaves most of a core to others. A change of the allowlist waits
  * for no interval: somebody is blocked who must not be.
  */
 
@@ -44,6 +45,8 @@ export interface FeedPublisher {
   current(): Published | undefined;
   /** Resolves when there is something to serve, or after `waitMs`. */
   first(waitMs: number): Promise<Published | undefined>;
+  /** While it says so, a build begins as soon as anything changes: somebody follows the changes. */
+  hurryWhile(isFollowed: () => boolean): void;
   /** Begins to build. */
   start(): void;
   stop(): Promise<void>;
@@ -68,6 +71,9 @@ export interface FeedPublisherOptions {
 }
 
 const tickMs = 250;
+/** For who follows: the least time between the beginnings of two builds, in ms and in durations of one. */
+const hurryMs = 1_000;
+const hurryShare = 8;
 /** A change waits so long for the next one, and all of them no longer than this. */
 const quietMs = 750;
 const patienceMs = 3_000;
@@ -95,7 +101,9 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   const seen = { position: -1n, changedAtMs: 0, since: 0, hour: -1 };
   let builtPosition = -1n;
   let builtHour = -1;
-  let notBeforeMs = Number.NEGATIVE_INFINITY;
+  /** Of the last build; the first one shows what was there, not a change, and does not count. */
+  let startedMs = Number.NEGATIVE_INFINITY;
+  let isFollowed = () => false;
   let retryAtMs = Number.NEGATIVE_INFINITY;
   let endedMs = Number.POSITIVE_INFINITY;
   let builtUrgent = 0;
@@ -112,9 +120,13 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     }
     // What is built must be stored before it is served: without a store it would be for nothing.
     if (nowMs < retryAtMs || !store.writeState().available) return false;
-    if (nowMs < notBeforeMs && options.urgent() === builtUrgent) return false;
+    const isHurried = isFollowed();
+    const soonMs = Math.max(hurryMs, hurryShare * lastBuild.ms);
+    const restMs = isHurried ? Math.min(intervalMs, soonMs) : intervalMs;
+    if (nowMs - startedMs < restMs && options.urgent() === builtUrgent) return false;
     if (builtHour < 0 || builtHour !== Math.floor(clock.now() / hourMs)) return true;
     if (position === builtPosition) return false;
+    if (isHurried) return true;
     return nowMs - seen.changedAtMs >= quietMs || nowMs - seen.since >= patienceMs;
   }
 
@@ -153,8 +165,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       lastBuild.ms = clock.monotonicMs() - startMs;
       lastBuild.count++;
       failures = 0;
-      // The first build shows what was there, not a change: the next one need not wait for it.
-      if (!isFirst) notBeforeMs = startMs + intervalMs;
+      if (!isFirst) startedMs = startMs;
     } catch (error) {
       if (stopped) return;
       log.error({ err: error }, 'feeds: not built, tried again');
@@ -267,6 +278,9 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       await Promise.race([ready, timeout]);
       clearTimeout(late);
       return published;
+    },
+    hurryWhile(isWanted) {
+      isFollowed = isWanted;
     },
     start() {
       timer = setInterval(tick, tickMs);

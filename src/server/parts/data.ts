@@ -1,12 +1,15 @@
 /** The store, held by this process alone, and the state in memory that its journal makes. */
 
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { packageVersion } from '../../config/version.ts';
 import type { Clock } from '../../core/clock.ts';
 import { acquireServerLock } from '../../store/lock.ts';
 import { openStoreOf } from '../../store/open.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
+import { ownUpkeep, type Upkeep } from '../../store/upkeep.ts';
 import { openState, type State } from '../state.ts';
 import { startKeyUses, startPruning } from '../upkeep.ts';
 import type { Opening } from './dependencies.ts';
@@ -19,6 +22,7 @@ export interface Data {
   /** The store's: what is written means its times. */
   readonly clock: Clock;
   readonly state: State;
+  readonly upkeep: Upkeep;
 }
 
 export async function openData(opening: Opening): Promise<Data> {
@@ -42,14 +46,24 @@ export async function openData(opening: Opening): Promise<Data> {
     if (state.fatal) onFatal(new Error(`the store can't write any more: ${state.detail}`));
   });
   await opening.prepare?.(store);
+  const member = await opened.cluster?.join({
+    identity: { name: hostname(), version: packageVersion() },
+    onReplaced: onFatal,
+  });
+  closers.add(() => member?.leave());
+  const upkeep = member?.upkeep ?? ownUpkeep(store);
 
   const state = await openState({
-    ...{ store, clock, random, log },
+    ...{ store, upkeep, clock, random, log },
     onFailure: onFatal,
     snapshotPath: `${dataDir}/${snapshotFile}`,
     isStoreLost: presence.isLost,
   });
   state.start();
+  member?.follow(() => ({
+    appliedSeq: state.follower.appliedSeq(),
+    checkpointSeq: state.projection.checkpointSeq(),
+  }));
   closers.add(async () => {
     const done = state.stop();
     const late = sleep(stateMsMax, 'late', { ref: false });
@@ -69,11 +83,10 @@ export async function openData(opening: Opening): Promise<Data> {
   });
   await state.reconcile();
   closers.add(startKeyUses(store, state, clock, log));
-  // A node that starts anew has the journal alone to go by, and others may be behind.
-  if (config.databaseUrl === undefined) closers.add(startPruning(store, state, log));
-  const sweeper = startSweeper({ store, log });
+  closers.add(startPruning(store, state, log, member));
+  const sweeper = startSweeper({ store: upkeep.store, log });
   closers.add(() => sweeper.stop());
-  return { store, clock, state };
+  return { store, clock, state, upkeep };
 }
 
 /** Each commit from its call to its answer, what it waits for others included. */

@@ -1,10 +1,54 @@
-/** The doors beside the web: listeners of their own, each in a thread of its own, off until asked for. */
+/**
+ * The doors beside the API: for bouncers on the public port, and listeners of their own, each in a thread
+ * of its own, off until asked for.
+ */
 
+import { createKeyRecords } from '../../access/keys/key-records.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import { startBouncerUses } from '../../doors/bouncers/bouncer-uses.ts';
+import { createDecisionStream } from '../../doors/bouncers/stream.ts';
+import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
+import type { FeedPublisher } from '../../reputation/blocklists/publish.ts';
+import type { Store } from '../../store/store.ts';
 import type { State } from '../state.ts';
 import { startDnsThread } from '../threads/dns-thread.ts';
 import type { FrontEndMemory } from '../threads/front-end.ts';
 import type { Opening } from './dependencies.ts';
+
+/** Entries of a whole list for a key that says nothing of it. */
+const entriesMaxDefault = 20_000;
+
+const listFeed = feeds.find(({ name }) => name === 'blocklist.json')!;
+const listName = variantName(listFeed, { scoreMin: 75, family: undefined, aggregated: false });
+
+/** The stream for bouncers, in the main thread: on as soon as there is a key for one. */
+export function openBouncers(
+  { clock, random, log, closers }: Opening,
+  { store, publisher, tables }: { store: Store; publisher: FeedPublisher; tables: BoundedTables },
+) {
+  const stream = createDecisionStream({
+    clock,
+    async list(waitMs) {
+      const published = await publisher.first(waitMs);
+      if (published === undefined) return undefined;
+      const { files, changes } = published;
+      return { parts: files.get(listName)!.identity.parts, changes };
+    },
+  });
+  publisher.hurryWhile(() => stream.cursors.isFollowed(clock.monotonicMs()));
+  tables.add(stream.cursors.table);
+  const uses = startBouncerUses({ store, clock, log });
+  closers.add(uses.close);
+  const records = createKeyRecords({ store, clock, random });
+  return {
+    stream,
+    uses,
+    async entriesMaxOf(keyId: string): Promise<number> {
+      return (await records.find(keyId))?.record.entriesMax || entriesMaxDefault;
+    },
+  };
+}
 
 export async function openDoors(
   { config, random, log, closers }: Opening,

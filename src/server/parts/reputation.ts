@@ -24,6 +24,7 @@ import {
   type ReportStore,
 } from '../../reputation/reports/store/report-store.ts';
 import type { Store } from '../../store/store.ts';
+import type { Upkeep } from '../../store/upkeep.ts';
 import type { State } from '../state.ts';
 import { openFeedThread } from '../threads/feed-thread.ts';
 import { createFrontEnd, type FrontEnd, type FrontEndMemory } from '../threads/front-end.ts';
@@ -50,7 +51,7 @@ const releasedBytesMin = 32 * 1024 * 1024;
 /** @param frontEnds told of what they can serve, and of what they can give back */
 export function openReputation(
   opening: Opening,
-  { store, state }: { store: Store; state: State },
+  { store, state, upkeep }: { store: Store; state: State; upkeep: Upkeep },
   frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
 ): ReputationParts {
   const { config, clock, random, log, closers } = opening;
@@ -78,7 +79,8 @@ export function openReputation(
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
   const admission = createReportAdmission({ entries, clock, ...counted });
   const reports = createReportStore({ store, clock, random, admission, generationOf });
-  closers.add(startExpiry(reports, store, log));
+  const old = createReportStore({ store: upkeep.store, clock, random });
+  closers.add(startExpiry(old, upkeep, log));
   const collectGarbage = openGarbageCollection();
   const feeds = openFeeds(opening, state, store, memory.geo, frontEnds.publish, (bytes) => {
     if (bytes < releasedBytesMin) return;

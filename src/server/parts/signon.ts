@@ -15,6 +15,7 @@ import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
+import { type Closers, createClosers } from '../../core/work/closers.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
 import { openSignon, type Signon } from '../../signon/open-signon.ts';
@@ -36,6 +37,7 @@ import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
 import { openErasedList } from '../../store/erased.ts';
 import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
+import type { Upkeep } from '../../store/upkeep.ts';
 import { reportPersonalData } from './report-personal-data.ts';
 
 export interface SignonParts {
@@ -55,8 +57,9 @@ export interface SignonParts {
   readonly review: Review;
 }
 
-export async function startSignon(options: {
+interface SignonOptions {
   store: Store;
+  upkeep: Upkeep;
   clock: Clock;
   random: Random;
   log: Log;
@@ -65,12 +68,26 @@ export async function startSignon(options: {
   demo: boolean;
   tables: Pick<BoundedTables, 'add'>;
   onMail?: ((mail: Mail) => void) | undefined;
-}): Promise<SignonParts> {
+}
+
+/** What fails half-way closes what it opened. */
+export async function startSignon(options: SignonOptions): Promise<SignonParts> {
+  const closers = createClosers(options.log);
+  try {
+    return await start(options, closers);
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+async function start(options: SignonOptions, closers: Closers): Promise<SignonParts> {
   const { store, config } = options;
   const profiles = createProfiles(options);
   const siteKeys = createSiteKeys(options);
   const consents = createConsents(options);
   const signInLog = createSignInLog(options);
+  closers.add(() => signInLog.close());
   const erased = openErasedList(options);
   const signon = openSignon({
     ...options,
@@ -91,6 +108,7 @@ export async function startSignon(options: {
       signInLogData(store),
     ],
   });
+  closers.add(() => signon.close());
   const authorization = createAuthorization({
     ...options,
     clientSuffixes: config.clientSuffixes,

@@ -12,12 +12,12 @@ import { createResponder } from '../../doors/dns/responder.ts';
 import { createResponseRate } from '../../doors/dns/response-rate.ts';
 import { createConnections, listenTcp } from '../../doors/dns/tcp.ts';
 import { listenUdp } from '../../doors/dns/udp.ts';
+import { isListable } from '../../doors/listable.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { openGeoReader } from '../../geo/reader.ts';
 import { openIpIndexReader } from '../../index/reader.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { contains } from '../../ip/prefix.ts';
-import { specialUse } from '../../ip/special.ts';
 import { readPrefix } from '../../ip/written.ts';
 import { openCheck } from '../../reputation/check/check.ts';
 import type { DnsThreadSetup, FromDnsThread } from './dns-thread.ts';
@@ -25,12 +25,6 @@ import { duringTurn } from './during-turn.ts';
 
 function tell(message: FromDnsThread): void {
   parentPort?.postMessage(message);
-}
-
-/** Documentation ranges are: where they are in the index, a demo or a test put them there. */
-function isListable(family: 4 | 6, words: Uint32Array): boolean {
-  const use = specialUse(family, words);
-  return use === undefined || use.globallyReachable || use.documentation;
 }
 
 async function run(setup: DnsThreadSetup): Promise<void> {

@@ -14,9 +14,12 @@ import type { ClientLimitName } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { upRoute } from '../../doors/bouncers/health.route.ts';
+import { liveRoute } from '../../doors/bouncers/live.route.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
+import type { IndexView } from '../../index/reader.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { type Check, openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
@@ -44,7 +47,7 @@ export interface FrontEnd {
 
 export function createFrontEnd(options: {
   memory: FrontEndMemory;
-  index: Parameters<typeof openCheck>[0]['index'];
+  index: Parameters<typeof openCheck>[0]['index'] & Pick<IndexView, 'readPrefix'>;
   clock: Clock;
   log: Log;
   /** Left out: nobody is limited. */
@@ -71,6 +74,11 @@ export function createFrontEnd(options: {
     routes: [
       checkRoute({ gate, check, clock }),
       checkBulkRoute({ guard, check, clock }),
+      liveRoute({
+        ...{ gate, check, index, clock },
+        isSpent: (keyId) => callers.takeFor('decisions', keyId) > 0,
+      }),
+      upRoute(),
       healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
     ],
   };

@@ -25,6 +25,7 @@ const limits: Taken = {
   probes: defaultLimits.probesMax,
   arriving_bodies: defaultLimits.waitingMax,
   unread_answers: defaultLimits.waitingMax,
+  unread_bytes: defaultLimits.unreadBytesInAllMax,
   refused_bodies: defaultLimits.refusedMax,
   body_bytes: defaultLimits.bodyBytesInAllMax,
 };

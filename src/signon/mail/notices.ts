@@ -16,6 +16,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { type Key, noticeKey, noticePrefix } from '../../store/keys.ts';
 import { type Field, flag, oneOf, record, text, time } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
+import type { Upkeep } from '../../store/upkeep.ts';
 import type { PageLinks } from '../people/links/links-to-pages.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
@@ -99,6 +100,8 @@ export interface Notices {
 /** Mails under way that a pass took up; beyond it the next ones wait in their rows. */
 const underWayMax = 64;
 const passMs = 3_600_000;
+/** Of several servers: one that went away for good left its mails to the others. */
+const sharedPassMs = 300_000;
 const retryMs = 10_000;
 const pageRows = 100;
 /** Whoever wrote a younger row, maybe another process, is sending it. */
@@ -118,12 +121,15 @@ export interface NoticesOptions {
   readonly log: Pick<Log, 'warn'>;
   readonly mailer: Pick<Mailer, 'deliver'>;
   readonly pages: Pick<PageLinks, 'recover'>;
+  /** Of several servers one takes up what another left; absent: this one. */
+  readonly upkeep?: Pick<Upkeep, 'isMine' | 'isShared'>;
   /** Told how each mail ended. */
   readonly onEnd?: (how: Delivery) => void;
 }
 
 export function createNotices(options: NoticesOptions): Notices {
   const { store, clock, random, log, mailer, pages } = options;
+  const { isMine = () => true, isShared = false } = options.upkeep ?? {};
   /** By the text of their keys. */
   const underWay = new Map<string, Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
@@ -154,6 +160,7 @@ export function createNotices(options: NoticesOptions): Notices {
   }
 
   async function pass(oldestFrom: number): Promise<void> {
+    if (!isMine()) return;
     for (let after: Key | undefined; !closing; ) {
       const limit = pageRows;
       const page = await store.scan(noticePrefix(), after ? { after, limit } : { limit });
@@ -174,7 +181,7 @@ export function createNotices(options: NoticesOptions): Notices {
       .catch((error) => log.warn({ err: error }, 'mail: notices not looked at, tried again later'))
       .finally(() => {
         running = undefined;
-        if (timer === undefined) passIn(passMs);
+        if (timer === undefined) passIn(isShared ? sharedPassMs : passMs);
       });
   }
 
@@ -212,7 +219,7 @@ export function createNotices(options: NoticesOptions): Notices {
     },
     resume() {
       serves = true;
-      start(Number.POSITIVE_INFINITY);
+      start(isShared ? clock.now() - youngMs : Number.POSITIVE_INFINITY);
     },
     async idle() {
       while (running !== undefined || underWay.size > 0) {

@@ -2,11 +2,13 @@
  * Backups made by themselves, each a file named after its time, of which the newest are kept.
  *
  * Invariants: an older one goes only when a newer one is on disk whole. When the next is due follows from
- * the names in the folder, so a restart neither skips one nor makes one more.
+ * the names in the folder, so a restart neither skips one nor makes one more. Nothing waits for the folder,
+ * which may be on a machine that is away.
  */
 
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { partSuffix } from './target.ts';
@@ -44,6 +46,8 @@ const leftoverPattern = /^portcullis-[\dTZ.]+\.backup\.[\w-]+\.part$/;
 const leftoverMs = 3_600_000;
 const retryMsMax = 600_000;
 const lookMsMax = 30_000;
+/** For a folder that hangs; what `make` does ends sooner. */
+const stopMsMax = 500;
 
 /** Begins at once when one is due. */
 export function startBackups(options: BackupScheduleOptions): BackupSchedule {
@@ -55,7 +59,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
   let failedAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
   let newestAt = 0;
-  let running: Promise<void> | undefined;
+  let running = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
 
   function isDue(nowMs: number): boolean {
@@ -68,13 +72,13 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
     const startMs = clock.now();
     const file = join(folder, nameOf(startMs));
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
       const made = await make(file);
       done += 1;
       bytes = made.bytes;
       log.info({ file, ...made, ms: clock.now() - startMs }, 'backup: made');
       newestAt = startMs;
-      tidy(folder, keep, clock.now());
+      await tidy(folder, keep, clock.now());
     } catch (error) {
       if (stopped) return;
       failed += 1;
@@ -83,26 +87,25 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
     }
   }
 
-  function look(): void {
+  async function look(): Promise<void> {
+    newestAt = await newestIn(folder, clock.now());
     if (stopped) return;
-    newestAt = newestIn(folder, clock.now());
-    if (isDue(clock.now())) running = run().then(wait);
-    else wait();
-  }
-
-  function wait(): void {
-    running = undefined;
-    timer = setTimeout(look, Math.min(everyMs / 4, lookMsMax));
+    if (isDue(clock.now())) await run();
+    timer = setTimeout(begin, Math.min(everyMs / 4, lookMsMax));
     timer.unref();
   }
 
-  look();
+  function begin(): void {
+    if (!stopped) running = look();
+  }
+
+  begin();
   return {
     stats: () => ({ done, failed, bytes, newestAt }),
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await running;
+      await Promise.race([running, sleep(stopMsMax, undefined, { ref: false })]);
       clearTimeout(timer);
     },
   };
@@ -113,8 +116,8 @@ export function nameOf(atMs: number): string {
 }
 
 /** When the newest was begun; 0 for none, or no folder. Names of the future, by a clock that was ahead, do not count. */
-export function newestIn(folder: string, nowMs: number): number {
-  const times = names(folder).map((name) => timeOf(name) ?? 0);
+export async function newestIn(folder: string, nowMs: number): Promise<number> {
+  const times = (await names(folder)).map((name) => timeOf(name) ?? 0);
   return Math.max(0, ...times.filter((at) => at <= nowMs));
 }
 
@@ -125,21 +128,17 @@ function timeOf(name: string): number | undefined {
 }
 
 /** Names of the future stay until their time has come: counted, they would push out the one just made. */
-function tidy(folder: string, keep: number, nowMs: number): void {
-  const all = names(folder);
+async function tidy(folder: string, keep: number, nowMs: number): Promise<void> {
+  const all = await names(folder);
   const backups = all.filter((name) => (timeOf(name) ?? Infinity) <= nowMs).sort();
   const gone = backups.slice(0, -keep);
   for (const name of all.filter((one) => leftoverPattern.test(one) && one.endsWith(partSuffix))) {
-    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    const found = await stat(join(folder, name)).catch(() => undefined);
     if (found !== undefined && nowMs - found.mtimeMs > leftoverMs) gone.push(name);
   }
-  for (const name of gone) rmSync(join(folder, name), { force: true });
+  for (const name of gone) await rm(join(folder, name), { force: true });
 }
 
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+function names(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
 }

@@ -1,20 +1,38 @@
 /** Removal of what is over: expired rows, events behind every follower, ids that no retry will bring. */
 
-import { storeLimits } from '../store.ts';
+import { type Check, storeLimits } from '../store.ts';
 import type { Session } from './connection.ts';
+
+/**
+ * Nothing is removed under a lease that another node has by now: its row is locked with what goes. Without
+ * one anybody may.
+ */
+export const holds = (key: string, version: string) =>
+  `fence as materialized (
+     select from kv where key = ${key}::bytea and version = ${version}::int8 for share),
+   held as (select ${key}::bytea is null or exists (select from fence) as is_held)`;
+
+export const fenceValues = (fence: Check | undefined) =>
+  fence === undefined ? [null, null] : [Buffer.from(fence.key), fence.version];
 
 /**
  * Several nodes may sweep at once: each takes rows that no other has.
  * @returns the number of rows removed
  */
-export async function sweepRows(session: Session, limit: number, nowMs: number): Promise<number> {
+export async function sweepRows(
+  session: Session,
+  limit: number,
+  nowMs: number,
+  fence?: Check,
+): Promise<number> {
   const [rows] = await session.pipeline([
     {
       name: 'sweep',
-      text: `delete from kv where key = any(array(
+      text: `with ${holds('$3', '$4')}
+             delete from kv where (select is_held from held) and key = any(array(
                select key from kv where expires_at <= $1 order by expires_at limit $2
                for update skip locked))`,
-      values: [Math.floor(nowMs), limit],
+      values: [Math.floor(nowMs), limit, ...fenceValues(fence)],
     },
   ]);
   const swept = rows!.rowCount ?? 0;
@@ -22,11 +40,12 @@ export async function sweepRows(session: Session, limit: number, nowMs: number):
   const [ids] = await session.pipeline([
     {
       name: 'forget ids',
-      text: `delete from event_ids where id = any(array(
+      text: `with ${holds('$3', '$4')}
+             delete from event_ids where (select is_held from held) and id = any(array(
                select id from event_ids
                where at <= $1 and seq <= (select pruned_through from journal_head)
                order by at limit $2 for update skip locked))`,
-      values: [Math.floor(nowMs) - storeLimits.eventIdKeepMs, limit - swept],
+      values: [Math.floor(nowMs) - storeLimits.eventIdKeepMs, limit - swept, ...fenceValues(fence)],
     },
   ]);
   return swept + (ids!.rowCount ?? 0);
@@ -38,14 +57,21 @@ const pruneRows = 500;
  * Whole rows of the journal alone: events that were committed together go together.
  * @returns the number of events removed
  */
-export async function prune(session: Session, throughSeq: bigint, nowMs: number): Promise<number> {
+export async function prune(
+  session: Session,
+  throughSeq: bigint,
+  nowMs: number,
+  fence?: Check,
+): Promise<number> {
   let removed = 0;
   for (;;) {
     const [result] = await session.pipeline([
       {
         name: 'prune',
-        text: `with old as (
-                 select last_seq from journal where last_seq <= $1 order by last_seq limit ${pruneRows}),
+        text: `with ${holds('$3', '$4')},
+               old as (
+                 select last_seq from journal where (select is_held from held) and last_seq <= $1
+                 order by last_seq limit ${pruneRows}),
                gone as (
                  delete from journal where last_seq = any(array(select last_seq from old))
                  returning first_seq, last_seq, at),
@@ -59,7 +85,11 @@ export async function prune(session: Session, throughSeq: bigint, nowMs: number)
                    and at <= least((select max(at) from gone), $2::int8)
                    and seq <= (select max(last_seq) from gone))
                select coalesce(sum(last_seq - first_seq + 1), 0) as events, count(*) as rows from gone`,
-        values: [String(throughSeq), Math.floor(nowMs) - storeLimits.eventIdKeepMs],
+        values: [
+          String(throughSeq),
+          Math.floor(nowMs) - storeLimits.eventIdKeepMs,
+          ...fenceValues(fence),
+        ],
       },
     ]);
     const { events, rows } = result!.rows[0] as { events: string; rows: string };

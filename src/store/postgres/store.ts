@@ -15,9 +15,9 @@ import { assertAfter, assertCommit, assertKey, assertLimit } from '../bounds.ts'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts';
 import { eventIdRowKey, type Key } from '../keys.ts';
 import { encodeEvent } from '../rows.ts';
-import { type Commit, type CommitResult, type Store, storeLimits } from '../store.ts';
+import { type Check, type Commit, type CommitResult, type Store, storeLimits } from '../store.ts';
 import type { Batch } from './batch.ts';
-import { createConnection } from './connection.ts';
+import { createConnection, type Session } from './connection.ts';
 import { prune, sweepRows } from './maintenance.ts';
 import { createReads, type Head } from './reads.ts';
 import { migrate } from './schema.ts';
@@ -40,6 +40,11 @@ export interface PostgresStore extends Store {
   databaseTime(): Promise<number>;
   /** The first value that anybody gave to a name of the cluster stays. @returns that one */
   claimName(name: string, value: Buffer): Promise<Buffer>;
+  /** The connection for what is seldom and small. */
+  session(): Promise<Session>;
+  /** @param fence of a lease: under another one nothing is removed */
+  pruneEvents(throughSeq: bigint, fence?: Check): Promise<number>;
+  sweep(limit: number, fence?: Check): Promise<number>;
 }
 
 /**
@@ -149,14 +154,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     onWriteState: (callback) => queue.onWriteState(callback),
     writeState: () => queue.writeState(),
     tables: queue.tables,
-    async pruneEvents(throughSeq) {
+    session: () => listener.session(),
+    async pruneEvents(throughSeq, fence) {
       assertOpen();
-      return prune(await listener.session(), throughSeq, clock.now());
+      return prune(await listener.session(), throughSeq, clock.now(), fence);
     },
-    async sweep(limit) {
+    async sweep(limit, fence) {
       assertOpen();
       assertLimit(limit, storeLimits.sweepLimitMax);
-      return sweepRows(await listener.session(), limit, clock.now());
+      return sweepRows(await listener.session(), limit, clock.now(), fence);
     },
     async close() {
       isClosed = true;

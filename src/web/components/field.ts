@@ -50,8 +50,8 @@ export interface LookupOptions {
   readonly compact?: boolean;
 }
 
-/** Longest text form of an address: IPv6 with an IPv4 tail. */
-const addressLengthMax = 45;
+/** A line of a log, a URL: what people paste. The page behind finds the addresses in it. */
+const pastedCharsMax = 1_000;
 
 /** The box to look an address up: a GET form, so it works without a script. */
 export function lookupForm({ id, action, text, value, compact }: LookupOptions): Html {
@@ -59,7 +59,7 @@ export function lookupForm({ id, action, text, value, compact }: LookupOptions):
     <label class=${compact ? 'visually-hidden' : undefined} for=${id}>${text.lookup.label}</label>
     <div class="lookup-row">
       <input class="input mono" id=${id} name="address" type="text" value=${value}
-        placeholder=${text.lookup.placeholder} required maxlength=${addressLengthMax}
+        placeholder=${text.lookup.placeholder} required maxlength=${pastedCharsMax}
         autocomplete="off" autocapitalize="none" spellcheck="false" />
       ${button({ label: text.lookup.submit, icon: 'search', iconOnly: compact === true })}
     </div>

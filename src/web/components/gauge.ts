@@ -59,12 +59,14 @@ export interface GaugeOptions {
   /** Whole number, 0 to 100. */
   readonly score: number;
   readonly text: Catalogue;
+  /** In place of the band's word and colour: the score says nothing. */
+  readonly unknown?: string | undefined;
 }
 
-export function gauge({ id, score, text }: GaugeOptions): Html {
+export function gauge({ id, score, text, unknown }: GaugeOptions): Html {
   const band = scoreBand(score);
-  const word = text.score.words[band];
-  return html`<div class=${`gauge band-${band}`} role="img" aria-label=${text.score.gauge(score, word)}>
+  const word = unknown ?? text.score.words[band];
+  return html`<div class=${classes('gauge', unknown === undefined ? `band-${band}` : 'band-none')} role="img" aria-label=${text.score.gauge(score, word)}>
     ${gateDrawing(id, score / 100)}
     <div class="gauge-reading">
       <span class="gauge-number">${score}</span>

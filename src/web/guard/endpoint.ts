@@ -16,10 +16,11 @@ import type { ErrorShape } from '../shape.ts';
  * Who may call.
  * - `anyone`: no proof is asked for; a page may know its visitor all the same
  * - `api-key`: a key of an account, in the header `Key`, the query or the body's fields
+ * - `bouncer`: a key with that scope, in the header `X-Api-Key`; the handler asks for it
  * - `operator`: this machine, or the bearer of METRICS_TOKEN
  * - the others of `Access`: a person with a session
  */
-export type Who = Access | 'api-key' | 'operator';
+export type Who = Access | 'api-key' | 'bouncer' | 'operator';
 
 /**
  * Who may use a page of sign-on. Others are sent to sign in, to verify or to the review, and come back.
@@ -111,12 +112,13 @@ const ofTransport: readonly ErrorCode[] = [
 /** Every error that a caller of the endpoint can meet. */
 export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
   const { who, body, cost, shape } = declared;
-  const isSession = who !== 'anyone' && who !== 'api-key' && who !== 'operator';
+  const isSession = !['anyone', 'api-key', 'bouncer', 'operator'].includes(who);
   const isLimited = limitsOf(declared).length > 0;
   return new Set<ErrorCode>([
     ...ofTransport,
     ...(body === undefined ? [] : (['body_too_large', 'body_timeout', 'length_required'] as const)),
     ...(who === 'api-key' || who === 'operator' ? (['unauthenticated'] as const) : []),
+    ...(who === 'bouncer' ? (['forbidden'] as const) : []),
     ...(cost === undefined ? [] : (['quota_exceeded', 'invalid_parameter'] as const)),
     ...(isSession && shape === 'page' ? (['form_expired', 'forbidden'] as const) : []),
     ...(shape === 'page' && declared.method === 'POST' ? (['form_expired'] as const) : []),

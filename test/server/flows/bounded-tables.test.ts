@@ -8,9 +8,10 @@ import { metric, startTestServer, threadCounts, within } from '../../support/ser
 /** By their labels. */
 const tables = [
   ...['accounts', 'keys', 'entries', 'contributions', 'lists', 'allow_rules', 'feed_entries'],
-  ...['in_flight', 'probes', 'arriving_bodies', 'unread_answers', 'body_bytes'],
+  ...['in_flight', 'probes', 'arriving_bodies', 'unread_answers', 'unread_bytes'],
   ...[
     'refused_bodies',
+    'body_bytes',
     'paced_networks',
     'store_queue',
     'store_queue_bytes',

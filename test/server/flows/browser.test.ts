@@ -18,6 +18,12 @@ for (const threads of threadCounts) {
         widths,
         locale: 'fr-FR',
       });
+      await checkPage(browser, at('/ip/198.51.100.0/24'), { name: 'flow-network', widths });
+      await checkPage(browser, at('/ip?address=198.51.100.7+192.0.2.61'), {
+        name: 'flow-found',
+        widths,
+        locale: 'fr-FR',
+      });
       await checkPage(browser, at('/nothing'), { name: 'flow-404', widths, status: 404 });
     });
   });

@@ -15,7 +15,12 @@ import {
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import {
+  type Answer,
+  type FetchOptions,
+  startTestServer,
+  type TestServer,
+} from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
 
@@ -23,6 +28,7 @@ const preload = fileURLToPath(new URL('../../support/server/tight-limits.js', im
 /** These need a link that works and is not used up, and are asked in the flows of sign-on. */
 const elsewhere = [
   'POST /verify mailedLink',
+  'POST /signin/link mailedLink',
   'POST /verify/passkey/options mailedLink',
   'POST /verify/resend ownMail',
   'POST /account/email/confirm mailedLink',
@@ -113,6 +119,13 @@ async function owner(email: string, code?: string): Promise<WebVisitor> {
   return visitor;
 }
 
+/** One with a key of its own. */
+async function bouncer(path: string, options: FetchOptions = {}) {
+  const { text } = await server.cliJson('bouncer', 'add', await newPerson(), 'limited');
+  const headers = { ...from(newClient()), 'X-Api-Key': text as string };
+  return (query = '') => server.fetch(path + query, { ...options, headers });
+}
+
 const wrongChallenge = {
   ...{ captcha_token: 'x', captcha_answer: 'x' },
   ...{ email: 'new@example.org', password: personPassword },
@@ -134,6 +147,8 @@ async function registers(client: string, visitor = webVisitor(server)): Promise<
 
 const ways: Readonly<Record<string, () => Promise<void>>> = {
   'GET /ip/:address ipPage': () => ends(1, asked('/ip/192.0.2.9')),
+  'GET /ip ipPage': () => ends(1, asked('/ip?address=x')),
+  'GET /ip/* ipPage': () => ends(1, asked('/ip/192.0.2.0/24')),
   'GET /captcha/new captchaNew': () => ends(1, asked('/captcha/new')),
   'GET /captcha/ captchaNew': () => ends(1, asked('/captcha/')),
   'GET /captcha/img/:file captchaImage': () => ends(1, asked('/captcha/img/x.gif')),
@@ -227,6 +242,8 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     const token = searchParams.get('token')!;
     await ends(1, posts(user, '/reset', { token, password: 'x' }));
   },
+  'POST /signin/link deadLink': async () =>
+    ends(1, posts(await formUser(), '/signin/link', { token: 'A'.repeat(43) })),
   'POST /verify deadLink': async () =>
     ends(1, posts(await formUser(), '/verify', { token: 'A'.repeat(43) })),
   'POST /verify/passkey/options deadLink': async () => {
@@ -252,6 +269,29 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'POST /account/confirm/passkey signInOwner': async () => {
     const browser = await people.signIn(await newPerson());
     await ends(2, () => browser.call('/account/confirm/passkey', { response: {} }));
+  },
+  'GET /v1/decisions decisions': async () => {
+    const ask = await bouncer('/v1/decisions?ip=8.8.8.8');
+    const answers = [await ask(), await ask()];
+    // Some clients take any other answer for a ban.
+    const said = answers.map(({ status, body, headers }) => {
+      return [status, body, headers['x-portcullis-limited']];
+    });
+    assert.deepEqual(said, [
+      [200, 'null', undefined],
+      [200, 'null', '1'],
+    ]);
+  },
+  'GET /v1/decisions/stream decisionsWhole': async () =>
+    ends(1, await bouncer('/v1/decisions/stream?startup=true')),
+  'GET /v1/decisions/stream decisionsStream': async () => {
+    const ask = await bouncer('/v1/decisions/stream');
+    assert.equal((await ask('?startup=true')).status, 200);
+    await ends(1, ask);
+  },
+  'POST /v1/usage-metrics decisionsStream': async () => {
+    const ask = await bouncer('/v1/usage-metrics', { method: 'POST', body: '{}' });
+    await ends(1, ask);
   },
 };
 

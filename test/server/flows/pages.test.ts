@@ -121,6 +121,37 @@ for (const threads of threadCounts) {
       await proveEachThread(server, '/ip/:address', () => page('/ip/8.8.8.8'));
     });
 
+    it('says where a score comes from: lists with their ends, reports, and when it falls', async () => {
+      const why = async (ip: string) => {
+        const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
+        const { data } = json.json() as { data: { why: Record<string, unknown> } };
+        const checked = await page(`/api/v2/check?verbose&ipAddress=${ip}&key=${server.key}`);
+        assert.deepEqual(
+          (checked.json() as typeof json & { data: typeof data }).data.why,
+          data.why,
+        );
+        return data.why as {
+          decidedBy: string | null;
+          fallsBelowAt: string | null;
+          lists: { name: string; confidence: number; entry: string; endsAt: string }[];
+          reports: { score: number; ceiling: number; totalReports: number }[];
+        };
+      };
+      const listed = await why('198.51.100.7');
+      assert.equal(listed.decidedBy, '198.51.100.7');
+      assert.equal(listed.lists[0]?.confidence, 99);
+      assert.equal(listed.lists[0]?.entry, '198.51.100.7');
+      assert.ok(Date.parse(listed.lists[0]!.endsAt) > Date.now());
+      // The list keeps it up, whatever becomes of reports.
+      assert.equal(listed.fallsBelowAt, null);
+      const html = (await page('/ip/198.51.100.7')).body;
+      assert.match(html, /Where the score comes from/);
+      assert.ok(html.includes(listed.lists[0]!.name));
+      assert.deepEqual(await why('8.8.4.77'), {
+        ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [] },
+      });
+    });
+
     it('keeps a page for a second and shows a report at once all the same', async () => {
       const asked = { 'Accept-Language': 'fr' };
       const before = await page('/ip/9.9.9.9', asked);
@@ -179,10 +210,70 @@ for (const threads of threadCounts) {
       const found = await page('/ip?address=+2001:DB8::1+');
       assert.equal(found.status, 303);
       assert.equal(found.headers.location, '/ip/2001:db8::1');
-      for (const query of ['', '?address=', '?address=x', '?address=1.1.1.1&address=8.8.8.8']) {
+      for (const query of ['?address=', '?address=x', '?address=1.1.1.1&address=8.8.8.8']) {
         assertPage(await page(`/ip${query}`), 400);
       }
+      assertPage(await page('/ip'), 200);
       assert.equal((await page('/ip?address=//evil.example')).headers.location, undefined);
+    });
+
+    it('makes a table of what was pasted, as a page and as CSV, and keeps a miss in the box', async () => {
+      for (const text of ['198.51.100.7:443', 'hxxp://198[.]51[.]100[.]7/x']) {
+        const found = await page(`/ip?address=${encodeURIComponent(text)}`);
+        assert.equal(found.headers.location, '/ip/198.51.100.7', text);
+      }
+      const text = 'from 198.51.100.7 to [2001:db8::1]:25, 203.0.113.9/24 <b>';
+      const table = await page(`/ip?address=${encodeURIComponent(text)}`);
+      assertPage(table, 200);
+      assert.match(table.body, /href="\/ip\/198\.51\.100\.7"[\s\S]*99/);
+      assert.match(table.body, /href="\/ip\/203\.0\.113\.0\/24"/);
+      assert.doesNotMatch(table.body, /<b>/);
+      const csv = await page(`/ip?format=csv&address=${encodeURIComponent(text)}`);
+      assert.match(String(csv.headers['content-type']), /^text\/csv/);
+      const lines = csv.body.split('\r\n');
+      assert.match(lines[1]!, /^198\.51\.100\.7,99,/);
+      assert.match(lines[2]!, /^2001:db8::1,\d+,/);
+      assert.equal(lines[3], '203.0.113.0/24,,,,');
+      const miss = await page(`/ip?address=${encodeURIComponent('no <i>such</i> thing')}`);
+      assertPage(miss, 400);
+      assert.match(miss.body, />no &lt;i>such&lt;\/i> thing<\/textarea>/);
+    });
+
+    it('shows a network: its worst addresses, and a map of a /24', async () => {
+      const html = await page('/ip/198.51.100.0/24');
+      assertPage(html, 200);
+      assert.equal(html.body.match(/<li class="band-[a-z]+"><a href="\/ip\//g)?.length, 256);
+      assert.match(html.body, /198\.51\.100\.7: 99/);
+      const json = await page('/ip/198.51.100.0/24', { Accept: 'application/json' });
+      const { data } = json.json() as { data: Record<string, unknown> };
+      assert.equal(data.networkAddress, '198.51.100.0/24');
+      const [worst] = data.worst as Record<string, unknown>[];
+      assert.equal(worst?.ipAddress, '198.51.100.7');
+      assert.equal(worst?.abuseConfidenceScore, 99);
+      assert.ok(Number(data.maliciousEntries) >= 1);
+      assertPage(await page('/ip/0.0.0.0/0'), 200);
+      assertPage(await page('/ip/::/0'), 200);
+      for (const [path, place] of [
+        ['/ip/198.51.100.7/24', '/ip/198.51.100.0/24'],
+        ['/ip/198.51.100.0%2F24', '/ip/198.51.100.0/24'],
+        ['/ip/198.51.100.7/32', '/ip/198.51.100.7'],
+        ['/ip/2001:DB8::/32', '/ip/2001:db8::/32'],
+      ] as const) {
+        const moved = await page(path);
+        assert.equal(moved.status, 303, path);
+        assert.equal(moved.headers.location, place);
+      }
+      for (const path of ['/ip/1.1.1.1/33', '/ip/1.1.1.1/', '/ip/1.1.1.0/24/x']) {
+        assertPage(await page(path), 400);
+      }
+      assertPage(await page('/ip/x/24'), 404);
+    });
+
+    it('does not call clean what nobody has seen, and says what a special address is', async () => {
+      assert.match((await page('/ip/8.8.4.77')).body, /Not observed/);
+      const own = (await page('/ip/10.0.0.1')).body;
+      assert.match(own, /Private-Use \(RFC 1918\)/);
+      assert.doesNotMatch(own, /id="report"/);
     });
 
     it('lets a client look at 60 addresses a minute', async () => {

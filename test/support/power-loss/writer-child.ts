@@ -90,8 +90,8 @@ async function backUp(name: string): Promise<void> {
   say(`backup ${name}`);
 }
 
-function erase(id: string): void {
-  addToErasedFile(`${dataDir}/${erasedFile}`, new Map([[id, clock.now()]]));
+async function erase(id: string): Promise<void> {
+  await addToErasedFile(`${dataDir}/${erasedFile}`, new Map([[id, clock.now()]]));
   say(`erased ${id}`);
 }
 
@@ -99,11 +99,11 @@ const part = Math.ceil(Number(commits) / 3);
 loadMasterKey({ dataDir, random, strict: true });
 say('key');
 await commitSome(part);
-erase('first');
+await erase('first');
 await backUp('one.backup');
 await commitSome(part);
 await compactStore(path);
-erase('second');
+await erase('second');
 await commitSome(part);
 await backUp('two.backup');
 say('done');

@@ -6,7 +6,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     // The page for paths that nothing has, for who is signed in.
     /^GET \/\*$/,
     /^GET \/$/,
-    /^GET \/ip$/,
+    /^GET \/ip(\/\*)?$/,
     /^GET \/captcha$/,
     /^GET \/outbox$/,
     /^(GET|POST) \/captcha\/$/,

@@ -26,7 +26,8 @@ import {
 
 export const historyLimits = {
   keepMs: 24 * 60 * 60 * 1_000,
-  stepsMax: 1_500,
+  /** A build a second, while bouncers follow, for well over an hour. */
+  stepsMax: 6_000,
   stepEntriesMax: 50_000,
   entriesMax: 200_000,
   /** The base is renewed when it is this old, or when the steps behind it hold this much. */

@@ -120,7 +120,7 @@ export function createDeletion(options: {
             ? [encodeAccessEvent(createEventId(clock, random), event)]
             : [],
       });
-      if (begun !== 'lost' && begun.ok) erased?.add(id, at);
+      if (begun !== 'lost' && begun.ok) await erased?.add(id, at);
       return begun;
     });
   }

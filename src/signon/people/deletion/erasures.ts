@@ -11,6 +11,7 @@
 import type { Log } from '../../../core/log/log.ts';
 import type { Result } from '../../../core/result.ts';
 import { createTurns, type Pace } from '../../../core/work/turns.ts';
+import { LeaseLostError, type Upkeep } from '../../../store/upkeep.ts';
 import type { Deletion } from './deletion.ts';
 
 export interface Erasures {
@@ -32,9 +33,12 @@ const tellingMax = 64;
 export function createErasures(options: {
   deletion: Pick<Deletion, 'begin' | 'marked' | 'erase' | 'tell'>;
   log: Log;
+  /** Of several servers one erases, and looks for marks of the others; absent: this one. */
+  upkeep?: Pick<Upkeep, 'isMine' | 'isShared'>;
   retryMs?: number;
 }): Erasures {
   const { deletion, log } = options;
+  const { isMine = () => true, isShared = false } = options.upkeep ?? {};
   const turns = createTurns();
   const telling = new Map<string, Promise<void>>();
   let heldBack = false;
@@ -48,12 +52,17 @@ export function createErasures(options: {
     async next() {
       await turns.next();
       if (closing) throw new Error('the server stops');
+      if (!isMine()) throw new LeaseLostError('another node erases now');
     },
   };
 
   function retryLater(accountId: string, step: string, detail: string | undefined): void {
     if (closing) return;
     log.warn({ account: accountId, step, detail }, 'deletion: not finished, tried again later');
+    resumeLater();
+  }
+
+  function resumeLater(): void {
     clearTimeout(timer);
     timer = setTimeout(resume, options.retryMs ?? retryMs);
     timer.unref();
@@ -94,7 +103,7 @@ export function createErasures(options: {
       const ids = await deletion.marked(after, marksPage);
       if (ids.length === 0) return;
       for (const id of ids) {
-        if (!closing && !telling.has(id)) await erase(id);
+        if (!closing && isMine() && !telling.has(id)) await erase(id);
       }
       after = ids.at(-1);
     }
@@ -109,6 +118,8 @@ export function createErasures(options: {
   }
 
   function resume(): void {
+    if (isShared && !closing) resumeLater();
+    if (!isMine()) return;
     again = true;
     if (!closing) running ??= run();
   }

@@ -1,0 +1,11 @@
+/** The version of this program, as package.json has it. */
+
+import { createRequire } from 'node:module';
+
+/** Beside the folder of the sources, or of the compiled files. */
+export function packageVersion(): string {
+  const isCompiled = import.meta.url.endsWith('.js');
+  const path = isCompiled ? '../../../package.json' : '../../package.json';
+  const { version } = createRequire(import.meta.url)(path) as { version: string };
+  return version;
+}

@@ -1,0 +1,67 @@
+/** What OpenAPI says of the endpoints for bouncers. */
+
+import { answer, type Described, list, media, object, query, string } from '../../web/openapi.ts';
+
+/** As clients know it. */
+export const forbiddenDetail = 'access forbidden';
+
+const tag = 'Bouncers';
+const Decision = object({
+  id: { type: 'integer' },
+  origin: { const: 'lists' },
+  type: { const: 'ban' },
+  scope: { enum: ['Ip', 'Range'] },
+  value: string,
+  duration: string,
+  scenario: { const: 'portcullis' },
+});
+const schemas = { Decision };
+const decisions = list({ $ref: '#/components/schemas/Decision' });
+
+export const streamDocs: Described = {
+  id: 'decisionStream',
+  tag,
+  summary: 'The whole list as decisions, or what changed since the client asked last.',
+  parameters: [
+    query('startup', string, '`true`: the whole list.'),
+    query('scopes', string, '`ip`, `range` or both, with a comma.'),
+    query('origins', string, 'Decisions have the origin `lists`.'),
+    query('scenarios_containing', string, 'Parts of a scenario; decisions have `portcullis`.'),
+    query('scenarios_not_containing', string, 'Parts that a scenario must not have.'),
+  ],
+  answers: {
+    200: answer('The decisions.', media(object({ new: decisions, deleted: decisions }))),
+  },
+  schemas,
+};
+
+export const liveDocs: Described = {
+  id: 'decisions',
+  tag,
+  summary: 'The decision on an address or a network, or null.',
+  parameters: [
+    query('ip', string, 'An address.'),
+    query('range', string, 'A network.'),
+    query('scope', string, '`ip` or `range`, with `value`.'),
+    query('value', string, 'An address or a network, with `scope`.'),
+    query('type', string, 'Other types than `ban` have no decisions.'),
+  ],
+  answers: {
+    200: answer('The decision.', media({ anyOf: [decisions, { type: 'null' }] })),
+  },
+};
+
+export const usageDocs: Described = {
+  id: 'usageMetrics',
+  tag,
+  summary: 'What a bouncer saw and stopped.',
+  requestBody: { required: true, content: media({ type: 'object' }) },
+  answers: { 201: { description: 'Noted.' } },
+};
+
+export const upDocs: Described = {
+  id: 'health',
+  tag,
+  summary: 'Whether the server answers.',
+  answers: { 200: answer('It does.', media(object({ status: { const: 'up' } }))) },
+};

@@ -1,0 +1,135 @@
+/**
+ * What bouncers ask beside their look-ups: the stream of decisions, and where they say what they stopped.
+ * The main thread answers: cursors are there, and the bodies are ready in shared memory.
+ */
+
+import { keyScopes } from '../../access/keys/key-scopes.ts';
+import type { Gate } from '../../access/quota/gate.ts';
+import type { ClientLimitName } from '../../config.ts';
+import { fail } from '../../core/result.ts';
+import { firstHeader, type Reply, type Request } from '../../http/message.ts';
+import { acceptedEncodings } from '../../http/negotiate.ts';
+import { parseQuery } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import type { BouncerUses } from './bouncer-uses.ts';
+import { forbiddenDetail, streamDocs, usageDocs } from './bouncers.openapi.ts';
+import { readFilter } from './decisions.ts';
+import { keyIdOf } from './live.route.ts';
+import type { DecisionStream } from './stream.ts';
+import { readUsage } from './usage-metrics.ts';
+
+const headers = ['x-api-key', 'user-agent', 'accept-encoding'] as const;
+const usageBytesMax = 256 * 1_024;
+const retrySeconds = 10;
+
+export const streamEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/decisions/stream',
+  who: 'bouncer',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  handlerLimits: ['decisionsWhole', 'decisionsStream'],
+  errors: ['overloaded', 'store_unavailable'],
+  robots: 'disallow',
+  docs: streamDocs,
+});
+
+export const usageEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/usage-metrics',
+  who: 'bouncer',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  handlerLimits: ['decisionsStream'],
+  body: { types: ['json'], bytesMax: usageBytesMax },
+  errors: [],
+  docs: usageDocs,
+});
+
+export interface BouncerRouteOptions {
+  readonly guard: Guard;
+  readonly gate: Gate;
+  readonly callers: Pick<Callers, 'takeFor'>;
+  readonly stream: DecisionStream;
+  readonly uses: Pick<BouncerUses, 'note'>;
+  /** Entries of a whole list for this key. */
+  readonly entriesMaxOf: (keyId: string) => Promise<number>;
+}
+
+const forbidden = fail('forbidden', forbiddenDetail);
+
+export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
+  const { guard, gate, callers, stream, uses } = options;
+
+  /** The id of a key that lives and is a bouncer's. */
+  function keyOf(request: Request): string | undefined {
+    const text = firstHeader(request, 'x-api-key');
+    if (text === undefined || gate.authenticate(text, keyScopes.bouncer) < 0) return undefined;
+    return keyIdOf(text);
+  }
+
+  const seen = (request: Request) => ({
+    agent: firstHeader(request, 'user-agent') ?? '',
+    address: request.clientIp,
+  });
+
+  function limited(limit: ClientLimitName, keyId: string, { clientIp }: Request) {
+    const waitSeconds = callers.takeFor(limit, `${keyId} ${clientIp}`);
+    if (waitSeconds === 0) return undefined;
+    return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+  }
+
+  return [
+    guard.open(streamEndpoint, async (request, caller): Promise<Answer> => {
+      const keyId = keyOf(request);
+      if (keyId === undefined) return forbidden;
+      const query = parseQuery(request.query);
+      if (!query.ok) return fail('bad_request');
+      const { agent, address } = seen(request);
+      const client = `${keyId} ${address} ${agent.slice(0, 200)}`;
+      const filter = readFilter(query.value);
+      const isStart = query.value.get('startup') === 'true';
+      const isProbe = request.method === 'HEAD';
+      const isWhole = !isProbe && stream.isWhole({ client, isStart, filter });
+      const refused = limited(isWhole ? 'decisionsWhole' : 'decisionsStream', keyId, request);
+      if (refused !== undefined) return refused;
+      let isGone = false;
+      caller.onGone(() => {
+        isGone = true;
+      });
+      const gzip = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
+      const answer = await stream.answer({
+        ...{ client, isStart, isProbe, filter, gzip },
+        entriesMax: () => options.entriesMaxOf(keyId),
+        isGone: () => isGone,
+      });
+      if (answer === undefined) {
+        const failure = fail('overloaded', 'the list is being built; please come back soon');
+        return { ...failure, retryAfterSeconds: retrySeconds };
+      }
+      if (!isProbe) uses.note(keyId, { agent, address });
+      return replyOf(answer.parts, answer.isGzip);
+    }),
+    guard.open(usageEndpoint, (request): Answer => {
+      const keyId = keyOf(request);
+      if (keyId === undefined) return forbidden;
+      const refused = limited('decisionsStream', keyId, request);
+      if (refused !== undefined) return refused;
+      const usage = readUsage(request.body);
+      if (usage === undefined) return fail('bad_request', 'the body is no usage metrics');
+      uses.note(keyId, { ...seen(request), ...usage });
+      return { status: 201, headers: [noStore] };
+    }),
+  ];
+}
+
+function replyOf(body: readonly Uint8Array[], isGzip: boolean): Reply {
+  const encoding = isGzip ? ([['Content-Encoding', 'gzip']] as const) : [];
+  return { status: 200, headers: [jsonType, noStore, ...encoding], body };
+}

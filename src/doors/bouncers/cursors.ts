@@ -1,0 +1,72 @@
+/**
+ * Where each client of a decision stream is: by key, address, program and filter, for clients share keys.
+ *
+ * Two versions are remembered, of the last answer and of the one before it. What is sent is the net change
+ * since the older one, so an answer that got lost costs nothing. Cursors belong to one process: after a
+ * restart, and on another node, a client is unknown and gets the whole list with the removals of a day,
+ * which is right wherever it was. Clients that go back and forth between nodes have a cursor on each.
+ *
+ * At the bound the cursor that was quiet longest is forgotten.
+ */
+
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+
+export const cursorsMax = 10_000;
+const keptMs = 7 * 24 * 3_600_000;
+/** Some clients don't renew an element whose end is put off: it lapses, and must come back. */
+const wholeListMs = 24 * 3_600_000;
+/** A client that asked so recently is one that follows. */
+const followingMs = 60_000;
+
+interface Cursor {
+  /** Undefined: nothing is known to have arrived. */
+  readonly older: number | undefined;
+  readonly newer: number;
+  readonly wholeAtMs: number;
+  readonly askedAtMs: number;
+}
+
+/** `since` undefined: the client is unknown here. `whole`: the whole list is due. */
+export interface Place {
+  readonly since: number | undefined;
+  readonly whole: boolean;
+}
+
+export interface Cursors {
+  find(client: string, nowMs: number): Place;
+  /** An answer as of `version` went out. */
+  move(client: string, version: number, how: 'started' | 'whole' | 'changes', nowMs: number): void;
+  /** Whether anybody follows at present. */
+  isFollowed(nowMs: number): boolean;
+  readonly table: BoundedTable;
+}
+
+/** @param nowMs monotonic, everywhere */
+export function createCursors(max: number = cursorsMax): Cursors {
+  /** The one that was quiet longest comes first. */
+  const cursors = new Map<string, Cursor>();
+  let lastMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    find(client, nowMs) {
+      const cursor = cursors.get(client);
+      if (cursor === undefined || nowMs - cursor.askedAtMs > keptMs) {
+        return { since: undefined, whole: true };
+      }
+      const isDue = nowMs - cursor.wholeAtMs >= wholeListMs;
+      return { since: cursor.older, whole: cursor.older === undefined || isDue };
+    },
+    move(client, version, how, nowMs) {
+      const before = cursors.get(client);
+      cursors.delete(client);
+      if (cursors.size >= max) cursors.delete(cursors.keys().next().value!);
+      // Who asks for the start says so again if the answer is lost; others don't know that it was whole.
+      const older = how === 'started' ? version : before?.newer;
+      const wholeAtMs = how === 'changes' ? (before?.wholeAtMs ?? nowMs) : nowMs;
+      cursors.set(client, { older, newer: version, wholeAtMs, askedAtMs: nowMs });
+      lastMs = nowMs;
+    },
+    isFollowed: (nowMs) => nowMs - lastMs < followingMs,
+    table: { name: 'bouncer_cursors', used: () => cursors.size, limit: max },
+  };
+}

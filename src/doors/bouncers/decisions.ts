@@ -1,0 +1,115 @@
+/**
+ * Decisions as bouncers of the CrowdSec local API v1 read them. Each has all seven members, in both
+ * arrays: clients written in Go use them unchecked. Origin and scenario never change, since some clients
+ * delete only what matches both.
+ */
+
+import { createTurns } from '../../core/work/turns.ts';
+
+export const origin = 'lists';
+export const scenario = 'portcullis';
+/** An element of an ipset ends after 596 hours at most; a stream renews each one daily. */
+const lifetime = '576h0m0s';
+const over = '-1s';
+
+export const decisionType = 'ban';
+
+/** Which kinds of values are wanted. */
+export interface Filter {
+  readonly hosts: boolean;
+  readonly networks: boolean;
+}
+
+/** One entry of the list, as the feeds write it: an address, or a network with its length. */
+export function decisionText(value: string, isGone = false): string {
+  const scope = value.includes('/') ? 'Range' : 'Ip';
+  return `{"id":${idOf(value)},"origin":"${origin}","type":"${decisionType}","scope":"${scope}","value":"${value}","duration":"${isGone ? over : lifetime}","scenario":"${scenario}"}`;
+}
+
+/** Of one value always the same, below 2^53. */
+function idOf(value: string): number {
+  let high = 0x9e3779b9;
+  let low = 0x85ebca6b;
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    high = Math.imul(high ^ code, 0x27d4eb2d);
+    low = Math.imul(low ^ code, 0x165667b1);
+  }
+  high = Math.imul(high ^ (low >>> 15), 0x2c1b3c6d);
+  low = Math.imul(low ^ (high >>> 13), 0x297a2d39);
+  return (high >>> 11) * 2 ** 32 + (low >>> 0);
+}
+
+/** What a stream is filtered by; parameters that are not known change nothing. */
+export function readFilter(params: { get(name: string): string | undefined }): Filter {
+  const wanted = (name: string) => {
+    const text = params.get(name);
+    return text === undefined || text === '' ? undefined : text.toLowerCase().split(',');
+  };
+  const scopes = wanted('scopes')?.map((scope) => scope.trim());
+  const origins = wanted('origins')?.map((one) => one.trim());
+  const containing = wanted('scenarios_containing');
+  const isOurs =
+    (origins === undefined || origins.includes(origin)) &&
+    (containing === undefined || containing.some((part) => scenario.includes(part))) &&
+    wanted('scenarios_not_containing')?.some((part) => scenario.includes(part)) !== true;
+  return {
+    hosts: isOurs && (scopes === undefined || scopes.includes('ip')),
+    networks: isOurs && (scopes === undefined || scopes.includes('range')),
+  };
+}
+
+const rowsPerLook = 250;
+const pieceChars = 1 << 18;
+
+/**
+ * Decisions of these values with commas between them, in pieces of shared memory that every thread can
+ * send; others get their turn meanwhile.
+ * @param entriesMax the first so many that pass the filter
+ */
+export async function renderDecisions(
+  values: Iterable<string>,
+  { hosts, networks }: Filter,
+  { isGone = false, entriesMax = Number.POSITIVE_INFINITY } = {},
+): Promise<Uint8Array[]> {
+  const turns = createTurns();
+  const pieces: Uint8Array[] = [];
+  let text = '';
+  let rows = 0;
+  let seen = 0;
+  for (const value of values) {
+    if (++seen % rowsPerLook === 0 && turns.isOver()) await turns.next();
+    if (!(value.includes('/') ? networks : hosts)) continue;
+    if (rows >= entriesMax) break;
+    text += `${rows > 0 ? ',' : ''}${decisionText(value, isGone)}`;
+    rows++;
+    if (text.length < pieceChars) continue;
+    pieces.push(sharedBytes(text));
+    text = '';
+  }
+  if (text !== '') pieces.push(sharedBytes(text));
+  return pieces;
+}
+
+export function sharedBytes(from: string | Uint8Array): Uint8Array {
+  const bytes = typeof from === 'string' ? Buffer.from(from, 'latin1') : from;
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
+/** Texts in double quotes behind a marker, such as the addresses of a feed in JSON. */
+export function* quotedBehind(part: Uint8Array, marker: string): Generator<string> {
+  const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+  const opening = Buffer.from(`${marker}"`, 'latin1');
+  let at = 0;
+  for (;;) {
+    const found = bytes.indexOf(opening, at);
+    if (found < 0) return;
+    const start = found + opening.length;
+    const end = bytes.indexOf(0x22, start);
+    if (end < 0) return;
+    yield bytes.toString('latin1', start, end);
+    at = end + 1;
+  }
+}

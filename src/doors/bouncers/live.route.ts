@@ -1,0 +1,137 @@
+/**
+ * GET /v1/decisions: what a bouncer asks for each visitor, answered in the turn in which it comes, from
+ * shared memory. Nothing known is exactly `null`: some clients take anything else for a broken answer and
+ * refuse the visitor. So is a key beyond its budget: no limit ever bans anybody.
+ */
+
+import { keyScopes } from '../../access/keys/key-scopes.ts';
+import type { Gate } from '../../access/quota/gate.ts';
+import type { Clock } from '../../core/clock.ts';
+import { renderHead } from '../../http/head.ts';
+import { parseQuery } from '../../http/query.ts';
+import type { HotRequest, HotRoute } from '../../http/router.ts';
+import type { IndexView } from '../../index/reader.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatPrefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
+import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
+import { isListable } from '../listable.ts';
+import { forbiddenDetail, liveDocs } from './bouncers.openapi.ts';
+import { decisionText, decisionType } from './decisions.ts';
+
+/** What is known of an address: see `Verdict` of the check. */
+interface Judge {
+  judge(
+    family: 4 | 6,
+    words: Uint32Array,
+    nowMs: number,
+  ): {
+    readonly malicious: boolean;
+    /** The entry of the index that made the score. */
+    readonly decidedBy: number;
+  };
+}
+
+export interface LiveOptions {
+  readonly gate: Gate;
+  readonly check: Judge;
+  readonly index: Pick<IndexView, 'readPrefix'>;
+  readonly clock: Clock;
+  /** Counts one look-up of a key; true: it is beyond its budget. */
+  readonly isSpent: (keyId: string) => boolean;
+}
+
+export const liveEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/decisions',
+  who: 'bouncer',
+  shape: 'bouncer',
+  thread: 'any',
+  handlerLimits: ['decisions'],
+  errors: [],
+  robots: 'disallow',
+  docs: liveDocs,
+});
+
+const okHead = renderHead(200, [jsonType, noStore]);
+const limitedHead = renderHead(200, [jsonType, noStore, ['X-Portcullis-Limited', '1']]);
+const forbiddenHead = renderHead(403, [jsonType, noStore]);
+const badHead = renderHead(400, [jsonType, noStore]);
+const forbiddenBody = bouncerErrorBody(forbiddenDetail);
+const badBody = bouncerErrorBody('ip, range or value must be an address or a network');
+const plainAddress = /^ip=([0-9A-Fa-f:.]{2,45})$/;
+const unknown = 'null';
+
+/** The id stands in the clear in a key: access/keys/key-format.ts. */
+export function keyIdOf(keyText: string): string {
+  return keyText.slice(4, 12);
+}
+
+export function liveRoute({ gate, check, index, clock, isSpent }: LiveOptions): HotRoute {
+  const address = new Uint32Array(4);
+  const network = new Uint32Array(4);
+
+  /** The decision on a prefix, or `null`. */
+  function decide(family: 4 | 6, words: Uint32Array, length: number): string {
+    if (!isListable(family, words)) return unknown;
+    const verdict = check.judge(family, words, clock.now());
+    if (!verdict.malicious) return unknown;
+    network.fill(0);
+    const covers = index.readPrefix(verdict.decidedBy, network);
+    // What says something of a part says nothing of the whole.
+    if (covers < 0 || covers > length) return unknown;
+    const value =
+      covers === widthOf(family)
+        ? formatIp(family, network)
+        : formatPrefix({ family, words: network, length: covers });
+    return `[${decisionText(value)}]`;
+  }
+
+  function ofAddress(text: string): string | undefined {
+    const family = parseIp(text, address);
+    return family === 0 ? undefined : decide(family, address, widthOf(family));
+  }
+
+  function ofNetwork(text: string): string | undefined {
+    const prefix = parsePrefix(text, 'mask');
+    if (!prefix.ok) return undefined;
+    const { family, words, length } = prefix.value;
+    return decide(family, words, length);
+  }
+
+  /** Undefined: a bad request. */
+  function bodyOf(query: string): string | undefined {
+    const plain = plainAddress.exec(query);
+    if (plain !== null) return ofAddress(plain[1]!);
+    const params = parseQuery(query);
+    if (!params.ok) return undefined;
+    const { value: given } = params;
+    const type = given.get('type');
+    const [ip, range, scope] = ['ip', 'range', 'scope'].map((name) => given.get(name));
+    const value = given.get('value') ?? '';
+    let body: string | undefined;
+    if (ip !== undefined) body = ofAddress(ip);
+    else if (range !== undefined) body = ofNetwork(range);
+    else if (scope?.toLowerCase() === 'ip') body = ofAddress(value);
+    else if (scope?.toLowerCase() === 'range') body = ofNetwork(value);
+    else if (scope !== undefined && value !== '') body = unknown;
+    return body !== undefined && type !== undefined && type !== decisionType ? unknown : body;
+  }
+
+  function handle(request: HotRequest): void {
+    const keyText = request.values[0];
+    if (keyText === undefined || gate.authenticate(keyText, keyScopes.bouncer) < 0) {
+      request.answer(forbiddenHead, forbiddenBody);
+      return;
+    }
+    if (isSpent(keyIdOf(keyText))) {
+      request.answer(limitedHead, unknown);
+      return;
+    }
+    const body = bodyOf(request.query);
+    if (body === undefined) request.answer(badHead, badBody);
+    else request.answer(okHead, body);
+  }
+
+  return { kind: 'hot', ...routeFacts(liveEndpoint, ['x-api-key']), method: 'GET', handle };
+}

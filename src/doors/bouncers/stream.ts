@@ -1,0 +1,188 @@
+/**
+ * The decision stream: the list of the feeds, whole or what changed in it. Bodies are made once for all
+ * clients that need the same and kept until the list changes, at most `keptMax` of them.
+ *
+ * A value never stands in both arrays: an entry counts where it changed last, and the list and its
+ * changes are of one version.
+ */
+
+import { createGzip } from 'node:zlib';
+import type { Clock } from '../../core/clock.ts';
+import { type Cursors, createCursors } from './cursors.ts';
+import { type Filter, quotedBehind, renderDecisions, sharedBytes } from './decisions.ts';
+
+/** The list at a moment, never changed: see `Published` of the feeds. */
+export interface DecisionList {
+  /** The entries as JSON, the worst first: `"ipAddress":"…"` begins each. */
+  readonly parts: readonly Uint8Array[];
+  readonly changes: {
+    readonly version: number;
+    /** Versions from which changes are known, oldest first. */
+    readonly since: readonly number[];
+    /** For each of them, the bytes of the two texts that count. */
+    readonly addedBytes: readonly number[];
+    readonly removedBytes: readonly number[];
+    /** `"192.0.2.1","192.0.2.0/28"` */
+    readonly added: Uint8Array;
+    readonly removed: Uint8Array;
+  };
+}
+
+export interface StreamAsked {
+  /** Key, address and program of the client. */
+  readonly client: string;
+  /** The client begins: the whole list. */
+  readonly isStart: boolean;
+  /** Nothing moves: only whether there is an answer is asked. */
+  readonly isProbe: boolean;
+  readonly filter: Filter;
+  readonly gzip: boolean;
+  /** Of a whole list; asked when one is due. */
+  readonly entriesMax: () => Promise<number>;
+  /** Whether nobody waits any more. */
+  readonly isGone: () => boolean;
+}
+
+export interface StreamAnswer {
+  readonly parts: readonly Uint8Array[];
+  readonly isGzip: boolean;
+}
+
+export interface DecisionStream {
+  /** Whether the next answer to the client is the whole list. */
+  isWhole(asked: Pick<StreamAsked, 'client' | 'isStart' | 'filter'>): boolean;
+  /** Undefined: the list is not built yet. */
+  answer(asked: StreamAsked): Promise<StreamAnswer | undefined>;
+  readonly cursors: Cursors;
+}
+
+interface Body {
+  readonly parts: readonly Uint8Array[];
+  gzip?: Promise<readonly Uint8Array[]>;
+}
+
+/** The first list of a start takes a moment; a client that gets an error to its first question ends. */
+const firstWaitMs = 8_000;
+const keptMax = 16;
+const nothing = sharedBytes('{"new":[],"deleted":[]}');
+/** Smaller ones are sent as they are. */
+const gzipFrom = 1_000;
+
+export function createDecisionStream(options: {
+  /** Resolves when there is a list, or after `waitMs`. */
+  list: (waitMs: number) => Promise<DecisionList | undefined>;
+  clock: Pick<Clock, 'monotonicMs'>;
+  cursors?: Cursors;
+}): DecisionStream {
+  const { list, clock, cursors = createCursors() } = options;
+  let keptOf: DecisionList['changes'] | undefined;
+  let kept = new Map<string, Promise<Body>>();
+
+  function bodyOf(now: DecisionList, name: string, make: () => Promise<Body>): Promise<Body> {
+    if (keptOf !== now.changes) {
+      keptOf = now.changes;
+      kept = new Map();
+    }
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    if (kept.size >= keptMax) kept.delete(kept.keys().next().value!);
+    const made = make();
+    kept.set(name, made);
+    made.catch(() => kept.delete(name));
+    return made;
+  }
+
+  const clientOf = ({ client, filter }: Pick<StreamAsked, 'client' | 'filter'>) =>
+    `${client} ${filter.hosts}${filter.networks}`;
+
+  async function answer(asked: StreamAsked): Promise<StreamAnswer | undefined> {
+    const { filter, isStart, isProbe } = asked;
+    const now = await list(firstWaitMs);
+    if (now === undefined) return undefined;
+    if (isProbe) return { parts: [], isGzip: false };
+    const client = clientOf(asked);
+    const place = cursors.find(client, clock.monotonicMs());
+    const { version } = now.changes;
+    const at = now.changes.since.indexOf(place.since ?? -1);
+    const isWhole = isStart || place.whole || at < 0;
+    const how = isStart ? 'started' : isWhole ? 'whole' : 'changes';
+    if (!isWhole && place.since === version) {
+      cursors.move(client, version, how, clock.monotonicMs());
+      return { parts: [nothing], isGzip: false };
+    }
+    const since = at < 0 || isStart ? 0 : at;
+    const max = isWhole ? await asked.entriesMax() : 0;
+    const name = `${filter.hosts}${filter.networks} ${since} ${isWhole ? max : 'changes'}`;
+    const body = await bodyOf(now, name, () =>
+      isWhole ? whole(now, since, filter, max) : changes(now, since, filter),
+    );
+    const isGzip = asked.gzip && sizeOf(body.parts) >= gzipFrom;
+    if (isGzip) body.gzip ??= compress(body.parts);
+    const parts = isGzip ? await body.gzip! : body.parts;
+    if (!asked.isGone()) cursors.move(client, version, how, clock.monotonicMs());
+    return { parts, isGzip };
+  }
+
+  return {
+    isWhole(asked) {
+      return asked.isStart || cursors.find(clientOf(asked), clock.monotonicMs()).whole;
+    },
+    answer,
+    cursors,
+  };
+}
+
+/** The worst first, with what was removed since. */
+async function whole(
+  { parts, changes: list }: DecisionList,
+  since: number,
+  filter: Filter,
+  entriesMax: number,
+): Promise<Body> {
+  function* addresses() {
+    for (const part of parts) yield* quotedBehind(part, '{"ipAddress":');
+  }
+  const removed = list.removed.subarray(0, list.removedBytes[since]);
+  return framed(
+    await renderDecisions(addresses(), filter, { entriesMax }),
+    await renderDecisions(quotedBehind(removed, ''), filter, { isGone: true }),
+  );
+}
+
+async function changes({ changes: list }: DecisionList, since: number, filter: Filter) {
+  const added = list.added.subarray(0, list.addedBytes[since]);
+  const removed = list.removed.subarray(0, list.removedBytes[since]);
+  return framed(
+    await renderDecisions(quotedBehind(added, ''), filter),
+    await renderDecisions(quotedBehind(removed, ''), filter, { isGone: true }),
+  );
+}
+
+function framed(added: readonly Uint8Array[], deleted: readonly Uint8Array[]): Body {
+  if (added.length + deleted.length === 0) return { parts: [nothing] };
+  const [start, middle, end] = ['{"new":[', '],"deleted":[', ']}'].map(sharedBytes);
+  return { parts: [start!, ...added, middle!, ...deleted, end!] };
+}
+
+function sizeOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** In the threads of zlib. */
+async function compress(parts: readonly Uint8Array[]): Promise<readonly Uint8Array[]> {
+  const gzip = createGzip();
+  async function write(): Promise<void> {
+    for (const part of parts) {
+      // zlib takes no shared memory.
+      if (!gzip.write(Buffer.from(part))) {
+        await new Promise((resolve) => gzip.once('drain', resolve));
+      }
+    }
+    gzip.end();
+  }
+  const writing = write();
+  const pieces: Uint8Array[] = [];
+  for await (const piece of gzip) pieces.push(sharedBytes(piece as Buffer));
+  await writing;
+  return pieces;
+}

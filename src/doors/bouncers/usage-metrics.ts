@@ -1,0 +1,43 @@
+/** What a bouncer says that it saw and stopped: sums over all its items, whatever their labels are. */
+
+import * as v from 'valibot';
+
+const item = v.looseObject({
+  name: v.string(),
+  value: v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
+});
+const component = v.looseObject({
+  metrics: v.optional(
+    v.nullable(v.array(v.looseObject({ items: v.optional(v.nullable(v.array(item))) }))),
+  ),
+});
+const schema = v.looseObject({
+  remediation_components: v.optional(v.nullable(v.array(component))),
+});
+
+export interface Usage {
+  readonly processed: number;
+  readonly dropped: number;
+}
+
+/** Undefined when the bytes are nothing of the kind. */
+export function readUsage(body: Uint8Array): Usage | undefined {
+  let given: unknown;
+  try {
+    given = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  const read = v.safeParse(schema, given);
+  // An array is a loose object, too.
+  if (!read.success || Array.isArray(given)) return undefined;
+  const sums = { processed: 0, dropped: 0 };
+  for (const { metrics } of read.output.remediation_components ?? []) {
+    for (const { items } of metrics ?? []) {
+      for (const { name, value } of items ?? []) {
+        if (name === 'processed' || name === 'dropped') sums[name] += value;
+      }
+    }
+  }
+  return sums;
+}

@@ -1,0 +1,98 @@
+/** What was found in a pasted text: a table of addresses, or the text again with what is wrong. */
+
+import { button, linkButton } from '../../web/components/button.ts';
+import { card } from '../../web/components/card.ts';
+import { notice } from '../../web/components/notice.ts';
+import { table } from '../../web/components/table.ts';
+import { type Html, html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import { scoreBand } from '../../web/score-band.ts';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+
+export interface FoundAddress {
+  /** Canonical text of an address or a network. */
+  readonly name: string;
+  readonly href: string;
+  /** Of an address; undefined for a network, which has no score of its own. */
+  readonly known?:
+    | {
+        readonly score: number;
+        readonly allowlisted: boolean;
+        readonly observed: boolean;
+        readonly countryCode: string;
+        readonly provider: string;
+        readonly reports: number;
+      }
+    | undefined;
+}
+
+export interface FindPageData {
+  readonly text: string;
+  readonly textCharsMax: number;
+  readonly found: readonly FoundAddress[];
+  /** Not all that the text has. */
+  readonly more: boolean;
+  /** Something was sent and holds no address. */
+  readonly isMiss: boolean;
+  readonly csvHref: string;
+}
+
+function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
+  if (known === undefined) return text.ip.find.network;
+  const band = scoreBand(known.score);
+  const word = known.observed ? text.score.words[band] : text.ip.notObserved;
+  return html`<span class=${`score-cell band-${band}`}>${known.score} <span class="fact-note">${known.allowlisted ? text.ip.badges.allowlisted : word}</span></span>`;
+}
+
+export function findPage(frame: PageFrame, data: FindPageData): string {
+  const text = frameText(frame);
+  const words = text.ip.find;
+  const format = formatFor(frame.language);
+  const result =
+    data.found.length > 0 &&
+    card({
+      title: words.result(data.found.length),
+      icon: 'search',
+      body: html`${data.more && html`<p class="card-note">${words.more(data.found.length)}</p>`}
+        ${table({
+          caption: words.result(data.found.length),
+          columns: [
+            { title: words.columns.address },
+            { title: words.columns.score },
+            { title: text.ip.facts.country },
+            { title: text.ip.facts.provider },
+            { title: text.ip.facts.reports, numeric: true },
+          ],
+          rows: data.found.map((row) => [
+            html`<a class="mono" href=${row.href}>${row.name}</a>`,
+            scoreCell(row, text),
+            row.known === undefined ? '' : (format.country(row.known.countryCode) ?? ''),
+            html`<bdi>${row.known?.provider}</bdi>`,
+            row.known === undefined ? '' : format.number(row.known.reports),
+          ]),
+        })}
+        <p>${linkButton({ label: words.csv, href: data.csvHref, kind: 'secondary', icon: 'download' })}</p>`,
+    });
+  return renderDocument(frame, {
+    title: words.title,
+    noindex: true,
+    className: 'page-find',
+    body: html`<div class="wrap stack">
+      <h1>${words.title}</h1>
+      ${data.isMiss && notice({ tone: 'danger', body: words.miss, alert: true })}
+      ${result}
+      <form class="card" action="/ip" method="get" role="search">
+        <div class="field">
+          <label for="pasted">${words.label}</label>
+          <p class="field-hint" id="pasted-hint">${words.hint}</p>
+          <textarea class="input mono" id="pasted" name="address" rows="6" required
+            maxlength=${data.textCharsMax} autocomplete="off" autocapitalize="none"
+            spellcheck="false" aria-describedby="pasted-hint">${data.text}</textarea>
+        </div>
+        <p>${button({ label: text.lookup.submit, icon: 'search' })}</p>
+      </form>
+    </div>`,
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * GET /ip?address=<text>: what the address box of every page sends. One address or network leads to
+ * its page; of a text that has several a table is made, as a page or as CSV. A miss keeps the text.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
+import type { Reply, Request } from '../../http/message.ts';
+import { parseQuery } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { addressesIn } from '../../ip/pasted.ts';
+import { formatNetwork, type Prefix } from '../../ip/prefix.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
+import { languageOf, type PageTools } from '../../web/page-tools.ts';
+import { noStore } from '../../web/shape.ts';
+import { csvText } from '../blocklists/pieces/records.ts';
+import type { Check } from '../check/check.ts';
+import { type FoundAddress, findPage } from './find.page.ts';
+
+/** Rows of one answer. */
+export const foundMax = 100;
+/** A table counts as one page for so many rows. */
+const rowsPerPage = 10;
+const textCharsMax = 4_000;
+/** Of a text of that length once percent-encoded. */
+const queryCharsMax = 3 * textCharsMax;
+
+export const findAddressEndpoint = openPage('/ip', {
+  headers: ['accept-language'],
+  handlerLimits: ['ipPage'],
+  errors: ['invalid_parameter', 'client_limit_exceeded'],
+  queryCharsMax,
+});
+
+export interface FindOptions {
+  readonly tools: PageTools;
+  readonly check: Check;
+  readonly geo: GeoReader;
+  readonly clock: Clock;
+  readonly callers: Pick<Callers, 'charge'>;
+  /** A refusal when the client has asked too often. */
+  readonly admit: (request: Request, asJson: boolean) => Reply | undefined;
+}
+
+export function findAddressRoute(options: FindOptions): PlainRoute {
+  const { tools, callers } = options;
+
+  function find(request: Request): Reply {
+    const query = parseQuery(request.query);
+    const text = query.ok ? (query.value.get('address') ?? '').slice(0, textCharsMax) : '';
+    const { found, more } = addressesIn(text, foundMax);
+    const [first] = found;
+    if (first !== undefined && found.length === 1) {
+      return { status: 303, headers: [['Location', `/ip/${formatNetwork(first)}`], noStore] };
+    }
+    const language = languageOf(request);
+    const refusal = options.admit(request, false);
+    if (refusal !== undefined) return refusal;
+    callers.charge('ipPage', request, Math.floor(found.length / rowsPerPage));
+    const rows = found.map((prefix) => rowOf(prefix, options));
+    if (found.length > 0 && query.ok && query.value.get('format') === 'csv') return csvOf(rows);
+    const isMiss = !query.ok || (found.length === 0 && query.value.get('address') !== undefined);
+    return {
+      status: isMiss ? 400 : 200,
+      headers: [...tools.headers(language), noStore, ['X-Robots-Tag', 'noindex']],
+      body: findPage(tools.frame(language), {
+        ...{ text, textCharsMax, found: rows, more, isMiss },
+        csvHref: `/ip?format=csv&address=${encodeURIComponent(rows.map(({ name }) => name).join(' '))}`,
+      }),
+    };
+  }
+  return { kind: 'plain', ...routeFacts(findAddressEndpoint), handle: find };
+}
+
+function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress {
+  const name = formatNetwork(prefix);
+  const href = `/ip/${name}`;
+  if (name.includes('/')) return { name, href };
+  const { family, words } = prefix;
+  const { score, allowlisted, reports, listReports, decidedBy } = check.judge(
+    family,
+    words,
+    clock.now(),
+  );
+  const ids = geo.find(family, words);
+  const provider = providerOf(ids);
+  return {
+    name,
+    href,
+    known: {
+      ...{ score, allowlisted, observed: decidedBy !== 0 || allowlisted || reports > 0 },
+      countryCode: geo.country(countryOf(ids)),
+      provider: provider === 0 ? '' : geo.provider(provider),
+      reports: reports + listReports,
+    },
+  };
+}
+
+/** Addresses, numbers and names of providers: quoted where a spreadsheet would read more in it. */
+function csvOf(rows: readonly FoundAddress[]): Reply {
+  const lines = rows.map(({ name, known }) =>
+    known === undefined
+      ? `${name},,,,`
+      : `${name},${known.score},${csvText(known.countryCode)},${csvText(known.provider)},${known.reports}`,
+  );
+  const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports';
+  return {
+    status: 200,
+    headers: [
+      ['Content-Type', 'text/csv; charset=utf-8; header=present'],
+      ['Content-Disposition', 'attachment; filename="addresses.csv"'],
+      noStore,
+    ],
+    body: `${[head, ...lines].join('\r\n')}\r\n`,
+  };
+}

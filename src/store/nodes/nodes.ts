@@ -1,0 +1,250 @@
+/**
+ * The nodes that share the database: a row for each, which it writes anew every two seconds. What others
+ * know of a node is in that row: whether it lives, and how far its memory and its disk have come.
+ *
+ * Invariants: a node keeps its number for as long as its directory; a number is one process's at a time,
+ * and a second one that was started on a copy of the directory ends the first. All times are the database's.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { scratchKey, text } from '../keys.ts';
+import { isLost, type Session } from '../postgres/connection.ts';
+import { nowMs } from '../postgres/schema.ts';
+import type { PostgresStore } from '../postgres/store.ts';
+import { splitStore } from '../split.ts';
+import { type Store, StoreUnavailableError } from '../store.ts';
+import type { Upkeep } from '../upkeep.ts';
+import { type PruneOptions, pruneJournal } from './checkpoints.ts';
+import { createLease, fencedStore } from './lease.ts';
+
+const beatMs = 2_000;
+export const aliveMs = 10_000;
+/** A number is free again when its node was not heard of for so long. */
+const forgetMs = 7 * 24 * 3_600_000;
+/** Two characters of a CAPTCHA token, and more than anybody needs. */
+const nodesMax = 999;
+const joinTriesMax = 10;
+
+export interface NodeIdentity {
+  /** For people. */
+  readonly name: string;
+  readonly version: string;
+}
+
+export interface Positions {
+  /** The last event in memory, and in the last checkpoint. */
+  readonly appliedSeq: bigint;
+  readonly checkpointSeq: bigint;
+}
+
+export interface Membership {
+  readonly id: number;
+  readonly upkeep: Upkeep;
+  /** From now on each heartbeat says how far this node is. */
+  follow(positions: () => Positions): void;
+  /** Keeps the journal as long as somebody needs it; nothing while another node does. */
+  prune(pruning: Pick<PruneOptions, 'withoutCheckpoint' | 'signal'>): Promise<number>;
+  /** Others need not wait until this node counts as gone. */
+  leave(): Promise<void>;
+}
+
+export interface NodeRow extends NodeIdentity, Positions {
+  readonly id: number;
+  /** `away`: not heard of, though it did not say that it stops. */
+  readonly state: 'up' | 'away' | 'stopped';
+  readonly startedAt: number;
+  readonly seenMsAgo: number;
+  /** It does the work that one node does for all. */
+  readonly hasUpkeep: boolean;
+}
+
+export interface JoinOptions {
+  readonly store: PostgresStore;
+  /** Holds the node's own name, beside what it saved of its memory. */
+  readonly local: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly identity: NodeIdentity;
+  /** What the node starts from. */
+  readonly positions: Positions;
+  /** Another process runs under this node's number: this one must end. */
+  readonly onReplaced: (error: Error) => void;
+  readonly beatMs?: number;
+  readonly aliveMs?: number;
+}
+
+const ownNameKey = scratchKey(text('node'));
+
+/** The node's own name for as long as its directory stands. */
+async function ownName(local: Store): Promise<string> {
+  const row = await local.get(ownNameKey);
+  if (row !== undefined) return Buffer.from(row.value).toString();
+  const name = randomUUID();
+  const done = await local.commit({ set: [{ key: ownNameKey, value: Buffer.from(name) }] });
+  if (!done.ok) throw new Error(`the node's name can't be kept: ${done.error}`);
+  return name;
+}
+
+async function register(
+  session: Session,
+  node: string,
+  boot: string,
+  { identity, positions }: JoinOptions,
+): Promise<number> {
+  const { name, version } = identity;
+  for (let tries = 1; ; tries++) {
+    try {
+      const [row] = await session.query<{ id: number }>({
+        text: `insert into nodes (id, node, boot, name, version, started_at, seen_at, applied_seq, checkpoint_seq)
+               select (select min(i) from generate_series(1, ${nodesMax}) i
+                       where not exists (select from nodes where id = i)),
+                 $1::uuid, $2::uuid, $3, $4, ${nowMs}, ${nowMs}, $5, $6
+               on conflict (node) do update set
+                 boot = excluded.boot, name = excluded.name, version = excluded.version,
+                 started_at = excluded.started_at, seen_at = excluded.seen_at, is_stopped = false,
+                 applied_seq = excluded.applied_seq, checkpoint_seq = excluded.checkpoint_seq
+               returning id`,
+        values: [
+          node,
+          boot,
+          name,
+          version,
+          `${positions.appliedSeq}`,
+          `${positions.checkpointSeq}`,
+        ],
+      });
+      return row!.id;
+    } catch (error) {
+      // Another new node took the number that was free.
+      if ((error as { code?: string }).code !== '23505' || tries >= joinTriesMax) throw error;
+    }
+  }
+}
+
+/** @throws StoreUnavailableError when the database is away */
+export async function joinNodes(options: JoinOptions): Promise<Membership> {
+  const { store, local, clock, log } = options;
+  const boot = randomUUID();
+  const node = await ownName(local);
+  const session = await store.session();
+  const joinedMs = clock.monotonicMs();
+  await session.query({ text: `delete from nodes where seen_at < ${nowMs} - ${forgetMs}` });
+  const id = await register(session, node, boot, options);
+  let positions = () => options.positions;
+  let hasLeft = false;
+  const alive = options.aliveMs ?? aliveMs;
+  const lease = createLease({
+    ...{ store, clock, boot, aliveMs: alive },
+    async isAlive(holder) {
+      const rows = await (await store.session()).query({
+        name: 'is alive',
+        text: `select from nodes where boot = $1::uuid and seen_at > ${nowMs} - $2::int8`,
+        values: [holder, alive],
+      });
+      return rows.length > 0;
+    },
+  });
+
+  /** @returns false when the row is another process's, or gone */
+  async function heard(state: string): Promise<boolean> {
+    const { appliedSeq, checkpointSeq } = positions();
+    const rows = await (await store.session()).query({
+      text: `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, ${state}
+             where id = $1 and boot = $2::uuid returning id`,
+      values: [id, boot, `${appliedSeq}`, `${checkpointSeq}`],
+    });
+    return rows.length > 0;
+  }
+
+  async function beat(): Promise<void> {
+    const sinceMs = clock.monotonicMs();
+    const isHeard = await heard('is_stopped = false');
+    if (hasLeft) return;
+    if (isHeard) return lease.look(sinceMs);
+    hasLeft = true;
+    lease.lose();
+    options.onReplaced(
+      new Error(`node ${id} was started a second time, or was away for a week: this process ends`),
+    );
+  }
+
+  await lease.look(joinedMs);
+  log.info({ node: id, upkeep: lease.fence() !== undefined }, 'node: joined');
+  let beating: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    beating ??= beat()
+      .catch((error) => {
+        const isAway = error instanceof StoreUnavailableError || isLost(error);
+        const level = isAway ? 'debug' : 'warn';
+        log[level]({ err: error }, 'node: no heartbeat');
+      })
+      .finally(() => {
+        beating = undefined;
+      });
+  }, options.beatMs ?? beatMs);
+  timer.unref();
+
+  return {
+    id,
+    upkeep: {
+      isMine: () => lease.fence() !== undefined,
+      isShared: true,
+      store: splitStore(fencedStore(store, lease), local),
+    },
+    follow(next) {
+      positions = next;
+    },
+    async prune(pruning) {
+      const fence = lease.fence();
+      return fence === undefined ? 0 : pruneJournal({ ...pruning, store, local, fence });
+    },
+    async leave() {
+      clearInterval(timer);
+      await beating;
+      if (hasLeft) return;
+      hasLeft = true;
+      try {
+        await lease.giveBack();
+        await heard('is_stopped = true');
+      } catch (error) {
+        log.debug({ err: error }, 'node: left without a word');
+      }
+    },
+  };
+}
+
+interface StoredNode {
+  readonly id: number;
+  readonly boot: string;
+  readonly name: string;
+  readonly version: string;
+  readonly started_at: string;
+  readonly ago: string;
+  readonly applied_seq: string;
+  readonly checkpoint_seq: string;
+  readonly is_stopped: boolean;
+}
+
+/** @param holder the process that has the lease */
+export async function readNodes(session: Session, holder: string | undefined): Promise<NodeRow[]> {
+  const rows = await session.query<StoredNode>({
+    text: `select *, ${nowMs} - seen_at as ago from nodes order by id`,
+  });
+  return rows.map((row) => {
+    const seenMsAgo = Math.max(0, Number(row.ago));
+    const isUp = seenMsAgo < aliveMs;
+    return {
+      id: row.id,
+      name: row.name,
+      version: row.version,
+      state: row.is_stopped ? 'stopped' : isUp ? 'up' : 'away',
+      startedAt: Number(row.started_at),
+      seenMsAgo,
+      appliedSeq: BigInt(row.applied_seq),
+      checkpointSeq: BigInt(row.checkpoint_seq),
+      hasUpkeep: row.boot === holder,
+    };
+  });
+}

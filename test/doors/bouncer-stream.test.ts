@@ -1,0 +1,145 @@
+/**
+ * The decision stream by a model: whatever a client asks and whichever answers get lost, one that then
+ * gets an answer or two holds what the list holds. And whatever is sent as a query or as metrics, nothing
+ * throws and nobody is banned by it.
+ */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { manualClock } from '../../src/core/clock.ts';
+import { createCursors } from '../../src/doors/bouncers/cursors.ts';
+import { decisionText, readFilter } from '../../src/doors/bouncers/decisions.ts';
+import { createDecisionStream, type DecisionList } from '../../src/doors/bouncers/stream.ts';
+import { readUsage } from '../../src/doors/bouncers/usage-metrics.ts';
+import { parseQuery } from '../../src/http/query.ts';
+import { changesOf, type Step } from '../../src/reputation/blocklists/builder/history.ts';
+
+const everything = { hosts: true, networks: true };
+const dayMs = 24 * 3_600_000;
+
+/** A list that changes; only the newest steps are remembered. */
+function createList(stepsMax: number) {
+  let version = 1_000;
+  let floor = version;
+  const steps: Step[] = [];
+  const held = new Set<string>();
+  let now = publish();
+
+  function publish(): DecisionList {
+    const rows = [...held].map((ip) => `{"ipAddress":"${ip}","isp":"a \\"{b"}`).join(',\n');
+    const parts = [Buffer.from(`{"meta":{},"data":[\n${rows}\n]}\n`)];
+    return { parts, changes: changesOf({ version, floor, baseVersion: 0, steps }) };
+  }
+
+  return {
+    held,
+    toggle(values: readonly string[]) {
+      const added = values.filter((value) => !held.has(value));
+      const removed = values.filter((value) => held.has(value));
+      for (const value of added) held.add(value);
+      for (const value of removed) held.delete(value);
+      steps.push({ version: ++version, added, removed });
+      if (steps.length > stepsMax) floor = steps.shift()!.version;
+      now = publish();
+    },
+    now: async () => now,
+  };
+}
+
+const value = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.0/24', '2001:db8::1', '2a00::/32');
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ toggle: fc.uniqueArray(value, { minLength: 1 }) }) },
+  { weight: 5, arbitrary: fc.record({ poll: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ start: fc.constant(true) }) },
+  { weight: 1, arbitrary: fc.record({ otherNode: fc.constant(true) }) },
+  { weight: 1, arbitrary: fc.record({ waitMs: fc.constantFrom(1_000, dayMs, 8 * dayMs) }) },
+);
+
+it('who follows ends with what the list holds, though answers get lost and nodes change', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (script) => {
+      const list = createList(20);
+      const clock = manualClock(0);
+      const open = () => createDecisionStream({ list: list.now, clock });
+      const nodes = [open(), open()];
+      let node = 0;
+      const held = new Set<string>();
+      let lostInARow = 0;
+
+      async function poll(isStart: boolean, isLost: boolean): Promise<void> {
+        const answer = await nodes[node]!.answer({
+          ...{ client: 'c', isStart, isProbe: false, filter: everything, gzip: false },
+          entriesMax: async () => 1_000,
+          isGone: () => false,
+        });
+        const text = Buffer.concat(answer!.parts).toString();
+        const { new: added, deleted } = JSON.parse(text) as Record<string, { value: string }[]>;
+        const values = new Set(added!.map((row) => row.value));
+        assert.ok(!deleted!.some((row) => values.has(row.value)), text);
+        if (isLost) return;
+        for (const one of values) held.add(one);
+        for (const row of deleted!) held.delete(row.value);
+      }
+
+      await poll(true, false);
+      for (const one of script) {
+        if ('toggle' in one) list.toggle(one.toggle);
+        else if ('waitMs' in one) clock.advance(one.waitMs);
+        else if ('otherNode' in one) node = 1 - node;
+        else if ('start' in one) await poll(true, false);
+        else {
+          // Two answers in a row may be lost by a client that is gone: it then begins anew.
+          lostInARow = one.poll && lostInARow === 0 ? 1 : 0;
+          await poll(false, lostInARow === 1);
+        }
+      }
+      await poll(false, false);
+      assert.deepEqual([...held].sort(), [...list.held].sort());
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('at the bound the client that was quiet longest is unknown, and gets the whole list', () => {
+  const cursors = createCursors(2);
+  for (const client of ['a', 'b', 'a', 'c']) cursors.move(client, 7, 'started', 0);
+  assert.deepEqual(cursors.find('a', 1), { since: 7, whole: false });
+  assert.deepEqual(cursors.find('b', 1), { since: undefined, whole: true });
+  assert.equal(cursors.table.used(), 2);
+});
+
+it('a decision is JSON with a stable id below 2^53', () => {
+  const ids = new Map<number, string>();
+  for (let i = 0; i < 20_000; i++) {
+    const ip = `45.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
+    const { id } = JSON.parse(decisionText(ip)) as { id: number };
+    assert.ok(Number.isSafeInteger(id) && id >= 0);
+    assert.equal(ids.has(id), false, `${ip} and ${ids.get(id)}`);
+    ids.set(id, ip);
+  }
+});
+
+it('whatever a query or a body is, it is read or refused', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 200 }), (text) => {
+      const params = parseQuery(text);
+      if (params.ok) assert.equal(typeof readFilter(params.value).hosts, 'boolean');
+    }),
+  );
+  const body = fc.oneof(
+    fc.json().map((text) => Buffer.from(text)),
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.anything().map((anything) => {
+      const given = { remediation_components: [{ metrics: [{ items: [anything] }] }] };
+      return Buffer.from(JSON.stringify(given, (_, one) => (typeof one === 'bigint' ? 0 : one)));
+    }),
+  );
+  fc.assert(
+    fc.property(body, (bytes) => {
+      const usage = readUsage(bytes);
+      if (usage === undefined) return;
+      assert.ok(usage.dropped >= 0 && usage.processed >= 0);
+    }),
+  );
+});

@@ -1,0 +1,284 @@
+/**
+ * Bouncers of the CrowdSec local API at a whole server: the requests of the firewall bouncer, the custom
+ * bouncer and the Lua bouncer of nginx as they send them, and what those clients do with the answers.
+ */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { after, before, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import {
+  demoEmail,
+  runCli,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+interface Decision {
+  readonly id: number;
+  readonly origin: string;
+  readonly type: string;
+  readonly scope: string;
+  readonly value: string;
+  readonly duration: string;
+  readonly scenario: string;
+}
+
+const directory = makeTempDir('bouncers');
+const data = makeTempDir('bouncers-data');
+const listed = ['45.10.0.7', '45.10.0.9', '2a10:5::1', '45.11.0.0/24', '2a10:7::/32'];
+const goClient = 'crowdsec-firewall-bouncer/v0.0.25-debian-0.0.25-3+b6';
+let server: TestServer;
+let key = '';
+
+const start = () => startTestServer({ threads: 2, demo: false, dataDir: data.path });
+
+async function seed(name: string, rows: readonly string[]): Promise<void> {
+  writeFileSync(`${directory.path}/${name}.txt`, `${rows.join('\n')}\n`);
+  const file = `${directory.path}/${name}.txt`;
+  await server.cliJson('seed', file, '--format', 'plain', '--confidence', '90', '--source', name);
+}
+
+before(async () => {
+  server = await start();
+  await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+  await seed('first', listed);
+  await within(async () => (await feed()).length === listed.length, 'the first list');
+  key = (await server.cliJson('bouncer', 'add', demoEmail, 'fw-1')).text;
+});
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  directory.remove();
+  data.remove();
+});
+
+function get(path: string, headers: Record<string, string> = {}) {
+  return server.fetch(path, { headers: { 'X-Api-Key': key, 'User-Agent': goClient, ...headers } });
+}
+
+async function stream(query: string, headers: Record<string, string> = {}) {
+  const answer = await get(`/v1/decisions/stream${query}`, headers);
+  assert.equal(answer.status, 200, answer.body);
+  return JSON.parse(answer.body) as { new: Decision[]; deleted: Decision[] };
+}
+
+/** What a client holds that follows; each row is looked at as Go and Lua clients do. */
+function follower(headers: Record<string, string> = {}) {
+  const held = new Set<string>();
+  async function poll(query = '') {
+    const answer = await stream(query, headers);
+    for (const row of [...answer.new, ...answer.deleted]) {
+      assert.deepEqual(Object.keys(row), [
+        ...['id', 'origin', 'type', 'scope', 'value', 'duration', 'scenario'],
+      ]);
+      assert.ok(Number.isSafeInteger(row.id) && row.id > 0);
+      assert.match(row.duration, /^(-1s|\d+h\d+m\d+s)$/);
+      assert.equal(row.scope, row.value.includes('/') ? 'Range' : 'Ip');
+    }
+    const added = new Set(answer.new.map(({ value }) => value));
+    assert.ok(!answer.deleted.some(({ value }) => added.has(value)), 'in both arrays');
+    for (const value of added) held.add(value);
+    for (const { value } of answer.deleted) held.delete(value);
+    return answer;
+  }
+  return { held, poll };
+}
+
+async function feed(): Promise<string[]> {
+  const { body } = await server.fetch('/feeds/blocklist.txt');
+  return body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+const sorted = (values: Iterable<string>) => [...values].sort();
+
+it('a client without the key of a bouncer is told so as it knows it', async () => {
+  const plain = (await server.cliJson('key', 'create', demoEmail)).text;
+  for (const path of ['/v1/decisions/stream?startup=true', '/v1/decisions?ip=45.10.0.7']) {
+    for (const wrong of [{ 'X-Api-Key': 'x' }, { 'X-Api-Key': plain }]) {
+      const answer = await get(path, wrong);
+      assert.deepEqual([answer.status, answer.body], [403, '{"message":"access forbidden"}']);
+    }
+    assert.equal((await server.fetch(path)).status, 403);
+  }
+  const check = await server.fetch('/api/v2/check?ipAddress=45.10.0.7', { headers: { Key: key } });
+  assert.equal(check.status, 401, 'and its key is for bouncers alone');
+  const unknown = await get('/v1/nothing');
+  assert.deepEqual([unknown.status, Object.keys(JSON.parse(unknown.body))], [404, ['message']]);
+  assert.equal((await server.fetch('/health')).body, '{"status":"up"}');
+});
+
+it('a firewall bouncer that starts gets the whole list, and then what changes', async () => {
+  const client = follower();
+  await client.poll('?startup=true');
+  assert.deepEqual(sorted(client.held), sorted(listed));
+  assert.deepEqual(sorted(client.held), sorted(await feed()));
+  assert.deepEqual(await client.poll('?'), { new: [], deleted: [] });
+  await seed('second', ['45.12.0.1', '45.13.0.0/16']);
+  await within(async () => {
+    await client.poll('?startup=false');
+    return client.held.has('45.12.0.1') && client.held.has('45.13.0.0/16');
+  }, 'the rows');
+  await server.cliJson('allow', 'add', '45.10.0.7');
+  await within(async () => {
+    await client.poll('?');
+    return !client.held.has('45.10.0.7');
+  }, 'the rule');
+  assert.deepEqual(sorted(client.held), sorted(await feed()));
+});
+
+it('the last report that is needed reaches a client that polls', async () => {
+  const client = follower({ 'User-Agent': 'crowdsec-custom-bouncer/v0.0.16' });
+  await client.poll('?startup=true');
+  for (let i = 0; i < 3; i++) {
+    const categories = ['18', '22', '15'][i];
+    const account = `r${i}@example.org`;
+    await server.cliJson('account', 'create', account, '--standing', 'staff');
+    const { text } = await server.cliJson('key', 'create', account);
+    const sent = await server.fetch('/api/v2/report', {
+      method: 'POST',
+      headers: { Key: text, 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: `ip=45.20.0.1&categories=${categories}`,
+    });
+    assert.equal(sent.status, 200, sent.body);
+  }
+  await within(async () => {
+    await client.poll('');
+    return client.held.has('45.20.0.1');
+  }, 'the address');
+});
+
+it('a lost answer is made good by the next one, also of a client that shares the key', async () => {
+  const one = follower({ 'User-Agent': 'one' });
+  const other = follower({ 'User-Agent': 'other' });
+  await one.poll('?startup=true');
+  await other.poll('?startup=true');
+  await seed('third', ['45.30.0.1']);
+  await within(async () => {
+    await other.poll();
+    return other.held.has('45.30.0.1');
+  }, 'the row');
+  // This answer of the other client gets lost.
+  const lost = await stream('', { 'User-Agent': 'one' });
+  assert.deepEqual(
+    lost.new.map(({ value }) => value),
+    ['45.30.0.1'],
+  );
+  await one.poll();
+  assert.ok(one.held.has('45.30.0.1'));
+  // Asked by HEAD nothing moves.
+  const path = '/v1/decisions/stream?startup=true';
+  const head = await server.fetch(path, { method: 'HEAD', headers: { 'X-Api-Key': key } });
+  assert.equal(head.status, 200);
+});
+
+it('filters leave out what does not fit, and gzip comes when asked for', async () => {
+  const values = async (query: string) =>
+    sorted((await stream(`?startup=true&${query}`)).new.map(({ value }) => value));
+  const all = await values('');
+  assert.deepEqual(await values('scopes=Ip,RANGE'), all);
+  assert.deepEqual(
+    await values('scopes=range'),
+    all.filter((value) => value.includes('/')),
+  );
+  assert.deepEqual(
+    await values('scopes=ip&origins=lists,cscli&scenarios_containing=xx,cull'),
+    all.filter((value) => !value.includes('/')),
+  );
+  assert.deepEqual(await values('origins=CAPI'), []);
+  assert.deepEqual(await values('scenarios_not_containing=port'), []);
+  assert.deepEqual(await values('unheard_of=1'), all);
+  const packed = await get('/v1/decisions/stream?startup=true', { 'Accept-Encoding': 'gzip' });
+  assert.equal(packed.headers['content-encoding'], 'gzip');
+  const { new: rows } = JSON.parse(String(gunzipSync(packed.bytes))) as { new: Decision[] };
+  assert.deepEqual(sorted(rows.map(({ value }) => value)), all);
+  const few = (await server.cliJson('bouncer', 'add', demoEmail, 'few', '--limit', '2')).text;
+  assert.equal((await stream('?startup=true', { 'X-Api-Key': few })).new.length, 2);
+});
+
+it('the Lua bouncer of nginx gets a decision on a visitor, or exactly null', async () => {
+  const lua = { 'User-Agent': 'crowdsec-nginx-bouncer/v1.0.8', Connection: 'close' };
+  const ask = async (query: string) => (await get(`/v1/decisions?${query}`, lua)).body;
+  for (const clean of ['ip=9.9.9.9', 'ip=10.0.0.1', 'ip=2001:4860:4860::8888', 'range=9.0.0.0/8']) {
+    assert.equal(await ask(clean), 'null', clean);
+  }
+  assert.equal(await ask('ip=45.10.0.7'), 'null', 'there is a rule of the allowlist');
+  const said = async (query: string) =>
+    (JSON.parse(await ask(query)) as Decision[]).map(({ type, scope, value }) =>
+      [type, scope, value].join(' '),
+    );
+  assert.deepEqual(await said('ip=45.10.0.9'), ['ban Ip 45.10.0.9']);
+  assert.deepEqual(await said('ip=2A10%3A5%3A0%3A%3A1'), ['ban Ip 2a10:5::1']);
+  assert.deepEqual(await said('ip=45.11.0.77'), ['ban Range 45.11.0.0/24']);
+  assert.deepEqual(await said('range=45.11.0.0/25'), ['ban Range 45.11.0.0/24']);
+  assert.deepEqual(await said('scope=Ip&value=45.10.0.9&type=ban'), ['ban Ip 45.10.0.9']);
+  assert.equal(await ask('range=45.11.0.0/23'), 'null', 'a part says nothing of the whole');
+  assert.equal(await ask('ip=45.10.0.9&type=captcha'), 'null');
+  assert.equal(await ask('scope=Country&value=CH'), 'null');
+  for (const bad of ['', 'ip=', 'ip=x', 'range=1.2.3.4/99', 'ip=%zz', 'ip=1.2.3.4&ip=1.2.3.5']) {
+    assert.equal((await get(`/v1/decisions?${bad}`)).status, 400, bad);
+  }
+});
+
+it('nothing is lost over a kill: who follows gets the list and what was removed', async () => {
+  const client = follower({ 'User-Agent': 'patient' });
+  await client.poll('?startup=true');
+  assert.ok(client.held.has('45.10.0.9'));
+  await server.cliJson('allow', 'add', '45.10.0.9');
+  const other = follower();
+  await within(async () => {
+    await other.poll('?startup=true');
+    return !other.held.has('45.10.0.9');
+  }, 'the rule');
+  await server.kill();
+  server = await start();
+  await seed('fourth', ['45.40.0.1']);
+  await within(async () => {
+    await client.poll();
+    return client.held.has('45.40.0.1');
+  }, 'the new row');
+  assert.deepEqual(sorted(client.held), sorted(await feed()));
+});
+
+it('what bouncers say of themselves is added up and shown, and rubbish is refused', async () => {
+  const post = (body: string) =>
+    server.fetch('/v1/usage-metrics', {
+      method: 'POST',
+      headers: { 'X-Api-Key': key, 'User-Agent': goClient, 'Content-Type': 'application/json' },
+      body,
+    });
+  const items = [
+    { name: 'dropped', value: 3, unit: 'packet', labels: { origin: 'lists', ip_type: 'ipv4' } },
+    { name: 'dropped', value: 4, unit: 'packet' },
+    { name: 'processed', value: 100, unit: 'packet' },
+    { name: 'active_decisions', value: 9, unit: 'ip' },
+  ];
+  const metrics = [{ meta: { window_size_seconds: 900, utc_now_timestamp: 1 }, items }];
+  const body = JSON.stringify({ remediation_components: [{ name: 'fw', metrics }] });
+  for (let i = 0; i < 2; i++) {
+    const noted = await post(body);
+    assert.deepEqual([noted.status, noted.body], [201, '']);
+  }
+  for (const bad of ['', '{', '[]', '{"remediation_components":1}', body.replace('100', '-1')]) {
+    const refused = await post(bad);
+    assert.equal(refused.status, 400, bad);
+    assert.equal(typeof (JSON.parse(refused.body) as { message: string }).message, 'string');
+  }
+  assert.equal((await post('x'.repeat(300_000))).status, 413);
+  await server.stop();
+  const shown = await runCli(['bouncer', 'list', '--json'], { DATA_DIR: data.path });
+  const list = JSON.parse(shown.stdout) as { name: string }[];
+  const {
+    id: _id,
+    createdAt: _made,
+    lastUsedAt,
+    ...facts
+  } = list.find(({ name }) => name === 'fw-1') as unknown as Record<string, unknown>;
+  assert.equal(typeof lastUsedAt, 'string');
+  assert.deepEqual(facts, {
+    ...{ name: 'fw-1', email: demoEmail, limit: 20_000, dnsLabel: false },
+    ...{ agent: goClient, address: '127.0.0.1', processed: 200, dropped: 14 },
+  });
+});

@@ -1,0 +1,84 @@
+/** What hangs or fails half-way holds up neither the service nor its end. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { constants, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { it } from 'node:test';
+import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
+import { readConfig } from '../../src/config.ts';
+import { createBoundedTables } from '../../src/core/bounded-tables.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { startSignon } from '../../src/server/parts/signon.ts';
+import { erasedFile, openErasedList } from '../../src/store/erased.ts';
+import { ownUpkeep } from '../../src/store/upkeep.ts';
+import { open } from '../store/lmdb-opener.ts';
+import { readSources } from '../support/house/sources.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const judges = { isPrefix: () => true, suffixFault: () => undefined, isEndpoint: () => true };
+
+it('a sign-on that fails while it opens leaves no timer behind', async (t) => {
+  const directory = makeTempDir('half-open');
+  const clock = systemClock();
+  const { log } = memoryLog();
+  const store = await open(`${directory.path}/store`, clock);
+  const begun = t.mock.method(globalThis, 'setInterval');
+  const ended = t.mock.method(globalThis, 'clearInterval');
+  try {
+    const starting = startSignon({
+      store: { ...store, scan: () => Promise.reject(new Error('the disk is gone')) },
+      upkeep: ownUpkeep(store),
+      ...{ clock, random: seededRandom(1), log, demo: false },
+      tables: createBoundedTables(log),
+      masterKey: masterKeyFromBytes(new Uint8Array(32)),
+      config: { ...readConfig({}, judges), dataDir: directory.path },
+    });
+    await assert.rejects(starting, /the disk is gone/);
+    const timers = begun.mock.calls.map(({ result }) => result);
+    assert.ok(timers.length > 0, 'sign-on has timers');
+    const cleared = new Set(ended.mock.calls.map((call) => call.arguments[0]));
+    assert.deepEqual(
+      timers.filter((timer) => !cleared.has(timer)),
+      [],
+    );
+  } finally {
+    await store.close();
+    directory.remove();
+  }
+});
+
+it('a folder of backups that does not answer holds up no deletion', {
+  timeout: 120_000,
+}, async (t) => {
+  const directory = makeTempDir('hung-folder');
+  const [dataDir, backupFolder] = [`${directory.path}/data`, `${directory.path}/backups`];
+  const { log, lines } = memoryLog();
+  mkdirSync(backupFolder);
+  // Opening it to write waits until somebody reads, as a file on a machine that is away does.
+  const pipe = `${backupFolder}/${erasedFile}`;
+  if (spawnSync('mkfifo', [pipe]).status !== 0) return t.skip('mkfifo is missing');
+  const clock = systemClock();
+  const store = await open(`${directory.path}/store`, clock);
+  const list = openErasedList({ store, config: { dataDir, backupFolder }, log });
+  await list.add('first', 1);
+  await list.add('second', 2);
+  assert.match(readFileSync(`${dataDir}/${erasedFile}`, 'latin1'), / first\n\n.* second\n$/);
+  assert.deepEqual(lines, []);
+  // A reader, as long as this process is there: the end of a process waits for what waits for files.
+  openSync(pipe, constants.O_RDWR);
+  await store.close();
+  directory.remove();
+});
+
+it('what the server does in the folder of backups never waits for a file', () => {
+  const own = ['src/store/backup/schedule.ts', 'src/store/erased.ts'];
+  const sources = readSources('src').filter(({ path }) => own.includes(path));
+  assert.equal(sources.length, own.length);
+  for (const { path, text } of sources) {
+    const calls = [...text.matchAll(/\b(\w+Sync)\(/g)].map(([, name]) => name);
+    // Of a restore alone.
+    assert.deepEqual(calls, path.endsWith('erased.ts') ? ['readFileSync'] : [], path);
+  }
+});

@@ -1,0 +1,37 @@
+/**
+ * A node that does the upkeep and nothing else: it joins, writes the row `work` again and again, and says
+ * `working` at the first time and `lost` when the work is another one's.
+ */
+
+import { systemClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log/log.ts';
+import { scratchKey, text } from '../../src/store/keys.ts';
+import { joinNodes } from '../../src/store/nodes/nodes.ts';
+import { openPostgresStore } from '../../src/store/postgres/store.ts';
+import { LeaseLostError } from '../../src/store/upkeep.ts';
+import { open as openLocal } from '../store/lmdb-opener.ts';
+
+const [url, directory, alive] = process.argv.slice(2);
+const [clock, log] = [systemClock(), createLog('fatal')];
+const store = await openPostgresStore({ url: url!, clock, log });
+const { upkeep } = await joinNodes({
+  ...{ store, clock, log, local: await openLocal(directory!, clock) },
+  identity: { name: 'child', version: '1' },
+  positions: { appliedSeq: 0n, checkpointSeq: 0n },
+  onReplaced() {},
+  beatMs: 100,
+  aliveMs: Number(alive),
+});
+const set = [{ key: scratchKey(text('work')), value: Buffer.from('child') }];
+let hasWorked = false;
+for (;;) {
+  try {
+    const done = await upkeep.store.commit({ set });
+    if (done.ok && !hasWorked) process.stdout.write('working\n');
+    hasWorked ||= done.ok;
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error;
+    if (hasWorked) break;
+  }
+}
+process.stdout.write('lost\n');
