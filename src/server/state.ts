@@ -75,6 +75,8 @@ export interface State {
   readonly takeUsedKeys: KeyTable['takeUsed'];
   /** Writes what changed since the last checkpoint. */
   checkpoint(): Promise<void>;
+  /** What the last checkpoint wrote stays as it is while the work runs. */
+  withoutCheckpoint(work: () => Promise<void>): Promise<void>;
   /** Compares what the store counts with the tables and mends it; `start` comes before. */
   reconcile(): Promise<void>;
   /** Begins to follow the journal and to write checkpoints. */
@@ -295,6 +297,14 @@ export async function openState(options: StateOptions): Promise<State> {
     await writing;
   }
 
+  async function withoutCheckpoint(work: () => Promise<void>): Promise<void> {
+    while (writing !== undefined) await writing.catch(() => undefined);
+    writing = work().finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  }
+
   async function tick(): Promise<void> {
     if (projection.changed() === 0 || isBroken() || !store.writeState().available) return;
     try {
@@ -350,18 +360,12 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const timers: NodeJS.Timeout[] = [];
+  const { shared, takeUsedKeys } = parts;
   return {
-    index,
-    entries,
-    sources,
-    fold,
-    access,
-    refusals,
-    follower,
-    projection,
-    shared: parts.shared,
-    takeUsedKeys: parts.takeUsedKeys,
+    ...{ index, entries, sources, fold, access, refusals, follower, projection },
+    ...{ shared, takeUsedKeys },
     checkpoint,
+    withoutCheckpoint,
     housekeep,
     setPolicy,
     policy: policy.get,

@@ -6,8 +6,9 @@ import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
+import type { Membership } from '../store/nodes/nodes.ts';
 import type { Store } from '../store/store.ts';
-import { asUpkeep, type Upkeep } from '../store/upkeep.ts';
+import { asUpkeep, LeaseLostError, type Upkeep } from '../store/upkeep.ts';
 import { addressRules } from '../web/address-rules.ts';
 import type { State } from './state.ts';
 
@@ -80,20 +81,42 @@ export function ownAddresses(): string[] {
     .filter((address) => address !== undefined);
 }
 
-/** The journal behind a checkpoint is needed by nobody but a follower that lags. */
-export function startPruning(store: Store, state: State, log: Log): () => Promise<void> {
-  let pruning = Promise.resolve();
-  const timer = setInterval(() => {
+/**
+ * The journal behind a checkpoint is needed by nobody but a follower that lags.
+ * @param member with others on the store: what they need stays too
+ */
+export function startPruning(
+  store: Store,
+  state: State,
+  log: Log,
+  member: Pick<Membership, 'prune'> | undefined,
+): () => Promise<void> {
+  const stop = new AbortController();
+  async function prune(): Promise<void> {
+    if (member !== undefined) {
+      const { withoutCheckpoint } = state;
+      await member.prune({ withoutCheckpoint, signal: stop.signal });
+      return;
+    }
     const through = state.projection.checkpointSeq() - journalKeepEvents;
-    if (through <= 0n || !store.writeState().available) return;
-    pruning = store.pruneEvents(through).then(
-      () => undefined,
-      (error) => log.warn({ err: error }, 'journal: not pruned, tried again later'),
-    );
+    if (through > 0n) await store.pruneEvents(through);
+  }
+  let pruning: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    if (!store.writeState().available) return;
+    pruning ??= prune()
+      .catch((error) => {
+        if (error instanceof LeaseLostError) return;
+        log.warn({ err: error }, 'journal: not pruned, tried again later');
+      })
+      .finally(() => {
+        pruning = undefined;
+      });
   }, pruneMs);
   timer.unref();
-  return () => {
+  return async () => {
     clearInterval(timer);
-    return pruning;
+    stop.abort();
+    await pruning;
   };
 }

@@ -167,7 +167,7 @@ export function readProjectionPageKey(key: Uint8Array) {
 /** 04 table-name 00: how many places of a bounded table are taken (ledger.ts). */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
 
-/** 05 name 00: which node does a work that one does for all (postgres/lease.ts). */
+/** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
 
 /** 10 account-id. */

@@ -12,15 +12,16 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
-import { databaseClock } from './postgres/clock.ts';
-import { upkeepLease } from './postgres/lease.ts';
+import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
+import { upkeepLease } from './nodes/lease.ts';
 import {
   type JoinOptions,
   joinNodes,
   type Membership,
   type NodeRow,
   readNodes,
-} from './postgres/nodes.ts';
+} from './nodes/nodes.ts';
+import { databaseClock } from './postgres/clock.ts';
 import type { Head } from './postgres/reads.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { hadStore, storePath } from './presence.ts';
@@ -115,7 +116,10 @@ function clusterOf(
     async join(joining) {
       const seq = await readCheckpointSeq(local);
       const positions = { appliedSeq: seq, checkpointSeq: seq };
-      return joinNodes({ ...parts, ...joining, store: shared, local, positions });
+      const member = await joinNodes({ ...parts, ...joining, store: shared, local, positions });
+      // Nothing is pruned that this node needs from now on.
+      await copyCheckpointIfBehind(shared, local, parts.log);
+      return member;
     },
     async status() {
       const lease = await shared.get(leaseKey(upkeepLease));

@@ -6,7 +6,7 @@
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
-import { joinNodes } from '../../src/store/postgres/nodes.ts';
+import { joinNodes } from '../../src/store/nodes/nodes.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { LeaseLostError } from '../../src/store/upkeep.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';

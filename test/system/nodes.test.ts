@@ -1,10 +1,17 @@
 /** Two servers on one PostgreSQL: what one of them writes the other one has, whatever is killed. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
+import { pruneJournal } from '../../src/store/nodes/checkpoints.ts';
+import { createLease } from '../../src/store/nodes/lease.ts';
+import { openPostgresStore } from '../../src/store/postgres/store.ts';
+import { readCheckpointSeq } from '../../src/store/projection.ts';
+import { open as openLocal } from '../store/lmdb-opener.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   demoEmail,
@@ -256,6 +263,41 @@ it('a database that was taken back makes nodes end, and their next start makes m
   nodes = await Promise.all([startNode(1), startNode(2)]);
   for (const node of nodes) {
     assert.match(node.stderr(), /memory is made anew/);
+    assert.equal(await reportsOf(node, 1), 1);
+  }
+});
+
+it('a node that the journal alone does not bring up to date copies a checkpoint when it starts', async () => {
+  for (const node of nodes) await node.stop();
+  const [clock, { log }] = [systemClock(), memoryLog()];
+  const local = await openLocal(`${nodes[0]!.dataDir}/node/store`, clock);
+  const store = await openPostgresStore({ url, clock, log });
+  const seq = await readCheckpointSeq(local);
+  try {
+    // The second node counts as away for long, and so would one that was never there.
+    await database.ask(url, 'update nodes set seen_at = 0 where id = 2');
+    const lease = createLease({
+      ...{ store, clock, boot: randomUUID(), aliveMs: 600_000 },
+      isAlive: async () => false,
+    });
+    await lease.look(clock.monotonicMs());
+    const events = await pruneJournal({
+      ...{ store, local, fence: lease.fence()!, everyEvents: 1, keepEvents: 0 },
+      withoutCheckpoint: (work) => work(),
+      signal: new AbortController().signal,
+    });
+    assert.ok(events > 0);
+    assert.equal((await store.head()).prunedThrough, seq);
+    await lease.giveBack();
+  } finally {
+    await Promise.all([store.close(), local.close()]);
+  }
+  rmSync(nodes[1]!.dataDir, { recursive: true });
+  nodes = [await startNode(1), await startNode(2)];
+  assert.match(nodes[1]!.stderr(), /memory is copied from a checkpoint/);
+  assert.ok(!nodes[0]!.stderr().includes('memory is copied'));
+  for (const node of nodes) {
+    await within(async () => (await report(node, 9_000)) !== 401);
     assert.equal(await reportsOf(node, 1), 1);
   }
 });

@@ -83,8 +83,7 @@ export async function openData(opening: Opening): Promise<Data> {
   });
   await state.reconcile();
   closers.add(startKeyUses(store, state, clock, log));
-  // A node that starts anew has the journal alone to go by, and others may be behind.
-  if (config.databaseUrl === undefined) closers.add(startPruning(store, state, log));
+  closers.add(startPruning(store, state, log, member));
   const sweeper = startSweeper({ store: upkeep.store, log });
   closers.add(() => sweeper.stop());
   return { store, clock, state, upkeep };

@@ -7,12 +7,12 @@ import type { Session } from './connection.ts';
  * Nothing is removed under a lease that another node has by now: its row is locked with what goes. Without
  * one anybody may.
  */
-const holds = (key: string, version: string) =>
+export const holds = (key: string, version: string) =>
   `fence as materialized (
      select from kv where key = ${key}::bytea and version = ${version}::int8 for share),
    held as (select ${key}::bytea is null or exists (select from fence) as is_held)`;
 
-const fenceValues = (fence: Check | undefined) =>
+export const fenceValues = (fence: Check | undefined) =>
   fence === undefined ? [null, null] : [Buffer.from(fence.key), fence.version];
 
 /**

@@ -9,6 +9,8 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Session } from './connection.ts';
 
 const migrationLock = 7707;
+/** The database's time in SQL, milliseconds since 1970. */
+export const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::int8';
 
 /**
  * A row of `journal` is the events of one transaction, so following costs little; its bytes are drawn
@@ -59,6 +61,21 @@ const steps: readonly string[] = [
      checkpoint_seq bigint not null,
      is_stopped bool not null default false
    ) with (fillfactor = 50)`,
+  // Pages and record of a node's memory at `seq`, under the keys that they have on its disk.
+  `create table checkpoints (
+     id uuid primary key,
+     seq bigint not null,
+     at bigint not null,
+     rows bigint not null,
+     bytes bigint not null
+   );
+   create table checkpoint_rows (
+     id uuid not null,
+     key bytea not null,
+     value bytea not null,
+     primary key (id, key)
+   );
+   alter table checkpoint_rows alter column value set storage external`,
 ];
 
 /** Versions that a node takes at a time; the sequence's increment. */

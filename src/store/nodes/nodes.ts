@@ -10,12 +10,14 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { scratchKey, text } from '../keys.ts';
+import { isLost, type Session } from '../postgres/connection.ts';
+import { nowMs } from '../postgres/schema.ts';
+import type { PostgresStore } from '../postgres/store.ts';
 import { splitStore } from '../split.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import type { Upkeep } from '../upkeep.ts';
-import { isLost, type Session } from './connection.ts';
+import { type PruneOptions, pruneJournal } from './checkpoints.ts';
 import { createLease, fencedStore } from './lease.ts';
-import type { PostgresStore } from './store.ts';
 
 const beatMs = 2_000;
 export const aliveMs = 10_000;
@@ -24,7 +26,6 @@ const forgetMs = 7 * 24 * 3_600_000;
 /** Two characters of a CAPTCHA token, and more than anybody needs. */
 const nodesMax = 999;
 const joinTriesMax = 10;
-const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::int8';
 
 export interface NodeIdentity {
   /** For people. */
@@ -43,6 +44,8 @@ export interface Membership {
   readonly upkeep: Upkeep;
   /** From now on each heartbeat says how far this node is. */
   follow(positions: () => Positions): void;
+  /** Keeps the journal as long as somebody needs it; nothing while another node does. */
+  prune(pruning: Pick<PruneOptions, 'withoutCheckpoint' | 'signal'>): Promise<number>;
   /** Others need not wait until this node counts as gone. */
   leave(): Promise<void>;
 }
@@ -144,17 +147,22 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     },
   });
 
-  async function beat(): Promise<void> {
+  /** @returns false when the row is another process's, or gone */
+  async function heard(state: string): Promise<boolean> {
     const { appliedSeq, checkpointSeq } = positions();
-    const sinceMs = clock.monotonicMs();
     const rows = await (await store.session()).query({
-      name: 'beat',
-      text: `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4
+      text: `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, ${state}
              where id = $1 and boot = $2::uuid returning id`,
       values: [id, boot, `${appliedSeq}`, `${checkpointSeq}`],
     });
+    return rows.length > 0;
+  }
+
+  async function beat(): Promise<void> {
+    const sinceMs = clock.monotonicMs();
+    const isHeard = await heard('is_stopped = false');
     if (hasLeft) return;
-    if (rows.length > 0) return lease.look(sinceMs);
+    if (isHeard) return lease.look(sinceMs);
     hasLeft = true;
     lease.lose();
     options.onReplaced(
@@ -188,6 +196,10 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     follow(next) {
       positions = next;
     },
+    async prune(pruning) {
+      const fence = lease.fence();
+      return fence === undefined ? 0 : pruneJournal({ ...pruning, store, local, fence });
+    },
     async leave() {
       clearInterval(timer);
       await beating;
@@ -195,10 +207,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
       hasLeft = true;
       try {
         await lease.giveBack();
-        await (await store.session()).query({
-          text: `update nodes set is_stopped = true, seen_at = ${nowMs} where id = $1 and boot = $2::uuid`,
-          values: [id, boot],
-        });
+        await heard('is_stopped = true');
       } catch (error) {
         log.debug({ err: error }, 'node: left without a word');
       }

@@ -9,9 +9,9 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { leaseKey } from '../keys.ts';
+import type { PostgresStore } from '../postgres/store.ts';
 import type { Check, Store } from '../store.ts';
 import { LeaseLostError } from '../upkeep.ts';
-import type { PostgresStore } from './store.ts';
 
 /** Of all work that one node does for all. */
 export const upkeepLease = 'upkeep';
