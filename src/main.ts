@@ -14,6 +14,7 @@ import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
 import { claimPort } from './http/port-claim.ts';
+import { createEvidence } from './reputation/address/evidence.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
@@ -109,6 +110,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ...captcha,
     challenges,
     index: state.index,
+    evidence: createEvidence({
+      ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
+      contributions: state.entries.contributions,
+    }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),

@@ -15,7 +15,12 @@ import {
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
-import { type Answer, startTestServer, type TestServer } from '../../support/server/server.ts';
+import {
+  type Answer,
+  type FetchOptions,
+  startTestServer,
+  type TestServer,
+} from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
 
@@ -112,6 +117,13 @@ async function owner(email: string, code?: string): Promise<WebVisitor> {
   assert.ok(visitor.cookies.has('browser'), answer.body.slice(0, 500));
   visitor.cookies.delete('session');
   return visitor;
+}
+
+/** One with a key of its own. */
+async function bouncer(path: string, options: FetchOptions = {}) {
+  const { text } = await server.cliJson('bouncer', 'add', await newPerson(), 'limited');
+  const headers = { ...from(newClient()), 'X-Api-Key': text as string };
+  return (query = '') => server.fetch(path + query, { ...options, headers });
 }
 
 const wrongChallenge = {
@@ -257,6 +269,29 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'POST /account/confirm/passkey signInOwner': async () => {
     const browser = await people.signIn(await newPerson());
     await ends(2, () => browser.call('/account/confirm/passkey', { response: {} }));
+  },
+  'GET /v1/decisions decisions': async () => {
+    const ask = await bouncer('/v1/decisions?ip=8.8.8.8');
+    const answers = [await ask(), await ask()];
+    // Some clients take any other answer for a ban.
+    const said = answers.map(({ status, body, headers }) => {
+      return [status, body, headers['x-portcullis-limited']];
+    });
+    assert.deepEqual(said, [
+      [200, 'null', undefined],
+      [200, 'null', '1'],
+    ]);
+  },
+  'GET /v1/decisions/stream decisionsWhole': async () =>
+    ends(1, await bouncer('/v1/decisions/stream?startup=true')),
+  'GET /v1/decisions/stream decisionsStream': async () => {
+    const ask = await bouncer('/v1/decisions/stream');
+    assert.equal((await ask('?startup=true')).status, 200);
+    await ends(1, ask);
+  },
+  'POST /v1/usage-metrics decisionsStream': async () => {
+    const ask = await bouncer('/v1/usage-metrics', { method: 'POST', body: '{}' });
+    await ends(1, ask);
   },
 };
 

@@ -1,0 +1,225 @@
+/**
+ * Debian's bouncers of CrowdSec at a running server, in a network of their own: what the kernel and the
+ * custom bouncer's program hold are the addresses of the feed, also after a kill of the server.
+ */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { after, before, it, type TestContext } from 'node:test';
+import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
+import { demoEmail, startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const directory = makeTempDir('bouncers-system');
+const data = makeTempDir('bouncers-system-data');
+const socket = `${directory.path}/server.sock`;
+const hosts = ['45.10.0.7', '45.10.0.9', '45.10.0.11', '2a10:5::1', '2a10:5::2'];
+const port = 8080;
+/** Into the network without a way out: a socket of the file system is seen from there, too. */
+const relay = `require('node:net').createServer((one) => {
+  const other = require('node:net').connect(process.argv[1]);
+  for (const end of [one, other]) end.on('error', () => { one.destroy(); other.destroy(); });
+  one.pipe(other).pipe(one);
+}).listen(${port}, '127.0.0.1');`;
+let server: TestServer;
+let gate: Server;
+
+const start = () => startTestServer({ threads: 1, demo: false, dataDir: data.path });
+
+async function seed(name: string, rows: readonly string[]): Promise<void> {
+  const file = `${directory.path}/${name}.txt`;
+  writeFileSync(file, `${rows.join('\n')}\n`);
+  await server.cliJson('seed', file, '--format', 'plain', '--confidence', '90', '--source', name);
+}
+
+before(async () => {
+  chmodSync(directory.path, 0o755);
+  server = await start();
+  await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+  await seed('first', hosts);
+  gate = createServer((one) => {
+    const other = connect(server.port, '127.0.0.1');
+    for (const end of [one, other]) {
+      end.on('error', () => {
+        one.destroy();
+        other.destroy();
+      });
+    }
+    one.pipe(other).pipe(one);
+  }).listen(socket);
+  await once(gate, 'listening');
+});
+
+after(async () => {
+  gate?.close();
+  await server?.[Symbol.asyncDispose]();
+  directory.remove();
+  data.remove();
+});
+
+/** A bouncer's configuration as the page shows it, for what `changes` says otherwise. */
+function sample(which: 'nftables' | 'stdin', key: string): string {
+  const page = readFileSync('docs/BOUNCERS.md', 'utf8');
+  const found = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text!);
+  const text = found.find((one) => one.includes(which));
+  assert.ok(text, which);
+  return text.replace('pcl_…', key);
+}
+
+/** A network of its own, with the way to the server in it. */
+async function openNetwork() {
+  const holder = spawn('unshare', [
+    ...['--net', 'sh', '-e', '-c', 'ip link set lo up; exec "$@"', 'sh'],
+    ...[process.execPath, '-e', relay, socket],
+  ]);
+  const inside = ['-t', String(holder.pid), '-n'];
+  /** Never by spawnSync: the way to the server goes through this thread. */
+  const run = (...words: string[]) =>
+    new Promise<{ failed: boolean; stdout: string; text: string }>((resolve) => {
+      execFile('nsenter', [...inside, ...words], (error, stdout, stderr) => {
+        resolve({ failed: error !== null, stdout, text: `${stdout}${stderr}` });
+      });
+    });
+  const health = `http://127.0.0.1:${port}/health`;
+  const isOpen = async () => (await run('curl', '-s', '-m', '5', health)).stdout.includes('"up"');
+  await within(isOpen, 'the way to the server');
+  return {
+    run,
+    spawn: (...words: string[]) => spawn('nsenter', [...inside, ...words], { stdio: 'pipe' }),
+    close: () => stop(holder),
+  };
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+async function feed(): Promise<string[]> {
+  const { body } = await server.fetch('/feeds/blocklist.txt');
+  return body.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+const sorted = (values: Iterable<string>) => [...values].sort();
+let bouncers = 0;
+
+async function makeKey(): Promise<string> {
+  return (await server.cliJson('bouncer', 'add', demoEmail, `b${++bouncers}`)).text;
+}
+
+/** What follows of each bouncer: `held` is what it holds. */
+async function follows(held: () => Promise<string[]>, row: string): Promise<void> {
+  const same = async () => {
+    const wanted = sorted(await feed());
+    return wanted.length > 0 && String(sorted(await held())) === String(wanted);
+  };
+  await within(async () => (await feed()).length >= hosts.length && (await same()), 'the list');
+  await seed(`row-${row}`, [row]);
+  await within(async () => (await held()).includes(row), 'a row');
+  await server.cliJson('allow', 'add', row);
+  await within(async () => !(await held()).includes(row), 'a rule');
+  await server.kill();
+  server = await start();
+  const later = row.replace(/\d+$/, '99');
+  await seed(`later-${row}`, [later]);
+  await within(async () => (await held()).includes(later), 'a row after the kill');
+  await within(same, 'the list after the kill');
+}
+
+function elements(text: string): string[] {
+  return [...text.matchAll(/([0-9a-f]+[.:][0-9a-f.:]*(?:\/\d+)?)\s+timeout\s/g)].map(
+    ([, value]) => value!,
+  );
+}
+
+async function firewall(
+  context: TestContext,
+  mode: 'nftables' | 'ipset',
+  prepare: readonly string[][],
+  lists: readonly string[][],
+  row: string,
+): Promise<void> {
+  for (const tool of ['crowdsec-firewall-bouncer', 'nsenter', 'curl', 'ip', mode.slice(0, 5)]) {
+    if (!hasTool(context, tool.replace('nftab', 'nft'))) return;
+  }
+  if (!hasNetworkNamespace(context)) return;
+  const network = await openNetwork();
+  for (const words of prepare) {
+    const done = await network.run(...words);
+    assert.equal(done.failed, false, done.text);
+  }
+  const config = `${directory.path}/${mode}.yaml`;
+  const text = sample('nftables', await makeKey()).replace('mode: nftables', `mode: ${mode}`);
+  writeFileSync(config, text);
+  const bouncer = network.spawn('crowdsec-firewall-bouncer', '-c', config);
+  let said = '';
+  bouncer.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  bouncer.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  try {
+    const shown = () => Promise.all(lists.map((words) => network.run(...words)));
+    await follows(async () => (await shown()).flatMap(({ stdout }) => elements(stdout)), row);
+    assert.equal(bouncer.exitCode, null, said);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
+  } finally {
+    await stop(bouncer);
+    await network.close();
+  }
+}
+
+it('the firewall bouncer keeps the sets of nftables as the feed is', async (context) => {
+  const lists = ['crowdsec', 'crowdsec6'].map((table) => {
+    const family = table === 'crowdsec' ? 'ip' : 'ip6';
+    return ['nft', 'list', 'set', family, table, `${table}-blacklists`];
+  });
+  await firewall(context, 'nftables', [], lists, '45.20.0.1');
+});
+
+it('the firewall bouncer keeps the sets of ipset as the feed is', async (context) => {
+  const sets = [
+    ['crowdsec-blacklists', 'inet'],
+    ['crowdsec6-blacklists', 'inet6'],
+  ];
+  const prepare = sets.map(([name, family]) => [
+    ...['ipset', 'create', name!, 'hash:net', 'family', family!, 'timeout', '0'],
+  ]);
+  const lists = sets.map(([name]) => ['ipset', 'list', name!]);
+  await firewall(context, 'ipset', prepare, lists, '45.21.0.1');
+});
+
+it('the custom bouncer hands its program what the feed is', async (context) => {
+  if (!hasTool(context, 'crowdsec-custom-bouncer') || !hasNetworkNamespace(context)) return;
+  const network = await openNetwork();
+  const config = `${directory.path}/custom.yaml`;
+  const program = `${directory.path}/on-decision`;
+  const lines = `${directory.path}/decisions`;
+  writeFileSync(program, `#!/bin/sh\nexec cat >> ${lines}\n`, { mode: 0o755 });
+  writeFileSync(lines, '');
+  const text = sample('stdin', await makeKey());
+  writeFileSync(config, text.replace('/usr/local/bin/on-decision', program));
+  const bouncer = network.spawn('crowdsec-custom-bouncer', '-c', config);
+  async function held(): Promise<string[]> {
+    const values = new Set<string>();
+    for (const line of readFileSync(lines, 'utf8').split('\n')) {
+      if (line === '') continue;
+      const { action, value } = JSON.parse(line) as { action: string; value: string };
+      if (action === 'add') values.add(value);
+      else values.delete(value);
+    }
+    return [...values];
+  }
+  try {
+    await follows(held, '45.22.0.1');
+  } finally {
+    await stop(bouncer);
+    await network.close();
+  }
+});
