@@ -147,6 +147,8 @@ export interface Config {
   readonly dataDir: string;
   /** Undefined: the embedded store. Holds a password: never logged. */
   readonly databaseUrl: string | undefined;
+  /** Where other nodes of the same database ask this one. */
+  readonly internalListen: string;
   /** Threads that listen; the main thread does not. */
   readonly httpThreads: number;
   readonly captchaThreads: number;
@@ -224,6 +226,7 @@ const schema = v.object({
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
   DATABASE_URL: v.optional(databaseUrl),
+  INTERNAL_LISTEN: v.optional(v.string(), '127.0.0.1:0'),
   HTTP_THREADS: v.optional(
     v.union([v.literal('auto'), integer(1, 64)], 'must be auto or 1 to 64'),
     'auto',
@@ -319,10 +322,11 @@ export function readConfig(
       throw settingError('CLIENT_SUFFIXES', `holds '${quoted(suffix)}', ${fault}`);
     }
   }
-  const nowhere = s.DNS_LISTEN.find((text) => !isEndpoint(text));
-  if (nowhere !== undefined) {
+  for (const name of ['DNS_LISTEN', 'INTERNAL_LISTEN'] as const) {
+    const nowhere = [s[name]].flat().find((text) => !isEndpoint(text));
+    if (nowhere === undefined) continue;
     const fault = 'not an address of this machine with a port, such as 192.0.2.1:53';
-    throw settingError('DNS_LISTEN', `holds '${quoted(nowhere)}', ${fault}`);
+    throw settingError(name, `holds '${quoted(nowhere)}', ${fault}`);
   }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
@@ -332,6 +336,7 @@ export function readConfig(
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
     databaseUrl: s.DATABASE_URL,
+    internalListen: s.INTERNAL_LISTEN,
     httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,
     drainMs: s.DRAIN_MS,

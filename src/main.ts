@@ -14,6 +14,7 @@ import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
 import { claimPort } from './http/port-claim.ts';
+import { createEvidence } from './reputation/address/evidence.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
@@ -21,6 +22,7 @@ import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
+import { openPeers } from './server/parts/peers.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
 import type { State } from './server/state.ts';
@@ -90,11 +92,13 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const captcha = openCaptcha({
     ...{ clock, random, log },
     threads: config.captchaThreads,
+    node: data.member?.id ?? 0,
     bounds: captchaBounds,
     sharesOn: config.clientLimitsOn,
     onRendered: (ms) => given.timings.recorder(config.httpThreads)('render', ms),
   });
   closers.add(() => captcha.close());
+  const challenges = await openPeers(opening, captcha.challenges, data.member);
 
   const metrics = createMetrics();
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
@@ -104,7 +108,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ...reputation.frontEnd,
     ...signon,
     ...captcha,
+    challenges,
     index: state.index,
+    evidence: createEvidence({
+      ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
+      contributions: state.entries.contributions,
+    }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),

@@ -174,6 +174,11 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
         `${'a.'.repeat(60)}b`,
       ],
     },
+    INTERNAL_LISTEN: {
+      field: 'internalListen',
+      good: [['192.0.2.1:8081', '192.0.2.1:8081']],
+      bad: ['0.0.0.0:8081', '[::]:8081', '192.0.2.1', 'host:8081'],
+    },
     DNS_LISTEN: {
       field: 'dnsListen',
       good: [['192.0.2.1:53, [2001:db8::1]:53', ['192.0.2.1:53', '[2001:db8::1]:53']]],

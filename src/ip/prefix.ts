@@ -92,6 +92,12 @@ export function formatPrefix(prefix: Prefix): string {
   return `${formatIp(prefix.family, prefix.words)}/${prefix.length}`;
 }
 
+/** The same, but an address where the prefix is one. */
+export function formatNetwork(prefix: Prefix): string {
+  const { family, words, length } = prefix;
+  return length === widthOf(family) ? formatIp(family, words) : formatPrefix(prefix);
+}
+
 /** True when the address lies in the prefix. IPv4 and IPv6 never contain one another. */
 export function contains(prefix: Prefix, family: IpFamily, words: Uint32Array): boolean {
   if (prefix.family !== family) return false;

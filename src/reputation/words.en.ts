@@ -59,6 +59,16 @@ export const en = {
       knownGood:
         'It is on a list of known-good addresses, such as public resolvers: reports have no effect on its score.',
     },
+    evidence: {
+      title: 'Where the score comes from',
+      kinds: { bad: 'list', anon: 'list of anonymous exits', good: 'list of known good' },
+      list: (loaded: string, end: string) => `loaded ${loaded}, counts until ${end}`,
+      reports: (count: number, formatted: string) =>
+        count === 1 ? 'One report' : `${formatted} reports`,
+      upTo: (ceiling: number, last: string) => `${ceiling} at most, the last ${last}`,
+      highest: 'The highest of these counts.',
+      fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,
+    },
     special: (name: string, rfc: string) => `This is a special address: ${name} (${rfc}).`,
     notObserved: 'Not observed',
     find: {

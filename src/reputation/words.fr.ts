@@ -75,6 +75,15 @@ export const fr: Words = {
       knownGood:
         'Elle figure sur une liste d’adresses connues comme bonnes, tels les résolveurs publics : les signalements n’agissent pas sur son score.',
     },
+    evidence: {
+      title: 'D’où vient le score',
+      kinds: { bad: 'liste', anon: 'liste de sorties anonymes', good: 'liste d’adresses sûres' },
+      list: (loaded, end) => `chargée ${loaded}, compte jusqu’au ${end}`,
+      reports: (count, formatted) => (count === 1 ? 'Un signalement' : `${formatted} signalements`),
+      upTo: (ceiling, last) => `${ceiling} au plus, le dernier ${last}`,
+      highest: 'Le plus élevé compte.',
+      fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
+    },
     special: (name, rfc) => `C’est une adresse spéciale : ${name} (${rfc}).`,
     notObserved: 'Jamais observée',
     find: {

@@ -34,6 +34,7 @@ import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
 import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
 import { ipPageRoutes } from '../reputation/address/address.route.ts';
+import type { EvidenceReader } from '../reputation/address/evidence.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
 import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
@@ -113,6 +114,7 @@ export function mainRoutes(options: {
   receipts: Receipts;
   challenges: Challenges;
   tickets: Tickets;
+  evidence: EvidenceReader;
   accountOf: (slot: number) => string | undefined;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
   /** That of front ends. */

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBodyBudget } from '../../src/http/body-budget.ts';
+import { renderHead } from '../../src/http/head.ts';
 import type { PlainRoute, StreamRoute } from '../../src/http/router.ts';
 import { networksOf } from '../../src/ip/networks.ts';
 import {
   answersIn,
   ask,
   eventually,
+  get,
   openConnection,
   requestText,
   sleep,
@@ -254,4 +256,70 @@ test('a few clients that hold all they can leave room for the bodies of others',
   const share = budget.open(networksOf('10.1.0.1'));
   assert.equal(share.hold(3_000), undefined);
   assert.equal(budget.open(networksOf('10.1.0.1')).hold(3_000)?.status, 503);
+});
+
+test('a body on GET or HEAD that no handler reads never runs as a request', async () => {
+  const seen: string[] = [];
+  const note = ({ query }: { query: string }) => void seen.push(query);
+  const body = new Uint8Array(200_000);
+  await using running = await startServer([
+    {
+      kind: 'hot',
+      method: 'GET',
+      path: '/hot',
+      handle(request) {
+        note(request);
+        request.answer(renderHead(200, []), 'ok');
+      },
+    },
+    {
+      kind: 'plain',
+      method: 'GET',
+      path: '/large',
+      handle(request) {
+        note(request);
+        return { status: 200, headers: [], body };
+      },
+    },
+    {
+      kind: 'plain',
+      method: 'GET',
+      path: '/later',
+      async handle(request) {
+        note(request);
+        await new Promise(setImmediate);
+        return { status: 200, headers: [], body: 'ok' };
+      },
+    },
+  ]);
+  const hidden = get('/hot?hidden');
+  const next = get('/hot?next');
+  for (const method of ['GET', 'HEAD']) {
+    for (const path of ['/hot', '/large', '/later', '/nowhere']) {
+      for (const isLate of [false, true]) {
+        seen.length = 0;
+        const connection = openConnection(running.port);
+        const lines = `Host: x\r\nContent-Length: ${hidden.length}\r\n\r\n`;
+        const asked = `${method} ${path}?asked HTTP/1.1\r\n${lines}`;
+        const answers = (text: string) => text.split('HTTP/1.1 ').length - 1;
+        if (isLate) {
+          connection.send(asked);
+          await connection.until((text) => answers(text) === 1);
+          connection.send(hidden.slice(0, 9));
+          connection.send(hidden.slice(9) + next);
+        } else connection.send(asked + hidden + next);
+        // What is pipelined behind an answer of a later turn ends the connection.
+        await connection.until((text) => answers(text) === 2);
+        const what = `${method} ${path} ${isLate ? 'late' : 'whole'}`;
+        const isAnswered = !connection.isClosed() || seen.includes('next');
+        assert.ok(isAnswered || (path === '/later' && !isLate), what);
+        assert.deepEqual(
+          seen,
+          ['asked', 'next'].slice(path === '/nowhere' ? 1 : 0, isAnswered ? 2 : 1),
+          what,
+        );
+        connection.socket.destroy();
+      }
+    }
+  }
 });

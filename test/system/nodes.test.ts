@@ -146,6 +146,22 @@ it('a form of one node is taken by the other one, and who signs in there is sign
   assert.match((await one!.get('/account')).body, /value="Ada"/);
 });
 
+it('a challenge of one node is shown and judged through the other one, once', async () => {
+  const [one, two] = nodes;
+  const { token, img } = (await one!.fetch('/captcha/new')).json() as Record<string, string>;
+  const through = await two!.fetch(img!);
+  assert.equal(through.status, 200, through.body);
+  assert.equal(through.headers['content-type'], 'image/gif');
+  assert.equal(through.body, (await one!.fetch(img!)).body);
+  const sound = await two!.fetch(img!.replace('/img/', '/audio/').replace('.gif', '.wav'));
+  assert.equal(sound.headers['content-type'], 'audio/wav');
+  const body = JSON.stringify({ token, answer: 'no' });
+  const headers = { 'Content-Type': 'application/json' };
+  const judged = await two!.fetch('/captcha/verify', { method: 'POST', headers, body });
+  assert.equal(judged.body, '{"ok":false}');
+  for (const node of nodes) assert.equal((await node.fetch(img!)).status, 404, 'taken');
+});
+
 it('without the database checks go on, writes and readers of it get 503, nodes go on afterwards', async () => {
   await database.kill();
   for (const node of nodes) {

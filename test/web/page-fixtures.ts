@@ -75,6 +75,7 @@ export const cleanAddress: IpPageData = {
   anonymousExit: false,
   allowlisted: false,
   observed: false,
+  evidence: { decidedBy: undefined, lists: [], reports: [], fallsBelowAt: undefined },
   reports: 0,
   listReports: 0,
   distinctReporters: 0,
@@ -93,6 +94,30 @@ export const suspectAddress: IpPageData = {
   anonymousExit: true,
   allowlisted: false,
   observed: true,
+  evidence: {
+    decidedBy: '198.51.100.23',
+    lists: [
+      {
+        name: 'a <list>',
+        confidence: 61,
+        kind: 'bad',
+        entry: '198.51.100.0/24',
+        loadedAt: nowMs - 2 * dayMs,
+        endsAt: nowMs + 5 * dayMs,
+      },
+    ],
+    reports: [
+      {
+        entry: '198.51.100.23',
+        score: 44,
+        ceiling: 49,
+        reports: 12,
+        reporters: 3,
+        lastReportedAt: nowMs - dayMs,
+      },
+    ],
+    fallsBelowAt: nowMs + 9 * dayMs,
+  },
   reports: 12,
   listReports: 0,
   distinctReporters: 4,

@@ -77,13 +77,13 @@ export interface Attempt {
 }
 
 /** Takes the challenge, whatever the answer; a wrong one counts for more. */
-export function judge(
+export async function judge(
   { challenges, callers }: Pick<CaptchaOptions, 'challenges' | 'callers'>,
   request: Request,
   payment: Payment,
   { token, answer }: { readonly token: string; readonly answer: string },
-): boolean {
-  const right = challenges.verify(token, answer, callers.networkOf(request));
+): Promise<boolean> {
+  const right = await challenges.verify(token, answer, callers.networkOf(request));
   if (!right) payment.charge(wrongAnswerCost - 1);
   return right;
 }
@@ -97,7 +97,8 @@ export async function attempt(
   // The query takes no part: addresses end up in logs and histories.
   const fields = await readFields({ ...request, query: '' });
   const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
-  const right = judge(options, request, payment, { token: text('token'), answer: text('answer') });
+  const given = { token: text('token'), answer: text('answer') };
+  const right = await judge(options, request, payment, given);
   return { right, siteKey: text('sitekey'), action: text('action') };
 }
 

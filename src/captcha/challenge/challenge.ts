@@ -58,8 +58,11 @@ export interface Challenges {
   image(token: string, visitor: Visitor): Promise<Result<Uint8Array>>;
   /** The WAV, with an answer of its own. Fails as `image` does. */
   clip(token: string, visitor: Visitor): Promise<Result<Uint8Array>>;
-  /** Uses the token up whatever the answer. Letter case, spaces and width don't count. */
-  verify(token: string, answer: string, network: Network): boolean;
+  /**
+   * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
+   * token is judged there.
+   */
+  verify(token: string, answer: string, network: Network): boolean | Promise<boolean>;
   stats(): ChallengeStats;
 }
 

@@ -22,12 +22,15 @@ export function createFormChallenges(captcha: CaptchaOptions): FormChallenges {
     headers: (request) => captcha.visitors.greeting(request),
     answerIn(request, form) {
       const token = form.get('captcha_token');
-      if (token === undefined) return { judge: () => 'none' };
+      if (token === undefined) return { judge: async () => 'none' };
       const payment = captcha.visitors.take('captchaVerify', request);
       if (payment.waitSeconds > 0) return { waitSeconds: payment.waitSeconds };
       const answer = form.get('captcha_answer') ?? '';
       return {
-        judge: () => (judge(captcha, request, payment, { token, answer }) ? 'right' : 'wrong'),
+        async judge() {
+          const isRight = await judge(captcha, request, payment, { token, answer });
+          return isRight ? 'right' : 'wrong';
+        },
       };
     },
   };

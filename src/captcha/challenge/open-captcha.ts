@@ -14,6 +14,8 @@ import { createTickets, type Tickets } from './ticket.ts';
 
 export interface CaptchaOptions {
   readonly threads: number;
+  /** Of several machines; tickets name it. */
+  readonly node?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -46,12 +48,12 @@ export interface Captcha {
 }
 
 export function openCaptcha(options: CaptchaOptions): Captcha {
-  const { threads, clock, random, log, bounds, sharesOn } = options;
+  const { threads, random, log, bounds, sharesOn } = options;
   // Waiting requests and a batch for the stock on each thread, and one more as it is replaced.
   const queueMax = bounds.waitingMax + 2 * threads;
   const renderer = timed(openRenderThreads({ threads, queueMax }), options.onRendered);
   const pool = createRenderPool({ renderer, random, log, ...bounds });
-  const tickets = createTickets({ clock, random });
+  const tickets = createTickets(options);
   const challenges = createChallenges({ pool, tickets, random, sharesOn, ...bounds });
   let closing: Promise<void> | undefined;
   let isWarm = false;

@@ -34,8 +34,6 @@ export interface Tickets {
 /** As a pattern's source, for routes and the OpenAPI document. */
 export const ticketPattern = '[A-Za-z0-9_-]{48}';
 const ticketShape = new RegExp(`^${ticketPattern}$`);
-/** The one machine that there is today. */
-const ownNode = 0;
 const madeAtOffset = 3;
 const randomOffset = 9;
 const randomBytes = 11;
@@ -43,7 +41,18 @@ const macOffset = 20;
 const macBytes = 16;
 const kindNames = Object.keys(ticketKinds) as TicketKind[];
 
-export function createTickets({ clock, random }: { clock: Clock; random: Random }): Tickets {
+/** Whose ticket it is, as it says itself; undefined for what is none. */
+export function nodeOf(text: string): number | undefined {
+  return ticketShape.test(text) ? Buffer.from(text, 'base64url').readUInt16BE(0) : undefined;
+}
+
+export function createTickets(options: {
+  clock: Clock;
+  random: Random;
+  /** Of several machines; 0: alone. */
+  node?: number;
+}): Tickets {
+  const { clock, random, node = 0 } = options;
   const key = random.bytes(32);
   // A wall clock that is set anew must neither end nor prolong a ticket.
   const startMs = clock.now() - clock.monotonicMs();
@@ -57,7 +66,7 @@ export function createTickets({ clock, random }: { clock: Clock; random: Random 
     nowMs,
     make(kind) {
       const bytes = Buffer.alloc(macOffset + macBytes);
-      bytes.writeUInt16BE(ownNode, 0);
+      bytes.writeUInt16BE(node, 0);
       bytes.writeUInt8(ticketKinds[kind], 2);
       bytes.writeUIntBE(Math.floor(nowMs()), madeAtOffset, 6);
       bytes.set(random.bytes(randomBytes), randomOffset);
@@ -71,7 +80,7 @@ export function createTickets({ clock, random }: { clock: Clock; random: Random 
       if (!timingSafeEqual(mac, bytes.subarray(macOffset))) return undefined;
       const kind = kindNames[bytes.readUInt8(2)];
       const madeAtMs = bytes.readUIntBE(madeAtOffset, 6);
-      if (kind === undefined || bytes.readUInt16BE(0) !== ownNode) return undefined;
+      if (kind === undefined || bytes.readUInt16BE(0) !== node) return undefined;
       return madeAtMs > nowMs() ? undefined : { kind, madeAtMs };
     },
   };

@@ -20,7 +20,9 @@ import type { BackupSource } from '../../store/backup/read.ts';
 import {
   type CheckedBackup,
   checkBackup,
+  checkStore,
   type OnProgress,
+  refusalOf,
   restoreRows,
 } from '../../store/backup/restore.ts';
 import { addToErasedFile, erasedFile } from '../../store/erased.ts';
@@ -34,6 +36,7 @@ import { createOutput, dateText, grouped, type Output } from '../shell/output.ts
 import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
 import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
 import { erasedSince } from './erased-since.ts';
+import { holdForRestore, restoreSocket } from './restore-lock.ts';
 import { checkReach, forget, takeBack } from './rewind.ts';
 
 interface RestoreFlags {
@@ -48,7 +51,7 @@ type Opening = ReturnType<typeof openingOf>;
 
 const workFolder = 'restoring';
 /** May lie in the data directory: what an operator puts there first, and what a restore left. */
-const welcome = new Set(['master.key', erasedFile, workFolder, 'lost+found']);
+const welcome = new Set(['master.key', erasedFile, workFolder, restoreSocket, 'lost+found']);
 
 export function restoreCommand(): Command {
   return new Command('restore')
@@ -88,6 +91,22 @@ async function restore(file: string, flags: RestoreFlags): Promise<void> {
       `DATA_DIR ${dataDir} is not empty (${stranger}): a backup is restored into an empty one`,
     );
   }
+  const letGo = await holdForRestore(dataDir);
+  try {
+    await restoreInto(file, flags, { config, opening });
+  } catch (error) {
+    throw refusalOf(error);
+  } finally {
+    await letGo();
+  }
+}
+
+async function restoreInto(
+  file: string,
+  flags: RestoreFlags,
+  { config, opening }: Opening,
+): Promise<void> {
+  const { dataDir } = config;
   const output = createOutput(flags.json === true);
   const work = join(dataDir, workFolder);
   rmSync(work, { recursive: true, force: true });
@@ -109,6 +128,7 @@ async function restore(file: string, flags: RestoreFlags): Promise<void> {
       { config, opening },
       { key, about, dropped, erased: erased.ids },
     );
+    await counted('looked at', output, opening, (on) => checkStore(`${work}/store`, on));
     putKey(key, about, config, opening);
     await addToErasedFile(join(dataDir, erasedFile), erased.ids);
     renameSync(`${work}/store`, `${dataDir}/store`);

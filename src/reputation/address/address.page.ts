@@ -17,6 +17,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
+import type { Evidence } from './evidence.ts';
 import { maskComment } from './mask.page.ts';
 
 export interface IpPageComment {
@@ -52,6 +53,7 @@ export interface IpPageData {
   readonly scorePrefix?: string | undefined;
   /** Why it goes no further; undefined when nobody reported it, or an operator's rule decides. */
   readonly why?: ScoreReason | undefined;
+  readonly evidence: Evidence;
   /** By accounts, in the last 365 days. */
   readonly reports: number;
   readonly distinctReporters: number;
@@ -155,6 +157,41 @@ function reason({ data, text }: Scene): Html {
   const words = text.ip.why;
   const said = 'ceiling' in why ? words[why.by](why.ceiling) : words[why.by];
   return html`<p class="verdict-note"><strong>${words.title}.</strong> ${said}</p>`;
+}
+
+/** An entry other than the address itself leads to its page. */
+function entryLink(entry: string, { data }: Scene): Html {
+  return entry !== data.address && html`<a class="mono" href=${`/ip/${entry}`}>${entry}</a> · `;
+}
+
+/** Each list and what the reports amount to, by what they give by themselves: the highest counts. */
+function evidence(scene: Scene): Html {
+  const { data, text, format } = scene;
+  const words = text.ip.evidence;
+  const { lists, reports, fallsBelowAt } = data.evidence;
+  if (lists.length + reports.length === 0) return false;
+  return card({
+    title: words.title,
+    icon: 'sliders',
+    body: html`${shareList(
+      [
+        ...lists.map(({ name, kind, confidence, entry, loadedAt, endsAt }) => ({
+          name: html`<bdi>${name}</bdi> <span class="fact-note">${words.kinds[kind]}</span>`,
+          value: confidence ?? 0,
+          formatted: confidence === undefined ? '–' : String(confidence),
+          note: html`${entryLink(entry, scene)}${words.list(format.ago(loadedAt, data.now), format.day(endsAt))}`,
+        })),
+        ...reports.map(({ entry, score, ceiling, reports: count, lastReportedAt }) => ({
+          name: words.reports(count, format.number(count)),
+          value: score,
+          formatted: String(score),
+          note: html`${entryLink(entry, scene)}${words.upTo(ceiling, format.ago(lastReportedAt, data.now))}`,
+        })),
+      ],
+      100,
+    )}
+    <p class="card-note card-foot">${fallsBelowAt === undefined ? words.highest : `${words.highest} ${words.fallsBelow(format.day(fallsBelowAt))}`}</p>`,
+  });
 }
 
 function canReport({ reportHref, reportUrl }: IpPageData): boolean {
@@ -332,6 +369,7 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
     className: 'page-ip',
     body: html`<div class="wrap stack">
       ${verdict(scene)}
+      ${evidence(scene)}
       ${
         hasReports(data)
           ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`

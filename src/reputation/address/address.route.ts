@@ -23,7 +23,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { formatPrefix, parsePrefix } from '../../ip/prefix.ts';
+import { formatNetwork, formatPrefix, parsePrefix } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
@@ -40,8 +40,9 @@ import type { ReportStore, StoredReport } from '../reports/store/report-store.ts
 import { ceilings } from '../voices/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.ts';
+import { type EvidenceReader, whyJson } from './evidence.ts';
 import { findAddressRoute } from './find.route.ts';
-import { networkRoute, placeOf } from './network.route.ts';
+import { networkRoute } from './network.route.ts';
 
 const dayMs = 86_400_000;
 const chartDays = 90;
@@ -57,6 +58,7 @@ export interface IpPageOptions {
   readonly clock: Clock;
   readonly reports: ReportStore;
   readonly callers: Callers;
+  readonly evidence: EvidenceReader;
   readonly turns: Turns;
   readonly tables: Pick<BoundedTables, 'add'>;
   /** Where reports are sent: for the command that the page shows. */
@@ -113,7 +115,10 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
       // With its slash percent-encoded.
       const network = parsePrefix(request.param, 'mask');
       if (network.ok && request.param.includes('/')) {
-        return { status: 303, headers: [['Location', `/ip/${placeOf(network.value)}`], noStore] };
+        return {
+          status: 303,
+          headers: [['Location', `/ip/${formatNetwork(network.value)}`], noStore],
+        };
       }
       if (asJson)
         return tellFailure(
@@ -189,6 +194,7 @@ async function dataOf(
     allowlisted: verdict.allowlisted,
     special: special && { name: special.name, rfc: special.rfc },
     observed: verdict.decidedBy !== 0 || verdict.reports > 0 || verdict.anonymousExit,
+    evidence: options.evidence.of(family, address),
     why: reasonOf(verdict, index.records, nowMs),
     scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
     reports: verdict.reports,
@@ -292,6 +298,7 @@ function jsonOf(data: IpPageData): string {
       malicious: data.score >= maliciousScore,
       firstReportedAt: date(data.firstReportedAt),
       lastReportedAt: date(newest(data.lastReportedAt, data.listedAt)),
+      why: whyJson(data.evidence),
     },
   });
 }

@@ -9,7 +9,7 @@ import type { Reply, Request } from '../../http/message.ts';
 import { parseQuery } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { addressesIn } from '../../ip/pasted.ts';
-import type { Prefix } from '../../ip/prefix.ts';
+import { formatNetwork, type Prefix } from '../../ip/prefix.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { openPage, routeFacts } from '../../web/guard/endpoint.ts';
 import { languageOf, type PageTools } from '../../web/page-tools.ts';
@@ -17,7 +17,6 @@ import { noStore } from '../../web/shape.ts';
 import { csvText } from '../blocklists/pieces/records.ts';
 import type { Check } from '../check/check.ts';
 import { type FoundAddress, findPage } from './find.page.ts';
-import { placeOf } from './network.route.ts';
 
 /** Rows of one answer. */
 export const foundMax = 100;
@@ -53,7 +52,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
     const { found, more } = addressesIn(text, foundMax);
     const [first] = found;
     if (first !== undefined && found.length === 1) {
-      return { status: 303, headers: [['Location', `/ip/${placeOf(first)}`], noStore] };
+      return { status: 303, headers: [['Location', `/ip/${formatNetwork(first)}`], noStore] };
     }
     const language = languageOf(request);
     const refusal = options.admit(request, false);
@@ -75,7 +74,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
 }
 
 function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress {
-  const name = placeOf(prefix);
+  const name = formatNetwork(prefix);
   const href = `/ip/${name}`;
   if (name.includes('/')) return { name, href };
   const { family, words } = prefix;

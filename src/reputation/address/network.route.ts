@@ -9,8 +9,7 @@ import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import type { Reply, Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
-import { formatIp } from '../../ip/address.ts';
-import { formatPrefix, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { formatNetwork, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
@@ -59,9 +58,11 @@ export function networkRoute(options: NetworkOptions): PlainRoute {
     if (!parsed.ok || !request.param.includes('/')) {
       const why = 'This is not a valid IPv4 or IPv6 network, such as 192.0.2.0/24.';
       if (asJson) return tellFailure('api', fail('invalid_parameter', why, 'network'));
-      return errorReply(tools, language, 400);
+      // Behind an address a wrong length is a slip; other paths lead nowhere.
+      const [address = ''] = request.param.split('/');
+      return errorReply(tools, language, parsePrefix(address).ok ? 400 : 404);
     }
-    const place = placeOf(parsed.value);
+    const place = formatNetwork(parsed.value);
     if (place !== request.param) {
       return { status: 303, headers: [['Location', `/ip/${place}`], noStore] };
     }
@@ -74,12 +75,6 @@ export function networkRoute(options: NetworkOptions): PlainRoute {
     };
   }
   return { kind: 'plain', ...routeFacts(networkEndpoint), handle: show };
-}
-
-/** The one spelling of its page; a network of one address is the address. */
-export function placeOf(prefix: Prefix): string {
-  const { family, words, length } = prefix;
-  return length === widthOf(family) ? formatIp(family, words) : formatPrefix(prefix);
 }
 
 async function dataOf(network: Prefix, options: NetworkOptions): Promise<NetworkPageData> {
@@ -96,7 +91,7 @@ async function dataOf(network: Prefix, options: NetworkOptions): Promise<Network
     const verdict = check.judge(family, prefix.words, clock.now());
     if (verdict.malicious) malicious++;
     worst.push({
-      name: placeOf({ ...prefix, words: Uint32Array.from(prefix.words) }),
+      name: formatNetwork({ ...prefix, words: Uint32Array.from(prefix.words) }),
       score: verdict.score,
       reports: verdict.reports + verdict.listReports,
     });

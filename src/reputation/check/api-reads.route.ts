@@ -9,6 +9,7 @@ import type { GeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { Guard } from '../../web/guard/guard.ts';
+import type { EvidenceReader } from '../address/evidence.ts';
 import { blacklistRoute } from '../blocklists/blacklist.route.ts';
 import { createBlacklist } from '../blocklists/blacklist.ts';
 import { type ClearAddressOptions, clearAddressRoute } from '../reports/clear-address.route.ts';
@@ -38,6 +39,7 @@ export function apiReadRoutes(options: {
   /** See `Fold.allowChanges`. */
   allowChanges: () => number;
   turns: Turns;
+  evidence: EvidenceReader;
   accountOf: ClearAddressOptions['accountOf'];
   catchUpTo: ClearAddressOptions['catchUpTo'];
 }): Route[] {

@@ -14,6 +14,7 @@ import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { type Guard, wantedBy } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
+import { type EvidenceReader, whyJson } from '../address/evidence.ts';
 import { countryNameOf, isoDate, reportJson } from '../reports/report-json.route.ts';
 import { type ReportHistory, readHistory } from '../reports/store/report-history.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
@@ -27,6 +28,7 @@ export interface CheckDetailsOptions {
   readonly check: Check;
   readonly clock: Clock;
   readonly reports: Pick<ReportStore, 'pages'>;
+  readonly evidence: EvidenceReader;
   /** Bounds the walks over reports that run at a time. */
   readonly walks: Semaphore;
 }
@@ -103,9 +105,13 @@ function membersOf(asked: Asked, history: ReportHistory, options: CheckDetailsOp
   const members = {
     ...plain,
     ...(asked.hasWindow ? counts : {}),
-    ...(asked.isVerbose ? { countryName: countryNameOf(plain.countryCode) } : {}),
+    ...(asked.isVerbose ? detailsOf(asked.address, plain.countryCode, options) : {}),
   };
   return JSON.stringify(members).slice(0, -1);
+}
+
+function detailsOf({ family, words }: Address, code: string, { evidence }: CheckDetailsOptions) {
+  return { countryName: countryNameOf(code), why: whyJson(evidence.of(family, words)) };
 }
 
 async function addReports(

@@ -55,8 +55,33 @@ const nine = {
   lastReportedAt: nullable(dateTime),
 };
 
+const why = object({
+  decidedBy: nullable(string),
+  fallsBelowAt: nullable(dateTime),
+  lists: list(
+    object({
+      name: string,
+      kind: { type: 'string', enum: ['bad', 'anon', 'good'] },
+      confidence: nullable(score),
+      entry: string,
+      loadedAt: dateTime,
+      endsAt: dateTime,
+    }),
+  ),
+  reports: list(
+    object({
+      entry: string,
+      score,
+      ceiling: score,
+      totalReports: count,
+      numDistinctUsers: count,
+      lastReportedAt: dateTime,
+    }),
+  ),
+});
 const detailed = {
   countryName: nullable(string),
+  why,
   reports: { ...list(ref('Report')), maxItems: verboseReportsMax },
 };
 
@@ -66,16 +91,21 @@ const summary = object({
   isWhitelisted: boolean,
   firstReportedAt: nullable(dateTime),
   lastReportedAt: nullable(dateTime),
+  why,
 });
 
 export const checkDocs: Described = {
   id: 'check',
   tag,
   summary: 'What is known of one address. Costs one read.',
-  parameters: [address, maxAge, flag('verbose', 'The country’s name and the reports too.')],
+  parameters: [
+    address,
+    maxAge,
+    flag('verbose', 'The country’s name, why the score is what it is, and the reports too.'),
+  ],
   answers: {
     200: answer(
-      'Sixteen fields; the country’s name and the reports with `verbose`.',
+      'Sixteen fields; the country’s name, `why` and the reports with `verbose`.',
       media(object({ data: { anyOf: [ref('CheckResult'), ref('CheckDetails')] } })),
     ),
   },

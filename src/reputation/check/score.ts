@@ -61,3 +61,16 @@ export function entryScore(
   const evidence = 2 ** (strength - nowHalfLives);
   return Math.max(seedScore, Math.round(communityScore(evidence, ceiling)));
 }
+
+/**
+ * When what is reported now gives less than a score, if nothing is added.
+ * @param score above 0, as `entryScore` rounds it
+ * @returns ms since 1970; `-Infinity`: reports under this ceiling never give so much
+ */
+export function fallsBelowAt(strength: number, ceiling: number, score: number): number {
+  // Rounded up from here on.
+  const least = score - 0.5;
+  if (ceiling <= least || strength === Number.NEGATIVE_INFINITY) return Number.NEGATIVE_INFINITY;
+  const evidence = (-ceiling * Math.log1p(-least / ceiling)) / slope;
+  return decayOriginMs + (strength - Math.log2(evidence)) * halfLifeMs;
+}

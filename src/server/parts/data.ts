@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { packageVersion } from '../../config/version.ts';
 import type { Clock } from '../../core/clock.ts';
 import { acquireServerLock } from '../../store/lock.ts';
+import type { Membership } from '../../store/nodes/nodes.ts';
 import { openStoreOf } from '../../store/open.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
@@ -23,6 +24,8 @@ export interface Data {
   readonly clock: Clock;
   readonly state: State;
   readonly upkeep: Upkeep;
+  /** With others on one database. */
+  readonly member: Membership | undefined;
 }
 
 export async function openData(opening: Opening): Promise<Data> {
@@ -86,7 +89,7 @@ export async function openData(opening: Opening): Promise<Data> {
   closers.add(startPruning(store, state, log, member));
   const sweeper = startSweeper({ store: upkeep.store, log });
   closers.add(() => sweeper.stop());
-  return { store, clock, state, upkeep };
+  return { store, clock, state, upkeep, member };
 }
 
 /** Each commit from its call to its answer, what it waits for others included. */

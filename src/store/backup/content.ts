@@ -66,6 +66,8 @@ function decodeJson<T extends v.GenericSchema>(
 }
 
 const rowHeaderBytes = 6;
+/** Of LMDB. */
+const keyBytesMax = 1_978;
 
 export function encodeRows(table: TableName, rows: readonly RawRow[]): Buffer {
   const bytes = rows.reduce((sum, row) => sum + rowHeaderBytes + rowBytes(row), 2);
@@ -91,7 +93,8 @@ export function decodeRows(content: Buffer): { table: TableName; rows: RawRow[] 
     if (at + rowHeaderBytes > content.length) throw strange();
     const keyEnd = at + rowHeaderBytes + content.readUInt16BE(at);
     const end = keyEnd + content.readUInt32BE(at + 2);
-    if (end > content.length) throw strange();
+    const keyLength = keyEnd - at - rowHeaderBytes;
+    if (end > content.length || keyLength < 1 || keyLength > keyBytesMax) throw strange();
     rows.push({
       key: content.subarray(at + rowHeaderBytes, keyEnd),
       value: content.subarray(keyEnd, end),

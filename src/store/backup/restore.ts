@@ -9,6 +9,10 @@ import { rmSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
 import { syncPath } from '../files.ts';
 import { openTables, type Tables, tableNames } from '../lmdb-tables.ts';
+import { isDamage } from '../rows.ts';
+import { createFindings, type Findings } from '../verify/findings.ts';
+import { verifyRows } from '../verify/rows.ts';
+import { openView } from '../view.ts';
 import type { About } from './content.ts';
 import { type BackupSource, openBackup } from './read.ts';
 
@@ -54,6 +58,42 @@ export async function checkBackup(
   } finally {
     await backup.close();
   }
+}
+
+/** Findings that no server can live with. The others are told by `portcullis verify`. */
+const unusable = new Set(['meta', 'journal end', 'gap', 'key', 'checksum']);
+
+/** Looks at every row of a store that was made of a backup. @throws OperatorError */
+export async function checkStore(path: string, onProgress?: OnProgress): Promise<void> {
+  const tables = openTables(path);
+  try {
+    const view = openView(tables);
+    let worst: string | undefined;
+    const findings: Findings = {
+      ...createFindings(),
+      add(kind, line) {
+        if (unusable.has(kind)) worst ??= line;
+      },
+    };
+    try {
+      const progress = onProgress === undefined ? {} : { onProgress };
+      await verifyRows({ view, findings, nowMs: 0, storeId: undefined, ...progress });
+    } finally {
+      view.release();
+    }
+    if (worst === undefined) return;
+    throw new OperatorError(`the backup holds what can't be used (${worst})`);
+  } finally {
+    await tables.root.close();
+  }
+}
+
+/** What somebody else's backup made fail, in one line; what the system refuses stays as it is. */
+export function refusalOf(error: unknown): unknown {
+  if (isDamage(error)) return new OperatorError(`the backup is damaged: ${error.message}`);
+  const isOurs = !(error instanceof Error) || Object.hasOwn(error, 'errno');
+  if (error instanceof OperatorError || isOurs) return error;
+  return new OperatorError(`the backup holds what can't be used (${error.message})`);
 }
 
 function unordered(): OperatorError {

@@ -44,6 +44,10 @@ export interface Membership {
   readonly upkeep: Upkeep;
   /** From now on each heartbeat says how far this node is. */
   follow(positions: () => Positions): void;
+  /** Where other nodes ask this one. */
+  announce(url: string): Promise<void>;
+  /** Where another node is asked; undefined when none with this number is up. */
+  urlOf(node: number): Promise<string | undefined>;
   /** Keeps the journal as long as somebody needs it; nothing while another node does. */
   prune(pruning: Pick<PruneOptions, 'withoutCheckpoint' | 'signal'>): Promise<number>;
   /** Others need not wait until this node counts as gone. */
@@ -196,6 +200,13 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     follow(next) {
       positions = next;
     },
+    async announce(url) {
+      await (await store.session()).query({
+        text: 'update nodes set url = $3 where id = $1 and boot = $2::uuid',
+        values: [id, boot, url],
+      });
+    },
+    urlOf: rememberedUrls(store, alive, clock),
     async prune(pruning) {
       const fence = lease.fence();
       return fence === undefined ? 0 : pruneJournal({ ...pruning, store, local, fence });
@@ -212,6 +223,31 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
         log.debug({ err: error }, 'node: left without a word');
       }
     },
+  };
+}
+
+/** A node's address changes with its starts: asked again after a heartbeat's time. */
+function rememberedUrls(store: PostgresStore, alive: number, clock: Clock): Membership['urlOf'] {
+  const known = new Map<number, { readonly url: string | undefined; readonly untilMs: number }>();
+  return async (node) => {
+    // A token may name any number.
+    if (node < 1 || node > nodesMax) return undefined;
+    const found = known.get(node);
+    if (found !== undefined && clock.monotonicMs() < found.untilMs) return found.url;
+    try {
+      const [row] = await (await store.session()).query<{ url: string | null }>({
+        name: 'where is',
+        text: `select url from nodes
+               where id = $1 and not is_stopped and seen_at > ${nowMs} - $2::int8`,
+        values: [node, alive],
+      });
+      const url = row?.url ?? undefined;
+      known.set(node, { url, untilMs: clock.monotonicMs() + beatMs });
+      return url;
+    } catch {
+      // The database is away: where it was it may still be.
+      return found?.url;
+    }
   };
 }
 

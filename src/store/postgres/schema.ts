@@ -76,6 +76,7 @@ const steps: readonly string[] = [
      primary key (id, key)
    );
    alter table checkpoint_rows alter column value set storage external`,
+  'alter table nodes add column url text',
 ];
 
 /** Versions that a node takes at a time; the sequence's increment. */

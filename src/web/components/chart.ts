@@ -3,7 +3,7 @@
  * so that they stay readable at any width. A table with the same numbers lies behind it.
  */
 
-import { classes, type Html, html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { table } from './table.ts';
 
 export interface Bar {
@@ -71,15 +71,17 @@ export function barChart(options: BarChartOptions): Html {
 }
 
 export interface ShareRow {
-  readonly name: string;
+  readonly name: Html;
+  /** A line below the name. */
+  readonly note?: Html;
   readonly value: number;
   readonly formatted: string;
 }
 
-/** A list of names, each with a bar for its part of the largest value. */
-export function shareList(rows: readonly ShareRow[], className?: string): Html {
-  const largest = Math.max(1, ...rows.map((row) => row.value));
-  return html`<ul class=${classes('shares', className)}>
+/** A list of names, each with a bar for its part of the whole, or of the largest value. */
+export function shareList(rows: readonly ShareRow[], whole?: number): Html {
+  const largest = whole ?? Math.max(1, ...rows.map((row) => row.value));
+  return html`<ul class="shares">
     ${rows.map(
       (row) => html`<li>
         <span class="shares-name">${row.name}</span><span class="shares-value">${row.formatted}</span>
@@ -87,6 +89,7 @@ export function shareList(rows: readonly ShareRow[], className?: string): Html {
           <rect class="shares-track" width="100%" height="6" rx="3" />
           <rect class="shares-fill" width=${`${Math.max(2, Math.round((row.value / largest) * 100))}%`} height="6" rx="3" />
         </svg>
+        ${row.note !== undefined && html`<span class="fact-note shares-note">${row.note}</span>`}
       </li>`,
     )}
   </ul>`;

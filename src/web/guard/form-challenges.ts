@@ -7,7 +7,7 @@ import type { ChallengeView } from '../components/challenge.ts';
 /** An answer that was counted and not yet judged. */
 export interface ChallengeAnswer {
   /** `none`: the form has no challenge. Takes the challenge, whatever the answer. */
-  judge(): 'none' | 'right' | 'wrong';
+  judge(): Promise<'none' | 'right' | 'wrong'>;
 }
 
 export interface FormChallenges {

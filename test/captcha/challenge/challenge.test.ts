@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChallengesOptions } from '../../../src/captcha/challenge/challenge.ts';
+import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
 import type { Rendered } from '../../../src/captcha/rendering/render-pool.ts';
 import { manualClock } from '../../../src/core/clock.ts';
+import { seededRandom } from '../../../src/core/random.ts';
 import { fail, ok, type Result } from '../../../src/core/result.ts';
 import {
   challengesOver,
@@ -37,6 +39,24 @@ test('the right answer is true once, whatever its case and spaces', async () => 
     assert.equal(verify(token, answer), false);
   }
   assert.equal(challenges.stats().heldBytes, 0);
+});
+
+test('an answer is at most 64 characters long, spaces included', async () => {
+  const { issue, image, verify } = setUp();
+  for (const [i, spaces] of [59, 60].entries()) {
+    const token = issue();
+    await image(token);
+    assert.equal(verify(token, `WORD${i + 1}${' '.repeat(spaces)}`), spaces === 59);
+  }
+});
+
+test('the cookie of a browser is no token, though it is signed alike', async () => {
+  const tickets = createTickets({ clock: manualClock(0), random: seededRandom(1) });
+  const { image, clip, issue } = setUp({ tickets });
+  const cookie = tickets.make('browser');
+  assert.deepEqual(await image(cookie), fail('not_found'));
+  assert.deepEqual(await clip(cookie), fail('not_found'));
+  assert.equal((await image(issue())).ok, true);
 });
 
 test('a token is 36 bytes in base64url and never the same', () => {

@@ -17,7 +17,12 @@ const imageBytes = 100;
 
 /** Renders when told to; images are numbered in the order in which they are finished. */
 function setUp(changes: Partial<RenderPoolOptions> = {}) {
-  const jobs: { profile: ProfileName; count: number; end(error?: Error): void }[] = [];
+  const jobs: {
+    profile: ProfileName;
+    count: number;
+    seeds: readonly Uint8Array[];
+    end(error?: Error): void;
+  }[] = [];
   let made = 0;
   const renderer: Renderer = {
     threads: 2,
@@ -26,6 +31,7 @@ function setUp(changes: Partial<RenderPoolOptions> = {}) {
         jobs.push({
           profile,
           count: seeds.length,
+          seeds,
           end(error) {
             if (error) return reject(error);
             const images = seeds.map(() => ({
@@ -78,6 +84,12 @@ test('the stock never holds more than its bytes', async () => {
   const { stock, stockBytes } = pool.stats();
   assert.ok(stockBytes <= 1_050 && stockBytes >= 400, `${stockBytes}`);
   assert.equal(stockBytes, stock * imageBytes);
+  // What was taken makes room.
+  for (let i = 0; i < 30; i++) {
+    assert.ok((await pool.image('normal')).ok);
+    await settle();
+  }
+  assert.ok(pool.stats().stock >= stock, `${pool.stats().stock}`);
   await pool.close();
 });
 
@@ -114,6 +126,8 @@ test('with no stock requests wait, economy images from some on, and beyond the b
     jobs.map((job) => job.profile),
     ['default', 'default', 'default', 'economy', 'economy'],
   );
+  const seeds = jobs.map((job) => Buffer.from(job.seeds[0]!).toString('hex'));
+  assert.equal(new Set(seeds).size, 5, 'a word of its own for each');
   for (const job of jobs.splice(0)) job.end();
   const answers = await Promise.all(images);
   assert.deepEqual(

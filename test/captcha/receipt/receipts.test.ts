@@ -88,6 +88,22 @@ it('tells the page and the time of the challenge, once', async () => {
   assert.equal(await outcome(beside, receipt), 'spent');
 });
 
+it('brings the action of the page, and none of another shape', async () => {
+  for (const [action, kept] of [
+    ['sign-in/2_a', 'sign-in/2_a'],
+    ['x'.repeat(100), 'x'.repeat(100)],
+    ['x'.repeat(101), ''],
+    ['a b', ''],
+    ['<b>', ''],
+    ['é', ''],
+  ] as const) {
+    const receipt = await receipts.issue({ ...by, action });
+    const redeemed = await receipts.redeem(receipt!, 'owner');
+    assert.ok(redeemed.ok && typeof redeemed.value === 'object');
+    assert.equal(redeemed.value.action, kept);
+  }
+});
+
 it('is given to no one but a web page that the site key allows', async () => {
   const refused: [string | undefined, string | undefined][] = [
     [undefined, origin],

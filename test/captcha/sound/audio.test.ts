@@ -122,6 +122,29 @@ test('babble fills the gaps, and noise what is left', () => {
   for (const gap of gaps) assert.ok(Math.sqrt(powerOf(gap)) > 0.01, `${Math.sqrt(powerOf(gap))}`);
 });
 
+test('the babble runs backwards, so that it says no digits', () => {
+  // Each begins at once and fades: backwards, it swells and ends at once.
+  const voices = voicesWith(() => true);
+  for (const [i, start] of voices.starts.slice(0, -1).entries()) {
+    for (let at = start; at < voices.starts[i + 1]!; at++) {
+      voices.samples[at] = 1 - (at - start) / recordingSamples;
+    }
+  }
+  /** Above 0 with sudden beginnings, below with sudden ends. */
+  function suddenness(sound: Float32Array): number {
+    return sound.reduce((sum, v, i) => sum + (v - (sound[i - 1] ?? v)) ** 3, 0);
+  }
+  const babbling: Acoustics = { ...plain, babbleDb: usualAcoustics.babbleDb };
+  for (const seed of seeds(700, 5)) {
+    const { sound, places } = composeClip(voices, seed, babbling);
+    const gaps = places.slice(1).map(([from], i) => sound.slice(places[i]![1] + 1, from));
+    const sum = gaps.reduce((all, gap) => all + suddenness(gap), 0);
+    assert.ok(sum < 0, `${sum}`);
+    const [first] = places;
+    assert.ok(suddenness(sound.slice(first![0] - 1, first![0] + 2)) > 0, 'digits run forwards');
+  }
+});
+
 test('the babble is six decibels below the digits', () => {
   const bare: Acoustics = { ...plain, babbleDb: usualAcoustics.babbleDb };
   const ratios = seeds(600, 20).map((seed) => {

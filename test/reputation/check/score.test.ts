@@ -6,6 +6,7 @@ import {
   communityEvidence,
   communityScore,
   entryScore,
+  fallsBelowAt,
   halfLifeMs,
   halfLivesAt,
   strengthOf,
@@ -63,4 +64,22 @@ test('no evidence has no strength, at any time', () => {
   assert.equal(strengthOf(0, 12), Number.NEGATIVE_INFINITY);
   assert.equal(communityEvidence(Number.NEGATIVE_INFINITY, 12), 0);
   assert.equal(communityScore(0, 49), 0);
+});
+
+test('the time from which a score is lower is that time', () => {
+  fc.assert(
+    fc.property(ceiling, fc.double({ min: 1e-3, max: 1e4, noNaN: true }), (most, evidence) => {
+      const strength = strengthOf(evidence, start);
+      const at = fallsBelowAt(strength, most, 75);
+      const scoreAt = (ms: number) => entryScore(0, most, strength, halfLivesAt(ms));
+      if (at === Number.NEGATIVE_INFINITY) {
+        assert.ok(most < 75);
+        return;
+      }
+      // To the second, which is finer than what is shown.
+      assert.ok(scoreAt(at - 1_000) >= 75);
+      assert.ok(scoreAt(at + 1_000) < 75);
+    }),
+  );
+  assert.equal(fallsBelowAt(strengthOf(0, start), 100, 75), Number.NEGATIVE_INFINITY);
 });

@@ -203,6 +203,29 @@ test('all that is older than a year goes in one run, once, whoever else expires 
   assert.equal((await one.list(4, at(0x05000002), 0, 10)).length, 1);
 });
 
+test('a stop during a mass expiry waits for the page under way alone; the next run goes on', async () => {
+  await open().expire();
+  const count = 450;
+  await Promise.all(
+    Array.from({ length: count }, (_, i) => open().report(`b${i}`, 0x05000003, yearMs - 1_000)),
+  );
+  steady.advance(2_000);
+  const stop = new AbortController();
+  const commits: number[] = [];
+  const slow = open({
+    async commit(commit) {
+      commits.push(commit.events?.length ?? 0);
+      stop.abort();
+      return store.commit(commit);
+    },
+  });
+  const first = await slow.expire(stop.signal);
+  assert.deepEqual(commits, [first]);
+  assert.ok(first > 0 && first < count, `${first} of ${count}`);
+  assert.equal(await slow.expire(stop.signal), 0, 'none begins after a stop');
+  assert.equal(await open().expire(), count - first);
+});
+
 test('a withdrawal whose later rows stay behind says so, and goes on when asked again', async () => {
   const rows = 1_001;
   for (let i = 0; i < rows; i++) {

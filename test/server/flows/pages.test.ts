@@ -121,6 +121,37 @@ for (const threads of threadCounts) {
       await proveEachThread(server, '/ip/:address', () => page('/ip/8.8.8.8'));
     });
 
+    it('says where a score comes from: lists with their ends, reports, and when it falls', async () => {
+      const why = async (ip: string) => {
+        const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
+        const { data } = json.json() as { data: { why: Record<string, unknown> } };
+        const checked = await page(`/api/v2/check?verbose&ipAddress=${ip}&key=${server.key}`);
+        assert.deepEqual(
+          (checked.json() as typeof json & { data: typeof data }).data.why,
+          data.why,
+        );
+        return data.why as {
+          decidedBy: string | null;
+          fallsBelowAt: string | null;
+          lists: { name: string; confidence: number; entry: string; endsAt: string }[];
+          reports: { score: number; ceiling: number; totalReports: number }[];
+        };
+      };
+      const listed = await why('198.51.100.7');
+      assert.equal(listed.decidedBy, '198.51.100.7');
+      assert.equal(listed.lists[0]?.confidence, 99);
+      assert.equal(listed.lists[0]?.entry, '198.51.100.7');
+      assert.ok(Date.parse(listed.lists[0]!.endsAt) > Date.now());
+      // The list keeps it up, whatever becomes of reports.
+      assert.equal(listed.fallsBelowAt, null);
+      const html = (await page('/ip/198.51.100.7')).body;
+      assert.match(html, /Where the score comes from/);
+      assert.ok(html.includes(listed.lists[0]!.name));
+      assert.deepEqual(await why('8.8.4.77'), {
+        ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [] },
+      });
+    });
+
     it('keeps a page for a second and shows a report at once all the same', async () => {
       const asked = { 'Accept-Language': 'fr' };
       const before = await page('/ip/9.9.9.9', asked);
@@ -232,9 +263,10 @@ for (const threads of threadCounts) {
         assert.equal(moved.status, 303, path);
         assert.equal(moved.headers.location, place);
       }
-      for (const path of ['/ip/1.1.1.1/33', '/ip/x/24', '/ip/1.1.1.1/', '/ip/1.1.1.0/24/x']) {
+      for (const path of ['/ip/1.1.1.1/33', '/ip/1.1.1.1/', '/ip/1.1.1.0/24/x']) {
         assertPage(await page(path), 400);
       }
+      assertPage(await page('/ip/x/24'), 404);
     });
 
     it('does not call clean what nobody has seen, and says what a special address is', async () => {

@@ -130,8 +130,8 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
   }
 
   /** @returns name of the challenge that this form solved, now or before; empty: none */
-  function solvedBy(answer: ChallengeAnswer, before: KeptForm): string {
-    const judged = answer.judge();
+  async function solvedBy(answer: ChallengeAnswer, before: KeptForm): Promise<string> {
+    const judged = await answer.judge();
     if (judged === 'right') return signon.keptForms.solved();
     return judged === 'none' && signon.keptForms.isOpen(before.solved) ? before.solved : '';
   }
@@ -149,7 +149,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const password = byMailOnly || byPasskey ? undefined : typed;
     const onward = onwards.ofForm(visit, form.get);
     const filled = { ...onward, email: email.slice(0, emailLengthMax) };
-    const solved = solvedBy(answer, before);
+    const solved = await solvedBy(answer, before);
     // One that is refused for its length is typed again: a part of it would be another password.
     const kept = { password: typed.length > passwordLengthMax ? '' : typed, solved };
     const { challengeWrong } = catalogueFor(visit.language).signon;

@@ -124,7 +124,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const waitSeconds = await waitFor(visit, email);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
     const answered = challenges.answerIn(visit.request, form);
-    const answer = 'judge' in answered ? answered.judge() : 'wrong';
+    const answer = 'judge' in answered ? await answered.judge() : 'wrong';
     const { visitor } = visit;
     const challenged = answer === 'right';
     let held = onward;

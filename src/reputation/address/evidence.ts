@@ -1,0 +1,175 @@
+/**
+ * Why an address has its score: what each list says, what the reports amount to, which entry decided,
+ * and when the score falls below the level that blocks if nobody reports it again. Read from the
+ * tables of the thread that applies the journal, for one address at a time.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import {
+  ceilingOf,
+  lastReportedAtOf,
+  metaOf,
+  reportersOf,
+  reportsOf,
+  strengthOf,
+} from '../../index/records.ts';
+import { formatNetwork } from '../../ip/prefix.ts';
+import { isoSeconds } from '../blocklists/pieces/records.ts';
+import type { Check } from '../check/check.ts';
+import {
+  communityEvidence,
+  communityScore,
+  fallsBelowAt,
+  halfLivesAt,
+  maliciousScore,
+} from '../check/score.ts';
+import type { Sources } from '../lists/sources.ts';
+import { type Contributions, contributionKinds, kindOf, refOf } from '../state/contributions.ts';
+
+/** What one list says of the address, or of a network around it. */
+export interface ListEvidence {
+  readonly name: string;
+  /** 0 to 100; undefined for a list that gives no score. */
+  readonly confidence: number | undefined;
+  readonly kind: 'bad' | 'anon' | 'good';
+  /** The entry that it names. */
+  readonly entry: string;
+  /** Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. */
+  readonly loadedAt: number;
+  readonly endsAt: number;
+}
+
+/** What the reports of one entry amount to. */
+export interface ReportEvidence {
+  readonly entry: string;
+  /** 0 to 100, before lists. */
+  readonly score: number;
+  /** How far reports may go at present. */
+  readonly ceiling: number;
+  readonly reports: number;
+  readonly reporters: number;
+  /** Ms since 1970. */
+  readonly lastReportedAt: number;
+}
+
+export interface Evidence {
+  /** The entry that made the score; undefined: none. */
+  readonly decidedBy: string | undefined;
+  /** The strongest first. */
+  readonly lists: readonly ListEvidence[];
+  readonly reports: readonly ReportEvidence[];
+  /**
+   * Ms since 1970: without new reports, and with lists as they are, the score is below 75 from then
+   * on. Undefined: it is below already, or a list keeps it up.
+   */
+  readonly fallsBelowAt: number | undefined;
+}
+
+export interface EvidenceReader {
+  of(family: 4 | 6, words: Uint32Array): Evidence;
+}
+
+/** Entries around an address, at most one of each length. */
+const coveringMax = 129;
+
+const listKinds: Readonly<Record<number, ListEvidence['kind']>> = {
+  [contributionKinds.seed]: 'bad',
+  [contributionKinds.anon]: 'anon',
+  [contributionKinds.good]: 'good',
+};
+
+export function createEvidence(options: {
+  index: Pick<IpIndex, 'covering' | 'records' | 'prefixOf'>;
+  contributions: Pick<Contributions, 'first' | 'next' | 'tag' | 'listed'>;
+  sources: Pick<Sources, 'list'>;
+  check: Pick<Check, 'judge'>;
+  clock: Clock;
+}): EvidenceReader {
+  const { index, contributions, sources, check, clock } = options;
+  const { records } = index;
+  const covering = new Int32Array(coveringMax);
+
+  function nameOf(entry: number): string {
+    const prefix = index.prefixOf(entry);
+    return prefix === undefined ? '' : formatNetwork(prefix);
+  }
+
+  function listsOf(entry: number): ListEvidence[] {
+    const known = new Map(sources.list().map((source) => [source.number, source]));
+    const found: ListEvidence[] = [];
+    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+      const tag = contributions.tag[node]!;
+      const kind = listKinds[kindOf(tag)];
+      const source = kind && known.get(refOf(tag));
+      if (kind === undefined || source === undefined) continue;
+      found.push({
+        name: source.source,
+        confidence: kind === 'bad' ? contributions.listed[node]! & 0xff : undefined,
+        kind,
+        entry: nameOf(entry),
+        loadedAt: source.refreshedAtMs,
+        endsAt: source.holdUntilMs,
+      });
+    }
+    return found;
+  }
+
+  function reportsIn(entry: number, nowHalfLives: number): ReportEvidence[] {
+    const reports = reportsOf(records, entry);
+    if (reports === 0) return [];
+    const ceiling = ceilingOf(metaOf(records, entry));
+    const evidence = communityEvidence(strengthOf(records, entry), nowHalfLives);
+    return [
+      {
+        entry: nameOf(entry),
+        score: Math.round(communityScore(evidence, ceiling)),
+        ceiling,
+        reports,
+        reporters: reportersOf(records, entry),
+        lastReportedAt: lastReportedAtOf(records, entry) * 1_000,
+      },
+    ];
+  }
+
+  return {
+    of(family, words) {
+      const nowMs = clock.now();
+      const count = index.covering(family, words, covering);
+      const entries = [...covering.subarray(0, count)];
+      const { decidedBy, malicious, knownGood } = check.judge(family, words, nowMs);
+      const lists = entries.flatMap(listsOf);
+      lists.sort((a, b) => (b.confidence ?? -1) - (a.confidence ?? -1));
+      const isHeldByList = lists.some(({ confidence }) => (confidence ?? 0) >= maliciousScore);
+      const times = entries.map((entry) =>
+        fallsBelowAt(strengthOf(records, entry), ceilingOf(metaOf(records, entry)), maliciousScore),
+      );
+      return {
+        decidedBy: decidedBy === 0 ? undefined : nameOf(decidedBy),
+        lists,
+        reports: entries.flatMap((entry) => reportsIn(entry, halfLivesAt(nowMs))),
+        fallsBelowAt:
+          malicious && !isHeldByList && !knownGood ? Math.max(...times, nowMs) : undefined,
+      };
+    },
+  };
+}
+
+/** As a member of an answer in JSON. */
+export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
+  const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));
+  return {
+    decidedBy: decidedBy ?? null,
+    fallsBelowAt: fallsBelowAt === undefined ? null : date(fallsBelowAt),
+    lists: lists.map(({ name, kind, confidence, entry, loadedAt, endsAt }) => ({
+      ...{ name, kind, confidence: confidence ?? null, entry },
+      ...{ loadedAt: date(loadedAt), endsAt: date(endsAt) },
+    })),
+    reports: reports.map(
+      ({ entry, score, ceiling, reports: total, reporters, lastReportedAt }) => ({
+        ...{ entry, score, ceiling, totalReports: total, numDistinctUsers: reporters },
+        lastReportedAt: date(lastReportedAt),
+      }),
+    ),
+  };
+}

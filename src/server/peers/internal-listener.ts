@@ -1,0 +1,96 @@
+/**
+ * Where other nodes ask about challenges that this one made. It listens apart from the public port, by
+ * default on loopback; whoever has not the master key gets an empty 403. Small bodies, few connections,
+ * short times: everything that comes is bounded.
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { type Asked, answerBytes, readAsked } from './asked.ts';
+import { createReplays, isMac, macHeader, macOf } from './signed.ts';
+
+const bodyBytesMax = 4_096;
+const connectionsMax = 256;
+const requestMsMax = 10_000;
+
+export interface InternalListener {
+  /** As others reach it. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function openInternalListener(options: {
+  readonly host: string;
+  readonly port: number;
+  readonly node: number;
+  readonly key: Uint8Array;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly challenges: Pick<Challenges, 'image' | 'clip' | 'verify'>;
+}): Promise<InternalListener> {
+  const { host, port, node, key, clock, log, challenges } = options;
+  const replays = createReplays(node, clock.now);
+
+  async function answer(asked: Asked): Promise<Uint8Array> {
+    const { what, token, network, longWord } = asked;
+    if (what === 'verify') {
+      const right = await challenges.verify(token, asked.answer, network);
+      return answerBytes({ right });
+    }
+    const found = await challenges[what](token, { network, longWord });
+    return answerBytes(found);
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    const isKnown = body && isMac(request.headers[macHeader], macOf(key, 'ask', body));
+    const asked = isKnown === true ? readAsked(body!) : undefined;
+    if (asked === undefined || !replays.admit(asked)) {
+      response.writeHead(403, { Connection: 'close' }).end();
+      return;
+    }
+    const bytes = await answer(asked);
+    const mac = macOf(key, `answer ${asked.nonce}`, bytes);
+    response.writeHead(200, { [macHeader]: mac, 'Content-Length': bytes.length }).end(bytes);
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch((error) => {
+      log.warn({ err: error }, 'internal: a question of another node has no answer');
+      response.destroy();
+    });
+  });
+  server.maxConnections = connectionsMax;
+  server.requestTimeout = requestMsMax;
+  server.headersTimeout = requestMsMax;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  server.on('error', (error) => log.warn({ err: error }, 'internal: the listener failed'));
+  const taken = (server.address() as AddressInfo).port;
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  return {
+    url: `http://${shownHost}:${taken}`,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Undefined when it is too long. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > bodyBytesMax) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,124 @@
+/**
+ * Challenges of all nodes behind one handle. A token names its node; picture, sound and answer of another
+ * node's token are asked of that one, where the word is, so that a token still has one attempt.
+ *
+ * A node that is away takes its open challenges with it: their pictures are `not_found`, answers wrong.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import type { Challenges, Visitor } from '../../captcha/challenge/challenge.ts';
+import { nodeOf } from '../../captcha/challenge/ticket.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { fail, type Result } from '../../core/result.ts';
+import { type Asked, readAnswer } from './asked.ts';
+import { isMac, macHeader, macOf } from './signed.ts';
+
+/** Longer than any challenge is rendered, shorter than any front end waits. */
+const answerMsMax = 8_000;
+/** A picture has some 100 KB. */
+const answerBytesMax = 4 << 20;
+const underWayMax = 256;
+const socketsMax = 32;
+/** What a person may type, and more; the other node cuts it. */
+const answerCharsMax = 200;
+
+type Question = Pick<Asked, 'what' | 'token' | 'answer' | 'network' | 'longWord'>;
+
+export interface PeerChallenges extends Challenges {
+  close(): void;
+}
+
+export function peerChallenges(options: {
+  readonly own: Challenges;
+  readonly node: number;
+  readonly key: Uint8Array;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where a node is asked; undefined when none with this number is up. */
+  readonly urlOf: (node: number) => Promise<string | undefined>;
+}): PeerChallenges {
+  const { own, node, key, clock, log, urlOf } = options;
+  const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
+  let underWay = 0;
+
+  /** Undefined: own, or of nobody. */
+  function peerOf(token: string): number | undefined {
+    const made = nodeOf(token);
+    return made === node ? undefined : made;
+  }
+
+  async function ask(to: number, question: Question) {
+    const url = await urlOf(to);
+    if (url === undefined) return fail('not_found');
+    if (underWay >= underWayMax) return fail('overloaded');
+    underWay += 1;
+    try {
+      const nonce = randomBytes(16).toString('hex');
+      const asked: Asked = { ...question, to, at: clock.now(), nonce };
+      const body = Buffer.from(JSON.stringify(asked));
+      const { mac, bytes } = await post(url, body);
+      if (!isMac(mac, macOf(key, `answer ${nonce}`, bytes))) throw new Error('it is not signed');
+      return readAnswer(bytes) ?? fail('overloaded');
+    } catch (error) {
+      log.warn({ err: error, node: to }, 'internal: a node does not answer');
+      return fail('overloaded');
+    } finally {
+      underWay -= 1;
+    }
+  }
+
+  function post(url: string, body: Buffer): Promise<{ mac: unknown; bytes: Buffer }> {
+    const signal = AbortSignal.timeout(answerMsMax);
+    const headers = { [macHeader]: macOf(key, 'ask', body), 'Content-Length': body.length };
+    return new Promise((resolve, reject) => {
+      const sent = request(url, { method: 'POST', agent, headers, signal }, (response) => {
+        readAll(response).then(
+          (bytes) => resolve({ mac: response.headers[macHeader], bytes }),
+          reject,
+        );
+      });
+      sent.once('error', reject);
+      sent.end(body);
+    });
+  }
+
+  async function fetch(
+    what: 'image' | 'clip',
+    token: string,
+    visitor: Visitor,
+  ): Promise<Result<Uint8Array>> {
+    const peer = peerOf(token);
+    if (peer === undefined) return own[what](token, visitor);
+    const { network, longWord } = visitor;
+    const answer = await ask(peer, { what, token, answer: '', network, longWord });
+    return 'ok' in answer ? answer : fail('overloaded');
+  }
+
+  return {
+    ...own,
+    image: (token, visitor) => fetch('image', token, visitor),
+    clip: (token, visitor) => fetch('clip', token, visitor),
+    verify(token, given, network) {
+      const peer = peerOf(token);
+      if (peer === undefined) return own.verify(token, given, network);
+      const answer = given.slice(0, answerCharsMax);
+      const question: Question = { what: 'verify', token, answer, network, longWord: false };
+      return ask(peer, question).then((told) => 'right' in told && told.right);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function readAll(response: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > answerBytesMax) throw new Error('its answer is too long');
+    pieces.push(piece);
+  }
+  if (response.statusCode !== 200) throw new Error(`it answers ${response.statusCode}`);
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,61 @@
+/**
+ * What nodes say to each other over HTTP, and how they know each other: an HMAC under a key derived from the
+ * master key, over who asks whom, when, a number that comes once, and the body.
+ *
+ *   request   POST /    body: JSON of `Asked`
+ *   answer    200       X-Portcullis-Mac; body: a byte for the kind, then a picture, a sound or JSON
+ *
+ * Invariants: nothing is read of a request before its MAC is right; a request counts once, for one
+ * node, and for 30 s; an answer is one to that very request.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+export const macHeader = 'x-portcullis-mac';
+export const internalKeyPurpose = 'internal 1';
+/** Clocks of nodes are the database's. */
+const validMs = 30_000;
+/** Requests of a minute that are remembered; beyond it others are refused. */
+const noncesMax = 100_000;
+
+/** Of requests, and of the answers to them: none can pass for the other. */
+export function macOf(key: Uint8Array, kind: 'ask' | `answer ${string}`, body: Uint8Array): string {
+  return createHmac('sha256', key).update(`${kind}\n`).update(body).digest('hex');
+}
+
+export function isMac(given: unknown, expected: string): boolean {
+  if (typeof given !== 'string' || given.length !== expected.length) return false;
+  return timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+}
+
+export interface Envelope {
+  readonly to: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly nonce: string;
+}
+
+export interface Replays {
+  /** True once for each envelope that is for this node and of this moment. */
+  admit(envelope: Envelope): boolean;
+}
+
+export function createReplays(node: number, now: () => number): Replays {
+  /** Two generations: what is older than both is too old to be taken anyway. */
+  let [young, old] = [new Set<string>(), new Set<string>()];
+  let turnedAt = now();
+  return {
+    admit({ to, at, nonce }) {
+      const nowMs = now();
+      if (to !== node || !(Math.abs(nowMs - at) <= validMs) || nonce.length > 64) return false;
+      if (nowMs - turnedAt > 2 * validMs) {
+        old = young;
+        young = new Set();
+        turnedAt = nowMs;
+      }
+      if (young.has(nonce) || old.has(nonce) || young.size >= noncesMax) return false;
+      young.add(nonce);
+      return true;
+    },
+  };
+}

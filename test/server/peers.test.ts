@@ -1,0 +1,128 @@
+/** Challenges of two nodes: asked through either, judged by the one that made them, for nobody else. */
+
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, it } from 'node:test';
+import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
+import { createTickets } from '../../src/captcha/challenge/ticket.ts';
+import { manualClock } from '../../src/core/clock.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { openInternalListener } from '../../src/server/peers/internal-listener.ts';
+import { peerChallenges } from '../../src/server/peers/peer-challenges.ts';
+import { createReplays, macHeader, macOf } from '../../src/server/peers/signed.ts';
+import { knownPool, networkAt, smallBounds } from '../support/captcha/challenges.ts';
+import { memoryLog } from '../support/server/memory-log.ts';
+
+const clock = manualClock(1_750_000_000_000);
+const { log } = memoryLog();
+const key = Buffer.alloc(32, 7);
+const urls = new Map<number, string>();
+const closers: (() => unknown)[] = [];
+after(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+async function openNode(node: number) {
+  const random = seededRandom(node);
+  const { pool, made } = knownPool();
+  const tickets = createTickets({ clock, random, node });
+  const own = createChallenges({ pool, tickets, random, ...smallBounds });
+  const listener = await openInternalListener({
+    ...{ host: '127.0.0.1', port: 0, node, key, clock, log, challenges: own },
+  });
+  const urlOf = async (other: number) => urls.get(other);
+  const all = peerChallenges({ own, node, key, clock, log, urlOf });
+  urls.set(node, listener.url);
+  closers.push(listener.close, all.close);
+  return { all, made };
+}
+const [one, two] = [await openNode(1), await openNode(2)];
+const visitor = { network: networkAt(1), longWord: false };
+
+it('picture, sound and answer go to the node that the token names, and the token has one attempt', async () => {
+  for (const answer of ['WORD', '123456']) {
+    const token = one!.all.issue({ longWord: false });
+    const through = await two!.all.image(token, visitor);
+    const direct = await one!.all.image(token, visitor);
+    assert.ok(through.ok && direct.ok);
+    assert.deepEqual(Buffer.from(through.value), Buffer.from(direct.value));
+    const clip = await two!.all.clip(token, visitor);
+    assert.equal(clip.ok && clip.value.length, 2_000);
+    const right = answer === 'WORD' ? one!.made.at(-1)! : answer;
+    const tries = [two, one, two, one, two].map((node) =>
+      node!.all.verify(token, right, visitor.network),
+    );
+    const results = await Promise.all(tries);
+    assert.equal(results.filter((isRight) => isRight).length, 1);
+    const gone = await two!.all.image(token, visitor);
+    assert.equal(!gone.ok && gone.error, 'not_found');
+  }
+  assert.equal(two!.made.length, 0, 'the other node has drawn nothing');
+});
+
+it('a wrong answer through the other node takes the challenge, and a token of no node leads nowhere', async () => {
+  const token = one!.all.issue({ longWord: false });
+  await one!.all.image(token, visitor);
+  assert.equal(await two!.all.verify(token, 'WRONG', visitor.network), false);
+  assert.equal(await one!.all.verify(token, one!.made.at(-1)!, visitor.network), false);
+  const strange = createTickets({ clock, random: seededRandom(9), node: 9 }).make('challenge');
+  const forged = `${two!.all.issue({ longWord: false }).slice(0, 20)}${'A'.repeat(28)}`;
+  for (const lost of [strange, forged]) {
+    const found = await one!.all.image(lost, visitor);
+    assert.equal(!found.ok && found.error, 'not_found');
+    assert.equal(await one!.all.verify(lost, 'WORD1', visitor.network), false);
+  }
+});
+
+function post(body: string | Buffer, mac: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const headers = { [macHeader]: mac };
+    const sent = request(urls.get(1)!, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.once('error', () => resolve(undefined));
+    sent.end(body);
+  });
+}
+
+it('who lacks the key, sends a question again, later, for another node or too long, is refused', async () => {
+  const token = one!.all.issue({ longWord: false });
+  await one!.all.image(token, visitor);
+  const answer = one!.made.at(-1)!;
+  const { network, longWord } = visitor;
+  let nonces = 0;
+  const question = (changes: object) => {
+    nonces += 1;
+    const at = { to: 1, at: clock.now(), nonce: `n${nonces}` };
+    return Buffer.from(
+      JSON.stringify({ ...at, what: 'verify', token, answer, network, longWord, ...changes }),
+    );
+  };
+  const signed = (body: Buffer) => post(body, macOf(key, 'ask', body));
+  const good = question({});
+  assert.equal(await post(good, macOf(Buffer.alloc(32, 8), 'ask', good)), 403);
+  assert.equal(await post(good, macOf(key, 'answer n1', good)), 403, 'of an answer');
+  assert.equal(await post(good, 'short'), 403);
+  assert.equal(await signed(question({ to: 2 })), 403);
+  assert.equal(await signed(question({ at: clock.now() - 31_000 })), 403);
+  assert.equal(await signed(question({ at: clock.now() + 31_000 })), 403);
+  assert.equal(await signed(question({ what: 'issue' })), 403);
+  assert.notEqual(await signed(question({ answer: 'x'.repeat(5_000) })), 200);
+  const picture = question({ what: 'image' });
+  assert.equal(await signed(picture), 200);
+  assert.equal(await signed(picture), 403, 'the same once more');
+  assert.equal(await one!.all.verify(token, answer, network), true, 'none of them was an attempt');
+});
+
+it('what was asked once is remembered for as long as it would be valid', () => {
+  const time = manualClock(1_000_000);
+  const { admit } = createReplays(1, time.now);
+  const envelope = { to: 1, at: 1_029_000, nonce: 'a' };
+  assert.ok(admit(envelope));
+  for (let ms = 0; ms < 200_000; ms += 500) {
+    assert.ok(!admit(envelope), `${ms} ms later`);
+    admit({ to: 1, at: time.now(), nonce: `other ${ms}` });
+    time.advance(500);
+  }
+});
