@@ -10,6 +10,10 @@ import type { RecordStyle } from './pieces/records.ts';
 export const scoreTiers = [75, 85, 95] as const;
 export type ScoreTier = (typeof scoreTiers)[number];
 
+/** The most entries of a device or a service that takes so many: the worst of the list. */
+export const entryLimits = [10_000, 50_000, 130_000] as const;
+export type EntryLimit = (typeof entryLimits)[number];
+
 interface FeedBase {
   /** File name under /feeds/. */
   readonly name: string;
@@ -24,6 +28,8 @@ export interface LinesFeed extends FeedBase {
   readonly style: LineStyle;
   readonly frame: FrameName;
   readonly tiers: boolean;
+  /** Served with `limit`, too. */
+  readonly limits: boolean;
   readonly aggregates: boolean;
 }
 
@@ -40,6 +46,7 @@ const firewall = {
   kind: 'lines',
   content: 'blocklist',
   tiers: false,
+  limits: false,
   aggregates: true,
   title: 'Portcullis blocklist',
   type: plainText,
@@ -53,6 +60,7 @@ export const feeds: readonly Feed[] = [
     frame: 'text',
     families: both,
     tiers: true,
+    limits: true,
   },
   {
     kind: 'records',
@@ -95,27 +103,35 @@ export interface Choice {
   /** Undefined: all that the feed has. */
   readonly family: 4 | 6 | undefined;
   readonly aggregated: boolean;
+  /** Undefined: all that there are. */
+  readonly limit?: EntryLimit | undefined;
 }
 
 /** Name of a variant: `blocklist.txt 75 4 a`; for the store and the metrics. */
-export function variantName(feed: Feed, { scoreMin, family, aggregated }: Choice): string {
-  return `${feed.name} ${scoreMin}${family === undefined ? '' : ` ${family}`}${aggregated ? ' a' : ''}`;
+export function variantName(feed: Feed, { scoreMin, family, aggregated, limit }: Choice): string {
+  const most = limit === undefined ? '' : ` worst ${limit}`;
+  return `${feed.name} ${scoreMin}${family === undefined ? '' : ` ${family}`}${aggregated ? ' a' : ''}${most}`;
 }
 
 export function choicesOf(feed: Feed): Choice[] {
   const tiers = feed.kind === 'records' || feed.tiers ? scoreTiers : ([75] as const);
   const families = feed.families.length === 1 ? [undefined] : [undefined, 4 as const, 6 as const];
   const aggregated = feed.kind === 'lines' && feed.aggregates ? [false, true] : [false];
-  return tiers.flatMap((scoreMin) =>
+  const all: Choice[] = tiers.flatMap((scoreMin) =>
     families.flatMap((family) => aggregated.map((a) => ({ scoreMin, family, aggregated: a }))),
   );
+  if (feed.kind === 'records' || !feed.limits) return all;
+  const limited = entryLimits.flatMap((limit) =>
+    families.map((family): Choice => ({ scoreMin: 75, family, aggregated: false, limit })),
+  );
+  return [...all, ...limited];
 }
 
 export function familiesOf(feed: Feed, { family }: Choice): readonly (4 | 6)[] {
   return family === undefined ? feed.families : [family];
 }
 
-export const parameterNames = ['ipVersion', 'minimumScore', 'aggregate'] as const;
+export const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit'] as const;
 
 /** What a request asks for; a value or a combination that isn't there names its parameter. */
 export function readChoice(
@@ -124,7 +140,10 @@ export function readChoice(
 ): Result<Choice> {
   const stranger = given.names.find((name) => !parameterNames.some((known) => known === name));
   if (stranger !== undefined) {
-    return refuse('A feed takes ipVersion, minimumScore and aggregate, nothing else.', stranger);
+    return refuse(
+      'A feed takes ipVersion, minimumScore, aggregate and limit, nothing else.',
+      stranger,
+    );
   }
   const version = given.get('ipVersion');
   if (version !== undefined && version !== '4' && version !== '6') {
@@ -151,12 +170,34 @@ export function readChoice(
       'aggregate',
     );
   }
+  const most = readLimit(feed, given);
+  if (!most.ok) return most;
   return ok({
+    ...(most.value === undefined ? {} : { limit: most.value }),
     scoreMin,
     family:
       version === undefined || feed.families.length === 1 ? undefined : (Number(version) as 4 | 6),
     aggregated: aggregate === '1',
   });
+}
+
+function readLimit(
+  feed: Feed,
+  given: { get(name: string): string | undefined },
+): Result<EntryLimit | undefined> {
+  const text = given.get('limit');
+  if (text === undefined) return ok(undefined);
+  const limit = entryLimits.find((most) => String(most) === text);
+  if (limit === undefined) {
+    return refuse(`The limit parameter must be ${entryLimits.join(', ')}.`, 'limit');
+  }
+  if (feed.kind === 'records' || !feed.limits) {
+    return refuse(`${feed.name} has no limit; blocklist.txt does.`, 'limit');
+  }
+  if ((given.get('minimumScore') ?? '75') !== '75' || given.get('aggregate') === '1') {
+    return refuse('A limit stands alone or with ipVersion: it takes the worst of all.', 'limit');
+  }
+  return ok(limit);
 }
 
 function refuse(detail: string, parameter: string): Failure {

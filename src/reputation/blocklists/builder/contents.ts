@@ -88,7 +88,7 @@ export async function contentsOf(
       splitFamilies(filterRows(lists.block, (at) => scoreOf(lists.block, at) >= tier)),
     ]),
   );
-  const listOf = createListChoice(byTier, splitFamilies(lists.exits));
+  const listOf = createListChoice(byTier, splitFamilies(lists.exits), lists.block);
   const segments = segmentsByScore(lists.block, byTier.get(75)!.four.length, scoreMin);
   for (const feed of feeds) {
     for (const choice of choicesOf(feed)) {
@@ -106,10 +106,32 @@ type Split = ReturnType<typeof splitFamilies>;
 type ListOf = (feed: LinesFeed, choice: Choice, family: 4 | 6) => Rows;
 
 /** Aggregates each list once. */
-function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split): ListOf {
+function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, block: Rows): ListOf {
   const aggregated = new Map<Rows, Rows>();
+  const whole = byTier.get(scoreMin)!;
+  /** By limit and family: the worst of both, or of one. */
+  const limited = new Map<string, Split>();
+
+  /** The same rows where the limit cuts nothing off: their pieces are made once. */
+  function worst(limit: number, family: 4 | 6 | undefined): Split {
+    const name = `${limit} ${family}`;
+    const known = limited.get(name);
+    if (known !== undefined) return known;
+    const isCut = rowCount(block) > limit;
+    const made =
+      family !== undefined
+        ? { four: highest(whole.four, limit), six: highest(whole.six, limit) }
+        : isCut
+          ? splitFamilies(highest(block, limit))
+          : whole;
+    limited.set(name, made);
+    return made;
+  }
+
   return (feed, choice, family) => {
-    const split = feed.content === 'exits' ? exits : byTier.get(choice.scoreMin)!;
+    const { limit, scoreMin: tier } = choice;
+    const ofTier = limit === undefined ? byTier.get(tier)! : worst(limit, choice.family);
+    const split = feed.content === 'exits' ? exits : ofTier;
     const rows = family === 4 ? split.four : split.six;
     const isSpared = feed.style !== 'plain' && rowCount(rows) > largeFrom;
     if (!choice.aggregated && !isSpared) return rows;

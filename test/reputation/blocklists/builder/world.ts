@@ -36,7 +36,7 @@ export interface World {
 
 /** `provider` names the provider of each address, by its first word. */
 export function createWorld(provider: (geo: number) => string = () => 'Example'): World {
-  const index = createIpIndex({ entriesMax: 10_000 });
+  const index = createIpIndex({ entriesMax: 12_000 });
   function prefixOf(text: string) {
     const parsed = parsePrefix(text);
     if (!parsed.ok) throw new Error(text);
@@ -64,7 +64,7 @@ export function createWorld(provider: (geo: number) => string = () => 'Example')
     },
     forget: (text) => void index.remove(prefixOf(text)),
     rows: (scoreMin = 75) => rowsAt(startMs, scoreMin),
-    builder: (restored, entriesMax = 10_000) =>
+    builder: (restored, entriesMax = 12_000) =>
       createFeedBuilder({
         collect: (hourMs) => rowsAt(hourMs, 75),
         names: { country: () => 'FR', provider },
