@@ -20,8 +20,14 @@ export interface FeedThreadSetup {
   readonly entriesMax: number;
 }
 
-export type ToFeedThread = { readonly nowMs: number };
+export type ToFeedThread = { readonly nowMs: number } | { readonly end: true };
 export type FromFeedThread = { readonly built: Built | undefined } | { readonly failed: string };
+
+/**
+ * A thread that is terminated while it makes a compressor takes the whole process with it (seen with
+ * Node 20: "close before init"). So it is asked to end, and terminated only when it hears nothing.
+ */
+const endMsMax = 6_000;
 
 export function openFeedThread(options: {
   index: IpIndex;
@@ -52,6 +58,7 @@ export function openFeedThread(options: {
       waiting?.resolve(message.built);
       waiting = undefined;
     });
+    const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     worker.on('error', (error) => failWith(error as Error));
     worker.on('exit', () => {
       ended = true;
@@ -67,7 +74,11 @@ export function openFeedThread(options: {
         });
       },
       async close() {
-        await worker.terminate();
+        if (ended) return;
+        worker.postMessage({ end: true } satisfies ToFeedThread);
+        const timer = setTimeout(() => worker.terminate(), endMsMax);
+        await gone;
+        clearTimeout(timer);
       },
     };
   };
