@@ -41,6 +41,9 @@ export interface ExchangeOptions {
   readonly onOver: (status: number) => void;
 }
 
+/** Between the last byte that is read of a refused body and the end of its connection. */
+const lastLookMs = 250;
+
 type State = 'open' | 'writing' | 'lingering' | 'over';
 
 export class Exchange implements Caller {
@@ -196,18 +199,23 @@ export class Exchange implements Caller {
   discard(byteLength: number, isLast: boolean): void {
     if (this.#state !== 'lingering') return;
     this.#discarded += byteLength;
-    if (isLast || this.#discarded > this.#options.limits.lingerBytesMax) this.#cutOff();
+    if (isLast) this.#cutOff();
+    else if (this.#discarded > this.#options.limits.lingerBytesMax) {
+      // Who still sends finds no room, looks up, and has time to read the answer before the reset.
+      this.#wire.pause();
+      this.#cutOff(lastLookMs);
+    }
   }
 
   /** Not at once: in this turn the answer may still be in the library's cork buffer. */
-  #cutOff(): void {
+  #cutOff(afterMs = 0): void {
     if (this.#unsaid !== undefined) {
       const { head, reply } = this.#options.render(this.#unsaid);
       this.#unsaid = undefined;
       this.#status = reply.status;
       this.#sayEarly(head, reply);
     }
-    this.setDeadline(0, () => this.#close());
+    this.setDeadline(afterMs, () => this.#close());
   }
 
   /** Ends the connection without an answer. */

@@ -5,20 +5,13 @@
 
 import type { ErrorCode } from '../core/errors.ts';
 import type { Failure } from '../core/result.ts';
-import {
-  type Header,
-  type Problem,
-  type RenderProblem,
-  type Reply,
-  type RequestLine,
-  requestIdMark,
-} from '../http/message.ts';
+import type { Header, Problem, RenderProblem, Reply, RequestLine } from '../http/message.ts';
 import { createRouter, unknownPath } from '../http/router.ts';
 import { detailOf, statusOf } from './errors.ts';
 
 /**
- * - `api`: `{"errors":[{"id","detail","status","source":{"parameter"}}]}`
- * - `exchange`: `{"error","error_description","request_id"}` with the names of RFC 6749, 5.2
+ * - `api`: `{"errors":[{"detail","status","source":{"parameter"}}]}`
+ * - `exchange`: `{"error","error_description"}` with the names of RFC 6749, 5.2
  * - `captcha`: `{"ok":false}`, whatever the reason: the status tells the rest
  * - `siteverify`: `{"success":false,"error-codes":[…]}`, as libraries for other services read it
  * - `bouncer`: `{"message":"…"}`, as clients of the CrowdSec local API read it
@@ -53,16 +46,10 @@ export const exchangeErrors = [
 /** Body of the shape `captcha`. */
 export const captchaRefusal = '{"ok":false}';
 
-/** Body of the shape `api`, on the hot lane: its requests have no id. */
+/** Body of the shape `api`. Its clients compare it: the id of the request stands in the head alone. */
 export function apiErrorBody(status: number, detail: string, parameter?: string): string {
   const source = parameter === undefined ? {} : { source: { parameter } };
   return JSON.stringify({ errors: [{ detail, status, ...source }] });
-}
-
-/** The same everywhere else; the transport writes the id. */
-export function apiErrorWithId(status: number, detail: string, parameter?: string): string {
-  const body = apiErrorBody(status, detail, parameter);
-  return body.replace('{"detail"', `{"id":"${requestIdMark}","detail"`);
 }
 
 /** Body of the shape `bouncer`. */
@@ -78,11 +65,11 @@ interface Told {
 }
 
 const bodies: Readonly<Record<Exclude<ErrorShape, 'page'>, (told: Told) => string>> = {
-  api: ({ status, detail, parameter }) => apiErrorWithId(status, detail, parameter),
+  api: ({ status, detail, parameter }) => apiErrorBody(status, detail, parameter),
   exchange: ({ code, status, detail }) => {
     const nearest = isOurs(status) ? 'temporarily_unavailable' : 'invalid_request';
     const error: (typeof exchangeErrors)[number] = code === 'invalid_grant' ? code : nearest;
-    return JSON.stringify({ error, error_description: detail, request_id: requestIdMark });
+    return JSON.stringify({ error, error_description: detail });
   },
   captcha: () => captchaRefusal,
   siteverify: ({ status }) =>

@@ -12,12 +12,11 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
       ...list(
         object(
           {
-            id: string,
             detail: string,
             status: { type: 'integer', minimum: 400, maximum: 599 },
             source: object({ parameter: string }),
           },
-          { optional: ['id', 'source'] },
+          { optional: ['source'] },
         ),
       ),
       minItems: 1,
@@ -27,7 +26,6 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
   SignOnError: object({
     error: { enum: [...exchangeErrors] },
     error_description: string,
-    request_id: string,
   }),
   CaptchaRefusal: object({ ok: { const: false } }),
   SiteverifyRefusal: object({

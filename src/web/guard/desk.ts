@@ -26,7 +26,7 @@ import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.ts';
 import type { PageTools } from '../page-tools.ts';
 import type { SecurityNeeds } from '../security-headers.ts';
-import { apiErrorWithId, jsonType, noStore } from '../shape.ts';
+import { apiErrorBody, jsonType, noStore } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
 import type { DeskEndpoint } from './desk-endpoint.ts';
@@ -249,7 +249,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk
     return {
       status,
       headers: [jsonType, noStore, ...visit.cookies, ...retryAfter(called)],
-      body: apiErrorWithId(status, failures.sentence(visit.language, called), called.parameter),
+      body: apiErrorBody(status, failures.sentence(visit.language, called), called.parameter),
     };
   }
 

@@ -22,7 +22,7 @@ const nine = [
   ...['numDistinctUsers', 'lastReportedAt'],
 ];
 const sixteen = [...seven, ...nine];
-const verbose = ['countryName', 'reports'];
+const verbose = ['countryName', 'why', 'reports'];
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON of many shapes, looked at field by field
 type Json = any;
