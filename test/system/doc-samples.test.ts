@@ -144,6 +144,25 @@ for (const demo of [true, false])
       },
       [],
     );
+    sample(
+      'docs/BOUNCERS.md, Make a key',
+      '',
+      async (code) => {
+        const output = await run(code.replaceAll('you@example.com', demoEmail), installed());
+        assert.match(output, /^\S{30,}$/m, 'the key');
+        assert.match(output, /fw-1/, 'the list');
+      },
+      [],
+    );
+    sample(
+      'docs/DNSBL.md, Start it',
+      '',
+      async (code) => {
+        const output = await run(code.replace('you@example.com', demoEmail), installed());
+        assert.match(output, /^\S{30,}$/m, 'the key');
+      },
+      [],
+    );
     sample('README.md, Try it', 'account create', async (code) => {
       const output = await run(code, installed());
       assert.match(output, new RegExp(verdict));
