@@ -220,9 +220,10 @@ export async function within(
   timeoutMs = patienceMs,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs;
-  while (!(await test())) {
+  // Slower and slower: what is asked may be limited by the minute.
+  for (let pauseMs = 20; !(await test()); pauseMs = Math.min(500, pauseMs * 1.1)) {
     if (performance.now() > endMs) throw new Error(`${what} did not happen in ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
