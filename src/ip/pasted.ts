@@ -25,7 +25,10 @@ export function addressesIn(text: string, max: number): Pasted {
   const plain = text.replace(harmless, (mark) => (mark.includes(':') ? ':' : '.'));
   const found = new Map<string, Prefix>();
   for (const [word] of plain.matchAll(candidate)) {
-    const prefix = parsePrefix(word, 'mask');
+    // A colon behind it is of the sentence; what follows a slash may be a path.
+    const trimmed = word.replace(/([^:]):(?=\/|$)/, '$1');
+    let prefix = parsePrefix(trimmed, 'mask');
+    if (!prefix.ok) prefix = parsePrefix(trimmed.split('/')[0]!);
     if (!prefix.ok) continue;
     const name = formatPrefix(prefix.value);
     if (found.has(name)) continue;

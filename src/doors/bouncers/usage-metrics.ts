@@ -28,7 +28,7 @@ export function readUsage(body: Uint8Array): Usage | undefined {
   } catch {
     return undefined;
   }
-  const read = v.safeParse(schema, given);
+  const read = v.safeParse(schema, given, { abortEarly: true });
   // An array is a loose object, too.
   if (!read.success || Array.isArray(given)) return undefined;
   const sums = { processed: 0, dropped: 0 };

@@ -47,7 +47,7 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
   const { tools, callers } = options;
 
   function find(request: Request): Reply {
-    const query = parseQuery(request.query);
+    const query = parseQuery(request.query, { charsMax: queryCharsMax });
     const text = query.ok ? (query.value.get('address') ?? '').slice(0, textCharsMax) : '';
     const { found, more } = addressesIn(text, foundMax);
     const [first] = found;

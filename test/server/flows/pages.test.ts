@@ -234,6 +234,11 @@ for (const threads of threadCounts) {
       assert.match(lines[1]!, /^198\.51\.100\.7,99,/);
       assert.match(lines[2]!, /^2001:db8::1,\d+,/);
       assert.equal(lines[3], '203.0.113.0/24,,,,');
+      const many = Array.from(
+        { length: 100 },
+        (_, n) => `2001:db8:1111:2222:3333:4444:5555:${n + 4096}`,
+      );
+      assertPage(await page(`/ip?address=${encodeURIComponent(many.join('\n'))}`), 200);
       const miss = await page(`/ip?address=${encodeURIComponent('no <i>such</i> thing')}`);
       assertPage(miss, 400);
       assert.match(miss.body, />no &lt;i>such&lt;\/i> thing<\/textarea>/);
