@@ -12,7 +12,7 @@ import { parseQuery } from '../../http/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { formatPrefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
 import { isListable } from '../listable.ts';
@@ -35,7 +35,9 @@ interface Judge {
 export interface LiveOptions {
   readonly gate: Gate;
   readonly check: Judge;
-  readonly index: Pick<IndexView, 'readPrefix'>;
+  readonly index: Pick<IndexView, 'readPrefix' | 'walk'>;
+  /** Whether an entry of the index is never blocked, whatever is said of it. */
+  readonly spares: (entry: number) => boolean;
   readonly clock: Clock;
   /** Counts one look-up of a key; true: it is beyond its budget. */
   readonly isSpent: (keyId: string) => boolean;
@@ -61,13 +63,14 @@ const forbiddenBody = bouncerErrorBody(forbiddenDetail);
 const badBody = bouncerErrorBody('ip, range or value must be an address or a network');
 const plainAddress = /^ip=([0-9A-Fa-f:.]{2,45})$/;
 const unknown = 'null';
+const entriesLookedAt = 256;
 
 /** The id stands in the clear in a key: access/keys/key-format.ts. */
 export function keyIdOf(keyText: string): string {
   return keyText.slice(4, 12);
 }
 
-export function liveRoute({ gate, check, index, clock, isSpent }: LiveOptions): HotRoute {
+export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOptions): HotRoute {
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
 
@@ -80,11 +83,25 @@ export function liveRoute({ gate, check, index, clock, isSpent }: LiveOptions): 
     const covers = index.readPrefix(verdict.decidedBy, network);
     // What says something of a part says nothing of the whole.
     if (covers < 0 || covers > length) return unknown;
-    const value =
-      covers === widthOf(family)
-        ? formatIp(family, network)
-        : formatPrefix({ family, words: network, length: covers });
-    return `[${decisionText(value)}]`;
+    const whole = { family, words: network, length: covers };
+    if (covers === widthOf(family) || !hasHole(whole)) {
+      return `[${decisionText(formatNetwork(whole))}]`;
+    }
+    // Clients keep what they are given: a network would block those in it that the operator vouches for.
+    return length === widthOf(family) ? `[${decisionText(formatIp(family, words))}]` : unknown;
+  }
+
+  /** Somebody in it is never blocked, or there are too many to look at. */
+  function hasHole(prefix: Prefix): boolean {
+    let found = false;
+    const position = index.walk(
+      prefix,
+      (entry) => {
+        if (spares(entry)) found = true;
+      },
+      { limit: entriesLookedAt },
+    );
+    return found || position !== undefined;
   }
 
   function ofAddress(text: string): string | undefined {

@@ -20,9 +20,11 @@ import { createGeoFragments } from '../../geo/fragments.ts';
 import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
+import { metaOf } from '../../index/records.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
 import { type Check, openCheck } from '../../reputation/check/check.ts';
 import { checkBulkRoute } from '../../reputation/check/check-bulk.route.ts';
+import { entryFlags } from '../../reputation/state/entry-flags.ts';
 import { createCallers } from '../../web/guard/callers.ts';
 import { createGuard, type Guard } from '../../web/guard/guard.ts';
 import { healthRoute } from '../health.route.ts';
@@ -47,7 +49,7 @@ export interface FrontEnd {
 
 export function createFrontEnd(options: {
   memory: FrontEndMemory;
-  index: Parameters<typeof openCheck>[0]['index'] & Pick<IndexView, 'readPrefix'>;
+  index: Parameters<typeof openCheck>[0]['index'] & Pick<IndexView, 'readPrefix' | 'walk'>;
   clock: Clock;
   log: Log;
   /** Left out: nobody is limited. */
@@ -76,6 +78,10 @@ export function createFrontEnd(options: {
       checkBulkRoute({ guard, check, clock }),
       liveRoute({
         ...{ gate, check, index, clock },
+        spares: (entry) =>
+          ((metaOf(index.records, entry) >>> 8) &
+            (entryFlags.allowlisted | entryFlags.knownGood)) !==
+          0,
         isSpent: (keyId) => callers.takeFor('decisions', keyId) > 0,
       }),
       upRoute(),

@@ -219,6 +219,12 @@ it('the Lua bouncer of nginx gets a decision on a visitor, or exactly null', asy
   assert.deepEqual(await said('range=45.11.0.0/25'), ['ban Range 45.11.0.0/24']);
   assert.deepEqual(await said('scope=Ip&value=45.10.0.9&type=ban'), ['ban Ip 45.10.0.9']);
   assert.equal(await ask('range=45.11.0.0/23'), 'null', 'a part says nothing of the whole');
+  await server.cliJson('allow', 'add', '45.11.0.5');
+  const alone = async () => (await said('ip=45.11.0.77'))[0] === 'ban Ip 45.11.0.77';
+  await within(alone, 'no network that holds somebody whom a rule allows');
+  assert.equal(await ask('range=45.11.0.0/24'), 'null');
+  await server.cliJson('allow', 'remove', '45.11.0.5');
+  await within(async () => !(await alone()), 'the network again');
   assert.equal(await ask('ip=45.10.0.9&type=captcha'), 'null');
   assert.equal(await ask('scope=Country&value=CH'), 'null');
   for (const bad of ['', 'ip=', 'ip=x', 'range=1.2.3.4/99', 'ip=%zz', 'ip=1.2.3.4&ip=1.2.3.5']) {
