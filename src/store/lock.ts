@@ -206,7 +206,7 @@ function decodeHolder(value: Uint8Array): Holder | undefined {
 }
 
 /** Any outcome but a clear "nobody there" counts as alive: a stopped or busy holder holds. */
-function isListening(path: string): Promise<boolean> {
+export function isListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, readdirSync } from 'node:fs';
+import { copyFileSync, readdirSync } from 'node:fs';
 import { it } from 'node:test';
-import { holdForRestore, restoreSocket } from '../../src/commands/store/restore-lock.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { holdForRestore, isRestoreSocket } from '../../src/commands/store/restore-lock.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { makeBackup } from '../../src/store/backup/make.ts';
@@ -25,8 +26,34 @@ it('a folder is held by one restore at a time, and by none that was killed', asy
     process.kill(process.pid, 'SIGKILL');`;
   const killed = spawnSync(process.execPath, ['--input-type=module', '-e', code]);
   assert.equal(killed.signal, 'SIGKILL', String(killed.stderr));
-  assert.ok(existsSync(`${directory.path}/${restoreSocket}`), 'its socket is left');
+  const left = readdirSync(directory.path);
+  assert.equal(left.length, 1, 'its socket is left');
+  assert.ok(isRestoreSocket(left[0]!));
   await (await holdForRestore(directory.path))();
+  assert.deepEqual(readdirSync(directory.path), []);
+  directory.remove();
+});
+
+it('of many that come at the same moment at most one holds the folder', async () => {
+  const directory = makeTempDir('restore-race');
+  let holders = 0;
+  let most = 0;
+  let held = 0;
+  const attempts = Array.from({ length: 200 }, async (_, i) => {
+    await delay(i);
+    const letGo = await holdForRestore(directory.path).catch(() => undefined);
+    if (letGo === undefined) return;
+    holders += 1;
+    held += 1;
+    most = Math.max(most, holders);
+    await delay(1);
+    holders -= 1;
+    await letGo();
+  });
+  await Promise.all(attempts);
+  assert.equal(most, 1);
+  assert.ok(held > 1, String(held));
+  assert.deepEqual(readdirSync(directory.path), []);
   directory.remove();
 });
 

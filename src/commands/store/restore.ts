@@ -36,7 +36,7 @@ import { createOutput, dateText, grouped, type Output } from '../shell/output.ts
 import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
 import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
 import { erasedSince } from './erased-since.ts';
-import { holdForRestore, restoreSocket } from './restore-lock.ts';
+import { holdForRestore, isRestoreSocket } from './restore-lock.ts';
 import { checkReach, forget, takeBack } from './rewind.ts';
 
 interface RestoreFlags {
@@ -51,7 +51,7 @@ type Opening = ReturnType<typeof openingOf>;
 
 const workFolder = 'restoring';
 /** May lie in the data directory: what an operator puts there first, and what a restore left. */
-const welcome = new Set(['master.key', erasedFile, workFolder, restoreSocket, 'lost+found']);
+const welcome = new Set(['master.key', erasedFile, workFolder, 'lost+found']);
 
 export function restoreCommand(): Command {
   return new Command('restore')
@@ -85,20 +85,28 @@ async function restore(file: string, flags: RestoreFlags): Promise<void> {
   const { config, opening } = openingOf();
   refuseShared(config);
   const { dataDir } = config;
-  const stranger = readdirSync(dataDir).find((name) => !welcome.has(name));
-  if (stranger !== undefined) {
-    throw new OperatorError(
-      `DATA_DIR ${dataDir} is not empty (${stranger}): a backup is restored into an empty one`,
-    );
-  }
+  // Before the hold too: a folder that is not ours gets no socket.
+  refuseStrangers(dataDir);
   const letGo = await holdForRestore(dataDir);
   try {
+    // What lay there before the hold may be another now: a restore may have ended in between.
+    refuseStrangers(dataDir);
     await restoreInto(file, flags, { config, opening });
   } catch (error) {
     throw refusalOf(error);
   } finally {
     await letGo();
   }
+}
+
+function refuseStrangers(dataDir: string): void {
+  const stranger = readdirSync(dataDir).find(
+    (name) => !welcome.has(name) && !isRestoreSocket(name),
+  );
+  if (stranger === undefined) return;
+  throw new OperatorError(
+    `DATA_DIR ${dataDir} is not empty (${stranger}): a backup is restored into an empty one`,
+  );
 }
 
 async function restoreInto(
