@@ -319,16 +319,28 @@ it('with and without an account: the same answers, after the same reads and writ
   await bench.person(email);
   const { get, commit } = bench.store;
   const work = { gets: 0, commits: 0 };
+  const calls = { begun: 0, ended: 0 };
+  function noted<T>(call: Promise<T>): Promise<T> {
+    calls.begun++;
+    return call.finally(() => calls.ended++);
+  }
   Object.assign(bench.store, {
     get: (...args: Parameters<typeof get>) => {
       work.gets++;
-      return get.apply(bench.store, args);
+      return noted(get.apply(bench.store, args));
     },
     commit: (...args: Parameters<typeof commit>) => {
       work.commits++;
-      return commit.apply(bench.store, args);
+      return noted(commit.apply(bench.store, args));
     },
   });
+  /** What is written down after an answer is through: nothing was asked of the store for a while. */
+  async function quiet(): Promise<void> {
+    for (let begun = -1; begun !== calls.begun || calls.ended < begun; ) {
+      begun = calls.begun;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
   const steps = async (address: string, tag: string) => {
     const seen: string[] = [];
     for (let i = 0; i < 30; i++) {
@@ -340,8 +352,7 @@ it('with and without an account: the same answers, after the same reads and writ
         const done = await bench.signon.signIn.withPassword(request);
         const answer = done.ok ? done.value.kind : `${done.error} ${done.retryAfterSeconds}`;
         seen.push(`${answer}, ${work.gets} reads, ${work.commits} writes`);
-        // What is written down after an answer must be through.
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await quiet();
       }
     }
     return seen;
