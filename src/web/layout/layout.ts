@@ -32,6 +32,8 @@ export interface PageFrame {
    * visitor and kept by nobody; see `headerLinks`.
    */
   readonly person?: FramePerson | undefined;
+  /** On the host of somebody else's site: names this service, and leads nowhere. */
+  readonly isGuest?: boolean;
 }
 
 export interface FramePerson {
@@ -153,7 +155,11 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
   const names = person ? headerLinks.filter((name) => name !== 'account') : headerLinks;
   const items = linkItems(frame, names);
   return html`<header class="site-header"><div class="wrap site-header-row">
-    <a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>
+    ${
+      frame.isGuest
+        ? html`<span class="brand">${logo()}<span>${text.site.name}</span></span>`
+        : html`<a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>`
+    }
     ${
       options.headerLookup &&
       lookupForm({
