@@ -4,7 +4,7 @@ export const en = {
   gate: {
     title: 'One question before you go on',
     lede: (host: string) =>
-      `Requests from your network have been reported. Show ${host} that you are a person, and go on.`,
+      `There has been abuse from networks like yours. Show ${host} that you are a person, and go on.`,
     thisSite: 'this site',
     submit: 'Go on',
     wrong: 'Not right, or too late. Each challenge takes one answer, so here is another.',

@@ -6,7 +6,7 @@ export const fr: Words = {
   gate: {
     title: 'Une question avant de continuer',
     lede: (host: string) =>
-      `Des requêtes de votre réseau ont été signalées. Montrez à ${host} que vous êtes une personne, et continuez.`,
+      `Des abus sont venus de réseaux comme le vôtre. Montrez à ${host} que vous êtes une personne, et continuez.`,
     thisSite: 'ce site',
     submit: 'Continuer',
     wrong: 'Faux, ou trop tard. Chaque défi n’accepte qu’une réponse : en voici un autre.',
