@@ -38,6 +38,8 @@ export interface RunningServer {
   readonly state: State;
   /** Says at /readyz that the server is about to stop, and goes on serving. */
   drain(): void;
+  /** For who moved the file of ACCESS_LOG away: a new one of its name from now on. */
+  reopenAccessLog(): void;
   /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
   close(): Promise<void>;
 }
@@ -126,7 +128,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     readiness: () => readinessOf(state, store, clock, isDraining, config.databaseUrl !== undefined),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
-  await openDoors(opening, { state, memory: reputation.memory, metrics });
+  await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
@@ -150,5 +152,5 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     isDraining = true;
     listening?.drain();
   };
-  return { port, store, state, drain };
+  return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
 }
