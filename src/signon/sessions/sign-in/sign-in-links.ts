@@ -13,6 +13,7 @@
  */
 
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { sha256 } from '../../../core/digest.ts';
@@ -77,9 +78,10 @@ export function createSignInLinks(options: {
   mailer: Pick<Mailer, 'post'>;
   pages: PageLinks;
   securityLog: SecurityLog;
+  shares?: Pick<Shares, 'room'>;
 }): SignInLinks {
-  const { store, clock, people, links, mailer, pages, securityLog } = options;
-  const limits = createClientLimits(askLimits, subjectsMax);
+  const { shares = ownShares, store, clock, people, links, mailer, pages, securityLog } = options;
+  const limits = createClientLimits(askLimits, shares.room('sign-in links', subjectsMax));
 
   function askedTooOften({ network, neighbourhood = network }: Visitor): number {
     const nowMs = clock.monotonicMs();

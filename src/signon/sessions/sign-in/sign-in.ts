@@ -5,6 +5,7 @@
  * link by mail (sign-in-links.ts), which stands in for the password.
  */
 
+import type { Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
@@ -125,6 +126,7 @@ export interface SignInOptions {
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly securityLog: SecurityLog;
+  readonly shares?: Pick<Shares, 'room'>;
 }
 
 export function createSignIn(options: SignInOptions): SignIn {
