@@ -39,6 +39,8 @@ export interface RunningServer {
   readonly state: State;
   /** Says at /readyz that the server is about to stop, and goes on serving. */
   drain(): void;
+  /** For who moved the file of ACCESS_LOG away: a new one of its name from now on. */
+  reopenAccessLog(): void;
   /** Finishes what is in flight, writes the last checkpoint, gives everything back. */
   close(): Promise<void>;
 }
@@ -133,7 +135,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
-  await openDoors(opening, { state, memory: reputation.memory, metrics });
+  await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
@@ -157,5 +159,5 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     isDraining = true;
     listening?.drain();
   };
-  return { port, store, state, drain };
+  return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
 }

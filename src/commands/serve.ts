@@ -53,6 +53,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
       wake();
     });
   }
+  const reopening = openReopening(config, log, wake);
   // Whoever reads in the background looks after that; one that was forgotten is no reason to end.
   process.on('unhandledRejection', (error) => {
     if (!(error instanceof StoreUnavailableError)) throw error;
@@ -76,6 +77,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
       if (options.demo) demoKeys = await loadDemo({ store, clock, random, masterKey, config });
     },
   });
+  reopening(server.reopenAccessLog);
   // Now that the server knows how full its tables are. Without room it serves all the same.
   const { store, state } = server;
   const loaded = state.sources.list().filter(({ list }) => list === 'good');
@@ -104,6 +106,30 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     throw new OperatorError(`stopped: ${reason}`);
   }
   setTimeout(() => leave(log), leftoverMs).unref();
+}
+
+/**
+ * SIGHUP: the file of ACCESS_LOG is opened anew. Without a file it changes nothing, but for who started
+ * the server in a terminal that closes.
+ * @returns takes what opens it, once it is there
+ */
+function openReopening(config: Config, log: Log, stop: () => void) {
+  let reopen: (() => void) | undefined;
+  let isWanted = false;
+  process.on('SIGHUP', (signal) => {
+    if (config.accessLog === undefined && process.stderr.isTTY) {
+      log.info({ signal }, 'stopping');
+      return stop();
+    }
+    const isFile = config.accessLog !== undefined && config.accessLog !== 'stdout';
+    log.info({ signal }, `access log: ${isFile ? 'opened anew' : 'there is no file'}`);
+    if (reopen === undefined) isWanted = true;
+    else reopen();
+  });
+  return (how: () => void): void => {
+    reopen = how;
+    if (isWanted) how();
+  };
 }
 
 /** An exit waits for file work that is under way: where the files are on a machine that is away, for ever. */

@@ -3,7 +3,8 @@
  * part of a path stands there unless it is known to be no secret; nothing waits for the lines.
  */
 
-import { openSync } from 'node:fs';
+import { open, openSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLogWriter, type LogWriter } from '../core/log/log-writer.ts';
@@ -27,6 +28,12 @@ export interface Answered {
 
 export type AccessLog = (answered: Answered) => void;
 
+export interface OpenAccessLog {
+  readonly note: AccessLog;
+  /** The file of that name from now on, which is made if it is not there; until then the former one. Rejects when it can't be opened. */
+  reopen(): Promise<void>;
+}
+
 /** What may stand in the log as it was sent. */
 export interface Shown {
   /** Patterns of routes whose parameter is no secret. */
@@ -35,7 +42,9 @@ export interface Shown {
   readonly parameters: ReadonlySet<string>;
 }
 
+const toStandardOutput = 'stdout';
 const standardOutput = 1;
+const fileMode = 0o600;
 const left = '…';
 /** A part of a path that leads nowhere may be a token that was pasted. */
 const strangePartMax = 20;
@@ -44,8 +53,20 @@ const queryMax = 1_000;
 const methodMax = 16;
 
 /** @throws OperatorError when the file can't be opened */
-export function openAccessLog(where: string, shown: Shown, clock: Pick<Clock, 'now'>): AccessLog {
-  return createAccessLog(createLogWriter(openWhere(where)), shown, clock);
+export function openAccessLog(
+  where: string,
+  shown: Shown,
+  clock: Pick<Clock, 'now'>,
+): OpenAccessLog {
+  const writer = createLogWriter(openWhere(where));
+  return {
+    note: createAccessLog(writer, shown, clock),
+    async reopen() {
+      if (where === toStandardOutput) return;
+      // Not at once: a disk that is away would hold up everybody.
+      writer.turnTo(await promisify(open)(where, 'a', fileMode));
+    },
+  };
 }
 
 export function createAccessLog(
@@ -70,9 +91,9 @@ export function createAccessLog(
 }
 
 function openWhere(where: string): number {
-  if (where === 'stdout') return standardOutput;
+  if (where === toStandardOutput) return standardOutput;
   try {
-    return openSync(where, 'a', 0o600);
+    return openSync(where, 'a', fileMode);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new OperatorError(`the file of ACCESS_LOG cannot be opened: ${reason}`);

@@ -54,9 +54,10 @@ export function createPace(
         const waitSeconds = limits.take('probes', networks.client, nowMs);
         return waitSeconds > 0 ? tooMany(waitSeconds) : undefined;
       }
+      // A good key is not held by what its neighbours ask; whether it is good is known later.
       const waitSeconds =
         limits.waitFor('answers', networks.client, nowMs) ||
-        limits.waitFor('answersNear', networks.network, nowMs);
+        (isKeyed(route) ? 0 : limits.waitFor('answersNear', networks.network, nowMs));
       if (waitSeconds > 0) return tooMany(waitSeconds);
       if (!isKeyed(route)) count(networks);
       return undefined;

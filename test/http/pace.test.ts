@@ -72,6 +72,8 @@ test('a network of many clients has a bound of its own, and another network is n
   for (let i = 0; i < 12; i++) statuses.push(await statusOf(`192.0.2.${i}`));
   assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429]);
   assert.equal(await statusOf('198.51.100.1'), 200);
+  assert.equal(await statusOf('192.0.2.77', '/keyed', 'Key: good'), 200, 'a good key is not held');
+  assert.equal(await statusOf('192.0.2.77', '/nowhere'), 429);
   const wide = [];
   for (let i = 0; i < 11; i++) wide.push(await statusOf(`2001:db8:7:${i.toString(16)}::1`));
   assert.deepEqual(wide, [...Array(10).fill(200), 429]);

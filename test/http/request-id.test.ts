@@ -1,7 +1,7 @@
 /** The id of a request: whose is kept, and that both threads and the logs have the same. */
 
 import assert from 'node:assert/strict';
-import { readFileSync, truncateSync } from 'node:fs';
+import { readFileSync, renameSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
@@ -160,14 +160,14 @@ test('the access log has a line for each answer and no secret in it', async () =
 test('an access log on a full disk holds up no answer; one that was cut goes on at its end', async () => {
   const shown = { patterns: new Set<string>(), parameters: new Set<string>() };
   await using full = await startServer(routes, {
-    accessLog: openAccessLog('/dev/full', shown, systemClock()),
+    accessLog: openAccessLog('/dev/full', shown, systemClock()).note,
   });
   for (let i = 0; i < 50; i++) assert.equal((await asked(full.port, get('/id'))).status, 200);
   const directory = makeTempDir('access-log');
   try {
     const file = join(directory.path, 'access.log');
     const log = openAccessLog(file, shown, systemClock());
-    await using running = await startServer(routes, { accessLog: log });
+    await using running = await startServer(routes, { accessLog: log.note });
     const inFile = () => readFileSync(file, 'utf8');
     await asked(running.port, get('/id'));
     await within(() => inFile().endsWith('}\n'), 'the first line');
@@ -175,6 +175,17 @@ test('an access log on a full disk holds up no answer; one that was cut goes on 
     await asked(running.port, get('/hot'));
     await within(() => inFile().endsWith('}\n'), 'the line after logrotate');
     assert.equal(JSON.parse(inFile()).path, '/hot');
+    renameSync(file, `${file}.1`);
+    await log.reopen();
+    await asked(running.port, get('/file/a'));
+    await within(() => inFile().endsWith('}\n'), 'the line in the new file');
+    assert.equal(JSON.parse(inFile()).path, '/file/:token');
+    assert.equal(JSON.parse(readFileSync(`${file}.1`, 'utf8')).path, '/hot');
+    renameSync(directory.path, `${directory.path}-moved`);
+    await assert.rejects(log.reopen(), { code: 'ENOENT' });
+    renameSync(`${directory.path}-moved`, directory.path);
+    await asked(running.port, get('/id'));
+    await within(() => inFile().includes('"path":"/id"'), 'a line in the file that is kept');
   } finally {
     directory.remove();
   }

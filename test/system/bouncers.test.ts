@@ -42,6 +42,7 @@ before(async () => {
   server = await start();
   await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
   await seed('first', hosts);
+  await within(async () => (await feed()).length === hosts.length, 'the first list');
   gate = createServer((one) => {
     const other = connect(server.port, '127.0.0.1');
     for (const end of [one, other]) {

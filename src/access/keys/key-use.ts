@@ -7,7 +7,7 @@
  */
 
 import { createWriter, decode } from '../../store/codec.ts';
-import { apiKeyUseKey } from '../../store/keys.ts';
+import { apiKeyKey, apiKeyUseKey } from '../../store/keys.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
 
 export interface KeyUse {
@@ -70,11 +70,17 @@ async function writePart(store: Store, part: readonly [string, KeyUseChange][]):
   const check: Check[] = [];
   const set: SetRow[] = [];
   for (const [id, change] of part) {
+    // The key of a deleted account is gone, and nothing is kept of it.
+    const owner = {
+      key: apiKeyKey(id),
+      version: (await store.get(apiKeyKey(id)))?.version ?? null,
+    };
+    if (owner.version === null) continue;
     const row = await readRow(store, id);
-    check.push(row.check);
+    check.push(row.check, owner);
     set.push({ key: row.check.key, value: encodeUse(merged(row.use, change)) });
   }
-  return (await store.commit({ check, set })).ok;
+  return set.length === 0 || (await store.commit({ check, set })).ok;
 }
 
 function merged(use: KeyUse, change: KeyUseChange): KeyUse {

@@ -4,13 +4,15 @@
  * dropped: a log must neither end the program nor hold it, and the next lines are tried again.
  */
 
-import { write, writeSync } from 'node:fs';
+import { close, write, writeSync } from 'node:fs';
 
 export interface LogWriter {
   /** @param line with its end */
   write(line: string): void;
   /** Of a line that the process may not outlive: written before it returns, or dropped. */
   flushSync(): void;
+  /** The next lines go there; the former descriptor is closed when its last line is written. */
+  turnTo(fd: number): void;
 }
 
 /** Characters and bytes held for a reader that is slow; lines beyond it are dropped. */
@@ -18,7 +20,10 @@ const pendingMax = 1_048_576;
 /** A pipe that is full says so at once. */
 const retryMs = 100;
 
-export function createLogWriter(fd: number): LogWriter {
+export function createLogWriter(first: number): LogWriter {
+  let fd = first;
+  /** What may still be written to. */
+  let former: number[] = [];
   let pending = '';
   /** Bytes that a full pipe did not take; they may begin inside a character. */
   let refused = Buffer.alloc(0);
@@ -32,18 +37,25 @@ export function createLogWriter(fd: number): LogWriter {
     return bytes;
   }
 
+  /** Called while nothing is being written. */
   function next(): void {
+    closeFormer();
     const bytes = take();
     if (bytes.length > 0) {
-      put(bytes, 0);
+      put(bytes, 0, fd);
       return;
     }
     isBusy = false;
     process.off('exit', flushSync);
   }
 
-  function put(bytes: Buffer, from: number): void {
-    write(fd, bytes, from, bytes.length - from, null, (error, written) => {
+  function closeFormer(): void {
+    for (const old of former) close(old, () => {});
+    former = [];
+  }
+
+  function put(bytes: Buffer, from: number, to: number): void {
+    write(to, bytes, from, bytes.length - from, null, (error, written) => {
       if (error?.code === 'EAGAIN') {
         // Kept where the end of the process finds it.
         refused = Buffer.from(bytes.subarray(from));
@@ -52,7 +64,7 @@ export function createLogWriter(fd: number): LogWriter {
       }
       const at = from + (error === null ? written : 0);
       if (error === null && at < bytes.length) {
-        put(bytes, at);
+        put(bytes, at, to);
         return;
       }
       // A line that broke off must not run into the next one.
@@ -81,5 +93,10 @@ export function createLogWriter(fd: number): LogWriter {
       setImmediate(next);
     },
     flushSync,
+    turnTo(next) {
+      former.push(fd);
+      fd = next;
+      if (!isBusy) closeFormer();
+    },
   };
 }

@@ -55,7 +55,7 @@ export const usageEndpoint = endpoint({
 export interface BouncerRouteOptions {
   readonly guard: Guard;
   readonly gate: Gate;
-  readonly callers: Pick<Callers, 'takeFor'>;
+  readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
   readonly stream: DecisionStream;
   readonly uses: Pick<BouncerUses, 'note'>;
   /** Entries of a whole list for this key. */
@@ -80,7 +80,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   });
 
   function limited(limit: ClientLimitName, keyId: string, { clientIp }: Request) {
-    const waitSeconds = callers.takeFor(limit, `${keyId} ${clientIp}`);
+    const waitSeconds = callers.takeFor(limit, `${keyId} ${callers.clientOf({ clientIp })}`);
     if (waitSeconds === 0) return undefined;
     return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
   }
@@ -89,14 +89,15 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
     guard.open(streamEndpoint, async (request, caller): Promise<Answer> => {
       const keyId = keyOf(request);
       if (keyId === undefined) return forbidden;
+      // Clients ask this way whether their key is good.
+      if (request.method === 'HEAD') return replyOf([], false);
       const query = parseQuery(request.query);
       if (!query.ok) return fail('bad_request');
       const { agent, address } = seen(request);
       const client = `${keyId} ${address} ${agent.slice(0, 200)}`;
       const filter = readFilter(query.value);
       const isStart = query.value.get('startup') === 'true';
-      const isProbe = request.method === 'HEAD';
-      const isWhole = !isProbe && stream.isWhole({ client, isStart, filter });
+      const isWhole = stream.isWhole({ client, isStart, filter });
       const refused = limited(isWhole ? 'decisionsWhole' : 'decisionsStream', keyId, request);
       if (refused !== undefined) return refused;
       let isGone = false;
@@ -105,7 +106,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       });
       const gzip = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
       const answer = await stream.answer({
-        ...{ client, isStart, isProbe, filter, gzip },
+        ...{ client, isStart, filter, gzip },
         entriesMax: () => options.entriesMaxOf(keyId),
         isGone: () => isGone,
       });
@@ -113,7 +114,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
         const failure = fail('overloaded', 'the list is being built; please come back soon');
         return { ...failure, retryAfterSeconds: retrySeconds };
       }
-      if (!isProbe) uses.note(keyId, { agent, address });
+      uses.note(keyId, { agent, address });
       return replyOf(answer.parts, answer.isGzip);
     }),
     guard.open(usageEndpoint, (request): Answer => {

@@ -6,12 +6,15 @@
  * restart, and on another node, a client is unknown and gets the whole list with the removals of a day,
  * which is right wherever it was. Clients that go back and forth between nodes have a cursor on each.
  *
- * At the bound the cursor that was quiet longest is forgotten.
+ * At the bound the cursor that was quiet longest is forgotten; a key that has `perKeyMax` loses one of
+ * its own, so that names which change with each question push nobody else out.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
+import { Tally } from '../../core/tally.ts';
 
 export const cursorsMax = 10_000;
+export const perKeyMax = 1_000;
 const keptMs = 7 * 24 * 3_600_000;
 /** Some clients don't renew an element whose end is put off: it lapses, and must come back. */
 const wholeListMs = 24 * 3_600_000;
@@ -41,11 +44,30 @@ export interface Cursors {
   readonly table: BoundedTable;
 }
 
+/** The id of the key begins a client's name. */
+function keyOf(client: string): string {
+  return client.split(' ', 1)[0]!;
+}
+
 /** @param nowMs monotonic, everywhere */
-export function createCursors(max: number = cursorsMax): Cursors {
+export function createCursors(max: number = cursorsMax, maxOfKey: number = perKeyMax): Cursors {
   /** The one that was quiet longest comes first. */
   const cursors = new Map<string, Cursor>();
+  /** How many each key has. */
+  const ofKey = new Tally();
   let lastMs = Number.NEGATIVE_INFINITY;
+
+  function forget(client: string): void {
+    if (cursors.delete(client)) ofKey.change(keyOf(client), -1);
+  }
+
+  function forgetQuietest(isMeant: (client: string) => boolean): void {
+    for (const client of cursors.keys()) {
+      if (!isMeant(client)) continue;
+      forget(client);
+      return;
+    }
+  }
 
   return {
     find(client, nowMs) {
@@ -58,11 +80,14 @@ export function createCursors(max: number = cursorsMax): Cursors {
     },
     move(client, version, how, nowMs) {
       const before = cursors.get(client);
-      cursors.delete(client);
-      if (cursors.size >= max) cursors.delete(cursors.keys().next().value!);
+      forget(client);
+      const key = keyOf(client);
+      if (ofKey.of(key) >= maxOfKey) forgetQuietest((one) => keyOf(one) === key);
+      if (cursors.size >= max) forgetQuietest(() => true);
       // Who asks for the start says so again if the answer is lost; others don't know that it was whole.
       const older = how === 'started' ? version : before?.newer;
       const wholeAtMs = how === 'changes' ? (before?.wholeAtMs ?? nowMs) : nowMs;
+      ofKey.change(key, 1);
       cursors.set(client, { older, newer: version, wholeAtMs, askedAtMs: nowMs });
       lastMs = nowMs;
     },

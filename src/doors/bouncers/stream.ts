@@ -33,8 +33,6 @@ export interface StreamAsked {
   readonly client: string;
   /** The client begins: the whole list. */
   readonly isStart: boolean;
-  /** Nothing moves: only whether there is an answer is asked. */
-  readonly isProbe: boolean;
   readonly filter: Filter;
   readonly gzip: boolean;
   /** Of a whole list; asked when one is due. */
@@ -96,10 +94,9 @@ export function createDecisionStream(options: {
     `${client} ${filter.hosts}${filter.networks}`;
 
   async function answer(asked: StreamAsked): Promise<StreamAnswer | undefined> {
-    const { filter, isStart, isProbe } = asked;
+    const { filter, isStart } = asked;
     const now = await list(firstWaitMs);
     if (now === undefined) return undefined;
-    if (isProbe) return { parts: [], isGzip: false };
     const client = clientOf(asked);
     const place = cursors.find(client, clock.monotonicMs());
     const { version } = now.changes;
@@ -110,7 +107,8 @@ export function createDecisionStream(options: {
       cursors.move(client, version, how, clock.monotonicMs());
       return { parts: [nothing], isGzip: false };
     }
-    const since = at < 0 || isStart ? 0 : at;
+    // A whole list heals whatever got lost, so it says all removals that are known.
+    const since = isWhole ? 0 : at;
     const max = isWhole ? await asked.entriesMax() : 0;
     const name = `${filter.hosts}${filter.networks} ${since} ${isWhole ? max : 'changes'}`;
     const body = await bodyOf(now, name, () =>

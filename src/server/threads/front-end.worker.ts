@@ -103,7 +103,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
   const frontEnd = createFrontEnd({
-    ...{ memory, index: reader, clock, log },
+    ...{ memory, index: reader, clock, log, thread: setup.thread },
     ...(limits === undefined ? {} : { limits }),
   });
   let held: Served = {};
@@ -120,6 +120,10 @@ async function run(setup: ThreadSetup): Promise<void> {
     areas,
     renderPage: openErrorPages(setup.https),
   });
+  const accessLog =
+    setup.accessLog === undefined
+      ? undefined
+      : openAccessLog(setup.accessLog, shownInAccessLog, clock);
   const server = createServer({
     routes: [
       ...frontEnd.routes.map((route) => inRequest(route, within)),
@@ -135,9 +139,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     clock,
     log,
     pace: createPace(bounds, clock, records),
-    ...(setup.accessLog === undefined
-      ? {}
-      : { accessLog: openAccessLog(setup.accessLog, shownInAccessLog, clock) }),
+    ...(accessLog === undefined ? {} : { accessLog: accessLog.note }),
     onFinished(path, status, elapsedMs) {
       count(path, status);
       if (elapsedMs !== undefined && path === checkEndpoint.path) note('check', elapsedMs);
@@ -150,6 +152,13 @@ async function run(setup: ThreadSetup): Promise<void> {
   parentPort?.on('message', (message: ToThread) => {
     if ('release' in message) return collectGarbage();
     if ('drain' in message) return server.drain();
+    if ('reopen' in message) {
+      accessLog?.reopen().catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        log.warn({ thread: setup.thread, reason }, 'access log: the file goes on as it is');
+      });
+      return;
+    }
     if ('accept' in message) return follow(message.accept);
     if ('serve' in message) {
       held = { ...held, ...message.serve };

@@ -47,6 +47,7 @@ export type ToThread =
   | { readonly drain: true }
   | { readonly accept: boolean }
   | { readonly release: true }
+  | { readonly reopen: true }
   | { readonly serve: Served };
 /** `isTold`: the text is for the operator, who can mend it. */
 export type FromThread =
@@ -61,6 +62,8 @@ export interface Threads {
   accept(isOn: boolean): void;
   /** Lets all give back shared memory that they have sent and nobody needs any more. */
   release(): void;
+  /** As of `OpenAccessLog`, in all threads. */
+  reopen(): void;
   /** From now on all of them serve this, in place of the former. */
   serve(served: Served): void;
   /** Threads that listen at present. */
@@ -179,6 +182,7 @@ export async function startThreads(options: ThreadsOptions): Promise<Threads> {
     drain: () => tellAll({ drain: true }),
     accept: (isOn) => tellAll({ accept: isOn }),
     release: () => tellAll({ release: true }),
+    reopen: () => tellAll({ reopen: true }),
     serve(served) {
       serving = { ...serving, ...served };
       tellAll({ serve: served });

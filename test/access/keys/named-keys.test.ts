@@ -21,6 +21,7 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import type { Result } from '../../../src/core/result.ts';
+import { apiKeyKey, apiKeyUseKey } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
@@ -170,4 +171,8 @@ it('the use of a key is seen in the table once, and its counts add up from both 
   const owner = value(await accounts.find(email)).id;
   const listed = (await keys.list(owner)).find((key) => key.name === 'used');
   assert.deepEqual(listed?.use, expected);
+  // An account that is deleted while a use waits to be written leaves nothing behind.
+  await store.commit({ del: [apiKeyKey(id), apiKeyUseKey(id)] });
+  assert.deepEqual(await noteKeyUse(store, new Map([[id, { lastUsedAt }]])), []);
+  assert.equal(await readKeyUse(store, id), undefined);
 });

@@ -1,7 +1,7 @@
 /** A request's id in every thread's answers, in errors that people and programs read, in the access log. */
 
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
@@ -83,4 +83,31 @@ test('the access log of a server has its answers and none of its secrets', async
     assert.ok(!text.includes(secret.slice(4, 20)), 'a secret is in the log');
   }
   assert.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+test('SIGHUP opens the file of the access log anew in each thread, for who moved it away', async () => {
+  const { pid } = server.child.process;
+  const folder = `/proc/${pid}/fd`;
+  const open = (name: string) => readdirSync(folder).filter((fd) => leadsTo(fd) === name).length;
+  function leadsTo(fd: string): string | undefined {
+    try {
+      return readlinkSync(join(folder, fd));
+    } catch {
+      return undefined; // Closed since.
+    }
+  }
+  assert.equal(open(file), 2);
+  const moved = `${file}.1`;
+  renameSync(file, moved);
+  assert.equal(open(moved), 2);
+  server.child.process.kill('SIGHUP');
+  await within(() => open(file) === 2 && open(moved) === 0, 'the new file in both threads');
+  const size = statSync(moved).size;
+  await server.fetch('/healthz', { headers: from });
+  await within(() => readFileSync(file, 'utf8').includes('"path":"/healthz"'), 'a line in it');
+  assert.equal(statSync(moved).size, size);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  server.child.process.kill('SIGHUP');
+  await server.child.errorLine((line) => line.includes('"access log: opened anew"'));
+  assert.equal((await server.fetch('/healthz')).status, 200);
 });
