@@ -128,7 +128,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     readiness: () => readinessOf(state, store, clock, isDraining, config.databaseUrl !== undefined),
   });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
-  await openDoors(opening, { state, memory: reputation.memory, metrics });
+  await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);

@@ -157,7 +157,7 @@ export function mainRoutes(options: {
   const assets = openAssets();
   const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
   const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
-  const tools = createPageTools({ assets, links, https });
+  const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
   const likesGlass = async ({ accountId }: { accountId: string }) =>
@@ -228,6 +228,7 @@ export function mainRoutes(options: {
     }),
     ...serviceRoutes({
       guard,
+      assets,
       endpoints,
       clock,
       metrics,

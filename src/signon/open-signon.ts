@@ -184,7 +184,9 @@ export function openSignon(options: SignonOptions): Signon {
   });
   const companion = options.companion ?? noCompanion;
   const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
-  const signIn = createSignIn({ ...parts, passwords, sessions, attempts, secondFactors });
+  const signIn = createSignIn({
+    ...{ ...parts, masterKey, passwords, sessions, attempts, secondFactors },
+  });
   const library = openPasskeyLibrary();
   const ceremonies = createPasskeyCeremonies({ ...options, library });
   const sender =

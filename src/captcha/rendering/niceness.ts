@@ -3,12 +3,14 @@
  * 0" is the calling one; elsewhere it would slow the whole process, so nothing is done there.
  */
 
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 
-/** A tenth of the weight of a thread at 0 when both want the processor. */
-export const backgroundNiceness = 10;
+/** So much behind the process: a tenth of its weight when both want the processor. */
+export const niceBehind = 10;
+const nicest = 19;
 
 /** To be called by the thread that steps back; there is no way up again without privileges. */
 export function yieldToRequests(): void {
-  if (process.platform === 'linux') setPriority(0, backgroundNiceness);
+  if (process.platform !== 'linux') return;
+  setPriority(0, Math.min(nicest, getPriority(0) + niceBehind));
 }

@@ -1,5 +1,6 @@
 /** What is said of addresses: geo tables, the check, reports, feeds and the use of accounts. */
 
+import { deriveKey } from '../../access/keys/master-key.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { createLimitMemory, openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
@@ -8,6 +9,8 @@ import { capacities, clientLimits } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { createGateCounters, type GateCounters } from '../../doors/gate/counters.ts';
+import { passKeyPurpose } from '../../doors/gate/pass.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import {
   createFeedPublisher,
@@ -41,6 +44,7 @@ export interface ReputationParts {
   readonly usage: Usage;
   /** Clients that front ends count. */
   readonly counted: BoundedTable;
+  readonly gateCounters: GateCounters;
 }
 
 /** Clients and networks that front ends remember, over all limits. */
@@ -64,11 +68,18 @@ export function openReputation(
   const { newAddresses, generationOf } = access;
   const heartbeat = createHeartbeat(clock);
   closers.add(heartbeat.start());
+  const gateCounters = createGateCounters(config.httpThreads);
   const memory: FrontEndMemory = {
     ...state.shared,
     geo: geo.shared,
     heartbeat: heartbeat.buffer,
     limits: createLimitMemory(countedClientsMax, random),
+    gate: {
+      counters: gateCounters.buffer,
+      threads: config.httpThreads,
+      passKey: deriveKey(opening.masterKey, passKeyPurpose),
+      hasProxies: config.trustedProxies.length > 0,
+    },
   };
   const records = openLimitRecords(memory.limits);
   const frontEnd = createFrontEnd({
@@ -93,7 +104,10 @@ export function openReputation(
   closers.add(startSampling(usage));
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
-  return { memory, frontEnd, reports, refusedReports, feeds, usage, counted: table };
+  return {
+    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, gateCounters },
+    counted: table,
+  };
 }
 
 function openFeeds(

