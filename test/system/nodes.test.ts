@@ -190,7 +190,9 @@ it('what a key spends through one node is spent on the other one', async () => {
     return (await check(two!)).remaining < 700;
   });
   assert.ok(looks < 250, 'not by what it spent itself');
-  const asked = await two!.fetch('/metrics', { headers: { Authorization: `Bearer ${metricsToken}` } });
+  const asked = await two!.fetch('/metrics', {
+    headers: { Authorization: `Bearer ${metricsToken}` },
+  });
   assert.match(asked.body, /^portcullis_exchange_peers 1$/m);
   assert.match(asked.body, /^portcullis_exchange_age_seconds [0-9.e-]+$/m);
 });
