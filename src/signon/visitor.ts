@@ -22,6 +22,8 @@ export interface Visitor {
   readonly browser?: string | undefined;
   /** Names a browser that has not signed in, too; follows from a cookie that it alone has. */
   readonly browserId?: string | undefined;
+  /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
+  readonly asked?: string | undefined;
   readonly language: Language;
 }
 

@@ -25,7 +25,7 @@ const secureUrl = 'https://ip.example';
 const kit = { path: '/kit.zip', version: '1.2.3', sha256: 'ab'.repeat(32) };
 
 function published(
-  more: { kit?: typeof kit; endpoints?: readonly Endpoint[] } = {},
+  more: { kit?: typeof kit; endpoints?: readonly Endpoint[]; dnsZone?: string } = {},
 ): readonly PlainRoute[] {
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: true });
   return publishedRoutes({
@@ -148,7 +148,8 @@ test('what a key pays is what the endpoints declare', async () => {
 
 test('the manifest obeys its schema, with a kit and without', async () => {
   const validate = strictAjv().compile(await jsonOf('/manifest.schema.json'));
-  for (const from of [routes, published({ kit })]) {
+  const zoned = published({ dnsZone: 'bl.example.org' });
+  for (const from of [routes, published({ kit }), zoned]) {
     assert.ok(validate(await jsonOf('/manifest', from)), JSON.stringify(validate.errors));
   }
   const manifest = await jsonOf('/manifest', published({ kit }));
@@ -158,6 +159,14 @@ test('the manifest obeys its schema, with a kit and without', async () => {
     sha256: kit.sha256,
   });
   assert.equal((await jsonOf('/manifest')).kit, null);
+  const { dns_block_list: zones, bouncers } = await jsonOf('/manifest', zoned);
+  assert.equal((zones as { scores: string }).scores, 'score.bl.example.org');
+  const doors = new Set(Object.values(bouncers as Record<string, string>));
+  for (const { path } of endpoints.filter(
+    (one) => one.shape === 'bouncer' && one.who === 'bouncer',
+  )) {
+    assert.ok(doors.has(`${secureUrl}${path}`), path);
+  }
 });
 
 test('the schema refuses a manifest that lacks or adds a member, at any depth', async () => {

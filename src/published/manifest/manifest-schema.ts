@@ -72,6 +72,17 @@ export const manifestSchema: JsonObject = closed(
       quotas: closed({ reads_per_minute: whole, writes_per_minute: whole, grow_with_trust: yesNo }),
       categories: list(closed({ number: { type: 'integer', minimum: 1 }, name: text })),
     }),
+    bouncers: closed({
+      protocol: { const: 'crowdsec-local-api-v1' },
+      url,
+      key_header: text,
+      stream: url,
+      decisions: url,
+      usage_metrics: url,
+    }),
+    dns_block_list: {
+      anyOf: [closed({ malicious: text, scores: text, anonymous_exits: text }), { type: 'null' }],
+    },
     feeds: closed({
       changes: url,
       minimum_score: whole,

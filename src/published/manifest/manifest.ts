@@ -6,6 +6,8 @@
 import { readQuota, writeQuota } from '../../access/quota/trust.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { captchaBounds } from '../../config.ts';
+import { streamEndpoint, usageEndpoint } from '../../doors/bouncers/bouncers.route.ts';
+import { liveEndpoint } from '../../doors/bouncers/live.route.ts';
 import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalog.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
@@ -44,6 +46,8 @@ export interface ManifestOptions {
   readonly secureUrl: string;
   readonly endpoints: readonly Endpoint[];
   readonly kit: PublishedKit | undefined;
+  /** Of the DNS block list, when it is served. */
+  readonly dnsZone?: string | undefined;
 }
 
 /** What people look for who take this for OpenID Connect. */
@@ -64,7 +68,7 @@ export const publishedPaths = {
 } as const;
 
 export function manifestOf(options: ManifestOptions): JsonObject {
-  const { version, baseUrl, secureUrl, kit } = options;
+  const { version, baseUrl, secureUrl, kit, dnsZone } = options;
   const api = `${secureUrl}/api/v2`;
   const endpoints: Record<(typeof endpointNames)[number], string> = {
     authorization: `${baseUrl}/authorize.php`,
@@ -127,6 +131,18 @@ export function manifestOf(options: ManifestOptions): JsonObject {
       },
       categories: categoryNames.map((name, i) => ({ number: i + 1, name })),
     },
+    bouncers: {
+      protocol: 'crowdsec-local-api-v1',
+      url: `${secureUrl}/`,
+      key_header: 'X-Api-Key',
+      stream: `${secureUrl}${streamEndpoint.path}`,
+      decisions: `${secureUrl}${liveEndpoint.path}`,
+      usage_metrics: `${secureUrl}${usageEndpoint.path}`,
+    },
+    dns_block_list:
+      dnsZone === undefined
+        ? null
+        : { malicious: dnsZone, scores: `score.${dnsZone}`, anonymous_exits: `anon.${dnsZone}` },
     feeds: feedsOf(secureUrl),
     captcha: {
       new: `${secureUrl}/captcha/new`,

@@ -39,6 +39,8 @@ export interface PublishedOptions {
   readonly secureUrl: string;
   /** The archive for sites, when one is served. */
   readonly kit?: PublishedKit | undefined;
+  /** Of the DNS block list, when it is served. */
+  readonly dnsZone?: string | undefined;
 }
 
 export function publishedRoutes(options: PublishedOptions): {

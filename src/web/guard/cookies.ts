@@ -1,14 +1,14 @@
 /**
  * The cookies. `session` is the sign-in; `form` names a browser that has none yet, so that forms
- * before sign-in have a token too; `browser` tells a browser that signed in before; `captcha`
- * gives a browser its own share of challenges (captcha/page/captcha-visitors.route.ts), also in other sites'
- * pages. Over https each has the `__Host-` prefix: no sub-domain can set or read it. On plain
+ * before sign-in have a token too; `browser` tells a browser that signed in before; `asked` one that
+ * asked for a mailed link to sign in (signon/sessions/sign-in/ask-seals.ts); `captcha` gives a browser
+ * its own share of challenges (captcha/page/captcha-visitors.route.ts), also in other sites' pages. Over https each has the `__Host-` prefix: no sub-domain can set or read it. On plain
  * http (loopback) browsers would refuse that prefix and `Secure`, so both are left out.
  */
 
 import type { Header, Request } from '../../http/message.ts';
 
-export type CookieName = 'session' | 'form' | 'browser' | 'captcha';
+export type CookieName = 'session' | 'form' | 'browser' | 'captcha' | 'asked';
 
 export interface Cookies {
   /** Undefined when it did not come or can't be ours. */
@@ -18,8 +18,10 @@ export interface Cookies {
   clear(name: CookieName): Header;
 }
 
-/** Of all that we set. */
+/** Of all that we set; only `asked` is longer than 90. */
 const valueShape = /^[0-9A-Za-z_.-]{22,90}$/;
+const askedShape = /^[0-9A-Za-z_-]{22,1500}$/;
+const shapeOf = (name: CookieName) => (name === 'asked' ? askedShape : valueShape);
 const pairsMax = 100;
 
 export function createCookies(https: boolean): Cookies {
@@ -36,13 +38,13 @@ export function createCookies(https: boolean): Cookies {
           const equals = pair.indexOf('=');
           if (equals < 0 || pair.slice(0, equals).trim() !== wanted) continue;
           const value = pair.slice(equals + 1).trim();
-          return valueShape.test(value) ? value : undefined;
+          return shapeOf(name).test(value) ? value : undefined;
         }
       }
       return undefined;
     },
     set(name, value, maxAgeSeconds) {
-      if (!valueShape.test(value)) throw new TypeError(`not a value of the cookie ${name}`);
+      if (!shapeOf(name).test(value)) throw new TypeError(`not a value of the cookie ${name}`);
       const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
       return ['Set-Cookie', `${prefix}${name}=${value}; ${attributesOf(name)}${age}`];
     },

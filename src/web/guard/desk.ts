@@ -87,6 +87,8 @@ export interface Desk<S extends SessionLike = SessionLike> {
   problem(visit: Visit, failure: Failure): Reply;
   /** `Set-Cookie` by which an account knows this browser again. */
   browserCookie(browser: string): Header;
+  /** `Set-Cookie` by which a mailed link to sign in works in this browser. */
+  askedCookie(asked: string): Header;
   /** `Set-Cookie` of a session that began or was renewed. */
   sessionCookies(signedIn: OwnCookies): Header[];
   /** 303 with them. */
@@ -128,6 +130,8 @@ export interface DeskOptions<S extends SessionLike> {
 
 /** As long as a session can last. */
 const sessionCookieSeconds = 90 * 86_400;
+/** As long as the link. */
+const askedCookieSeconds = 2 * 3_600;
 /** The longest that browsers keep one. */
 const browserCookieSeconds = 400 * 86_400;
 const signInPath = '/signin';
@@ -299,6 +303,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk
     go,
     problem,
     browserCookie,
+    askedCookie: (asked) => cookies.set('asked', asked, askedCookieSeconds),
     sessionCookies,
     signedIn: (visit, signedIn, target) => go(visit, target, sessionCookies(signedIn)),
     // Never "cookies": that would forget the known browser, and those of sibling hosts.

@@ -51,6 +51,8 @@ export interface ClientFacts {
   readonly browser?: string | undefined;
   /** Names a browser that has not signed in, too; follows from a cookie that it alone has. */
   readonly browserId?: string | undefined;
+  /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
+  readonly asked?: string | undefined;
   readonly language: Language;
 }
 
@@ -131,6 +133,7 @@ export function createVisits<Session extends SessionLike>(
         userAgent: firstHeader(request, 'user-agent') ?? '',
         browser: cookies.read(request, 'browser'),
         browserId,
+        asked: cookies.read(request, 'asked'),
         language,
       },
       browserId,

@@ -189,6 +189,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
       memory: {
         ...{ geo, keys: keyTable.handle, accounts: accounts.handle },
         quotas: createQuotaMemory(8),
+        gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
       } as never,
     }),
   ) as [ReturnType<typeof createFrontEnd>, ReturnType<typeof createFrontEnd>];

@@ -188,7 +188,6 @@ it('what was there before a restart is counted after it', async () => {
     ['verify_link', 600],
     ['reset_link', 0],
     ['signIn_link', 0],
-    ['asked_link', 0],
     ['pending_account', 600],
   ]);
 });

@@ -26,8 +26,6 @@ export const linkLifeMs = {
   secondFactor: 10 * 60_000,
   /** Longer than the hour in which an address gets no more than three. */
   signIn: 2 * 3_600_000,
-  /** That a browser asked for a link to sign in; as long as the link. */
-  asked: 2 * 3_600_000,
 } as const;
 
 export type LinkPurpose = keyof typeof linkLifeMs;
@@ -50,13 +48,8 @@ export interface Links {
   /**
    * The token for the link, and the row to set.
    * `isFull`: there are as many as there may be, so the token opens nothing: send no mail.
-   * @param token in place of a random one
    */
-  make(
-    purpose: LinkPurpose,
-    link: Link,
-    token?: string,
-  ): { token: string; row: SetRow; isFull: boolean };
+  make(purpose: LinkPurpose, link: Link): { token: string; row: SetRow; isFull: boolean };
   /**
    * The row again with other data, for a commit with `unused`. It ends as late as a new one would;
    * bound how often.
@@ -73,10 +66,9 @@ export interface Links {
 export const linksMax = 65_536;
 /**
  * Of one account: more than its share of mails (mail/shares.ts) while such a link works, so that
- * what is refused would have had no mail. `asked` has no mail of its own: each browser that asks has
- * one. Others need a password or a session first.
+ * what is refused would have had no mail. Others need a password or a session first.
  */
-export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16, asked: 1_024 } as const;
+export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16 } as const;
 /** Of a purpose. */
 const decoyRows = 64;
 const pageRows = 512;
@@ -121,8 +113,8 @@ export function createLinks({
   }
 
   return {
-    make(purpose, link, token = newToken(random).text) {
-      const hash = sha256(token);
+    make(purpose, link) {
+      const { text: token, hash } = newToken(random);
       const key = signonLinkKey(hash);
       if (admits(purpose, key, link.account)) {
         return { token, row: rowOf(purpose, key, link), isFull: false };
@@ -148,8 +140,9 @@ export function createLinks({
         const page = await store.scan(signonLinkPrefix(), { ...options, limit: pageRows });
         for (const { key, value } of page) {
           const input = createReader(value);
-          const purpose = purposes[value[1] ?? 0] ?? 'verify';
-          admits(purpose, key, linkAccountOf(input) ?? '');
+          const purpose = purposes[value[1] ?? 0];
+          // An older server kept rows of a purpose that is none any more; they end by themselves.
+          if (purpose !== undefined) admits(purpose, key, linkAccountOf(input) ?? '');
         }
         after = page.at(-1)?.key;
         if (after === undefined) return;

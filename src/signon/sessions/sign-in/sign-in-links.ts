@@ -3,31 +3,34 @@
  *
  *  - It stands in for the password alone: the second factor is asked for as ever, and the session
  *    is not fresh, so what asks for a proof of identity asks for one.
- *  - It works in a browser that asked for it, told by its cookie, and nowhere else: two rows are
- *    used up together, the link's and the browser's. One mail serves every browser that asked. So
- *    the link that a stranger had sent is of no use to the stranger, and of full use to the owner.
+ *  - It works in a browser that asked for it, told by its cookie (ask-seals.ts), and nowhere else.
+ *    One mail serves every browser that asked, and asks are not stored. So the link that a stranger
+ *    had sent is of no use to the stranger, and of full use to the owner.
  *  - An address gets three an hour, and a link lives longer than that: who finds the share used up
  *    by a stranger has a link that works in the mailbox.
  *
  * Asking takes the same work and gives the same answer whether the address has an account or not.
  */
 
+import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
-import { sha256 } from '../../../core/digest.ts';
+import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce } from '../../../store/change.ts';
 import type { Key } from '../../../store/keys.ts';
 import type { Check, Store } from '../../../store/store.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
-import { type FoundLink, type Links, unused } from '../../people/links/links.ts';
+import { type Links, unused } from '../../people/links/links.ts';
 import type { PageLinks } from '../../people/links/links-to-pages.ts';
 import { isActive, isReachable, nameOf, type People, type Person } from '../../people.ts';
 import { tooMany } from '../../proofs/proof.ts';
 import type { Visitor } from '../../visitor.ts';
 import type { SecurityLog } from '../security-log.ts';
+import { createAskSeals } from './ask-seals.ts';
 
 const hourMs = 3_600_000;
 /** Mails to an address; as many as the mailer's share for them (mail/shares.ts). */
@@ -51,7 +54,7 @@ export interface AskRequest {
 export interface OpenedLink {
   readonly person: Person;
   readonly onward: string;
-  /** For the commit that uses both rows up. */
+  /** For the commit that uses the row up. */
   readonly also: { readonly check: readonly Check[]; readonly del: readonly Key[] };
 }
 
@@ -59,8 +62,11 @@ export interface OpenedLink {
 export type LinkState = 'ready' | 'other_browser' | 'over';
 
 export interface SignInLinks {
-  /** `too_many_attempts` (with `retryAfterSeconds`): this network asked too often. */
-  ask(request: AskRequest): Promise<Result<void>>;
+  /**
+   * What the browser keeps in its cookie `asked`. `too_many_attempts` (with `retryAfterSeconds`):
+   * this network asked too often.
+   */
+  ask(request: AskRequest): Promise<Result<string>>;
   /** Looks without using it up. */
   state(token: string, visitor: Visitor): Promise<LinkState>;
   /** `invalid_link` when it is over, `forbidden` in another browser. */
@@ -72,14 +78,18 @@ export interface SignInLinks {
 export function createSignInLinks(options: {
   store: Store;
   clock: Clock;
+  random: Random;
+  masterKey: MasterKey;
   people: People;
   links: Links;
   mailer: Pick<Mailer, 'post'>;
   pages: PageLinks;
   securityLog: SecurityLog;
+  shares?: Pick<Shares, 'room'>;
 }): SignInLinks {
-  const { store, clock, people, links, mailer, pages, securityLog } = options;
-  const limits = createClientLimits(askLimits, subjectsMax);
+  const { shares = ownShares, store, clock, people, links, mailer, pages, securityLog } = options;
+  const limits = createClientLimits(askLimits, shares.room('sign-in links', subjectsMax));
+  const seals = createAskSeals(options);
 
   function askedTooOften({ network, neighbourhood = network }: Visitor): number {
     const nowMs = clock.monotonicMs();
@@ -88,30 +98,29 @@ export function createSignInLinks(options: {
     );
   }
 
-  async function ask({ name, person, visitor, onward }: AskRequest): Promise<Result<void>> {
+  async function ask({ name, person, visitor, onward }: AskRequest): Promise<Result<string>> {
     const waitSeconds = askedTooOften(visitor);
     if (waitSeconds > 0) return tooMany(waitSeconds);
-    const data = (await onward?.()) ?? '';
+    const asked = seals.seal(name, visitor, (await onward?.()) ?? '');
+    // Of the name, so that it is used up alike with and without an account.
+    if (limits.take('address', name, clock.monotonicMs()) > 0) return ok(asked);
     const owner = person && isActive(person) && isReachable(person) ? person : undefined;
     const account = owner?.id ?? '';
     const epoch = owner?.credentials.epoch ?? 0;
-    const asked = links.make('asked', { account, data, epoch }, askText(name, visitor));
-    // Of the name, so that it is used up alike with and without an account.
-    const isDue = limits.take('address', name, clock.monotonicMs()) === 0;
-    const link = isDue ? links.make('signIn', { account, data: '', epoch }) : undefined;
-    const logged =
-      owner && isDue ? await securityLog.entry(account, 'sign_in_link_sent', visitor) : nothing;
+    const link = links.make('signIn', { account, data: '', epoch });
+    const logged = owner ? await securityLog.entry(account, 'sign_in_link_sent', visitor) : nothing;
     const check = owner === undefined ? [] : [notErased(account), ...logged.check];
-    const set = [asked.row, ...(link === undefined ? [] : [link.row]), ...logged.set];
+    const set = [link.row, ...logged.set];
     const done = await commitOnce(store, { check, set, del: logged.del });
     // Deleted at this very moment: it is answered like any that never was.
-    if (done === 'lost') return ok(undefined);
-    if (done.ok && owner && link?.isFull === false) {
+    if (done === 'lost') return ok(asked);
+    if (!done.ok) return done;
+    if (owner && !link.isFull) {
       const { email } = owner.account;
       const { language } = owner.credentials;
       mailer.post(email, language, 'signInLink', { link: pages.signIn(link.token) }, owner.id);
     }
-    return done;
+    return ok(asked);
   }
 
   async function find(token: string, visitor: Visitor) {
@@ -119,9 +128,7 @@ export function createSignInLinks(options: {
     const person = link && (await people.byId(link.account));
     if (!link || !person || !isActive(person) || !isReachable(person)) return undefined;
     if (link.epoch !== person.credentials.epoch) return undefined;
-    const asked = await links.find('asked', askText(nameOf(person), visitor));
-    const isOwn = asked?.account === person.id && asked.epoch === link.epoch;
-    return { link, person, asked: isOwn ? asked : undefined };
+    return { link, person, onward: seals.open(nameOf(person), visitor) };
   }
 
   return {
@@ -130,26 +137,16 @@ export function createSignInLinks(options: {
     async state(token, visitor) {
       const found = await find(token, visitor);
       if (found === undefined) return 'over';
-      return found.asked === undefined ? 'other_browser' : 'ready';
+      return found.onward === undefined ? 'other_browser' : 'ready';
     },
     async open(token, visitor) {
       const found = await find(token, visitor);
       if (found === undefined) return fail('invalid_link');
-      const { link, person, asked } = found;
-      if (asked === undefined) return fail('forbidden');
-      return ok({ person, onward: asked.data, also: usedUp(link, asked) });
+      const { link, person, onward } = found;
+      if (onward === undefined) return fail('forbidden');
+      return ok({ person, onward, also: { check: [unused(link)], del: [link.key] } });
     },
   };
 }
 
 const nothing = { check: [], set: [], del: [] };
-
-function usedUp(...rows: FoundLink[]): OpenedLink['also'] {
-  return { check: rows.map(unused), del: rows.map(({ key }) => key) };
-}
-
-/** Shaped as a token is; whoever has the browser's cookie can make it, and nobody else. */
-function askText(name: string, { browserId }: Visitor): string {
-  const text = `asked for a sign-in link ${browserId ?? ''} ${name}`;
-  return Buffer.from(sha256(text)).toString('base64url');
-}

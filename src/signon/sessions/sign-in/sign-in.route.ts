@@ -149,7 +149,8 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
       );
     }
     if (done.value.kind !== 'link_mailed') return goOn(visit, done.value, onward);
-    return desk.go(visit, onwardHref(linkSentPath, held));
+    const cookie = desk.askedCookie(done.value.asked);
+    return desk.go(visit, onwardHref(linkSentPath, held), [cookie]);
   }
 
   async function goOn(visit: Visit, done: SignedIn | SecondFactorNeeded, onward: Onward) {

@@ -5,6 +5,8 @@
  * link by mail (sign-in-links.ts), which stands in for the password.
  */
 
+import type { MasterKey } from '../../../access/keys/master-key.ts';
+import type { Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
@@ -60,6 +62,8 @@ export interface SecondFactorNeeded {
 /** Nothing was judged: a link is on its way, if there is such an account. */
 export interface LinkMailed {
   readonly kind: 'link_mailed';
+  /** For the cookie by which the link works in this browser. */
+  readonly asked: string;
 }
 
 export interface PasswordRequest {
@@ -115,6 +119,7 @@ export interface SignInOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
+  readonly masterKey: MasterKey;
   readonly log: Log;
   readonly people: People;
   readonly passwords: Passwords;
@@ -125,6 +130,7 @@ export interface SignInOptions {
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly securityLog: SecurityLog;
+  readonly shares?: Pick<Shares, 'room'>;
 }
 
 export function createSignIn(options: SignInOptions): SignIn {
@@ -173,7 +179,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     if ('limited' in proof) {
       if (!challenged) return proof.limited;
       const asked = await signInLinks.ask({ name, person, visitor, onward });
-      return asked.ok ? ok({ kind: 'link_mailed' as const }) : asked;
+      return asked.ok ? ok({ kind: 'link_mailed' as const, asked: asked.value }) : asked;
     }
     if (!proof.ok) return proof;
     const proven = proof.value.person;
