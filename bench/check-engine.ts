@@ -10,6 +10,7 @@ import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { systemRandom } from '../src/core/random.ts';
+import { createGateCounters } from '../src/doors/gate/counters.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
@@ -56,6 +57,12 @@ export function createCheckEngine(entries: number): CheckEngine {
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
+      gate: {
+        counters: createGateCounters(1).buffer,
+        threads: 1,
+        passKey: new Uint8Array(32),
+        hasProxies: false,
+      },
     },
     index,
     clock: systemClock(),

@@ -10,6 +10,7 @@ import * as widget from '../captcha/receipt/widget.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
+import { gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
@@ -80,11 +81,14 @@ const open: readonly Endpoint[] = [
   exchange.exchangeByFormEndpoint, // POST /api.php
   avatar.avatarEndpoint, // GET /avatars/:name
   outbox.outboxEndpoint, // GET /outbox
+  gateEndpoint, // GET /gate/check
   healthEndpoint, // GET /healthz
   upEndpoint, // GET /health
   service.readinessEndpoint, // GET /readyz
   service.robotsEndpoint, // GET /robots.txt
   service.securityTxtEndpoint, // GET /.well-known/security.txt
+  service.changePasswordEndpoint, // GET /.well-known/change-password
+  service.webManifestEndpoint, // GET /site.webmanifest
 ];
 
 /** Whoever has an API key. */

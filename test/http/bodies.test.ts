@@ -202,8 +202,7 @@ for (const [who, limits, status] of [
     const first = unfinished(port, body.length);
     const statusOf = async (text: string) =>
       (await ask(port, requestText('POST', '/upload', text)))[0]!;
-    await eventually(() => running.server.inFlight() === 1);
-    await sleep(20);
+    await eventually(() => running.server.taken().body_bytes > 0);
     const refused = await statusOf(body);
     assert.equal(refused.status, status);
     assert.equal(refused.headers.get('retry-after'), '1');
@@ -213,8 +212,7 @@ for (const [who, limits, status] of [
     await first.until((text) => answersIn(text).length > 0);
     assert.equal((await statusOf(body)).status, 200);
     const leaver = unfinished(port, body.length);
-    await eventually(() => running.server.inFlight() === 1);
-    await sleep(20);
+    await eventually(() => running.server.taken().body_bytes > 0);
     leaver.socket.destroy();
     await eventually(() => running.server.inFlight() === 0);
     assert.equal((await statusOf(body)).status, 200);

@@ -234,7 +234,8 @@ test('Connection: close is honoured on both lanes', async () => {
   for (const path of ['/hot', '/plain', '/none']) {
     const connection = openConnection(running.port);
     connection.send(get(path, 'Connection: te, close'));
-    const received = await connection.closed(2_000);
+    // Below the time after which the library closes any connection that is silent.
+    const received = await connection.closed(7_000);
     assert.equal(statusesIn(received).length, 1);
   }
 });

@@ -45,6 +45,9 @@ const behindProxy = {
   normalise: (ip: string) => (ip === '' ? undefined : ip),
 };
 
+/** For tests of bodies that only wait: none is too slow, however busy the machine is. */
+const anyRate = { bodyWindowMs: 60_000, bodyTimeoutMs: 60_000 };
+
 function begin(port: number, path: string, bytes: number, client = '10.0.0.1'): RawConnection {
   const connection = openConnection(port);
   connection.send(
@@ -118,7 +121,9 @@ test('a client that the server holds back is not too slow', async () => {
 
 test('bodies on their way take no place of those that are complete', async () => {
   const calls: string[] = [];
-  await using running = await startServer(routes(calls), { limits: { inFlightMax: 4 } });
+  await using running = await startServer(routes(calls), {
+    limits: { ...anyRate, inFlightMax: 4 },
+  });
   const waiting = Array.from({ length: 50 }, () => begin(running.port, '/upload', 10));
   await eventually(() => running.server.inFlight() === 50);
   const [answer] = await ask(running.port, requestText('POST', '/upload', 'whole'));
@@ -132,7 +137,7 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
   await using running = await startServer(routes([]), {
     addresses: behindProxy,
     limits: {
-      ...{ waitingMax: 12, waitingPerClientMax: 8, waitingPerNetworkMax: 10 },
+      ...{ ...anyRate, waitingMax: 12, waitingPerClientMax: 8, waitingPerNetworkMax: 10 },
       lingerTimeoutMs: 20,
     },
   });
@@ -166,7 +171,7 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
 test('who gave way is told later, within a bound, and no handler gets the body', async () => {
   const calls: string[] = [];
   await using running = await startServer(routes(calls), {
-    limits: { waitingPerClientMax: 2, refusedMax: 3, lingerTimeoutMs: 60_000 },
+    limits: { ...anyRate, waitingPerClientMax: 2, refusedMax: 3, lingerTimeoutMs: 60_000 },
   });
   const { port, server } = running;
   const all: RawConnection[] = [];

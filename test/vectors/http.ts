@@ -159,6 +159,37 @@ export const httpVectors: readonly HttpVector[] = [
   { name: 'an unknown method', expect: 'unhandled', bytes: 'FOO @ HTTP/1.1\r\nHost: x\r\n\r\n' },
   { name: 'a lower-case method', expect: 'unhandled', bytes: 'get @ HTTP/1.1\r\nHost: x\r\n\r\n' },
   { name: 'a PROXY line', expect: 'refused', bytes: `PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n${second}` },
+  // Chunked where the library does not read the head as a request of HTTP/1.1.
+  {
+    name: 'chunked with HTTP/1.0',
+    expect: 'refused',
+    bytes: `POST @ HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${after}`,
+  },
+  {
+    name: 'chunked without a version',
+    expect: 'refused',
+    bytes: `POST @\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${after}`,
+  },
+  {
+    name: 'chunked with bare LF in the head',
+    expect: 'refused',
+    bytes: `POST @ HTTP/1.1\nHost: x\nTransfer-Encoding: chunked\n\n0\r\n\r\n${after}`,
+  },
+  ...[
+    'Transfer-Encoding : chunked',
+    'Transfer-Encoding:\r\n chunked',
+    'A: b\rTransfer-Encoding: chunked',
+    'A: b\nTransfer-Encoding: chunked',
+  ].map((line) => ({
+    name: `chunked by the line ${JSON.stringify(line)}`,
+    expect: 'refused' as const,
+    bytes: posts(`${line}\r\n`, `0\r\n\r\n${after}`),
+  })),
+  {
+    name: 'a vertical tab before chunked',
+    expect: 'closed',
+    bytes: posts('Transfer-Encoding:\x0bchunked\r\n', `0\r\n\r\n${after}`),
+  },
 ];
 
 /**

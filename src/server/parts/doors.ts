@@ -8,6 +8,7 @@ import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { startBouncerUses } from '../../doors/bouncers/bouncer-uses.ts';
 import { createDecisionStream } from '../../doors/bouncers/stream.ts';
+import type { GateCounters } from '../../doors/gate/counters.ts';
 import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
 import type { FeedPublisher } from '../../reputation/blocklists/publish.ts';
 import type { Store } from '../../store/store.ts';
@@ -52,8 +53,22 @@ export function openBouncers(
 
 export async function openDoors(
   { config, random, log, closers }: Opening,
-  parts: { state: Pick<State, 'index'>; memory: FrontEndMemory; metrics: Metrics },
+  parts: {
+    state: Pick<State, 'index'>;
+    memory: FrontEndMemory;
+    gateCounters: GateCounters;
+    metrics: Metrics;
+  },
 ): Promise<void> {
+  const { metrics } = parts;
+  metrics.counterBy(
+    'portcullis_gate_requests_total',
+    'Questions to the gate, by what became of them.',
+    ['outcome'],
+    function* () {
+      for (const [outcome, count] of parts.gateCounters.read()) yield [{ outcome }, count];
+    },
+  );
   const { dnsZone: zone, dnsNameServers: nameServers, secureUrl: baseUrl } = config;
   if (zone === undefined) return;
   const dns = await startDnsThread({
@@ -63,7 +78,7 @@ export async function openDoors(
     seed: Buffer.from(random.bytes(4)).readUInt32BE(0),
   });
   closers.add(dns.close);
-  parts.metrics.counterBy(
+  metrics.counterBy(
     'portcullis_dns_queries_total',
     'Queries to the DNS block list, by what became of them.',
     ['outcome'],

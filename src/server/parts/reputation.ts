@@ -1,13 +1,20 @@
 /** What is said of addresses: geo tables, the check, reports, feeds and the use of accounts. */
 
+import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
+import { deriveKey } from '../../access/keys/master-key.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
-import { createLimitMemory, openLimitRecords } from '../../access/quota/limit-records.ts';
+import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
+import { openQuotas } from '../../access/quota/quota.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
+import { quotaParty } from '../../access/shares/quota-shares.ts';
+import type { Shares } from '../../access/shares/shares.ts';
 import { capacities, clientLimits } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { createGateCounters, type GateCounters } from '../../doors/gate/counters.ts';
+import { passKeyPurpose } from '../../doors/gate/pass.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import {
   createFeedPublisher,
@@ -41,6 +48,7 @@ export interface ReputationParts {
   readonly usage: Usage;
   /** Clients that front ends count. */
   readonly counted: BoundedTable;
+  readonly gateCounters: GateCounters;
 }
 
 /** Clients and networks that front ends remember, over all limits. */
@@ -51,7 +59,7 @@ const releasedBytesMin = 32 * 1024 * 1024;
 /** @param frontEnds told of what they can serve, and of what they can give back */
 export function openReputation(
   opening: Opening,
-  { store, state, upkeep }: { store: Store; state: State; upkeep: Upkeep },
+  { store, state, upkeep, shares }: { store: Store; state: State; upkeep: Upkeep; shares: Shares },
   frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
 ): ReputationParts {
   const { config, clock, random, log, closers } = opening;
@@ -64,17 +72,31 @@ export function openReputation(
   const { newAddresses, generationOf } = access;
   const heartbeat = createHeartbeat(clock);
   closers.add(heartbeat.start());
+  const gateCounters = createGateCounters(config.httpThreads);
   const memory: FrontEndMemory = {
     ...state.shared,
     geo: geo.shared,
     heartbeat: heartbeat.buffer,
-    limits: createLimitMemory(countedClientsMax, random),
+    limits: shares.memory('front ends', countedClientsMax),
+    gate: {
+      counters: gateCounters.buffer,
+      threads: config.httpThreads,
+      passKey: deriveKey(opening.masterKey, passKeyPurpose),
+      hasProxies: config.trustedProxies.length > 0,
+    },
   };
   const records = openLimitRecords(memory.limits);
   const frontEnd = createFrontEnd({
     ...{ memory, index, clock, log },
     ...(config.clientLimitsOn ? { limits: createClientLimits(clientLimits, records) } : {}),
   });
+  const { quotas, accounts } = state.shared;
+  shares.add(
+    quotaParty({
+      ...{ handle: quotas, accountCount: access.count, clock },
+      quotas: openQuotas({ handle: quotas, accounts: openAccountsTable(accounts), clock }),
+    }),
+  );
   const { catchUpTo } = follower;
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
   const admission = createReportAdmission({ entries, clock, ...counted });
@@ -88,12 +110,14 @@ export function openReputation(
     frontEnds.release();
   });
   closers.add(() => feeds.stop());
-  const { quotas } = state.shared;
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
-  return { memory, frontEnd, reports, refusedReports, feeds, usage, counted: table };
+  return {
+    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, gateCounters },
+    counted: table,
+  };
 }
 
 function openFeeds(

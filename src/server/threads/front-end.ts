@@ -13,9 +13,13 @@ import { openQuotas } from '../../access/quota/quota.ts';
 import type { ClientLimitName } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { upRoute } from '../../doors/bouncers/health.route.ts';
 import { liveRoute } from '../../doors/bouncers/live.route.ts';
+import { gateRoute } from '../../doors/gate/check.route.ts';
+import { createGateCounters } from '../../doors/gate/counters.ts';
+import { createPasses } from '../../doors/gate/pass.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
 import type { Route } from '../../http/router.ts';
@@ -36,6 +40,17 @@ export interface FrontEndMemory extends SharedState {
   readonly heartbeat: SharedArrayBuffer;
   /** Where all front ends count their clients. */
   readonly limits: LimitMemory;
+  readonly gate: GateMemory;
+}
+
+export interface GateMemory {
+  /** Of `createGateCounters`, a row for each front end. */
+  readonly counters: SharedArrayBuffer;
+  readonly threads: number;
+  /** 32 bytes that passes are signed with. Secret. */
+  readonly passKey: Uint8Array;
+  /** Whether anybody's `X-Forwarded-For` is believed. */
+  readonly hasProxies: boolean;
 }
 
 export interface FrontEnd {
@@ -54,6 +69,8 @@ export function createFrontEnd(options: {
   log: Log;
   /** Left out: nobody is limited. */
   limits?: ClientLimits<ClientLimitName>;
+  /** Which front end it is; the main thread, which answers nothing of it, stands in for the first. */
+  thread?: number;
 }): FrontEnd {
   const { memory, index, clock, log } = options;
   const accounts = openAccountsTable(memory.accounts);
@@ -66,6 +83,9 @@ export function createFrontEnd(options: {
   const geo = openGeoReader(memory.geo);
   const check = openCheck({ index, geo: createGeoFragments(geo) });
   const callers = createCallers({ limits: options.limits, check, clock });
+  const { counters, threads, passKey, hasProxies } = memory.gate;
+  const count = createGateCounters(threads, counters).recorder(options.thread ?? 0);
+  const passes = createPasses({ key: passKey, clock, random: systemRandom() });
   // Nothing of what they answer is a page.
   const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
   return {
@@ -84,6 +104,7 @@ export function createFrontEnd(options: {
           0,
         isSpent: (keyId) => callers.takeFor('decisions', keyId) > 0,
       }),
+      gateRoute({ check, passes, clock, hasProxies, count }),
       upRoute(),
       healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
     ],

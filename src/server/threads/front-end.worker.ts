@@ -103,7 +103,7 @@ async function run(setup: ThreadSetup): Promise<void> {
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
   const frontEnd = createFrontEnd({
-    ...{ memory, index: reader, clock, log },
+    ...{ memory, index: reader, clock, log, thread: setup.thread },
     ...(limits === undefined ? {} : { limits }),
   });
   let held: Served = {};

@@ -40,7 +40,7 @@ after(async () => {
   directory.remove();
 });
 
-/** One datagram; the answer, or undefined after a second try without one. */
+/** One datagram; its answer. */
 async function ask(bytes: Uint8Array, from = '127.0.0.1'): Promise<Buffer> {
   const socket = createSocket('udp4').bind(0, from);
   await once(socket, 'listening');
@@ -74,8 +74,11 @@ it('a row of a list is listed, as the check says, and gone when the list is', as
 it('who is not allowed is refused, and rubbish does no harm', async () => {
   assert.equal(said(await ask(query('2.0.0.127'), '127.0.0.2')), 'REFUSED');
   const rubbish = createSocket('udp4');
-  for (let i = 0; i < 500; i++) rubbish.send(Buffer.alloc(i % 60, i), port, '127.0.0.1');
-  assert.equal(said(await ask(query('2.0.0.127'))), 'NOERROR 127.0.0.2');
+  // Each answer shows that what came before is read: more at once than a socket holds would be lost.
+  for (let burst = 0; burst < 10; burst++) {
+    for (let i = 0; i < 50; i++) rubbish.send(Buffer.alloc(i + burst, i), port, '127.0.0.1');
+    assert.equal(said(await ask(query('2.0.0.127'))), 'NOERROR 127.0.0.2');
+  }
   rubbish.close();
   const counts = await metric(server, 'portcullis_dns_queries_total');
   assert.equal(counts.get('outcome="refused_client"'), 1);

@@ -14,7 +14,7 @@ import { scopeFields } from '../../../src/signon/sites/scopes.ts';
 import { openErrorPages } from '../../../src/web/page-tools.ts';
 import { createRenderProblem } from '../../../src/web/shape.ts';
 import { issue, openBeside } from '../../support/captcha/beside.ts';
-import { bouncerTries } from '../../support/doors/bouncers.ts';
+import { doorTries } from '../../support/doors/tries.ts';
 import { type Contract, createContract } from '../../support/server/contract.ts';
 import { notJson } from '../../support/server/route-kinds.ts';
 import {
@@ -215,10 +215,10 @@ for (const threads of threadCounts) {
       ]);
     });
 
-    it('describes what bouncers are answered', async () => {
+    it('describes what bouncers and proxies are answered', async () => {
       const made = await server.cliJson('bouncer', 'add', demoEmail, `b${threads}`);
       await within(async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
-      await tryAll(bouncerTries(made.text));
+      await tryAll(doorTries(made.text));
     });
 
     it('describes the exchange, the CAPTCHA, the feeds and the service', async () => {

@@ -218,15 +218,21 @@ for (const threads of threadCounts)
     });
   });
 
-it('the limit holds for each client', async () => {
-  await using server = await startTestServer({ threads: 1, demo: false });
-  const agent = createAgent(server);
+it('each client has a limit, a /64 is one client, and neighbours who ask now and then use up nothing', async () => {
+  const env = { TRUSTED_PROXIES: '127.0.0.1,::1' };
+  await using server = await startTestServer({ threads: 1, demo: false, env });
   const { max } = clientLimits.authorize;
-  const statuses: number[] = [];
-  for (let i = 0; i < max + 2; i++)
-    statuses.push((await agent.get('/authorize.php?client_id=x')).status);
-  assert.deepEqual([...new Set(statuses.slice(0, max))], [400]);
-  assert.deepEqual(statuses.slice(max), [429, 429]);
-  const refused = await agent.get('/authorize.php');
-  assert.ok(Number(refused.headers['retry-after']) >= 1);
+  assert.ok(max >= 5 * 60, 'five people of an office who ask once a second');
+  const ask = (client: string) =>
+    server.fetch('/authorize.php?client_id=x', { headers: { 'X-Forwarded-For': client } });
+  const clients = [() => '203.0.113.7', (i: number) => `2001:db8:7:1::${i.toString(16)}`];
+  for (const client of clients) {
+    const statuses: number[] = [];
+    for (let i = 1; i <= max + 2; i++) statuses.push((await ask(client(i))).status);
+    assert.deepEqual([...new Set(statuses.slice(0, max))], [400]);
+    assert.deepEqual(statuses.slice(max), [429, 429]);
+    assert.ok(Number((await ask(client(max))).headers['retry-after']) >= 1);
+  }
+  for (const other of ['203.0.113.8', '2001:db8:7:2::1'])
+    assert.equal((await ask(other)).status, 400);
 });

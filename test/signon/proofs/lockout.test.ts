@@ -11,6 +11,7 @@ import type { PasswordRequest } from '../../../src/signon/sessions/sign-in/sign-
 import { signInLinksMax } from '../../../src/signon/sessions/sign-in/sign-in-links.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
 import { signonLinkPrefix } from '../../../src/store/keys.ts';
+import { countStoreWork } from '../../support/signon/store-work.ts';
 import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
 
 const newPassword = 'copper-meadow-19';
@@ -339,18 +340,7 @@ it('guesses at many accounts from one /48 end at 400, whatever the /64s and chal
 
 it('with and without an account: the same answers, after the same reads and writes', async () => {
   await bench.person(email);
-  const { get, commit } = bench.store;
-  const work = { gets: 0, commits: 0 };
-  Object.assign(bench.store, {
-    get: (...args: Parameters<typeof get>) => {
-      work.gets++;
-      return get.apply(bench.store, args);
-    },
-    commit: (...args: Parameters<typeof commit>) => {
-      work.commits++;
-      return commit.apply(bench.store, args);
-    },
-  });
+  const { work, quiet, stop } = countStoreWork(bench.store);
   const steps = async (address: string, tag: string) => {
     const seen: string[] = [];
     for (let i = 0; i < 30; i++) {
@@ -362,15 +352,14 @@ it('with and without an account: the same answers, after the same reads and writ
         const done = await bench.signon.signIn.withPassword(request);
         const answer = done.ok ? done.value.kind : `${done.error} ${done.retryAfterSeconds}`;
         seen.push(`${answer}, ${work.gets} reads, ${work.commits} writes`);
-        // What is written down after an answer must be through.
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await quiet();
       }
     }
     return seen;
   };
   const unknown = await steps(`nobody${count}@example.org`, 'u');
   const known = await steps(email, 'k');
-  Object.assign(bench.store, { get, commit });
+  stop();
   assert.ok(unknown.some((line) => line.startsWith('link_mailed')));
   assert.deepEqual(known, unknown);
 });

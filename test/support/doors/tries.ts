@@ -1,4 +1,4 @@
-/** Requests of bouncers that see each documented status. */
+/** Requests of bouncers and proxies that see each documented status; addresses are the demo's. */
 
 import type { FetchOptions } from '../server/server.ts';
 
@@ -7,7 +7,15 @@ export interface Tried extends FetchOptions {
   readonly status: number;
 }
 
-export function bouncerTries(key: string): Tried[] {
+const page = { Accept: 'text/html', 'X-Forwarded-Method': 'GET' };
+
+function gate(query: string, status: number, headers: Record<string, string> = {}): Tried {
+  const from = { 'X-Forwarded-For': '198.51.100.7', 'X-Forwarded-Uri': '/a' };
+  return { path: `/gate/check?${query}`, status, headers: { ...from, ...headers } };
+}
+
+/** @param key of a bouncer */
+export function doorTries(key: string): Tried[] {
   const own = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
   const get = (path: string, status: number, headers = {}): Tried => ({ path, status, headers });
   const post = (status: number, body: string, headers = {}): Tried => {
@@ -26,5 +34,12 @@ export function bouncerTries(key: string): Tried[] {
     post(403, '{}'),
     post(413, 'x'.repeat(300_000), own),
     get('/health', 200),
+    gate('', 200, { 'X-Forwarded-For': '8.8.8.8' }),
+    gate('block=off', 302, page),
+    gate('block=off&mode=nginx', 401, page),
+    gate('block=off', 403),
+    gate('', 403),
+    gate('', 403, page),
+    gate('block=x', 422),
   ];
 }

@@ -1,0 +1,169 @@
+/**
+ * GET /gate/check: what a proxy asks for each request of its visitors (nginx: auth_request; Caddy and
+ * Traefik: forward_auth), answered in the turn in which it comes, from shared memory. Only the address and its
+ * score ever block: a limit lets in or challenges, and an error is no verdict.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { type Head, numberField, renderHead, withNumber } from '../../http/head.ts';
+import type { Header } from '../../http/message.ts';
+import { parseQuery } from '../../http/query.ts';
+import type { HotRequest, HotRoute } from '../../http/router.ts';
+import { parseIp } from '../../ip/address.ts';
+import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
+import { pickLanguage } from '../../web/language.ts';
+import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
+import { isListable } from '../listable.ts';
+import type { Outcome } from './counters.ts';
+import { gateDocs } from './gate.openapi.ts';
+import { hostOf, type Passes } from './pass.ts';
+import { type Policy, readPolicy, type Verdict, verdictOf } from './policy.ts';
+import { challengeHref } from './way-back.ts';
+
+export interface GateOptions {
+  readonly check: {
+    judge(
+      family: 4 | 6,
+      words: Uint32Array,
+      nowMs: number,
+    ): {
+      readonly score: number;
+      readonly anonymousExit: boolean;
+      readonly allowlisted: boolean;
+    };
+  };
+  readonly passes: Pick<Passes, 'look'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Whether anybody's `X-Forwarded-For` is believed. */
+  readonly hasProxies: boolean;
+  readonly count: (outcome: Outcome) => void;
+}
+
+/** In the order in which the handler reads them. */
+const headers = [
+  'cookie',
+  'accept',
+  'accept-language',
+  'host',
+  'sec-fetch-mode',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-method',
+  'x-forwarded-uri',
+] as const;
+
+export const gateEndpoint = endpoint({
+  method: 'GET',
+  path: '/gate/check',
+  who: 'anyone',
+  shape: 'api',
+  thread: 'any',
+  headers,
+  errors: ['invalid_parameter'],
+  robots: 'disallow',
+  docs: gateDocs,
+});
+
+const htmlType: Header = ['Content-Type', 'text/html; charset=utf-8'];
+const noRules: Header = ['Content-Security-Policy', "default-src 'none'"];
+const scoreField = numberField('X-Portcullis-Score');
+const said = (verdict: Verdict): Header[] => [noStore, ['X-Portcullis-Verdict', verdict]];
+
+const allowHead = renderHead(200, said('allow'));
+const blockPageHead = renderHead(403, [htmlType, noRules, ...said('block')]);
+const blockHead = renderHead(403, [jsonType, ...said('block')]);
+const challengeHead = renderHead(403, [jsonType, ...said('challenge')]);
+const badHead = renderHead(422, [jsonType, noStore]);
+const blockBody = '{"error":"blocked"}';
+const blockPages = {
+  en: blockPage(
+    'en',
+    'Access refused',
+    'This address has a bad name: too much abuse comes from it.',
+  ),
+  fr: blockPage(
+    'fr',
+    'Accès refusé',
+    'Cette adresse a mauvaise réputation : trop d’abus en viennent.',
+  ),
+} as const;
+
+function blockPage(language: string, title: string, text: string): string {
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${title}</title>`;
+  return `<!doctype html><html lang="${language}"><head>${head}</head><body><h1>${title}</h1><p>${text}</p></body></html>\n`;
+}
+
+const unnamedProxy =
+  'X-Forwarded-For is not believed: TRUSTED_PROXIES names no proxy, so all visitors would look like one.';
+/** A site has a few policies; beyond it they are read each time. */
+const policiesMax = 256;
+
+export function gateRoute({ check, passes, clock, hasProxies, count }: GateOptions): HotRoute {
+  const policies = new Map<string, Policy>();
+  const words = new Uint32Array(4);
+
+  function policyIn({ query, values }: HotRequest): Result<Policy> {
+    if (!hasProxies && values[5] !== undefined) return fail('invalid_parameter', unnamedProxy);
+    const known = policies.get(query);
+    if (known !== undefined) return ok(known);
+    const params = parseQuery(query);
+    const read = params.ok ? readPolicy(params.value) : params;
+    if (read.ok && policies.size < policiesMax) policies.set(query, read.value);
+    return read;
+  }
+
+  function handle(request: HotRequest): void {
+    const { values } = request;
+    const asked = policyIn(request);
+    if (!asked.ok) {
+      count('bad_policy');
+      request.answer(badHead, apiErrorBody(422, asked.detail ?? '', asked.parameter));
+      return;
+    }
+    const policy = asked.value;
+    const family = parseIp(request.clientIp(), words);
+    const isKnown = family !== 0 && isListable(family, words);
+    const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
+    const score = found?.score ?? 0;
+    const isAnonymous = found?.anonymousExit === true && !found.allowlisted;
+    const verdict = verdictOf(policy, score, isAnonymous);
+    let outcome: Outcome = verdict;
+    if (verdict === 'challenge') {
+      const visitor = { host: hostOf(values[6], values[3]), family: family || 4, words } as const;
+      const pass = passes.look(values[0], visitor, policy.passMs);
+      if (pass !== 'none') outcome = pass === 'good' ? 'pass' : 'over_pass';
+    }
+    count(outcome);
+    if (outcome === 'block') block(request, score);
+    else if (outcome === 'allow' || outcome === 'pass') {
+      request.answer(withNumber(allowHead, scoreField, score), '');
+    } else toChallenge(request, policy, score);
+  }
+
+  return { kind: 'hot', ...routeFacts(gateEndpoint), method: 'GET', handle };
+}
+
+function block({ values, answer }: HotRequest, score: number): void {
+  const isPage = values[1]?.includes('text/html') === true;
+  const body = isPage ? blockPages[pickLanguage(values[2])] : blockBody;
+  answer(withNumber(isPage ? blockPageHead : blockHead, scoreField, score), body);
+}
+
+/** Only a visitor who looks at pages can be shown one; whoever else is told where it is. */
+function toChallenge({ values, answer }: HotRequest, { mode }: Policy, score: number): void {
+  const method = values[7];
+  const isNavigation =
+    (method === 'GET' || method === 'HEAD') &&
+    values[1]?.includes('text/html') === true &&
+    (values[4] === undefined || values[4] === 'navigate');
+  const url = challengeHref(values[8]);
+  if (!isNavigation) {
+    const body = JSON.stringify({ error: 'challenge_required', url });
+    answer(withNumber(challengeHead, scoreField, score), body);
+    return;
+  }
+  const status = mode === 'nginx' ? 401 : 302;
+  const head: Head = renderHead(status, [['Location', url], ...said('challenge')]);
+  answer(withNumber(head, scoreField, score), '');
+}

@@ -1,0 +1,175 @@
+/**
+ * The pass: a signed text that a browser gets for a solved challenge and shows in a cookie. Nothing is
+ * stored for it, so every thread and every node can read it:
+ *
+ *   pcp1.<body>.<mac>
+ *   body, base64url: id 8 · end u48 (ms) · family u8 · network 8 · host, ASCII, the rest
+ *   mac, base64url: HMAC-SHA-256 over `pcp1.<body>`
+ *
+ * It is good for one host and one network (IPv4 /24, IPv6 /64). `end` is the longest that any policy
+ * allows; a policy with a shorter time counts from the issue. What is forged, foreign, expired or broken is
+ * as if it were not there: no text throws, and none blocks anybody.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { passSeconds } from './policy.ts';
+
+/** Whoever composes the service derives the signing key for this purpose. */
+export const passKeyPurpose = 'gate pass 1';
+export const passCookie = 'portcullis_pass';
+export const passLifeSeconds = passSeconds.max;
+const passLifeMs = passLifeSeconds * 1_000;
+
+/** Canonical: `hostOf`; the address as `parseIp` gives it. */
+export interface Visitor {
+  readonly host: string;
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
+export interface Passes {
+  issue(visitor: Visitor): string;
+  /** The first good pass of a `Cookie` header; `over`: it asked too often in this minute. */
+  look(cookies: string | undefined, visitor: Visitor, ageMsMax: number): 'good' | 'over' | 'none';
+}
+
+interface Known {
+  readonly endMs: number;
+  readonly family: number;
+  readonly high: number;
+  readonly low: number;
+  readonly host: string;
+  minuteFromMs: number;
+  asked: number;
+}
+
+const version = 'pcp1';
+const headBytes = 23;
+const hostLengthMax = 253;
+const shape = /^(pcp1\.[\w-]{31,368})\.([\w-]{43})$/;
+const textLengthMax = 420;
+/** A node's clock may be behind that of the node that issued it. */
+const skewMsMax = 300_000;
+/** Of one name in one request: a browser keeps one, so more are somebody's play. */
+const lookedAtMax = 4;
+/** An HMAC costs 6 µs, a map 0.4: verified texts are kept, the oldest leaves. About 30 MB when full. */
+const keptMax = 65_536;
+const requestsPerMinute = 600;
+const minuteMs = 60_000;
+
+export function createPasses(options: {
+  /** 32 bytes, the same on all nodes. */
+  readonly key: Uint8Array;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
+  readonly random: Pick<Random, 'bytes'>;
+  readonly keptMax?: number;
+}): Passes {
+  const { key, clock, random } = options;
+  const room = options.keptMax ?? keptMax;
+  const kept = new Map<string, Known>();
+
+  const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest('base64url');
+
+  function verified(text: string): Known | undefined {
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const found = text.length > textLengthMax ? null : shape.exec(text);
+    if (found === null) return undefined;
+    // Texts are compared, so a pass has one spelling.
+    if (!timingSafeEqual(Buffer.from(found[2]!), Buffer.from(macOf(found[1]!)))) return undefined;
+    const body = Buffer.from(found[1]!.slice(version.length + 1), 'base64url');
+    const read: Known = {
+      endMs: body.readUIntBE(8, 6),
+      family: body[14]!,
+      high: body.readUInt32BE(15),
+      low: body.readUInt32BE(19),
+      host: body.toString('latin1', headBytes),
+      minuteFromMs: clock.monotonicMs(),
+      asked: 0,
+    };
+    if (kept.size >= room) kept.delete(kept.keys().next().value!);
+    // A copy: a part of a header would hold the whole of it.
+    kept.set(Buffer.from(text, 'latin1').toString('latin1'), read);
+    return read;
+  }
+
+  function isGood(pass: Known, { host, family, words }: Visitor, ageMsMax: number): boolean {
+    const ageMs = clock.now() - (pass.endMs - passLifeMs);
+    if (ageMs >= Math.min(ageMsMax, passLifeMs) || ageMs < -skewMsMax) return false;
+    if (pass.host !== host || pass.family !== family) return false;
+    return pass.high === highOf(family, words) && pass.low === lowOf(family, words);
+  }
+
+  function isOver(pass: Known): boolean {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - pass.minuteFromMs >= minuteMs) {
+      pass.minuteFromMs = nowMs;
+      pass.asked = 0;
+    }
+    pass.asked++;
+    return pass.asked > requestsPerMinute;
+  }
+
+  return {
+    issue({ host, family, words }) {
+      const body = Buffer.alloc(headBytes + host.length);
+      body.set(random.bytes(8), 0);
+      body.writeUIntBE(Math.floor(clock.now()) + passLifeMs, 8, 6);
+      body[14] = family;
+      body.writeUInt32BE(highOf(family, words), 15);
+      body.writeUInt32BE(lowOf(family, words), 19);
+      body.write(host, headBytes, 'latin1');
+      const signed = `${version}.${body.toString('base64url')}`;
+      return `${signed}.${macOf(signed)}`;
+    },
+    look(cookies, visitor, ageMsMax) {
+      if (cookies === undefined) return 'none';
+      let at = cookies.indexOf(passCookie);
+      for (let looked = 0; at >= 0 && looked < lookedAtMax; looked++) {
+        const text = valueAt(cookies, at);
+        const pass = text === undefined ? undefined : verified(text);
+        if (pass !== undefined && isGood(pass, visitor, ageMsMax)) {
+          return isOver(pass) ? 'over' : 'good';
+        }
+        at = cookies.indexOf(passCookie, at + passCookie.length);
+      }
+      return 'none';
+    },
+  };
+}
+
+/** Of the cookie whose name stands here, unless it is the end of a longer one. */
+function valueAt(cookies: string, at: number): string | undefined {
+  const before = at === 0 ? ';' : cookies[at - 1]!;
+  const start = at + passCookie.length + 1;
+  if (!';, \t'.includes(before) || cookies[start - 1] !== '=') return undefined;
+  let end = start;
+  while (end < cookies.length && !';, \t'.includes(cookies[end]!)) end++;
+  return cookies.slice(start, end);
+}
+
+/** The first 24 bits of IPv4. */
+function highOf(family: 4 | 6, words: Uint32Array): number {
+  return family === 4 ? (words[0]! & 0xffffff00) >>> 0 : words[0]!;
+}
+
+function lowOf(family: 4 | 6, words: Uint32Array): number {
+  return family === 4 ? 0 : words[1]!;
+}
+
+const hostShape = /^([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/;
+
+/**
+ * The site's host as a pass names it: lower case, no port, the nearest proxy's word. Whatever is none is
+ * the empty host, in a pass too: so nobody is asked again and again.
+ * @param forwarded `X-Forwarded-Host`, which counts before `Host`
+ */
+export function hostOf(forwarded: string | undefined, host: string | undefined): string {
+  const text = forwarded ?? host ?? '';
+  const last = text.slice(text.lastIndexOf(',') + 1).trim();
+  if (last.length > hostLengthMax + 6) return '';
+  const name = hostShape.exec(last.toLowerCase())?.[1] ?? '';
+  return name.endsWith('.') ? name.slice(0, -1) : name;
+}

@@ -1,0 +1,33 @@
+/**
+ * Where a visitor goes after the challenge: a path of the site that sent him, and nothing else, so that
+ * no link to the challenge leads on to another site.
+ */
+
+export const challengePath = '/.portcullis/challenge';
+
+const lengthMax = 2_048;
+/** No backslash anywhere, which browsers read as a slash; no second slash; printable ASCII. */
+const shape = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
+const home = '/';
+const self = 'http://self.invalid';
+
+/** The root of the site for what is no such path. */
+export function wayBack(text: string | undefined): string {
+  if (text === undefined || text.length > lengthMax || !shape.test(text)) return home;
+  let url: URL;
+  try {
+    url = new URL(text, self);
+  } catch {
+    return home;
+  }
+  if (url.origin !== self || url.pathname.startsWith('//')) return home;
+  const path = `${url.pathname}${url.search}`;
+  // Back at the challenge there would be another one.
+  return path.length > lengthMax || url.pathname.startsWith('/.portcullis/') ? home : path;
+}
+
+/** Of a proxy's redirection: fits the query of the challenge, and the packets of small proxies. */
+export function challengeHref(uri: string | undefined): string {
+  const encoded = encodeURIComponent(wayBack(uri));
+  return `${challengePath}?rd=${encoded.length > lengthMax ? encodeURIComponent(home) : encoded}`;
+}

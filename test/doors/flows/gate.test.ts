@@ -1,0 +1,157 @@
+/** The gate at a whole server: the questions of nginx, Caddy and Traefik as they send them. */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { after, before, it } from 'node:test';
+import {
+  type Answer,
+  metricsHeaders,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const directory = makeTempDir('gate');
+const suspect = '45.10.0.7';
+const blocked = '45.11.0.7';
+const exit = '45.12.0.7';
+const clean = '45.13.0.7';
+const vouched = '45.11.0.99';
+let server: TestServer;
+
+before(async () => {
+  server = await startTestServer({
+    threads: 2,
+    demo: false,
+    env: { TRUSTED_PROXIES: '127.0.0.1,192.0.2.1' },
+  });
+  const list = async (name: string, rows: string, confidence: string) => {
+    const file = `${directory.path}/${name}.txt`;
+    writeFileSync(file, rows);
+    const words = [file, '--format', 'plain', '--confidence', confidence, '--source', name];
+    await server.cliJson('seed', ...words);
+  };
+  await list('suspects', `${suspect}\n10.0.0.7\n`, '60');
+  await list('blocked', `45.11.0.0/24\n`, '90');
+  writeFileSync(`${directory.path}/exits.txt`, `${exit}\n`);
+  await server.cliJson('anon', `${directory.path}/exits.txt`);
+  await server.cliJson('allow', 'add', vouched);
+  await within(async () => {
+    const answers = await Promise.all([verdict(suspect), verdict(blocked), verdict(vouched)]);
+    const ofExit = await verdict(exit, 'anon=block');
+    return String([...answers, ofExit]) === 'challenge,block,allow,block';
+  }, 'the lists');
+});
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  directory.remove();
+});
+
+const page = { Accept: 'text/html,*/*', 'X-Forwarded-Method': 'GET', 'X-Forwarded-Uri': '/a?b=c' };
+
+function ask(address: string, query = '', headers: Record<string, string> = {}): Promise<Answer> {
+  const all = { 'X-Forwarded-For': address, 'X-Forwarded-Host': 'site.example', ...headers };
+  return server.fetch(`/gate/check${query && `?${query}`}`, { headers: all });
+}
+
+async function verdict(address: string, query = '', headers = {}): Promise<string> {
+  return String((await ask(address, query, headers)).headers['x-portcullis-verdict']);
+}
+
+it('clean visitors get in, with nothing to keep', async () => {
+  const answer = await ask(clean, '', page);
+  assert.deepEqual([answer.status, answer.body], [200, '']);
+  assert.equal(answer.headers['x-portcullis-verdict'], 'allow');
+  assert.equal(answer.headers['x-portcullis-score'], '0');
+  assert.equal(answer.headers['cache-control'], 'no-store');
+  for (const address of [vouched, '10.0.0.7', '127.0.0.1', 'nonsense', exit]) {
+    assert.equal(await verdict(address), 'allow', address);
+  }
+});
+
+it('a visitor with a page before him goes to the challenge, as the proxy can tell him', async () => {
+  const redirect = await ask(suspect, 'challenge=50', page);
+  assert.deepEqual([redirect.status, redirect.body], [302, '']);
+  assert.equal(redirect.headers.location, '/.portcullis/challenge?rd=%2Fa%3Fb%3Dc');
+  assert.equal(redirect.headers['x-portcullis-score'], '60');
+  const nginx = await ask(suspect, 'mode=nginx', { ...page, 'Sec-Fetch-Mode': 'navigate' });
+  assert.equal(nginx.status, 401);
+  assert.equal(nginx.headers.location, '/.portcullis/challenge?rd=%2Fa%3Fb%3Dc');
+  const away = await ask(suspect, '', { ...page, 'X-Forwarded-Uri': '//evil.example/' });
+  assert.equal(away.headers.location, '/.portcullis/challenge?rd=%2F');
+});
+
+it('what shows no page is told where the challenge is', async () => {
+  const programs = [
+    { ...page, 'X-Forwarded-Method': 'POST' },
+    { ...page, Accept: 'application/json' },
+    { ...page, 'Sec-Fetch-Mode': 'cors' },
+    {},
+  ];
+  for (const headers of programs) {
+    for (const mode of ['redirect', 'nginx']) {
+      const { status, body, headers: said } = await ask(suspect, `mode=${mode}`, headers);
+      assert.equal(status, 403);
+      assert.equal(said['x-portcullis-verdict'], 'challenge');
+      const uri = '/.portcullis/challenge?rd=';
+      assert.equal(JSON.parse(body).error, 'challenge_required');
+      assert.ok(JSON.parse(body).url.startsWith(uri), body);
+    }
+  }
+});
+
+it('the malicious are blocked, in words that they read', async () => {
+  const json = await ask(blocked);
+  assert.deepEqual([json.status, json.body], [403, '{"error":"blocked"}']);
+  const english = await ask(blocked, 'mode=nginx', page);
+  assert.equal(english.status, 403);
+  assert.match(String(english.headers['content-type']), /^text\/html/);
+  assert.match(english.body, /<html lang="en">.*Access refused/);
+  const french = await ask(blocked, '', { ...page, 'Accept-Language': 'fr' });
+  assert.match(french.body, /<html lang="fr">.*Accès refusé/);
+  assert.equal(await verdict(blocked, 'block=95'), 'challenge');
+  assert.equal(await verdict(blocked, 'challenge=off&block=off'), 'allow');
+  assert.equal(await verdict(exit, 'anon=challenge'), 'challenge');
+});
+
+it('a pass that is none changes nothing, whatever stands in it', async () => {
+  const forged = `pcp1.${'A'.repeat(40)}.${'A'.repeat(43)}`;
+  for (const text of [forged, 'pcp1..', 'x'.repeat(3_000), '%00', '"', 'pcp1.é.é']) {
+    const headers = { ...page, Cookie: `portcullis_pass=${text}` };
+    assert.equal((await ask(suspect, '', headers)).status, 302, text);
+    assert.equal((await ask(clean, '', headers)).status, 200, text);
+  }
+});
+
+it('a mistake in the policy shows at once', async () => {
+  for (const query of ['challenge=x', 'chalenge=50', 'mode=apache', 'challenge=%ff', 'pass=1']) {
+    const { status, body } = await ask(clean, query);
+    assert.equal(status, 422, query);
+    assert.equal(JSON.parse(body).errors[0].source.parameter, query.split('=')[0], body);
+  }
+  assert.equal((await server.fetch('/gate/check', { method: 'POST' })).status, 405);
+  const none = await server.fetch('/gate/nothing');
+  assert.equal(none.status, 404);
+  assert.equal(JSON.parse(none.body).errors[0].status, 404);
+});
+
+it('answers are counted by what became of the questions', async () => {
+  const counted = async () => {
+    const { body } = await server.fetch('/metrics', { headers: metricsHeaders });
+    return ['allow', 'challenge', 'block', 'bad_policy'].every((outcome) =>
+      new RegExp(`^portcullis_gate_requests_total\\{outcome="${outcome}"\\} [1-9]`, 'm').test(body),
+    );
+  };
+  await within(counted, 'the counts');
+});
+
+it('without proxies to believe the gate says so instead of judging the proxy', async () => {
+  await using alone = await startTestServer({ threads: 1, demo: false });
+  const headers = { 'X-Forwarded-For': blocked };
+  const answer = await alone.fetch('/gate/check', { headers });
+  assert.equal(answer.status, 422);
+  assert.match(answer.body, /TRUSTED_PROXIES/);
+  assert.equal((await alone.fetch('/gate/check')).status, 200);
+});
