@@ -27,6 +27,7 @@ import { backupCommand } from './commands/store/backup.ts';
 import { clusterCommands } from './commands/store/cluster.ts';
 import { compactCommand } from './commands/store/compact.ts';
 import { masterKeyCommand } from './commands/store/master-key.ts';
+import { migrateCommands } from './commands/store/migrate.ts';
 import { restoreCommand } from './commands/store/restore.ts';
 import { statsCommand } from './commands/store/stats.ts';
 import { verifyCommand } from './commands/store/verify.ts';
@@ -171,6 +172,7 @@ function program(): Command {
       await doctor(createOutput(flags.json === true));
     });
   root.addCommand(clusterCommands());
+  root.addCommand(migrateCommands());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
   for (const command of accountCommands(wholeNumber)) root.addCommand(command);

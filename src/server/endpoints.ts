@@ -93,6 +93,8 @@ const open: readonly Endpoint[] = [
   service.readinessEndpoint, // GET /readyz
   service.robotsEndpoint, // GET /robots.txt
   service.securityTxtEndpoint, // GET /.well-known/security.txt
+  service.changePasswordEndpoint, // GET /.well-known/change-password
+  service.webManifestEndpoint, // GET /site.webmanifest
 ];
 
 /** Whoever has an API key. */

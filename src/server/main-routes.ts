@@ -7,6 +7,7 @@ import type { SiteKeys } from '../access/keys/site-keys.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
 import type { Gate } from '../access/quota/gate.ts';
 import type { Usage } from '../access/quota/usage.ts';
+import type { Shares } from '../access/shares/shares.ts';
 import { captchaMedia, captchaRoutes } from '../captcha/challenge/challenge.route.ts';
 import type { Challenges } from '../captcha/challenge/challenge.ts';
 import { createFormChallenges } from '../captcha/challenge/form-challenges.route.ts';
@@ -74,6 +75,9 @@ import { endpoints } from './endpoints.ts';
 import { isPage, withOneOrigin } from './one-origin.ts';
 import { type Readiness, serviceRoutes } from './service.route.ts';
 
+/** Clients and networks that are remembered, over all limits. */
+const countedClientsMax = 65_536;
+
 export interface MainRoutes {
   /** For when the server listens. */
   readonly preparations: readonly Preparation[];
@@ -89,6 +93,7 @@ export interface MainRoutes {
 export function mainRoutes(options: {
   log: Log;
   config: Config;
+  shares: Pick<Shares, 'room'>;
   clock: Clock;
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
@@ -139,7 +144,9 @@ export function mainRoutes(options: {
   readiness: () => Promise<Readiness>;
 }): MainRoutes {
   const { config, clock, metrics, readiness, exampleAddresses } = options;
-  const limits = config.clientLimitsOn ? createClientLimits(clientLimits) : undefined;
+  const limits = config.clientLimitsOn
+    ? createClientLimits(clientLimits, options.shares.room('main thread', countedClientsMax))
+    : undefined;
   const callers = createCallers({ limits, check: options.check, clock });
   const https = config.baseUrl.startsWith('https:');
   const captcha = {
@@ -160,7 +167,7 @@ export function mainRoutes(options: {
   const assets = openAssets();
   const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
   const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
-  const tools = createPageTools({ assets, links, https });
+  const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
   const likesGlass = async ({ accountId }: { accountId: string }) =>
@@ -237,6 +244,7 @@ export function mainRoutes(options: {
     }),
     ...serviceRoutes({
       guard,
+      assets,
       endpoints,
       clock,
       metrics,

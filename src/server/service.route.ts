@@ -1,4 +1,7 @@
-/** What operators and crawlers ask of the service itself: readiness, metrics, robots, security.txt. */
+/**
+ * What operators, crawlers and browsers ask of the service itself: readiness, metrics, robots,
+ * security.txt, the page to change a password, the web app manifest.
+ */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
@@ -7,8 +10,11 @@ import { fail } from '../core/result.ts';
 import { forwardingHeaders } from '../http/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
+import type { Assets } from '../web/assets.ts';
 import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
+import { catalogueFor } from '../web/language.ts';
+import { webManifestPath } from '../web/layout/layout.ts';
 import { jsonType, noStore, tellFailure, textType } from '../web/shape.ts';
 import { readinessDocs } from './service.openapi.ts';
 
@@ -49,9 +55,13 @@ export const metricsEndpoint = openFile('/metrics', {
 });
 export const robotsEndpoint = openFile('/robots.txt', { docs: 'text' });
 export const securityTxtEndpoint = openFile('/.well-known/security.txt', { docs: 'text' });
+/** Password managers ask here (W3C, A Well-Known URL for Changing Passwords). */
+export const changePasswordEndpoint = openFile('/.well-known/change-password', { docs: 'text' });
+export const webManifestEndpoint = openFile(webManifestPath, { docs: 'text' });
 
 export function serviceRoutes(options: {
   guard: Guard;
+  assets: Pick<Assets, 'url'>;
   /** All of the service, for robots.txt. */
   endpoints: readonly Endpoint[];
   clock: Clock;
@@ -98,6 +108,24 @@ export function serviceRoutes(options: {
     return { status: 200, headers: [textType], body };
   }
 
+  function webManifest(): Reply {
+    const sizes = [192, 512].map((side) => ({
+      ...{ src: options.assets.url(`icon-${side}.png`), sizes: `${side}x${side}` },
+      ...{ type: 'image/png', purpose: 'any maskable' },
+    }));
+    const { name } = catalogueFor('en').site;
+    const colours = { theme_color: '#16324f', background_color: '#16324f' };
+    const about = { name, short_name: name, start_url: '/', display: 'browser', ...colours };
+    return {
+      status: 200,
+      headers: [
+        ['Content-Type', 'application/manifest+json'],
+        ['Cache-Control', 'public, max-age=3600'],
+      ],
+      body: JSON.stringify({ ...about, icons: sizes }),
+    };
+  }
+
   return [
     guard.open(readinessEndpoint, ready),
     guard.open(metricsEndpoint, showMetrics),
@@ -107,6 +135,11 @@ export function serviceRoutes(options: {
       body: robotsText(options.endpoints),
     })),
     guard.open(securityTxtEndpoint, securityTxt),
+    guard.open(changePasswordEndpoint, () => ({
+      status: 302,
+      headers: [['Location', '/account/security'], noStore],
+    })),
+    guard.open(webManifestEndpoint, webManifest),
   ];
 }
 

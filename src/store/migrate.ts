@@ -32,6 +32,7 @@ import { createLmdbStore, type LmdbStoreOptions } from './lmdb.ts';
 import { prepareCommit, rowsOf } from './lmdb-commit.ts';
 import { openTables, otherReader, type Tables, writeCounters } from './lmdb-tables.ts';
 import { acquireServerLock } from './lock.ts';
+import { refuseMoved } from './moving/marks.ts';
 import { claimMasterKey, claimPresence, type MasterKeyClaim, refuseLostStore } from './presence.ts';
 import { isExpired, readEntry } from './rows.ts';
 import type { Store } from './store.ts';
@@ -60,6 +61,7 @@ const batchRowsDefault = 500;
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const steps = options.steps ?? migrationSteps;
+  refuseMoved(options.dataDir);
   refuseLostStore(options.dataDir, options.path);
   const tables = openTables(options.path, { steps, refuseOlder: false });
   const store = createLmdbStore(tables, options);

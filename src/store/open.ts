@@ -12,6 +12,7 @@ import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
+import { isMoved, refuseMovedDatabase } from './moving/marks.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
 import { upkeepLease } from './nodes/lease.ts';
 import {
@@ -83,14 +84,15 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
     const store = await openStore({ ...opening, dataDir, path });
     return { store, clock: opening.clock, ownDir };
   }
-  if (hadStore(dataDir, storePath(dataDir))) {
+  if (hadStore(dataDir, storePath(dataDir)) && !isMoved(dataDir)) {
     throw new OperatorError(
-      `${dataDir} holds an embedded store, which DATABASE_URL would leave aside: set another DATA_DIR`,
+      `${dataDir} holds an embedded store, which DATABASE_URL would leave aside: set another DATA_DIR, or move it (\`portcullis migrate embedded-to-postgres\`)`,
     );
   }
   const clock = databaseClock(opening.clock, opening.log);
   const shared = await openShared(databaseUrl, { ...opening, clock });
   try {
+    await refuseMovedDatabase(await shared.session());
     await claimMasterKey(shared, opening);
     const local = await openOwn({ ...opening, dataDir: ownDir, path }, shared);
     const unfollow = await clock.follow(shared.databaseTime);

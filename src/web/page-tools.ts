@@ -35,10 +35,12 @@ export function createPageTools(options: {
   assets: Pick<Assets, 'url'>;
   links: SiteLinks;
   https: boolean;
+  /** Scheme and host of the pages. */
+  origin?: string;
 }): PageTools {
-  const { assets, links, https } = options;
+  const { assets, links, https, origin } = options;
   return {
-    frame: (language) => ({ language, assets, links }),
+    frame: (language) => ({ language, assets, links, origin }),
     headers: (language, needs) => Object.entries(pageHeaders(language, { ...needs, https })),
   };
 }

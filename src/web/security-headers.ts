@@ -38,6 +38,7 @@ export function contentSecurityPolicy(needs: SecurityNeeds = {}): string {
     `script-src 'self'${nonce}`,
     "font-src 'self'",
     `img-src 'self'${images}`,
+    "manifest-src 'self'",
     needs.connect ? "connect-src 'self'" : '',
     needs.media ? "media-src 'self'" : '',
     needs.formAction === 'unrestricted' ? '' : "form-action 'self'",

@@ -38,6 +38,7 @@ it('a server whose follower has failed is not ready, and says how far behind it 
   const routes = serviceRoutes({
     ...{
       guard: guardOf(),
+      assets: { url: String },
       endpoints: [],
       clock,
       metrics: createMetrics(),

@@ -20,6 +20,7 @@ test('the policy of a plain page', () => {
     'script-src': "'self'",
     'font-src': "'self'",
     'img-src': "'self'",
+    'manifest-src': "'self'",
     'form-action': "'self'",
     'frame-ancestors': "'none'",
     'base-uri': "'none'",

@@ -43,6 +43,9 @@ const reading = new Set([
   'master-key replace',
   // So does this one, where it can: it is wanted on a full disk too.
   'backup',
+  // The log is among what they carry, and nothing may be written to either side meanwhile.
+  'migrate embedded-to-postgres',
+  'migrate postgres-to-embedded',
   // Before these there is no store, and no settings that tell where it will be.
   'restore',
   'init',

@@ -44,12 +44,17 @@ export function decodeFrames(
   for (let start = 0; start < frames.length && events.length < limit; seq++) {
     const length = frames.readUInt32BE(start);
     start += 4;
+    if (start + length > frames.length) throw damaged(row);
     if (seq > afterSeq) {
       events.push({ ...decodeEvent(seq, frames.subarray(start, start + length)), at });
     }
     start += length;
   }
   if (events.length < limit && seq !== BigInt(row.last_seq) + 1n) {
-    throw new Error(`the journal row that ends with ${row.last_seq} is damaged`);
+    throw damaged(row);
   }
+}
+
+function damaged(row: JournalRow): Error {
+  return new Error(`the journal row that ends with ${row.last_seq} is damaged`);
 }

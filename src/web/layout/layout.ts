@@ -21,6 +21,8 @@ export interface PageFrame {
   readonly language: Language;
   readonly assets: Pick<Assets, 'url'>;
   readonly links: SiteLinks;
+  /** Scheme and host, for addresses that programs of other sites read. */
+  readonly origin?: string | undefined;
   /** Where the address box sends `?address=`; `/ip` unless told. */
   readonly lookupAction?: string;
   /** Put on the page's script and style elements; see security-headers.ts. */
@@ -42,6 +44,9 @@ export interface FramePerson {
   /** The person's own wish: translucent surfaces, on every page. */
   readonly likesGlass: boolean;
 }
+
+/** Names and icons for who puts the site on a home screen. */
+export const webManifestPath = '/site.webmanifest';
 
 const glassClass = 'is-glass';
 
@@ -93,6 +98,17 @@ function linkItems(frame: PageFrame, names: readonly LinkName[]): Html[] {
     );
 }
 
+/** What a link to the page looks like in messengers and search engines (ogp.me). */
+function previewTags({ assets, origin, language }: PageFrame, options: DocumentOptions): Html {
+  const { title, description } = options;
+  return html`<meta property="og:type" content="website" />
+    <meta property="og:site_name" content=${catalogueFor(language).site.name} />
+    <meta property="og:title" content=${title} />
+    ${description && html`<meta property="og:description" content=${description} />`}
+    ${origin && html`<meta property="og:image" content=${`${origin}${assets.url('icon-512.png')}`} />`}
+    <meta name="twitter:card" content="summary" />`;
+}
+
 function documentHead(frame: PageFrame, options: DocumentOptions): Html {
   const text = frameText(frame);
   const { url } = frame.assets;
@@ -102,10 +118,13 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
     <title>${options.title} · ${text.site.name}</title>
     ${options.description && html`<meta name="description" content=${options.description} />`}
     ${options.noindex && html`<meta name="robots" content="noindex" />`}
+    ${options.noindex !== true && previewTags(frame, options)}
     <meta name="color-scheme" content="light dark" />
     <meta name="theme-color" content="#f2f4f3" media="(prefers-color-scheme: light)" />
     <meta name="theme-color" content="#0c131a" media="(prefers-color-scheme: dark)" />
     <link rel="icon" type="image/svg+xml" href=${url('favicon.svg')} />
+    <link rel="apple-touch-icon" href=${url('touch-icon.png')} />
+    ${!frame.isGuest && html`<link rel="manifest" href=${webManifestPath} />`}
     <link rel="preload" as="font" type="font/woff2" crossorigin="anonymous" href=${url('fonts/recursive-latin.woff2')} />
     <link rel="stylesheet" href=${url('app.css')} nonce=${frame.nonce} />
     ${options.stylesheet && html`<link rel="stylesheet" href=${url(options.stylesheet)} nonce=${frame.nonce} />`}

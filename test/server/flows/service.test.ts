@@ -221,5 +221,27 @@ for (const threads of threadCounts) {
       assert.match(fields.get('Canonical')!, /\/\.well-known\/security\.txt$/);
       assert.ok(fields.has('Preferred-Languages'));
     });
+
+    it('tells password managers and home screens what they look for', async () => {
+      const change = await server.fetch('/.well-known/change-password');
+      assert.deepEqual([change.status, change.headers.location], [302, '/account/security']);
+      const home = await server.fetch('/');
+      const hrefOf = (rel: string) =>
+        new RegExp(`<link rel="${rel}" href="([^"]+)"`).exec(home.body)?.[1];
+      const manifest = await server.fetch(hrefOf('manifest')!);
+      assert.equal(manifest.headers['content-type'], 'application/manifest+json');
+      const { icons } = manifest.json() as { icons: { src: string; sizes: string }[] };
+      const shared = /<meta property="og:image" content="https?:\/\/[^/"]+([^"]+)"/.exec(
+        home.body,
+      )?.[1];
+      for (const src of [...icons.map((icon) => icon.src), hrefOf('apple-touch-icon')!, shared!]) {
+        const icon = await server.fetch(src);
+        assert.deepEqual([icon.status, icon.headers['content-type']], [200, 'image/png'], src);
+        const side = icons.find((one) => one.src === src)?.sizes;
+        // Width and height stand at byte 16 of a PNG.
+        if (side !== undefined)
+          assert.equal(side, `${icon.bytes.readUInt32BE(16)}x${icon.bytes.readUInt32BE(20)}`);
+      }
+    });
   });
 }

@@ -1,0 +1,87 @@
+/** `portcullis migrate`: the embedded store into a shared database, or back. */
+
+import { Command } from 'commander';
+import type { Clock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
+import {
+  type MoveResult,
+  type MoveRun,
+  moveToEmbedded,
+  moveToPostgres,
+} from '../../store/moving/run.ts';
+import { columns, createOutput, grouped } from '../shell/output.ts';
+import { openingOf, readMasterKey } from '../shell/workspace.ts';
+
+interface MigrateFlags {
+  readonly json?: boolean;
+}
+
+export function migrateCommands(): Command {
+  const migrate = new Command('migrate').description(
+    'move the store from DATA_DIR to the database of DATABASE_URL, or back',
+  );
+  migrate
+    .command('embedded-to-postgres')
+    .description(
+      'copy the store in DATA_DIR into an empty database and compare both; what was cut short goes on',
+    )
+    .option('--json', 'print the result as JSON, no progress')
+    .action((flags: MigrateFlags) => run(moveToPostgres, flags));
+  migrate
+    .command('postgres-to-embedded')
+    .description(
+      'copy the database into a DATA_DIR without a store and compare both; what was cut short goes on',
+    )
+    .option('--json', 'print the result as JSON, no progress')
+    .action((flags: MigrateFlags) => run(moveToEmbedded, flags));
+  return migrate;
+}
+
+async function run(
+  moveWith: (run: MoveRun) => Promise<MoveResult>,
+  flags: MigrateFlags,
+): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const { config, opening } = openingOf();
+  const { dataDir, databaseUrl } = config;
+  if (databaseUrl === undefined) {
+    throw new OperatorError('set DATABASE_URL, and what else a node needs (docs/CLUSTER.md)');
+  }
+  const { clock, random, log } = opening;
+  const { id: masterKeyId } = readMasterKey(config, random, true);
+  const bars = createBars(output.json, clock);
+  const place = { dataDir, databaseUrl, masterKeyId, clock, random, log };
+  const moved = await moveWith({ ...place, onProgress: bars.update }).finally(bars.stop);
+  if (moved === undefined) {
+    output.line('moved before; its last mark was missing and is set');
+    output.result({ moved: false });
+    return;
+  }
+  const { seq, rows, tallies, resumedAt } = moved;
+  for (const line of columns([
+    ['kind', 'rows', 'SHA-256, the same on both sides'],
+    ...tallies.map(({ name, rows: count, sha256 }) => [name, grouped(count), sha256]),
+  ])) {
+    output.line(line);
+  }
+  const before = resumedAt === 0 ? '' : `, ${grouped(resumedAt)} of them by an earlier run`;
+  output.line(`moved: ${grouped(rows)} rows${before}, journal position ${grouped(seq)}`);
+  output.result({ moved: true, seq, rows, resumedAt, kinds: tallies });
+}
+
+/** One after the other: looked at, written, compared. */
+function createBars(silent: boolean, clock: Clock) {
+  let bar: { verb: string; progress: Progress<number> } | undefined;
+  return {
+    update(verb: string, rows: number, totalRows: number): void {
+      if (bar?.verb !== verb) {
+        bar?.progress.stop();
+        const shared = { stream: process.stderr, silent, label: 'migrate', clock };
+        bar = { verb, progress: createRowProgress({ ...shared, totalRows, verb }) };
+      }
+      bar.progress.update(rows);
+    },
+    stop: () => bar?.progress.stop(),
+  };
+}
