@@ -39,6 +39,7 @@ export const namespaces = {
   feedHead: 0x50,
   feedStep: 0x51,
   feedBase: 0x52,
+  feedFollowed: 0x53,
   profile: 0x60,
   consent: 0x61,
   consentUse: 0x62,
@@ -248,6 +249,9 @@ export function readFeedStepKey(key: Uint8Array): { version: number } {
 export const feedBaseKey = (version: number, part: number): Key =>
   encodeKey(namespaces.feedBase, u64(BigInt(version)), u16(part));
 export const feedBasePrefix = (): Key => encodeKey(namespaces.feedBase);
+
+/** 53: somebody follows the changes on a node that does not build the feeds. */
+export const feedFollowedKey = (): Key => encodeKey(namespaces.feedFollowed);
 export function readFeedBaseKey(key: Uint8Array): { version: number; part: number } {
   const view = viewOf(key);
   return { version: Number(view.getBigUint64(1)), part: view.getUint16(9) };
