@@ -19,7 +19,7 @@ const sizes = {
 } as const;
 const goals = { startMs: 500, memoryMiB: 150, threadMiB: 60 } as const;
 /** As unit, image and the `portcullis` command have it. */
-const env = { MALLOC_ARENA_MAX: '2' };
+const env = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '1048576' };
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { rounds, quietMs, entries } = sizes[size];

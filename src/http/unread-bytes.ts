@@ -55,7 +55,7 @@ export class UnreadBytes {
     for (const buffer of buffers) this.#hold(buffer, holder);
     const { perClientMax, max } = this.#bounds;
     while (client.bytes > perClientMax && this.#dropOldest(client, holder));
-    while (this.#total > max && this.#dropOldest(this.#largest(), holder));
+    while (this.#total > max && this.#dropOldest(this.#largest(holder), holder));
     return () => this.#leave(holder);
   }
 
@@ -86,11 +86,18 @@ export class UnreadBytes {
     return false;
   }
 
-  /** Clients with unread answers are few: no more than there are places. */
-  #largest(): Client | undefined {
+  /**
+   * Who holds most besides what `wants` room, or each newcomer that is a little larger would push nobody
+   * out. Clients with unread answers are few: no more than there are places.
+   */
+  #largest(wants: Holder): Client | undefined {
     let largest: Client | undefined;
+    let most = 0;
     for (const client of this.#clients.values()) {
-      if (largest === undefined || client.bytes > largest.bytes) largest = client;
+      const bytes = client === wants.client ? client.bytes - wants.bytes : client.bytes;
+      if (bytes <= most) continue;
+      largest = client;
+      most = bytes;
     }
     return largest;
   }

@@ -30,6 +30,8 @@ const bigData = 1;
 const noPage = 0xffff_ffff_ffff_ffffn;
 /** Deeper than LMDB's own bound for a tree. */
 const depthMax = 32;
+/** No transaction takes and frees so many pages; a damaged meta page promises any number. */
+const promisedMax = 1 << 23;
 
 interface Meta {
   readonly pageSize: number;
@@ -88,6 +90,7 @@ function stateIn(descriptor: number, meta: Meta | undefined, size: number): File
   const pages = Math.floor(size / meta.pageSize);
   const expected = meta.lastPage + 1;
   if (pages >= expected) return { kind: 'whole' };
+  if (expected - pages > promisedMax) return { kind: 'cut', pages, expected };
   // A page that was freed in the transaction that took it is promised and never written.
   const free = freePagesFrom(descriptor, meta, pages);
   const isWhole = free !== undefined && free.size === expected - pages;
@@ -123,11 +126,14 @@ function metaAt(descriptor: number, position: number): Meta | undefined {
 /** Free pages with this number or a higher one; undefined when the tree of them can't be read. */
 function freePagesFrom(descriptor: number, meta: Meta, least: number): Set<number> | undefined {
   const free = new Set<number>();
+  const seen = new Set<number>();
   if (meta.freeRoot === undefined) return free;
   const waiting: { number: number; depth: number }[] = [{ number: meta.freeRoot, depth: 1 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const page = readPages(descriptor, meta, next.number, 1);
-    if (page === undefined || next.depth > depthMax) return undefined;
+    const page = readPages(descriptor, meta, least, { number: next.number, count: 1 });
+    // In a damaged tree pages may lead back to one another.
+    if (page === undefined || next.depth > depthMax || seen.has(next.number)) return undefined;
+    seen.add(next.number);
     const flags = page.readUInt16LE(18);
     const isLeaf = (flags & flag.leaf) !== 0;
     if (!isLeaf && (flags & flag.branch) === 0) return undefined;
@@ -139,7 +145,7 @@ function freePagesFrom(descriptor: number, meta: Meta, least: number): Set<numbe
         waiting.push({ number: childOf(page, node), depth: next.depth + 1 });
         continue;
       }
-      const list = listOf(descriptor, meta, page, node);
+      const list = listOf(descriptor, meta, least, { page, node });
       if (list === undefined) return undefined;
       addPages(free, list, least, meta.lastPage);
     }
@@ -160,7 +166,12 @@ function childOf(page: Buffer, node: number): number {
 }
 
 /** The value of a leaf's node: count u64, then the pages. */
-function listOf(descriptor: number, meta: Meta, page: Buffer, node: number): Buffer | undefined {
+function listOf(
+  descriptor: number,
+  meta: Meta,
+  pages: number,
+  { page, node }: { page: Buffer; node: number },
+): Buffer | undefined {
   const size = page.readUInt32LE(node);
   const value = node + 8 + page.readUInt16LE(node + 6);
   if ((page.readUInt16LE(node + 4) & bigData) === 0) {
@@ -168,7 +179,8 @@ function listOf(descriptor: number, meta: Meta, page: Buffer, node: number): Buf
   }
   if (value + 8 > page.length) return undefined;
   const first = Number(page.readBigUInt64LE(value));
-  const run = readPages(descriptor, meta, first, Math.ceil((headerBytes + size) / meta.pageSize));
+  const count = Math.ceil((headerBytes + size) / meta.pageSize);
+  const run = readPages(descriptor, meta, pages, { number: first, count });
   return run?.subarray(headerBytes, headerBytes + size);
 }
 
@@ -185,14 +197,14 @@ function addPages(free: Set<number>, list: Buffer, least: number, last: number):
   }
 }
 
-/** Undefined when the file ends before. */
+/** Undefined when the file, of so many pages, ends before. */
 function readPages(
   descriptor: number,
-  { pageSize, lastPage }: Meta,
-  number: number,
-  count: number,
+  { pageSize }: Meta,
+  pages: number,
+  { number, count }: { number: number; count: number },
 ): Buffer | undefined {
-  if (number + count - 1 > lastPage) return undefined;
+  if (number + count > pages) return undefined;
   const bytes = Buffer.alloc(count * pageSize);
   const length = readSync(descriptor, bytes, 0, bytes.length, number * pageSize);
   return length === bytes.length ? bytes : undefined;

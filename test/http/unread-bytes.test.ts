@@ -43,6 +43,18 @@ test('when all hold too much whoever holds most gives up its oldest', () => {
   assert.equal(unread.total, 0);
 });
 
+test('newcomers that each are a little larger than all before push out others', () => {
+  const unread = new UnreadBytes({ perClientMax: 1_000, max: 1_000 });
+  const gone: string[] = [];
+  for (let n = 0; n < 40; n++) {
+    unread.take(`c${n}`, [bytes(300 + n)], () => gone.push(`c${n}`));
+    assert.ok(unread.total <= 1_000, `${unread.total} after ${n}`);
+  }
+  assert.equal(gone.length, 37);
+  unread.take('large', [bytes(5_000)], () => gone.push('large'));
+  assert.equal(unread.total, 5_000, 'one that is larger than the bound stays alone');
+});
+
 test('memory that answers share counts once, until the last of them is read', () => {
   const unread = new UnreadBytes({ perClientMax: 100, max: 150 });
   const shared = bytes(80);

@@ -1,12 +1,15 @@
 /** Challenges of two nodes: asked through either, judged by the one that made them, for nobody else. */
 
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, it } from 'node:test';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
+import { answerBytes, readAsked } from '../../src/server/peers/asked.ts';
 import { openInternalListener } from '../../src/server/peers/internal-listener.ts';
 import { peerChallenges } from '../../src/server/peers/peer-challenges.ts';
 import { createReplays, macHeader, macOf } from '../../src/server/peers/signed.ts';
@@ -14,7 +17,7 @@ import { knownPool, networkAt, smallBounds } from '../support/captcha/challenges
 import { memoryLog } from '../support/server/memory-log.ts';
 
 const clock = manualClock(1_750_000_000_000);
-const { log } = memoryLog();
+const { log, lines } = memoryLog();
 const key = Buffer.alloc(32, 7);
 const urls = new Map<number, string>();
 const closers: (() => unknown)[] = [];
@@ -104,6 +107,8 @@ it('who lacks the key, sends a question again, later, for another node or too lo
   assert.equal(await post(good, macOf(Buffer.alloc(32, 8), 'ask', good)), 403);
   assert.equal(await post(good, macOf(key, 'answer n1', good)), 403, 'of an answer');
   assert.equal(await post(good, 'short'), 403);
+  const known = macOf(key, 'ask', good);
+  assert.equal(await post(good, `${known.slice(1)}é`), 403, 'of bytes that no MAC has');
   assert.equal(await signed(question({ to: 2 })), 403);
   assert.equal(await signed(question({ at: clock.now() - 31_000 })), 403);
   assert.equal(await signed(question({ at: clock.now() + 31_000 })), 403);
@@ -113,6 +118,44 @@ it('who lacks the key, sends a question again, later, for another node or too lo
   assert.equal(await signed(picture), 200);
   assert.equal(await signed(picture), 403, 'the same once more');
   assert.equal(await one!.all.verify(token, answer, network), true, 'none of them was an attempt');
+  const leaver = connect(Number(new URL(urls.get(1)!).port), '127.0.0.1');
+  leaver.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc');
+  await once(leaver, 'connect');
+  leaver.destroy();
+  await signed(question({ what: 'image' }));
+  assert.deepEqual(lines, [], 'strangers write nothing into the log');
+});
+
+it('an answer goes on a new connection when the other end closes the idle one, and no further', async () => {
+  let asks = 0;
+  let isDeaf = false;
+  const served = new Set<Socket>();
+  const node = createServer((request, response) => {
+    asks += 1;
+    const { socket } = request;
+    // As when it was closed while the question was on its way.
+    if (isDeaf || served.has(socket)) return void socket.destroy();
+    served.add(socket);
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const { nonce } = readAsked(Buffer.concat(chunks))!;
+      const bytes = answerBytes({ right: true });
+      response.writeHead(200, { [macHeader]: macOf(key, `answer ${nonce}`, bytes) }).end(bytes);
+    });
+  }).listen(0, '127.0.0.1');
+  closers.push(() => node.close());
+  await once(node, 'listening');
+  urls.set(5, `http://127.0.0.1:${(node.address() as AddressInfo).port}`);
+  const token = createTickets({ clock, random: seededRandom(5), node: 5 }).make('challenge');
+  for (let n = 0; n < 5; n++) {
+    assert.equal(await one!.all.verify(token, 'WORD', visitor.network), true);
+  }
+  assert.ok(asks > 5, 'some were asked over a connection that was closed');
+  const before = asks;
+  isDeaf = true;
+  assert.equal(await one!.all.verify(token, 'WORD', visitor.network), false);
+  assert.ok(asks - before <= 2, 'not again and again');
 });
 
 it('what was asked once is remembered for as long as it would be valid', () => {

@@ -1,7 +1,14 @@
 /** What is told of a store's file before LMDB maps it, compared with LMDB's own figures. */
 
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { it } from 'node:test';
 import { open } from 'lmdb';
 import { OperatorError } from '../../src/core/errors.ts';
@@ -134,6 +141,67 @@ it('what is no store is strange, and nothing of it is mapped', async () => {
     }
     truncateSync(`${path}/data.mdb`, 100);
     assert.deepEqual(stateOfFile(`${path}/data.mdb`), { kind: 'strange' });
+  } finally {
+    directory.remove();
+  }
+});
+
+/** Writes a node. */
+type Put = (page: Buffer, at: number) => void;
+
+it('a damaged tree of free pages is told of, whatever it holds', async () => {
+  const directory = makeTempDir('file');
+  try {
+    await fill(`${directory.path}/store`, 10, 5);
+    const whole = readFileSync(`${directory.path}/store/data.mdb`);
+    const metas = [24, pageSize + 24];
+    const newest = metas.reduce((a, b) =>
+      whole.readBigUInt64LE(a + 128) > whole.readBigUInt64LE(b + 128) ? a : b,
+    );
+    const root = Number(whole.readBigUInt64LE(newest + 64));
+    const pages = whole.length / pageSize;
+    /** Promises more pages than there are, and makes the root a page of so many nodes. */
+    function damaged(more: number, flags: number, nodes: number, put: Put): FileState {
+      const bytes = Buffer.from(whole);
+      for (const meta of metas) bytes.writeBigUInt64LE(BigInt(pages - 1 + more), meta + 120);
+      const page = bytes.subarray(root * pageSize, (root + 1) * pageSize);
+      page.writeUInt16LE(flags, 18);
+      page.writeUInt16LE(2 * nodes, 20);
+      for (let n = 0; n < nodes; n++) page.writeUInt16LE(3_000 - 24, 24 + 2 * n);
+      page.fill(0, 3_000, 3_040);
+      put(page, 3_000);
+      return stateOf(bytes, 'damaged.mdb', directory.path);
+    }
+    const [branch, leaf, isBig] = [1, 2, 1];
+    const cases: [more: number, flags: number, nodes: number, put: Put][] = [
+      // Leads back to itself; to a page that no file can have; a list longer than memory; one without end.
+      [9, branch, 1_000, (page, at) => page.writeUIntLE(root, at, 6)],
+      [2 ** 52, branch, 1, (page, at) => page.writeUIntLE(2 ** 48 - 1, at, 6)],
+      [
+        2 ** 22,
+        leaf,
+        1,
+        (page, at) => {
+          page.writeUInt32LE(0xffff_f000, at);
+          page.writeUInt16LE(isBig, at + 4);
+          page.writeBigUInt64LE(2n, at + 8);
+        },
+      ],
+      [
+        2 ** 40,
+        leaf,
+        1,
+        (page, at) => {
+          page.writeUInt32LE(24, at);
+          page.writeBigInt64LE(-(2n ** 39n), at + 16);
+          page.writeBigInt64LE(5n, at + 24);
+        },
+      ],
+    ];
+    for (const [more, flags, nodes, put] of cases) {
+      const expected = { kind: 'cut', pages, expected: pages + more };
+      assert.deepEqual(damaged(more, flags, nodes, put), expected);
+    }
   } finally {
     directory.remove();
   }

@@ -25,6 +25,9 @@ const ada = {
   email_verified: true,
 };
 
+const refusal = '{"error":"invalid_grant","error_description":"x"}';
+const refusedAnswer: FakeProvider['answer'] = { status: 400, headers: {}, body: refusal };
+
 describe('WordPress: whom the plugin lets in', () => {
   let site: WordPress;
   let provider: FakeProvider;
@@ -131,6 +134,46 @@ describe('WordPress: whom the plugin lets in', () => {
     assert.equal(provider.exchanges.length, before + 1);
   });
 
+  withPhp('a stranger who goes and comes back leaves no row, whatever comes back', async () => {
+    const rows = (): string[] =>
+      site.php("global $wpdb; return $wpdb->get_col('SELECT option_name FROM ' . $wpdb->options);");
+    provider.answer = refusedAnswer;
+    await signIn();
+    const before = rows();
+    for (let i = 0; i < 6; i++) {
+      await leave(createAgent(site));
+      const visitor = createAgent(site);
+      const state = (await leave(visitor)).get('state')!;
+      assertRefused(await comeBack(visitor, state), 400, /does not know the code/);
+      await comeBack(visitor, state, '&error=access_denied');
+    }
+    const added = rows().filter((name) => !before.includes(name));
+    assert.deepEqual(added, []);
+  });
+
+  withPhp('a state is sealed: it says nothing, can be no other, and ends', async () => {
+    const visitor = createAgent(site);
+    const path = `/?p=${'7'.repeat(300)}`;
+    const to = (place: string) => `${start}&redirect_to=${encodeURIComponent(site.origin + place)}`;
+    const state = (await leave(visitor, to(path))).get('state')!;
+    assert.doesNotMatch(Buffer.from(state, 'base64url').toString('latin1'), /sign_in|777|http/);
+    const altered = `${state.slice(0, 40)}${state.at(40) === 'A' ? 'B' : 'A'}${state.slice(41)}`;
+    for (const wrong of [altered, `${state}A`, `${state}=`, state.slice(0, -4)]) {
+      assertRefused(await comeBack(visitor, wrong), 400, /not begun/);
+    }
+    const secret = visitor.cookies.get('portcullis_sign_in')!;
+    const sealed = (until: string): string =>
+      site.php(`$seal = new ReflectionMethod('PortcullisSignIn\\Attempts', 'seal');
+        $seal->setAccessible(true);
+        return $seal->invoke(null, '${secret}', ${until}, array('intent' => 'sign_in'));`);
+    assertRefused(await comeBack(visitor, sealed('time()')), 400, /not begun/);
+    assert.equal((await comeBack(visitor, sealed('time() + 600'))).status, 302, 'in time');
+    assert.equal((await comeBack(visitor, state)).headers.location, site.origin + path);
+    const long = (await leave(visitor, to(`/?p=${'7'.repeat(1_900)}`))).get('state')!;
+    assert.ok(long.length <= 2_048, `${long.length}`);
+    assert.equal((await comeBack(visitor, long)).status, 302);
+  });
+
   withPhp('two tabs may be on the way at once', async () => {
     const visitor = createAgent(site);
     const first = (await leave(visitor)).get('state')!;
@@ -160,11 +203,7 @@ describe('WordPress: whom the plugin lets in', () => {
       >;
       provider.answer = { status: 200, headers: unnamed, body: JSON.stringify(ada) };
       assertRefused(await signIn(), 400, /another site/);
-      provider.answer = {
-        status: 400,
-        headers: {},
-        body: '{"error":"invalid_grant","error_description":"x"}',
-      };
+      provider.answer = refusedAnswer;
       assertRefused(await signIn(), 400, /does not know the code/);
       provider.answer = {
         status: 302,
@@ -176,15 +215,8 @@ describe('WordPress: whom the plugin lets in', () => {
         !provider.asked.some((line) => line.includes('elsewhere')),
         'no redirect is followed',
       );
-      for (const body of [
-        '',
-        '[]',
-        '"x"',
-        '<html>',
-        '{"service_id":7}',
-        '{"service_id":""}',
-        '{}',
-      ]) {
+      const wrong = ['', '[]', '"x"', '<html>', '{"service_id":7}', '{"service_id":""}', '{}'];
+      for (const body of wrong) {
         provider.answer = { ...profileAnswer('localhost', {}), body };
         assertRefused(await signIn(), 502, /did not answer/);
       }

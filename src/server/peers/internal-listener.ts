@@ -1,7 +1,7 @@
 /**
  * Where other nodes ask about challenges that this one made. It listens apart from the public port, by
- * default on loopback; whoever has not the master key gets an empty 403. Small bodies, few connections,
- * short times: everything that comes is bounded.
+ * default on loopback; whoever has not the master key gets an empty 403, and no line in the log. Small
+ * bodies, few connections, short times: everything that comes is bounded.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -83,14 +83,18 @@ export async function openInternalListener(options: {
   };
 }
 
-/** Undefined when it is too long. */
+/** Undefined when it is too long, or breaks off. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > bodyBytesMax) return undefined;
-    pieces.push(piece);
+  try {
+    for await (const piece of request as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > bodyBytesMax) return undefined;
+      pieces.push(piece);
+    }
+  } catch {
+    return undefined;
   }
   return Buffer.concat(pieces);
 }

@@ -72,16 +72,23 @@ export function peerChallenges(options: {
   function post(url: string, body: Buffer): Promise<{ mac: unknown; bytes: Buffer }> {
     const signal = AbortSignal.timeout(answerMsMax);
     const headers = { [macHeader]: macOf(key, 'ask', body), 'Content-Length': body.length };
-    return new Promise((resolve, reject) => {
-      const sent = request(url, { method: 'POST', agent, headers, signal }, (response) => {
-        readAll(response).then(
-          (bytes) => resolve({ mac: response.headers[macHeader], bytes }),
-          reject,
-        );
+    function send(over: Agent | false): Promise<{ mac: unknown; bytes: Buffer }> {
+      return new Promise((resolve, reject) => {
+        const sent = request(url, { method: 'POST', agent: over, headers, signal }, (response) => {
+          readAll(response).then(
+            (bytes) => resolve({ mac: response.headers[macHeader], bytes }),
+            reject,
+          );
+        });
+        sent.once('error', (error) => {
+          // The other end closed a connection that was idle. What it has read it takes no second time.
+          if (sent.reusedSocket && !signal.aborted) resolve(send(false));
+          else reject(error);
+        });
+        sent.end(body);
       });
-      sent.once('error', reject);
-      sent.end(body);
-    });
+    }
+    return send(agent);
   }
 
   async function fetch(

@@ -29,7 +29,7 @@ export type FromFeedThread = { readonly built: Built | undefined } | { readonly 
  * A thread that is terminated while it makes a compressor takes the whole process with it (seen with
  * Node 20: "close before init"). So it is asked to end, and terminated only when it hears nothing.
  */
-const endMsMax = 6_000;
+const endMsMaxDefault = 6_000;
 
 export function openFeedThread(options: {
   index: IpIndex;
@@ -37,8 +37,9 @@ export function openFeedThread(options: {
   imprint: Imprint;
   rowsMax: number;
   entriesMax: number;
+  endMsMax?: number;
 }): (restored: Restored | undefined) => BuildThread {
-  const { index, ...plain } = options;
+  const { index, endMsMax = endMsMaxDefault, ...plain } = options;
   return (restored) => {
     const reader = index.openReader();
     if (reader === undefined) throw new Error('no reader is left in the index');

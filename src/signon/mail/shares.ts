@@ -8,6 +8,7 @@
  */
 
 import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { Shares } from '../../access/shares/shares.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { MailKind } from './mailer.ts';
 
@@ -27,7 +28,7 @@ export interface MailShares {
   readonly table: BoundedTable;
 }
 
-export function createMailShares(): MailShares {
+export function createMailShares(shares: Pick<Shares, 'room'>): MailShares {
   const ofKind = { max: askedMailsOfKindMax, windowMs: hourMs };
   const unasked = { max: unaskedMailsMax, windowMs: hourMs };
   const limits = createClientLimits(
@@ -39,7 +40,7 @@ export function createMailShares(): MailShares {
       notice: unasked,
       farewell: unasked,
     },
-    subjectsMax,
+    shares.room('mails', subjectsMax),
   );
 
   const take = (to: string, nowMs: number, kind: MailKind) => {

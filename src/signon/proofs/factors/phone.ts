@@ -14,6 +14,7 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes, sha256 } from '../../../core/digest.ts';
@@ -111,10 +112,21 @@ export function createPhoneCodes(options: {
   log: Log;
   service: string;
   securityLog: SecurityLog;
+  shares?: Pick<Shares, 'room'>;
 }): PhoneCodes {
-  const { store, clock, random, sender, bounds, service, securityLog, log } = options;
+  const {
+    shares = ownShares,
+    store,
+    clock,
+    random,
+    sender,
+    bounds,
+    service,
+    securityLog,
+    log,
+  } = options;
   const all = { max: bounds.perDay, windowMs: dayMs };
-  const limits = createClientLimits({ ...phoneLimits, all }, subjectsMax);
+  const limits = createClientLimits({ ...phoneLimits, all }, shares.room('texts', subjectsMax));
 
   /** Whole seconds to wait; 0: it is counted. What is refused by one takes nothing of the next. */
   function waitFor(account: string, number: string, visitor: Visitor): number {

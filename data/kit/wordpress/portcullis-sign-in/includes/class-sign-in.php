@@ -8,7 +8,6 @@
 
 namespace PortcullisSignIn;
 
-use Portcullis\AuthorizationRequest;
 use Portcullis\Client;
 use Portcullis\Exception\AuthorizationRefused;
 use Portcullis\Exception\ClientMismatch;
@@ -29,8 +28,6 @@ final class Sign_In {
 	const CALLBACK = 'portcullis_sign_in_callback';
 	/** Told on the sign-in page. */
 	const DENIED = 'portcullis_sign_in_denied';
-
-	private const SCOPES = array( 'openid', 'profile', 'email' );
 
 	public static function register(): void {
 		foreach ( array( 'admin_post_nopriv_', 'admin_post_' ) as $prefix ) {
@@ -77,11 +74,10 @@ final class Sign_In {
 			Refusal::show( 'settings' );
 		}
 		try {
-			$request = AuthorizationRequest::create( Settings::text( 'base_url' ), Settings::client_id(), Settings::redirect_uri(), self::SCOPES );
+			$request = Attempts::begin( $purpose );
 		} catch ( PortcullisException ) {
 			Refusal::show( 'settings' );
 		}
-		Attempts::begin( $request, $purpose );
 		// The service is another host by nature; its address is the administrator's setting.
 		wp_redirect( $request->url(), 303, 'Portcullis Sign In' ); // phpcs:ignore WordPress.Security.SafeRedirect.wp_redirect_wp_redirect
 		exit;
@@ -91,15 +87,15 @@ final class Sign_In {
 	public static function finish(): never {
 		nocache_headers();
 		header( 'Referrer-Policy: no-referrer' );
-		$query   = self::query();
-		$attempt = Attempts::claim( $query['state'] ?? '' );
-		if ( null === $attempt ) {
-			Refusal::show( 'state' );
-		}
+		$query = self::query();
+		$state = $query['state'] ?? '';
 		try {
-			$request = AuthorizationRequest::fromArray( $attempt['request'] );
-			$code    = $request->verify( $query );
-			$profile = ( new Client( Settings::text( 'base_url' ), transport() ) )->exchange( $code, $request );
+			$attempt = Attempts::find( $state );
+			if ( null === $attempt ) {
+				Refusal::show( 'state' );
+			}
+			$code    = $attempt['request']->verify( $query );
+			$profile = ( new Client( Settings::text( 'base_url' ), transport() ) )->exchange( $code, $attempt['request'] );
 		} catch ( AuthorizationRefused $refused ) {
 			self::told_no( $refused, $attempt['purpose'] );
 		} catch ( StateMismatch ) {
@@ -109,6 +105,7 @@ final class Sign_In {
 		} catch ( PortcullisException ) {
 			Refusal::show( 'service' );
 		}
+		Attempts::used( $state );
 		if ( 'link' === $attempt['purpose']['intent'] ) {
 			self::finish_link( $profile, (int) $attempt['purpose']['user_id'] );
 		}
