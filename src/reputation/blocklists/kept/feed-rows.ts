@@ -12,8 +12,7 @@ import {
   feedStepKey,
   feedStepPrefix,
   type Key,
-  readFeedBaseKey,
-  readFeedStepKey,
+  readFeedVersion,
 } from '../../../store/keys.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Built, Restored } from '../builder/build.ts';
@@ -72,7 +71,7 @@ export function createFeedRows(
 
   async function dropOtherBases(baseVersion: number): Promise<void> {
     const keys = (await scanAll(feedBasePrefix())).map(({ key }) => key);
-    const del = keys.filter((key) => readFeedBaseKey(key).version !== baseVersion);
+    const del = keys.filter((key) => readFeedVersion(key) !== baseVersion);
     if (del.length > 0) await commit({ del });
   }
 
@@ -82,7 +81,7 @@ export function createFeedRows(
     if (head === undefined) return undefined;
     const steps: StoredStep[] = [];
     for (const { key, value } of await scanAll(feedStepPrefix())) {
-      const { version } = readFeedStepKey(key);
+      const version = readFeedVersion(key);
       if (version > head.floor) steps.push({ version, value });
     }
     return { row: entry!.version, head, steps };
@@ -98,7 +97,7 @@ export function createFeedRows(
       if (found === undefined) return { row: undefined, restored: undefined };
       const { row, head, steps } = found;
       const parts = (await scanAll(feedBasePrefix())).filter(
-        ({ key }) => readFeedBaseKey(key).version === head.baseVersion,
+        ({ key }) => readFeedVersion(key) === head.baseVersion,
       );
       baseParts = head.baseParts;
       if (parts.length !== head.baseParts || steps.some(({ version }) => version > head.version)) {
