@@ -1,6 +1,7 @@
 /** The challenge for the forms of other wings. */
 
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
+import { shownSize } from '../picture/profiles.ts';
 import {
   audioPath,
   type CaptchaOptions,
@@ -8,7 +9,6 @@ import {
   issueChallenge,
   judge,
 } from './challenge.route.ts';
-import { shownSize } from './profile.ts';
 
 export function createFormChallenges(captcha: CaptchaOptions): FormChallenges {
   return {

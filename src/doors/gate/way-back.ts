@@ -3,7 +3,7 @@
  * no link to the challenge leads on to another site.
  */
 
-export const challengePath = '/.portcullis/challenge';
+const challengePath = '/.portcullis/challenge';
 
 const lengthMax = 2_048;
 /** No backslash anywhere, which browsers read as a slash; no second slash; printable ASCII. */
