@@ -32,7 +32,7 @@ export const siteLinks: SiteLinks = {
 };
 
 export function createPageTools(options: {
-  assets: Assets;
+  assets: Pick<Assets, 'url'>;
   links: SiteLinks;
   https: boolean;
   /** Scheme and host of the pages. */
