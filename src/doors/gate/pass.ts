@@ -18,8 +18,8 @@ import { passSeconds } from './policy.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
 export const passKeyPurpose = 'gate pass 1';
-const passCookie = 'portcullis_pass';
-const passLifeSeconds = passSeconds.max;
+export const passCookie = 'portcullis_pass';
+export const passLifeSeconds = passSeconds.max;
 const passLifeMs = passLifeSeconds * 1_000;
 
 /** Canonical: `hostOf`; the address as `parseIp` gives it. */
