@@ -5,6 +5,7 @@
 
 import { deriveKey } from './access/keys/master-key.ts';
 import { allowsHost } from './access/keys/site-keys.ts';
+import { createShares } from './access/shares/shares.ts';
 import { openCaptcha } from './captcha/challenge/open-captcha.ts';
 import { createReceipts, receiptKeyPurpose } from './captcha/receipt/receipts.ts';
 import { captchaBounds } from './config.ts';
@@ -13,6 +14,7 @@ import { createMetrics } from './core/metrics.ts';
 import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
+import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
@@ -22,7 +24,7 @@ import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
-import { openPeers } from './server/parts/peers.ts';
+import { openExchange, openPeers } from './server/parts/peers.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
 import type { State } from './server/state.ts';
@@ -65,18 +67,23 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const { store, state, upkeep, clock } = data;
   const opening = { ...given, clock };
   const { access, follower } = state;
+  const shares = createShares({ random, clock, masterKey, isShared: data.member !== undefined });
 
   let listening: Listening | undefined;
   let isDraining = false;
-  const reputation = openReputation(opening, data, {
-    publish: (feeds) => listening?.threads.serve({ feeds }),
-    release: () => listening?.threads.release(),
-  });
+  const reputation = openReputation(
+    opening,
+    { ...data, shares },
+    {
+      publish: (feeds) => listening?.threads.serve({ feeds }),
+      release: () => listening?.threads.release(),
+    },
+  );
 
   const tables = createBoundedTables(log);
   const { onMail } = opening;
   const signon = await startSignon({
-    ...{ store, upkeep, clock, random, log, masterKey, config, demo, onMail, tables },
+    ...{ store, upkeep, shares, clock, random, log, masterKey, config, demo, onMail, tables },
   });
   closers.add(() => signon.signInLog.close());
   closers.add(() => signon.signon.close());
@@ -105,7 +112,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const metrics = createMetrics();
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
-    ...{ config, clock, random, log, metrics, tables, demo, receipts, bouncers },
+    ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
@@ -116,6 +123,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
     }),
+    passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),
@@ -127,6 +135,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     exampleSiteKey: opening.exampleSiteKey?.(),
     readiness: () => readinessOf(state, store, clock, isDraining, config.databaseUrl !== undefined),
   });
+  await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
   await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);

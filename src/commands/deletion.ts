@@ -76,6 +76,6 @@ export function openDeletion(workspace: Workspace, farewell: Farewell | undefine
     }),
   });
   const data = [...beside, ...own, reportPersonalData(store), signInLogData(store)];
-  const erased = openErasedList(workspace);
+  const erased = openErasedList({ ...workspace, inChild: true });
   return createDeletion({ store, clock, random, data, farewell, erased, untold: noFarewell(log) });
 }

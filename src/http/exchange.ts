@@ -44,6 +44,9 @@ export interface ExchangeOptions {
 /** Between the last byte that is read of a refused body and the end of its connection. */
 const lastLookMs = 250;
 
+/** On average. */
+const probedEvery = 128;
+
 type State = 'open' | 'writing' | 'lingering' | 'over';
 
 export class Exchange implements Caller {
@@ -159,11 +162,10 @@ export class Exchange implements Caller {
   #writeHeadOnly(head: Head, body: Body | undefined): void {
     this.#wire.cork(() => {
       this.#wire.writeStatus(head);
-      if (this.#options.shouldClose()) this.#wire.writeHeader('Connection', 'close');
       if (body !== undefined) {
         this.#wire.writeHeader('Content-Length', String(byteLengthOf(body)));
       }
-      this.#wire.endWithoutBody();
+      endBodiless(this.#wire, this.#options.shouldClose(), this.#options.shouldProbe());
     });
     this.#finish();
   }
@@ -267,12 +269,31 @@ export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () =
 
 /**
  * The library buffers small answers without bound: somebody who pipelines requests and reads
- * nothing would fill the memory with them. One answer in 128 goes through `tryEnd`, which waits
- * while that buffer holds anything. (That costs ten times as much, so not every one.)
+ * nothing would fill the memory with them. One answer in 128, on average, goes through `tryEnd`, which
+ * waits while that buffer holds anything. (That costs ten times as much, so not every one.) Which one is
+ * drawn by lot: who could count would let another connection take it.
  */
 export function createProbe(): () => boolean {
-  let count = 0;
-  return () => (++count & 127) === 0;
+  let left = drawn();
+  return () => {
+    if (--left > 0) return false;
+    left = drawn();
+    return true;
+  };
+}
+
+function drawn(): number {
+  return 1 + Math.floor(Math.random() * 2 * probedEvery);
+}
+
+/**
+ * Of an answer without a body the library never tells whether it waits. So where one is looked at, the
+ * connection ends with it: nothing more is read, and what nobody takes is cut off in time.
+ */
+export function endBodiless(wire: Wire, close: boolean, isProbed: boolean): void {
+  if (close || isProbed) wire.writeHeader('Connection', 'close');
+  if (isProbed) wire.pause();
+  wire.endWithoutBody();
 }
 
 type Body = string | Uint8Array | readonly Uint8Array[];

@@ -6,7 +6,7 @@
 
 import type { Log } from '../core/log/log.ts';
 import type { AccessLog } from './access-log.ts';
-import { bytesOf, sendAsTaken, type Wire } from './exchange.ts';
+import { bytesOf, endBodiless, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
 import type { HttpLimits } from './limits.ts';
@@ -87,9 +87,8 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       wire.end(body, close);
       return;
     }
-    if (close) wire.writeHeader('Connection', 'close');
     wire.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-    wire.endWithoutBody();
+    endBodiless(wire, close, shouldProbe());
   }
 
   function probe(): void {
@@ -143,7 +142,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       const clientIp = accessLog === undefined ? '' : clientIpOf(wire);
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
-      if (shouldProbe() && !isHead && body.length > 0) probe();
+      if (!isHead && body.length > 0 && shouldProbe()) probe();
       else wire.cork(write);
       const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
       onFinished?.(route.path, status, isTimed ? elapsedMs : undefined);

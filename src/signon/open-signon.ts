@@ -6,6 +6,7 @@
 
 import type { MasterKey } from '../access/keys/master-key.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
+import { ownShares, type Shares } from '../access/shares/shares.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
@@ -61,6 +62,8 @@ import type { SignInLog } from './sessions/sign-in-log.ts';
 export interface SignonOptions {
   readonly store: Store;
   readonly upkeep?: Upkeep;
+  /** Of several nodes: where they count together. */
+  readonly shares?: Pick<Shares, 'room' | 'deeds'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -129,14 +132,15 @@ export interface Signon {
 const accountSubjectsMax = 16_384;
 
 export function openSignon(options: SignonOptions): Signon {
-  const { store, clock, random, log, masterKey, baseUrl } = options;
+  const { store, clock, random, log, masterKey, baseUrl, shares = ownShares } = options;
   const service = new URL(baseUrl).hostname;
   const pages = pageLinks(baseUrl);
   const people = openPeople(store);
   const links = createLinks(options);
-  const attempts = createAttempts({ clock });
+  const attempts = createAttempts({ clock, shares });
   const pendingAccounts = createPendingTally({ clock });
-  const pacing = options.isPaced === true ? createPacing(clock) : noPacing;
+  const pacing =
+    options.isPaced === true ? createPacing(clock, pacedNetworksMax, shares) : noPacing;
   const ownLog = createSecurityLog(options);
   const securityLog = options.signInLog?.listenTo(ownLog) ?? ownLog;
   const outbox = openOutbox({
@@ -148,7 +152,7 @@ export function openSignon(options: SignonOptions): Signon {
     isErased: (accountId) => isErased(store, accountId),
     onMail: options.onMail,
   });
-  const mailShares = createMailShares();
+  const mailShares = createMailShares(shares);
   const mailer = createMailer({
     transport:
       options.mailTransport ??
@@ -185,7 +189,7 @@ export function openSignon(options: SignonOptions): Signon {
   const companion = options.companion ?? noCompanion;
   const parts = { store, clock, random, log, people, links, mailer, pages, securityLog, companion };
   const signIn = createSignIn({
-    ...{ ...parts, masterKey, passwords, sessions, attempts, secondFactors },
+    ...{ ...parts, shares, masterKey, passwords, sessions, attempts, secondFactors },
   });
   const library = openPasskeyLibrary();
   const ceremonies = createPasskeyCeremonies({ ...options, library });
@@ -209,11 +213,15 @@ export function openSignon(options: SignonOptions): Signon {
   const erasures = createErasures({ ...options, deletion });
   const phoneCodes = createPhoneCodes({
     ...parts,
+    shares,
     sender,
     bounds: options.texts ?? { countries: ['*'], perDay: 200 },
     service,
   });
-  const emailChanges = createClientLimits({ emailChange: emailChangeLimit }, accountSubjectsMax);
+  const emailChanges = createClientLimits(
+    { emailChange: emailChangeLimit },
+    shares.room('changes of addresses', accountSubjectsMax),
+  );
   const networks = () => pacing.stats().networks;
   const keptForms = createKeptForms(options);
   const registeredLately = createRegisteredLately(clock);

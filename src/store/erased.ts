@@ -7,10 +7,12 @@
  * either: an account's random id, which leads to nobody, and when.
  */
 
+import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { createWriter } from './codec.ts';
@@ -32,7 +34,7 @@ export function erasedRow(accountId: string, atMs: number): SetRow {
 }
 
 /** Ids with the time of each, in order of the ids. */
-export async function erasedIn(store: Store): Promise<Map<string, number>> {
+async function erasedIn(store: Store): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for await (const page of logRows(store, erasedPrefix())) {
     for (const { key, value } of page) found.set(idOf(key), timeOf(value));
@@ -90,18 +92,23 @@ export interface ErasedList {
   sync(): Promise<void>;
 }
 
-/** How long the start waits for the folder of backups. */
-const syncMsMax = 5_000;
+/** How long a start or a command waits for the folder of backups. */
+const besideMsMax = 5_000;
 /** Behind a folder that hangs. */
 const waitingMax = 1_000;
 
-/** In the data directory, and beside the backups of the server. */
+/**
+ * In the data directory, and beside the backups of the server.
+ * @param inChild for a command, whose end would wait for a folder that hangs: a process of its own adds
+ *   to the one beside the backups, and is left behind
+ */
 export function openErasedList(options: {
   store: Store;
+  inChild?: boolean;
   config: { readonly dataDir: string; readonly backupFolder: string | undefined };
   log: Log;
 }): ErasedList {
-  const { store, config, log } = options;
+  const { store, config, log, inChild = false } = options;
   const own = `${config.dataDir}/${erasedFile}`;
   const beside = config.backupFolder && `${config.backupFolder}/${erasedFile}`;
   let waiting = 0;
@@ -129,7 +136,7 @@ export function openErasedList(options: {
   return {
     async add(id, atMs) {
       const write = (file: string) => append(file, [lineOf(id, atMs)]);
-      void besideBackups(write);
+      void besideBackups(inChild ? (file) => leaveToChild(file, id, atMs) : write);
       await write(own).catch((error) => fail(own, error));
     },
     async sync() {
@@ -140,10 +147,29 @@ export function openErasedList(options: {
       await write(own).catch((error) => fail(own, error));
       if (beside === undefined) return;
       const isLate =
-        (await Promise.race([done, sleep(syncMsMax, 'late', { ref: false })])) === 'late';
+        (await Promise.race([done, sleep(besideMsMax, 'late', { ref: false })])) === 'late';
       if (isLate) fail(beside, new Error('the folder does not answer'));
     },
   };
+}
+
+/** Rejects when it fails, or takes long: then it is added when the folder answers again. */
+function leaveToChild(file: string, id: string, atMs: number): Promise<void> {
+  const entry = fileURLToPath(new URL('./erased.child.js', import.meta.url));
+  const child = fork(entry, [file, id, String(atMs)], { detached: true, stdio: 'ignore' });
+  return new Promise<void>((resolve, reject) => {
+    const late = setTimeout(() => {
+      if (child.connected) child.disconnect();
+      child.unref();
+      reject(new Error('the folder does not answer'));
+    }, besideMsMax);
+    child.on('error', reject);
+    child.once('message', (failed) => (failed === '' ? resolve() : reject(new Error(`${failed}`))));
+    child.once('exit', () => {
+      clearTimeout(late);
+      reject(new Error('the process that adds it ended'));
+    });
+  });
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -161,8 +161,29 @@ test('answers of later turns that nobody reads do not fill the memory of the ser
   await isAlive();
 });
 
+test('answers without a body that nobody reads end: in time one of them is the last', async () => {
+  const ends = ['/hot', '/later'].map(async (path) => {
+    const connection = openConnection(port);
+    const request = get(path).replace('GET', 'HEAD');
+    const saysLast = (text: string) => /\r\nconnection: close\r\n/i.test(text);
+    let asked = 0;
+    while (!saysLast(connection.text())) {
+      assert.ok(asked < 1_000, 'no answer is the last');
+      connection.send(request);
+      asked++;
+      await connection.until((text) => text.split('HTTP/1.1 200').length > asked);
+    }
+    // Nobody reads it: the library ends the connection in time.
+    connection.send(request.repeat(1_000));
+    const text = await connection.closed();
+    assert.equal(text.split('HTTP/1.1 200').length - 1, asked);
+  });
+  await Promise.all(ends);
+  await isAlive();
+});
+
 test('answers of later turns wake no complaint of the library', async () => {
-  // Two rounds of the probe that goes out with one answer in 128.
+  // The probe goes out with one answer in 256 at the latest.
   for (let i = 0; i < 260; i++) {
     const [answer] = await ask(port, get('/later', 'Connection: close'));
     assert.equal(answer?.status, 200);

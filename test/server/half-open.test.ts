@@ -2,7 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { constants, mkdirSync, openSync, readFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { it } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { readConfig } from '../../src/config.ts';
@@ -10,11 +18,12 @@ import { createBoundedTables } from '../../src/core/bounded-tables.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { startSignon } from '../../src/server/parts/signon.ts';
-import { erasedFile, openErasedList } from '../../src/store/erased.ts';
+import { erasedFile, openErasedList, readErasedFile } from '../../src/store/erased.ts';
 import { ownUpkeep } from '../../src/store/upkeep.ts';
 import { open } from '../store/lmdb-opener.ts';
 import { readSources } from '../support/house/sources.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
+import { runCli, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const judges = { isPrefix: () => true, suffixFault: () => undefined, isEndpoint: () => true };
@@ -69,6 +78,35 @@ it('a folder of backups that does not answer holds up no deletion', {
   // A reader, as long as this process is there: the end of a process waits for what waits for files.
   openSync(pipe, constants.O_RDWR);
   await store.close();
+  directory.remove();
+});
+
+it('a command that deletes an account ends though the folder of backups does not answer', {
+  timeout: 240_000,
+}, async (t) => {
+  const directory = makeTempDir('hung-command');
+  const backups = `${directory.path}/backups`;
+  const env = { DATA_DIR: `${directory.path}/data`, BACKUP_FOLDER: backups };
+  mkdirSync(backups);
+  const pipe = `${backups}/${erasedFile}`;
+  if (spawnSync('mkfifo', [pipe]).status !== 0) return t.skip('mkfifo is missing');
+  const password = 'three quiet harbours';
+  const create = ['account', 'create', 'gone@example.net', '--password-stdin'];
+  const made = await runCli(create, env, `${password}\n`);
+  assert.equal(made.code, 0, made.stderr);
+  const deleted = await runCli(['account', 'delete', 'gone@example.net'], env);
+  assert.equal(deleted.code, 0, deleted.stderr);
+  assert.match(deleted.stdout, /is deleted/);
+  assert.match(deleted.stderr, /not in the list for restores/);
+  const own = readErasedFile(`${env.DATA_DIR}/${erasedFile}`);
+  assert.equal(own.size, 1);
+  // The folder answers again: what was left behind adds the line.
+  const answering = openSync(pipe, constants.O_RDWR);
+  rmSync(pipe);
+  closeSync(answering);
+  const isAdded = () => existsSync(pipe) && readErasedFile(pipe).size === 1;
+  await within(isAdded, 'the line beside the backups');
+  assert.deepEqual(readErasedFile(pipe), own);
   directory.remove();
 });
 

@@ -10,6 +10,7 @@ import { createLease } from '../../src/store/nodes/lease.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { readCheckpointSeq } from '../../src/store/projection.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';
+import { webVisitor } from '../support/browser/web-visitor.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
@@ -32,6 +33,7 @@ let url = '';
 let nodes: TestServer[] = [];
 
 const secret = 'not-in-any-log';
+const metricsToken = 'a-token-for-metrics';
 
 function environment(): Environment {
   return {
@@ -40,6 +42,8 @@ function environment(): Environment {
     MASTER_KEY_FILE: masterKey,
     SMTP_URL: 'smtp://127.0.0.1:9',
     LOG_LEVEL: 'info',
+    TRUSTED_PROXIES: '127.0.0.1,::1',
+    METRICS_TOKEN: metricsToken,
   };
 }
 
@@ -60,9 +64,10 @@ before(async (context) => {
   for (const node of nodes) await within(async () => (await report(node, 0)) !== 401);
 });
 after(async () => {
-  for (const node of nodes) await node[Symbol.asyncDispose]();
+  const ended = await Promise.allSettled(nodes.map((node) => node[Symbol.asyncDispose]()));
   await database?.stop();
   directory.remove();
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
 });
 
 let key = '';
@@ -82,6 +87,12 @@ async function reportsOf(node: TestServer, n: number): Promise<number> {
   const answer = await node.fetch(path, { headers: { Key: key } });
   assert.equal(answer.status, 200, answer.body);
   return (answer.json() as { data: { totalReports: number } }).data.totalReports;
+}
+
+async function newAccount(name: string): Promise<string> {
+  const email = `${name}@example.org`;
+  await nodes[0]!.cliJson('account', 'create', email);
+  return email;
 }
 
 async function ready(node: TestServer) {
@@ -160,6 +171,53 @@ it('a challenge of one node is shown and judged through the other one, once', as
   const judged = await two!.fetch('/captcha/verify', { method: 'POST', headers, body });
   assert.equal(judged.body, '{"ok":false}');
   for (const node of nodes) assert.equal((await node.fetch(img!)).status, 404, 'taken');
+});
+
+it('what a key spends through one node is spent on the other one', async () => {
+  const [one, two] = nodes;
+  const quotas = ['--read-per-minute', '1000'];
+  const { text } = await one!.cliJson('key', 'create', await newAccount('spender'), ...quotas);
+  async function check(node: TestServer) {
+    const path = `/api/v2/check?ipAddress=${addressOf(1)}`;
+    const { status, headers } = await node.fetch(path, { headers: { Key: text } });
+    return { status, remaining: Number(headers['x-ratelimit-remaining']) };
+  }
+  for (const node of nodes) await within(async () => (await check(node)).status === 200);
+  for (let i = 0; i < 300; i++) assert.equal((await check(one!)).status, 200);
+  let looks = 0;
+  await within(async () => {
+    looks++;
+    return (await check(two!)).remaining < 700;
+  });
+  assert.ok(looks < 250, 'not by what it spent itself');
+  const asked = await two!.fetch('/metrics', {
+    headers: { Authorization: `Bearer ${metricsToken}` },
+  });
+  assert.match(asked.body, /^portcullis_exchange_peers 1$/m);
+  assert.match(asked.body, /^portcullis_exchange_age_seconds [0-9.e-]+$/m);
+});
+
+it('who guesses a password through one node waits on the other one', async () => {
+  const email = await newAccount('guessed');
+  let strangers = 0;
+  /** From anywhere: the account alone is what they have in common. */
+  async function guess(node: TestServer): Promise<boolean> {
+    const visitor = webVisitor(node, { 'X-Forwarded-For': `198.18.${strangers++}.7` });
+    const { status, body } = await visitor.signIn(email, 'a wrong guess');
+    assert.ok(status === 422 || status === 429, body);
+    return status === 422;
+  }
+  const [one, two] = nodes;
+  let guesses = 0;
+  while (await guess(one!)) guesses++;
+  assert.equal(guesses, 10);
+  let elsewhere = 0;
+  await within(async () => {
+    const isJudged = await guess(two!);
+    if (isJudged) elsewhere++;
+    return !isJudged;
+  });
+  assert.ok(elsewhere < 10, 'not by what it counted itself');
 });
 
 it('without the database checks go on, writes and readers of it get 503, nodes go on afterwards', async () => {

@@ -9,10 +9,17 @@
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
+import {
+  addCount,
+  advanceRing,
+  type LimitRecords,
+  ringLength,
+  sliceAt,
+  sliceCount,
+} from './ring.ts';
 
-const sliceCount = 12;
-/** Slices a record holds, a power of two above 13. */
-export const ringLength = 16;
+export type { LimitRecords };
+
 const keyLengthMax = 320;
 
 export interface ClientLimit {
@@ -43,18 +50,6 @@ export interface ClientLimits<Name extends string> {
 export interface Network {
   readonly narrow: string;
   readonly wide: string;
-}
-
-/** Where the counts of clients stand: in this thread alone, or shared (limit-records.ts). */
-export interface LimitRecords {
-  /** A record's ring begins at `record * ringLength`. */
-  readonly counts: Uint16Array;
-  /** By record. */
-  readonly newestSlices: Float64Array;
-  /** What `use` gives of the key's record, which nobody else has meanwhile; a new one counts from `slice` on. */
-  with(key: string, slice: number, use: (record: number) => number): number;
-  readonly size: number;
-  readonly capacity: number;
 }
 
 /** In this thread. */
@@ -99,35 +94,36 @@ export function createClientLimits<Name extends string>(
 ): ClientLimits<Name> {
   for (const name of Object.keys(limits) as Name[]) checkLimit(name, limits[name]);
   const records = typeof room === 'number' ? ownRecords(room) : room;
-  const { counts, newestSlices } = records;
+  const { counts, newestSlices, sharing } = records;
 
-  /** Empties the slices that begin a new turn of the ring. */
-  function advance(record: number, slice: number): void {
-    const newest = newestSlices[record]!;
-    for (let j = Math.max(newest, slice - ringLength) + 1; j <= slice; j++) {
-      counts[record * ringLength + (j % ringLength)] = 0;
-    }
-    newestSlices[record] = Math.max(newest, slice);
-  }
+  const sliceOf = (name: Name, nowMs: number) => sliceAt(nowMs, limits[name].windowMs);
 
-  const sliceOf = (name: Name, nowMs: number) =>
-    Math.floor(nowMs / (limits[name].windowMs / sliceCount));
-
-  /** Looks at where the client's counts stand, the ring turned to `slice`. */
-  function onRing(name: Name, client: string, slice: number, look: (at: number) => number): number {
+  /** Looks at the client's record, its ring turned to `slice`. */
+  function onRing(name: Name, client: string, slice: number, look: (record: number) => number) {
     if (client.length > keyLengthMax) throw new RangeError('client name too long');
     return records.with(`${name} ${client}`, slice, (record) => {
-      advance(record, slice);
-      return look(record * ringLength);
+      advanceRing(counts, newestSlices, record, slice);
+      return look(record);
     });
   }
 
-  function waitAt(at: number, name: Name, slice: number, nowMs: number): number {
+  /** What the other nodes may have admitted that this one has not heard of: as much as it has untold. */
+  function unheard(record: number, used: number): number {
+    const peers = sharing?.peers() ?? 0;
+    if (peers === 0) return 0;
+    // What is older than the window is forgotten, told or not. The first one is always free.
+    const untold = Math.min(used, sharing!.untold[record]!);
+    return untold > 0 ? peers * (untold + 1) : 0;
+  }
+
+  function waitAt(record: number, name: Name, slice: number, nowMs: number): number {
     const { max, windowMs } = limits[name];
+    const at = record * ringLength;
     const first = Math.max(0, slice - sliceCount);
     let used = 0;
     for (let j = first; j <= slice; j++) used += counts[at + (j % ringLength)]!;
-    if (used < max) return 0;
+    // After the next exchange it may have its turn.
+    if (used < max) return used + unheard(record, used) < max ? 0 : 1;
     // The slice with whose end there is room again: charges can hold more than one full.
     let last = first;
     for (; last < slice; last++) {
@@ -138,6 +134,13 @@ export function createClientLimits<Name extends string>(
     return Math.max(1, Math.ceil(((last + sliceCount + 1) * sliceMs - nowMs) / 1_000));
   }
 
+  function count(record: number, name: Name, slice: number, cost: number): void {
+    addCount(counts, record, slice, cost);
+    if (sharing === undefined) return;
+    sharing.windows[record] = limits[name].windowMs;
+    sharing.untold[record] = Math.min(65_535, sharing.untold[record]! + cost);
+  }
+
   return {
     get size() {
       return records.size;
@@ -145,21 +148,20 @@ export function createClientLimits<Name extends string>(
     table: (name) => ({ name, used: () => records.size, limit: records.capacity }),
     take(name, client, nowMs) {
       const slice = sliceOf(name, nowMs);
-      return onRing(name, client, slice, (at) => {
-        const waitSeconds = waitAt(at, name, slice, nowMs);
-        if (waitSeconds === 0) counts[at + (slice % ringLength)]!++;
+      return onRing(name, client, slice, (record) => {
+        const waitSeconds = waitAt(record, name, slice, nowMs);
+        if (waitSeconds === 0) count(record, name, slice, 1);
         return waitSeconds;
       });
     },
     waitFor(name, client, nowMs) {
       const slice = sliceOf(name, nowMs);
-      return onRing(name, client, slice, (at) => waitAt(at, name, slice, nowMs));
+      return onRing(name, client, slice, (record) => waitAt(record, name, slice, nowMs));
     },
     charge(name, client, nowMs, cost) {
       const slice = sliceOf(name, nowMs);
-      onRing(name, client, slice, (at) => {
-        const now = at + (slice % ringLength);
-        counts[now] = Math.min(65_535, counts[now]! + cost);
+      onRing(name, client, slice, (record) => {
+        count(record, name, slice, cost);
         return 0;
       });
     },

@@ -5,11 +5,12 @@
  * microsecond.
  *
  * A key is kept as 64 bits of a hash under a seed that is drawn at each start, so nobody can choose
- * an address that counts as somebody else's.
+ * an address that counts as somebody else's. Nodes on one database share the seed, so that one names a
+ * client to the other by these bits alone.
  */
 
 import type { Random } from '../../core/random.ts';
-import { type LimitRecords, ringLength } from './client-limits.ts';
+import { addCount, advanceRing, type LimitRecords, ringLength, sliceAt } from './ring.ts';
 
 /** Can be posted to another thread. */
 export interface LimitMemory {
@@ -26,13 +27,35 @@ const waitMs = 1;
 /** Nobody works on a group for so long: a thread ended in the middle. */
 const waitsMax = 200;
 
-/** Bytes of each record: two words of the key, its last use, the newest slice, the ring. */
-const bytesPerRecord = 4 + 4 + 4 + 8 + ringLength * 2;
+/** Bytes of each record: two words of the key, last use, window, newest slice, untold, the ring. */
+const bytesPerRecord = 4 + 4 + 4 + 4 + 8 + 2 + ringLength * 2;
+/** Records in use, a number that grows with each use, other nodes that count; one to align. */
+const headWords = 4;
+const peersAt = 2;
+
+/** What was counted here for a client since other nodes were told. */
+export interface Untold {
+  /** The bits of its key. */
+  readonly low: number;
+  readonly high: number;
+  readonly windowMs: number;
+  readonly count: number;
+}
+
+export interface SharedLimitRecords extends LimitRecords {
+  /** Of at most `max` clients, going on where the last call ended. */
+  untoldCounts(max: number): Untold[];
+  /** Others were told of it. */
+  settle(untold: Untold): void;
+  /** Counts what another node counted. */
+  hear(heard: Untold, nowMs: number): void;
+  setPeers(peers: number): void;
+}
 
 /** @param capacity a multiple of 8 */
-export function createLimitMemory(capacity: number, random: Random): LimitMemory {
+export function createLimitMemory(capacity: number, random: Pick<Random, 'bytes'>): LimitMemory {
   if (capacity < ways || capacity % ways !== 0) throw new RangeError('capacity: a multiple of 8');
-  const head = 8;
+  const head = headWords * 4;
   const locks = (capacity / ways) * 4;
   const drawn = Buffer.from(random.bytes(8));
   return {
@@ -42,20 +65,22 @@ export function createLimitMemory(capacity: number, random: Random): LimitMemory
   };
 }
 
-export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): LimitRecords {
+export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): SharedLimitRecords {
   let at = 0;
   const next = (bytes: number) => {
     at += bytes;
     return at - bytes;
   };
-  /** Records in use, and a number that grows with each use. */
-  const head = new Int32Array(buffer, next(8), 2);
+  const head = new Int32Array(buffer, next(headWords * 4), headWords);
   const newestSlices = new Float64Array(buffer, next(capacity * 8), capacity);
   const keys = new Int32Array(buffer, next(capacity * 8), capacity * 2);
   const uses = new Int32Array(buffer, next(capacity * 4), capacity);
+  const windows = new Uint32Array(buffer, next(capacity * 4), capacity);
   const locks = new Int32Array(buffer, next((capacity / ways) * 4), capacity / ways);
   const counts = new Uint16Array(buffer, next(capacity * ringLength * 2), capacity * ringLength);
+  const untold = new Uint16Array(buffer, next(capacity * 2), capacity);
   const hash = { low: 0, high: 0 };
+  let lookedAt = 0;
 
   function hashKey(key: string): void {
     let [low, high] = seeds;
@@ -80,13 +105,27 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Limi
     }
   }
 
+  const groupOf = (low: number) => (low >>> 0) % locks.length;
+
+  function inGroup<T>(group: number, work: () => T): T {
+    lock(group);
+    try {
+      return work();
+    } finally {
+      Atomics.store(locks, group, 0);
+    }
+  }
+
+  function isNamed(record: number, { low, high }: Pick<Untold, 'low' | 'high'>): boolean {
+    return keys[record * 2] === low && keys[record * 2 + 1] === high;
+  }
+
   function recordIn(group: number, slice: number): number {
-    const { low, high } = hash;
     const now = Atomics.add(head, 1, 1);
     let oldest = group * ways;
     let oldestAge = -1;
     for (let record = group * ways; record < (group + 1) * ways; record++) {
-      if (keys[record * 2] === low && keys[record * 2 + 1] === high) {
+      if (isNamed(record, hash)) {
         uses[record] = now;
         return record;
       }
@@ -98,8 +137,9 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Limi
       }
     }
     if (oldestAge === Number.POSITIVE_INFINITY) Atomics.add(head, 0, 1);
-    keys[oldest * 2] = low;
-    keys[oldest * 2 + 1] = high;
+    keys[oldest * 2] = hash.low;
+    keys[oldest * 2 + 1] = hash.high;
+    untold[oldest] = 0;
     uses[oldest] = now;
     counts.fill(0, oldest * ringLength, (oldest + 1) * ringLength);
     newestSlices[oldest] = slice;
@@ -113,15 +153,49 @@ export function openLimitRecords({ buffer, capacity, seeds }: LimitMemory): Limi
     get size() {
       return Atomics.load(head, 0);
     },
+    sharing: { untold, windows, peers: () => head[peersAt]! },
     with(key, slice, use) {
       hashKey(key);
-      const group = (hash.low >>> 0) % locks.length;
-      lock(group);
-      try {
-        return use(recordIn(group, slice));
-      } finally {
-        Atomics.store(locks, group, 0);
-      }
+      const group = groupOf(hash.low);
+      return inGroup(group, () => use(recordIn(group, slice)));
     },
+    untoldCounts(max) {
+      const found: Untold[] = [];
+      const from = lookedAt;
+      for (let i = 0; i < capacity && found.length < max; i++) {
+        const record = (from + i) % capacity;
+        lookedAt = (record + 1) % capacity;
+        if (untold[record] === 0) continue;
+        const [low, high] = [keys[record * 2]!, keys[record * 2 + 1]!];
+        inGroup(groupOf(low), () => {
+          const [windowMs, count] = [windows[record]!, untold[record]!];
+          // Forgotten just now, for another client.
+          if (isNamed(record, { low, high }) && count > 0)
+            found.push({ low, high, windowMs, count });
+        });
+      }
+      return found;
+    },
+    settle({ low, high, count }) {
+      const group = groupOf(low);
+      inGroup(group, () => {
+        for (let record = group * ways; record < (group + 1) * ways; record++) {
+          if (isNamed(record, { low, high })) untold[record] = Math.max(0, untold[record]! - count);
+        }
+      });
+    },
+    hear({ low, high, windowMs, count }, nowMs) {
+      const slice = sliceAt(nowMs, windowMs);
+      const group = groupOf(low);
+      inGroup(group, () => {
+        hash.low = low;
+        hash.high = high;
+        const record = recordIn(group, slice);
+        windows[record] = windowMs;
+        advanceRing(counts, newestSlices, record, slice);
+        addCount(counts, record, slice, count);
+      });
+    },
+    setPeers: (peers) => Atomics.store(head, peersAt, peers),
   };
 }

@@ -11,6 +11,7 @@
  *   word 0   total    cost admitted ever, mod 2^32; only grows, only by compare-and-exchange
  *   word 1   rolled   newest bucket anybody has opened; only grows, only by compare-and-exchange
  *   word 2   oldest   hint: the oldest bucket that still counts, for the reset header
+ *   word 3   told     total, less what was admitted here and other nodes were not told yet
  *   16..79   ring     for bucket j, at j mod 64: what `total` was before the first call of j
  *                     ┌────────────────────┬──────────────────┐
  *                     │ j / 64 mod 64 (6)  │ total mod 2^26   │
@@ -37,6 +38,12 @@
  * That nothing stands in the way for longer than 61 buckets: the writer of j's word loaded total
  * after reading a clock ≥ j, so everything exchanged before j began is outside.
  *
+ * With others on one database (`shares/`): what they admitted is added to `total` when it is heard, and
+ * stands in the window from then on. So that all together keep the limit between two exchanges, a call
+ * reckons that each other node has admitted as much unheard as this one has untold. The first call
+ * after an exchange is free of that, or one that costs more than a share would never get through. The
+ * number of the others is the one word behind all quotas; alone it is 0, and nothing else is looked at.
+ *
  * Cost: one atomic operation for an admitted call (35 ns in all), none for a refused one (20 ns);
  * the first call of an account in a bucket does two more. The others are plain loads: a stale
  * `total` fails its exchange, a stale `rolled` leads to `roll`, which loads in order.
@@ -55,6 +62,9 @@ const ringAt = 16;
 const wordsPerQuota = ringAt + ringLength;
 const rolledAt = 1;
 const oldestAt = 2;
+const toldAt = 3;
+/** Behind all quotas, on a line of its own: how many other nodes count. */
+const tailWords = 16;
 const totalBits = 26;
 const totalMask = 2 ** totalBits - 1;
 /** Bucket numbers start above the ring's length, so that "60 before" is never negative. */
@@ -85,6 +95,11 @@ export interface Quotas {
   countedAtMs: number;
 }
 
+export interface OpenQuotas extends Quotas {
+  /** Adds what was admitted elsewhere, also past the limit. */
+  charge(accountSlot: number, kind: QuotaKind, cost: number, nowMs: number): void;
+}
+
 export interface QuotaOptions {
   readonly handle: QuotaHandle;
   readonly accounts: Pick<AccountsTable, 'readPerMinute' | 'writePerMinute'>;
@@ -95,7 +110,22 @@ export interface QuotaOptions {
 
 /** 640 bytes for each account slot once used; an untouched one costs address space only. */
 export function createQuotaMemory(accountCapacity: number): QuotaHandle {
-  return { buffer: new SharedArrayBuffer(accountCapacity * 2 * wordsPerQuota * 4) };
+  const words = accountCapacity * 2 * wordsPerQuota + tailWords;
+  return { buffer: new SharedArrayBuffer(words * 4) };
+}
+
+/** For the one who exchanges with other nodes. */
+export function openQuotaTold({ buffer }: QuotaHandle) {
+  const words = new Int32Array(buffer);
+  return {
+    words,
+    slots: (words.length - tailWords) / (2 * wordsPerQuota),
+    /** @param total as of which others know what was admitted here */
+    set(accountSlot: number, kind: QuotaKind, total: number): void {
+      Atomics.store(words, (accountSlot * 2 + kind) * wordsPerQuota + toldAt, total | 0);
+    },
+    setPeers: (peers: number) => Atomics.store(words, words.length - tailWords, peers),
+  };
 }
 
 /**
@@ -106,9 +136,10 @@ export function admittedTotal(words: Int32Array, accountSlot: number, kind: Quot
   return words[(accountSlot * 2 + kind) * wordsPerQuota]! >>> 0;
 }
 
-export function openQuotas(options: QuotaOptions): Quotas {
+export function openQuotas(options: QuotaOptions): OpenQuotas {
   const { accounts, clock, bucketMs = 1_000 } = options;
   const words = new Int32Array(options.handle.buffer);
+  const peersAt = words.length - tailWords;
   let wallOffsetMs = clock.now() - clock.monotonicMs();
   let wallOffsetBucket = 0;
 
@@ -158,6 +189,22 @@ export function openQuotas(options: QuotaOptions): Quotas {
     return Math.max(1, Math.ceil((leavesAtMs(j) - quotas.countedAtMs) / 1_000));
   }
 
+  /** What the other nodes may have admitted that nobody here has heard of. */
+  function unheard(quotaAt: number, total: number, used: number, cost: number): number {
+    const peers = words[peersAt]!;
+    if (peers === 0) return 0;
+    // What is older than the window is forgotten, told or not.
+    const untold = Math.min(used, (total - words[quotaAt + toldAt]!) | 0);
+    return untold > 0 ? peers * (untold + cost) : 0;
+  }
+
+  /** A cost that only waits to be told to others has its turn after the next exchange. */
+  function refusedFor(quotaAt: number, base: number, bucket: number, used: number, cost: number) {
+    if (cost > quotas.limit) return Math.ceil(((windowBuckets + 1) * bucketMs) / 1_000);
+    const excess = used + cost - quotas.limit;
+    return excess > 0 ? retryAfter(quotaAt, base, bucket, excess) : 1;
+  }
+
   function report(quotaAt: number, base: number, bucket: number, used: number, nowMs: number) {
     const bucketStartMs = (bucket - bucketShift) * bucketMs;
     quotas.countedAtMs = Math.max(nowMs, bucketStartMs);
@@ -171,7 +218,7 @@ export function openQuotas(options: QuotaOptions): Quotas {
     quotas.resetSecond = Math.ceil((wallOffsetMs + resetMs) / 1_000);
   }
 
-  const quotas: Quotas = {
+  const quotas: OpenQuotas = {
     limit: 0,
     remaining: 0,
     resetSecond: 0,
@@ -202,12 +249,10 @@ export function openQuotas(options: QuotaOptions): Quotas {
           continue;
         }
         const used = (total - base) & totalMask;
-        if (used + cost > limit) {
-          report(quotaAt, base, bucket, used, nowMs);
-          quotas.retryAfterSeconds =
-            cost > limit
-              ? Math.ceil(((windowBuckets + 1) * bucketMs) / 1_000)
-              : retryAfter(quotaAt, base, bucket, used + cost - limit);
+        const reckoned = used + unheard(quotaAt, total, used, cost);
+        if (reckoned + cost > limit) {
+          report(quotaAt, base, bucket, reckoned, nowMs);
+          quotas.retryAfterSeconds = refusedFor(quotaAt, base, bucket, used, cost);
           return false;
         }
         if (
@@ -216,7 +261,7 @@ export function openQuotas(options: QuotaOptions): Quotas {
         ) {
           continue;
         }
-        report(quotaAt, base, bucket, used + cost, nowMs);
+        report(quotaAt, base, bucket, reckoned + cost, nowMs);
         quotas.retryAfterSeconds = 0;
         return true;
       }
@@ -225,6 +270,12 @@ export function openQuotas(options: QuotaOptions): Quotas {
       quotas.resetSecond = Math.ceil((wallOffsetMs + nowMs) / 1_000) + 1;
       quotas.retryAfterSeconds = 1;
       return false;
+    },
+    charge(accountSlot, kind, cost, nowMs) {
+      const quotaAt = (accountSlot * 2 + kind) * wordsPerQuota;
+      // A bucket that begins before the sum is written counts it later, which is stricter.
+      roll(quotaAt, Math.floor(nowMs / bucketMs) + bucketShift);
+      Atomics.add(words, quotaAt, cost);
     },
   };
   return quotas;

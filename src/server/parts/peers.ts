@@ -1,11 +1,15 @@
-/** With others on one database: challenges of all nodes, and the listener where they are asked for. */
+/** With others on one database: challenges of all nodes, the listener where they are asked for, and counts. */
 
 import { deriveKey } from '../../access/keys/master-key.ts';
+import type { Party } from '../../access/shares/exchange.ts';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { Metrics } from '../../core/metrics.ts';
 import { readEndpoint } from '../../doors/dns/endpoint.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
+import { startExchanging } from '../peers/exchanging.ts';
 import { openInternalListener } from '../peers/internal-listener.ts';
 import { peerChallenges } from '../peers/peer-challenges.ts';
+import { sealedTellings, tellingsKeyPurpose } from '../peers/sealed-tellings.ts';
 import { internalKeyPurpose } from '../peers/signed.ts';
 import type { Opening } from './dependencies.ts';
 
@@ -26,4 +30,17 @@ export async function openPeers(
   const challenges = peerChallenges({ own, node, key, clock, log, urlOf });
   closers.add(challenges.close);
   return challenges;
+}
+
+/** Limits of all nodes: before anybody is answered. */
+export async function openExchange(
+  { clock, log, masterKey, closers }: Opening,
+  member: Membership | undefined,
+  { parties, metrics }: { readonly parties: readonly Party[]; readonly metrics: Metrics },
+): Promise<void> {
+  if (member === undefined) return;
+  const tellings = sealedTellings(member.tellings, deriveKey(masterKey, tellingsKeyPurpose));
+  const exchanging = await startExchanging({ parties, tellings, clock, log });
+  exchanging.register(metrics);
+  closers.add(exchanging.stop);
 }

@@ -1,10 +1,14 @@
 /** What is said of addresses: geo tables, the check, reports, feeds and the use of accounts. */
 
+import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
-import { createLimitMemory, openLimitRecords } from '../../access/quota/limit-records.ts';
+import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
+import { openQuotas } from '../../access/quota/quota.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
+import { quotaParty } from '../../access/shares/quota-shares.ts';
+import type { Shares } from '../../access/shares/shares.ts';
 import { capacities, clientLimits } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
@@ -55,7 +59,7 @@ const releasedBytesMin = 32 * 1024 * 1024;
 /** @param frontEnds told of what they can serve, and of what they can give back */
 export function openReputation(
   opening: Opening,
-  { store, state, upkeep }: { store: Store; state: State; upkeep: Upkeep },
+  { store, state, upkeep, shares }: { store: Store; state: State; upkeep: Upkeep; shares: Shares },
   frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
 ): ReputationParts {
   const { config, clock, random, log, closers } = opening;
@@ -73,7 +77,7 @@ export function openReputation(
     ...state.shared,
     geo: geo.shared,
     heartbeat: heartbeat.buffer,
-    limits: createLimitMemory(countedClientsMax, random),
+    limits: shares.memory('front ends', countedClientsMax),
     gate: {
       counters: gateCounters.buffer,
       threads: config.httpThreads,
@@ -86,6 +90,13 @@ export function openReputation(
     ...{ memory, index, clock, log },
     ...(config.clientLimitsOn ? { limits: createClientLimits(clientLimits, records) } : {}),
   });
+  const { quotas, accounts } = state.shared;
+  shares.add(
+    quotaParty({
+      ...{ handle: quotas, accountCount: access.count, clock },
+      quotas: openQuotas({ handle: quotas, accounts: openAccountsTable(accounts), clock }),
+    }),
+  );
   const { catchUpTo } = follower;
   const counted = { newAddresses, secondsLeftOfDay, catchUpTo };
   const admission = createReportAdmission({ entries, clock, ...counted });
@@ -99,7 +110,6 @@ export function openReputation(
     frontEnds.release();
   });
   closers.add(() => feeds.stop());
-  const { quotas } = state.shared;
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };

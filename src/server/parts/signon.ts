@@ -10,6 +10,7 @@ import { createKeyRecords } from '../../access/keys/key-records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { createOwnKeys, type OwnKeys } from '../../access/keys/own-keys.ts';
 import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
+import type { Shares } from '../../access/shares/shares.ts';
 import type { Config } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -60,6 +61,7 @@ export interface SignonParts {
 interface SignonOptions {
   store: Store;
   upkeep: Upkeep;
+  shares?: Pick<Shares, 'room' | 'deeds'>;
   clock: Clock;
   random: Random;
   log: Log;

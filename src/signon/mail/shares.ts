@@ -8,14 +8,15 @@
  */
 
 import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { Shares } from '../../access/shares/shares.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { MailKind } from './mailer.ts';
 
 const hourMs = 3_600_000;
 /** The two kinds that are asked for, together. */
-export const askedMailsMax = 5;
+const askedMailsMax = 5;
 /** Of one of the two. Less than all: the rest is kept for the other. */
-export const askedMailsOfKindMax = 3;
+const askedMailsOfKindMax = 3;
 const unaskedMailsMax = 5;
 /** An address takes two records: of its kind, and of all that is asked for. */
 const subjectsMax = 32_768;
@@ -27,7 +28,7 @@ export interface MailShares {
   readonly table: BoundedTable;
 }
 
-export function createMailShares(): MailShares {
+export function createMailShares(shares: Pick<Shares, 'room'>): MailShares {
   const ofKind = { max: askedMailsOfKindMax, windowMs: hourMs };
   const unasked = { max: unaskedMailsMax, windowMs: hourMs };
   const limits = createClientLimits(
@@ -39,7 +40,7 @@ export function createMailShares(): MailShares {
       notice: unasked,
       farewell: unasked,
     },
-    subjectsMax,
+    shares.room('mails', subjectsMax),
   );
 
   const take = (to: string, nowMs: number, kind: MailKind) => {

@@ -6,9 +6,10 @@
  *
  * Decided by the network alone, before anybody looks for an account: it tells of none. The time from
  * which a link works stands in the link's row, so a restart shortens no delay; the counts are in
- * memory and begin anew. Bounded: at the bound the network that was quiet longest is forgotten.
+ * memory, of all nodes, and begin anew. Bounded: at the bound the network that was quiet longest is forgotten.
  */
 
+import { ownShares, type Shares } from '../../access/shares/shares.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Visitor } from '../visitor.ts';
 
@@ -58,35 +59,48 @@ export const noPacing: Pacing = {
   stats: () => ({ networks: 0, delayed: 0, byMailOnly: 0 }),
 };
 
-export function createPacing(clock: Clock, networksMax = pacedNetworksMax): Pacing {
+export function createPacing(
+  clock: Clock,
+  networksMax = pacedNetworksMax,
+  shares: Pick<Shares, 'deeds'> = ownShares,
+): Pacing {
   /** Network → monotonic times of its newest registrations, oldest first; in the order of use. */
   const networks = new Map<string, number[]>();
   let delayed = 0;
   let byMailOnly = 0;
 
-  function recent(visitor: Visitor): number[] {
+  function recent(name: string): number[] {
     const after = clock.monotonicMs() - dayMs;
-    return (networks.get(nameOf(visitor)) ?? []).filter((time) => time > after);
+    return (networks.get(name) ?? []).filter((time) => time > after);
   }
+
+  /** @returns how many there are of the day */
+  function count(name: string): number {
+    const times = [...recent(name), clock.monotonicMs()].slice(-timesMax);
+    if (!networks.delete(name) && networks.size >= networksMax) {
+      networks.delete(networks.keys().next().value!);
+    }
+    networks.set(name, times);
+    return times.length;
+  }
+
+  const elsewhere = shares.deeds<string>('registrations', count);
 
   return {
     take(visitor) {
       const name = nameOf(visitor);
-      const times = [...recent(visitor), clock.monotonicMs()].slice(-timesMax);
-      if (!networks.delete(name) && networks.size >= networksMax) {
-        networks.delete(networks.keys().next().value!);
-      }
-      networks.set(name, times);
-      const minutes = delayMinutes(times.length);
+      const times = count(name);
+      elsewhere.tell(name);
+      const minutes = delayMinutes(times);
       const pace = {
         worksFrom: minutes === 0 ? 0 : wholeMinute(clock.now() + minutes * minuteMs),
-        byMailOnly: times.length > chosenInFormPerDay,
+        byMailOnly: times > chosenInFormPerDay,
       };
       if (minutes > 0) delayed++;
       if (pace.byMailOnly) byMailOnly++;
       return pace;
     },
-    isByMailOnly: (visitor) => recent(visitor).length >= chosenInFormPerDay,
+    isByMailOnly: (visitor) => recent(nameOf(visitor)).length >= chosenInFormPerDay,
     stats: () => ({ networks: networks.size, delayed, byMailOnly }),
   };
 }

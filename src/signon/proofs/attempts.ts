@@ -21,8 +21,11 @@
  *
  * The account is named by the mail address as typed, known or not: both are alike. In memory of
  * the main thread, bounded (attempt-table.ts). A restart forgets too, which no stranger can cause.
+ * Of several nodes each tells the others what it counted and forgave, so tries on different ones are
+ * as slow as on one but for those of the same second.
  */
 
+import { ownShares, type Shares } from '../../access/shares/shares.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { createSubjectTable, type Subject, type SubjectTable } from './attempt-table.ts';
@@ -45,7 +48,7 @@ interface Draining {
 const firstDelayMs = 1_000;
 const quarterHourMs = 15 * 60_000;
 
-export const attemptRules = {
+const attemptRules = {
   pair: { free: 5, delayMaxMs: quarterHourMs },
   account: { free: 10, most: 20, drainMs: 180_000 },
   secondFactor: { free: 5, delayMaxMs: quarterHourMs },
@@ -120,11 +123,21 @@ interface Named {
   readonly isAside: boolean;
 }
 
+/** What is done to the counts, on all nodes. */
+type Deed =
+  | readonly ['count', readonly Attempt[]]
+  | readonly ['succeed', readonly Attempt[]]
+  | readonly ['withdraw', readonly Attempt[]]
+  | readonly ['forgive', string]
+  | readonly ['vouch', string, string];
+
 export function createAttempts({
   clock,
+  shares = ownShares,
   capacity = 50_000,
 }: {
   clock: Clock;
+  shares?: Pick<Shares, 'deeds'>;
   /** Subjects of each kind. */
   capacity?: number;
 }): Attempts {
@@ -184,7 +197,8 @@ export function createAttempts({
     subject.blockedUntilMs = 0;
   }
 
-  function forgive(name: string, nowMs: number): void {
+  function forgive(name: string): void {
+    const nowMs = clock.monotonicMs();
     const account = accounts.peek(name, nowMs);
     if (account === undefined) return;
     const { most } = attemptRules.account;
@@ -193,6 +207,52 @@ export function createAttempts({
     account.count -= forgiven;
     account.forgiven += forgiven;
     account.generation++;
+  }
+
+  function countAll(together: readonly Attempt[]): void {
+    const nowMs = clock.monotonicMs();
+    for (const { rule, name } of allNamesOf(together, nowMs)) {
+      count(attemptRules[rule], tables[rule].touch(name, nowMs), nowMs);
+    }
+  }
+
+  function succeed(together: readonly Attempt[]): void {
+    const nowMs = clock.monotonicMs();
+    for (const named of allNamesOf(together, nowMs)) {
+      const { rule, name } = named;
+      // Whoever has one account of their own must not be able to wipe the network's slate.
+      if (rule === 'pair' || rule === 'secondFactor' || rule === 'browser') {
+        tables[rule].delete(name);
+      } else takeBack(named, nowMs);
+    }
+    for (const { stage, account } of together) if (stage === 'password') forgive(account);
+  }
+
+  function withdraw(together: readonly Attempt[]): void {
+    const nowMs = clock.monotonicMs();
+    for (const named of allNamesOf(together, nowMs)) takeBack(named, nowMs);
+  }
+
+  function vouch(account: string, browserId: string): void {
+    const name = `${account} ${browserId}`;
+    vouched.delete(name);
+    if (vouched.size >= vouchedMax) vouched.delete(vouched.keys().next().value!);
+    vouched.set(name, clock.monotonicMs() + vouchedMs);
+  }
+
+  function perform(deed: Deed): void {
+    if (deed[0] === 'count') countAll(deed[1]);
+    else if (deed[0] === 'succeed') succeed(deed[1]);
+    else if (deed[0] === 'withdraw') withdraw(deed[1]);
+    else if (deed[0] === 'forgive') forgive(deed[1]);
+    else vouch(deed[1], deed[2]);
+  }
+
+  const elsewhere = shares.deeds<Deed>('sign-in attempts', perform);
+
+  function everywhere(...deed: Deed): void {
+    perform(deed);
+    elsewhere.tell(deed);
   }
 
   return {
@@ -209,42 +269,21 @@ export function createAttempts({
     },
     begin(...together) {
       const nowMs = clock.monotonicMs();
-      const names = allNamesOf(together, nowMs);
-      let waitMs = 0;
-      for (const { rule, name, challenged, isAside } of names) {
+      let waitMs = elsewhere.isFull() ? firstDelayMs : 0;
+      for (const { rule, name, challenged, isAside } of allNamesOf(together, nowMs)) {
         if (isAside) continue;
         const subject = tables[rule].peek(name, nowMs);
         if (subject === undefined) continue;
         waitMs = Math.max(waitMs, waitOf(attemptRules[rule], subject, challenged, nowMs));
       }
       if (waitMs > 0) return Math.ceil(waitMs / 1_000);
-      for (const { rule, name } of names) {
-        count(attemptRules[rule], tables[rule].touch(name, nowMs), nowMs);
-      }
+      everywhere('count', together);
       return 0;
     },
-    succeeded(...together) {
-      const nowMs = clock.monotonicMs();
-      for (const named of allNamesOf(together, nowMs)) {
-        const { rule, name } = named;
-        // Whoever has one account of their own must not be able to wipe the network's slate.
-        if (rule === 'pair' || rule === 'secondFactor' || rule === 'browser') {
-          tables[rule].delete(name);
-        } else takeBack(named, nowMs);
-      }
-      for (const { stage, account } of together) if (stage === 'password') forgive(account, nowMs);
-    },
-    withdrawn(...together) {
-      const nowMs = clock.monotonicMs();
-      for (const named of allNamesOf(together, nowMs)) takeBack(named, nowMs);
-    },
-    forgive: (account) => forgive(account, clock.monotonicMs()),
-    vouch(account, browserId) {
-      const name = `${account} ${browserId}`;
-      vouched.delete(name);
-      if (vouched.size >= vouchedMax) vouched.delete(vouched.keys().next().value!);
-      vouched.set(name, clock.monotonicMs() + vouchedMs);
-    },
+    succeeded: (...together) => everywhere('succeed', together),
+    withdrawn: (...together) => everywhere('withdraw', together),
+    forgive: (account) => everywhere('forgive', account),
+    vouch: (account, browserId) => everywhere('vouch', account, browserId),
     isVouched: (account, browserId) =>
       (vouched.get(`${account} ${browserId}`) ?? 0) > clock.monotonicMs(),
   };

@@ -18,6 +18,7 @@ import { type Store, StoreUnavailableError } from '../store.ts';
 import type { Upkeep } from '../upkeep.ts';
 import { type PruneOptions, pruneJournal } from './checkpoints.ts';
 import { createLease, fencedStore } from './lease.ts';
+import { createTellings, type Tellings } from './tellings.ts';
 
 const beatMs = 2_000;
 export const aliveMs = 10_000;
@@ -42,6 +43,7 @@ export interface Positions {
 export interface Membership {
   readonly id: number;
   readonly upkeep: Upkeep;
+  readonly tellings: Tellings;
   /** From now on each heartbeat says how far this node is. */
   follow(positions: () => Positions): void;
   /** Where other nodes ask this one. */
@@ -197,6 +199,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
       isShared: true,
       store: splitStore(fencedStore(store, lease), local),
     },
+    tellings: createTellings(store.session, boot),
     follow(next) {
       positions = next;
     },

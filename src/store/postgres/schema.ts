@@ -77,6 +77,14 @@ const steps: readonly string[] = [
    );
    alter table checkpoint_rows alter column value set storage external`,
   'alter table nodes add column url text',
+  // What nodes counted lately; nobody needs it after a crash.
+  `create unlogged table told (
+     boot uuid not null,
+     seq bigint not null,
+     at bigint not null,
+     bytes bytea not null,
+     primary key (boot, seq)
+   )`,
 ];
 
 /** Versions that a node takes at a time; the sequence's increment. */

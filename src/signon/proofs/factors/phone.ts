@@ -14,6 +14,7 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { equalBytes, sha256 } from '../../../core/digest.ts';
@@ -31,7 +32,7 @@ import type { Language, Visitor } from '../../visitor.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-export const phoneLimits = {
+const phoneLimits = {
   account: { max: 5, windowMs: dayMs },
   number: { max: 3, windowMs: hourMs },
   network: { max: 10, windowMs: hourMs },
@@ -58,7 +59,7 @@ export interface PhoneCodes {
 }
 
 export const phoneCodeLifeMs = 10 * 60_000;
-export const phoneTriesMax = 5;
+const phoneTriesMax = 5;
 const textLengthMax = 40;
 
 interface OpenCode {
@@ -111,10 +112,21 @@ export function createPhoneCodes(options: {
   log: Log;
   service: string;
   securityLog: SecurityLog;
+  shares?: Pick<Shares, 'room'>;
 }): PhoneCodes {
-  const { store, clock, random, sender, bounds, service, securityLog, log } = options;
+  const {
+    shares = ownShares,
+    store,
+    clock,
+    random,
+    sender,
+    bounds,
+    service,
+    securityLog,
+    log,
+  } = options;
   const all = { max: bounds.perDay, windowMs: dayMs };
-  const limits = createClientLimits({ ...phoneLimits, all }, subjectsMax);
+  const limits = createClientLimits({ ...phoneLimits, all }, shares.room('texts', subjectsMax));
 
   /** Whole seconds to wait; 0: it is counted. What is refused by one takes nothing of the next. */
   function waitFor(account: string, number: string, visitor: Visitor): number {

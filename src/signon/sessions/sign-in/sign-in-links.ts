@@ -14,6 +14,7 @@
 
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
+import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
@@ -84,9 +85,10 @@ export function createSignInLinks(options: {
   mailer: Pick<Mailer, 'post'>;
   pages: PageLinks;
   securityLog: SecurityLog;
+  shares?: Pick<Shares, 'room'>;
 }): SignInLinks {
-  const { store, clock, people, links, mailer, pages, securityLog } = options;
-  const limits = createClientLimits(askLimits, subjectsMax);
+  const { shares = ownShares, store, clock, people, links, mailer, pages, securityLog } = options;
+  const limits = createClientLimits(askLimits, shares.room('sign-in links', subjectsMax));
   const seals = createAskSeals(options);
 
   function askedTooOften({ network, neighbourhood = network }: Visitor): number {

@@ -6,6 +6,7 @@
  */
 
 import type { MasterKey } from '../../../access/keys/master-key.ts';
+import type { Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Log } from '../../../core/log/log.ts';
@@ -129,6 +130,7 @@ export interface SignInOptions {
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly securityLog: SecurityLog;
+  readonly shares?: Pick<Shares, 'room'>;
 }
 
 export function createSignIn(options: SignInOptions): SignIn {

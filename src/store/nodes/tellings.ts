@@ -1,0 +1,73 @@
+/**
+ * What nodes tell each other each second, as rows that live for two minutes: a table that a crash of the
+ * database empties, for nobody needs it then.
+ *
+ * Invariants: a process numbers what it tells from 1, without gaps, one after the other; the number of
+ * nodes has each that may still answer somebody: it did not say that it stops, and others heard of it in
+ * the last quarter of an hour, as long as a node answers while it can't reach the database.
+ */
+
+import type { Session } from '../postgres/connection.ts';
+import { nowMs } from '../postgres/schema.ts';
+
+/** Longer than any node waits with an exchange before it is started anew. */
+const keptMs = 120_000;
+const answersMs = 15 * 60_000;
+/** Of a process, its own rows are removed after so many. */
+const removeEvery = 30;
+
+export interface Told {
+  /** A process. */
+  readonly from: string;
+  readonly seq: number;
+  /** Undefined when it can't be read. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+export interface Tellings {
+  /** Resolves when all nodes can hear it. The same number again is the same. */
+  tell(seq: number, bytes: Uint8Array): Promise<void>;
+  /** What others told after what was heard of them; and how many nodes there are, this one too. */
+  hear(
+    heardUpTo: ReadonlyMap<string, number>,
+  ): Promise<{ readonly told: readonly Told[]; readonly nodes: number }>;
+}
+
+export function createTellings(session: () => Promise<Session>, boot: string): Tellings {
+  return {
+    async tell(seq, bytes) {
+      const values = [boot, seq, Buffer.from(bytes)];
+      const text = `insert into told (boot, seq, at, bytes) values ($1::uuid, $2::int8, ${nowMs}, $3)
+                    on conflict do nothing`;
+      await (await session()).query({ name: 'tell', text, values });
+      if (seq % removeEvery !== 0) return;
+      const old = `delete from told where at < ${nowMs} - ${keptMs}`;
+      await (await session()).query({ name: 'told', text: old });
+    },
+    async hear(heardUpTo) {
+      const [boots, seqs] = [[...heardUpTo.keys()], [...heardUpTo.values()]];
+      // Not in one transaction with `tell`: two nodes that each tell and hear at once would both miss it.
+      const [told, nodes] = await (await session()).pipeline([
+        {
+          name: 'hear',
+          text: `select t.boot, t.seq, t.bytes from told t
+                 left join unnest($2::uuid[], $3::int8[]) as h(boot, seq) on h.boot = t.boot
+                 where t.boot <> $1::uuid and t.seq > coalesce(h.seq, 0)
+                   and t.at > ${nowMs} - ${keptMs}
+                 order by t.boot, t.seq`,
+          values: [boot, boots, seqs],
+        },
+        {
+          name: 'nodes',
+          text: `select count(*)::int as count from nodes
+                 where not is_stopped and seen_at > ${nowMs} - ${answersMs}`,
+        },
+      ]);
+      const rows = told!.rows as { boot: string; seq: string; bytes: Buffer }[];
+      return {
+        told: rows.map(({ boot: from, seq, bytes }) => ({ from, seq: Number(seq), bytes })),
+        nodes: (nodes!.rows[0] as { count: number }).count,
+      };
+    },
+  };
+}
