@@ -66,7 +66,7 @@ const nodeFolder = 'node';
 const epochKey = scratchKey(text('epoch'));
 
 /** The directory of this machine's part. */
-export function ownDirOf({ dataDir, databaseUrl }: StoreSettings): string {
+function ownDirOf({ dataDir, databaseUrl }: StoreSettings): string {
   return databaseUrl === undefined ? dataDir : join(dataDir, nodeFolder);
 }
 

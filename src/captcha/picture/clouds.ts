@@ -5,9 +5,9 @@
  * the row that its own shift says, for all columns of a word with the same shift at once.
  */
 
-import type { Profile } from '../challenge/profile.ts';
 import type { Keystream } from './keystream.ts';
 import type { Field } from './motion.ts';
+import type { PictureProfile } from './profiles.ts';
 
 export interface Clouds {
   /** The letters' cloud and the background's, as `show` left them; laid out as a frame. */
@@ -18,7 +18,7 @@ export interface Clouds {
   show(field: Field, k: number): void;
 }
 
-export function createClouds(profile: Profile): Clouds {
+export function createClouds(profile: PictureProfile): Clouds {
   const { widthDots, heightDots, amplitudeDots } = profile;
   const words = (widthDots + 31) >> 5;
   // Larger than the picture by the reach of the motion on each side, and a word to shift from.

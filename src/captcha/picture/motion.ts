@@ -6,8 +6,8 @@
  * circle closes, so the loop has no seam and no wrap-around.
  */
 
-import type { Profile } from '../challenge/profile.ts';
 import type { Keystream } from './keystream.ts';
+import type { PictureProfile } from './profiles.ts';
 
 const turn = 2 * Math.PI;
 /** Angles are whole numbers of steps, so that a table has all the sines. */
@@ -23,7 +23,7 @@ export interface Field {
   dy(k: number, x: number): number;
 }
 
-export function createField(profile: Profile, stream: Keystream): Field {
+export function createField(profile: PictureProfile, stream: Keystream): Field {
   const { frames, amplitudeDots, widthDots, heightDots } = profile;
   const steps = frames * stepsPerFrame;
   const offsets = offsetsOf(amplitudeDots, steps);

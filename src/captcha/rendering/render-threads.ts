@@ -6,7 +6,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { ProfileName } from '../challenge/profile.ts';
+import type { ProfileName } from '../picture/profiles.ts';
 import type { MotionImage } from '../picture/render.ts';
 import type { SpokenClip } from '../sound/audio.ts';
 import type { Voices } from '../sound/speech.ts';

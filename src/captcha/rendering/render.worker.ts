@@ -1,7 +1,7 @@
 /** A rendering thread: seeds in, finished challenges out. */
 
-import type { ProfileName } from '../challenge/profile.ts';
 import { loadOutlines } from '../picture/glyphs.ts';
+import type { ProfileName } from '../picture/profiles.ts';
 import { createMotionRenderer, type MotionImage } from '../picture/render.ts';
 import { mixClip, type SpokenClip } from '../sound/audio.ts';
 import type { Voices } from '../sound/speech.ts';

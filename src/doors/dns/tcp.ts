@@ -13,7 +13,7 @@ export interface TcpLimits {
   readonly perClient: number;
 }
 
-export const tcpLimits: TcpLimits = { idleMs: 10_000, connections: 500, perClient: 20 };
+const tcpLimits: TcpLimits = { idleMs: 10_000, connections: 500, perClient: 20 };
 
 /** A query is a name and at most a few options. */
 const queryBytesMax = 1_024;

@@ -19,8 +19,7 @@ import {
   feedStepPrefix,
   feedsBehindKey,
   type Key,
-  readFeedBaseKey,
-  readFeedStepKey,
+  readFeedVersion,
 } from '../../store/keys.ts';
 import { logRows } from '../../store/log-rows.ts';
 import type { Entry, Store } from '../../store/store.ts';
@@ -64,7 +63,7 @@ export async function verifyFeeds(check: {
 async function stepsOf(store: Store, head: FeedHead, findings: Findings) {
   const steps: Step[] = [];
   for (const { key, value } of await all(store, feedStepPrefix())) {
-    const { version } = readFeedStepKey(key);
+    const version = readFeedVersion(key);
     if (version <= head.baseVersion) continue;
     const step = decodeStep(version, value);
     if (step === undefined || version > head.version) {
@@ -79,7 +78,7 @@ async function stepsOf(store: Store, head: FeedHead, findings: Findings) {
 /** The list as of the base, a prefix a line. */
 async function baseOf(store: Store, head: FeedHead, findings: Findings) {
   const rows = await all(store, feedBasePrefix());
-  const parts = rows.filter(({ key }) => readFeedBaseKey(key).version === head.baseVersion);
+  const parts = rows.filter(({ key }) => readFeedVersion(key) === head.baseVersion);
   if (parts.length !== head.baseParts) {
     findings.add('feeds', `the stored list has ${parts.length} of ${head.baseParts} parts`);
     return undefined;

@@ -54,10 +54,10 @@ export interface Outcome {
   readonly email?: string | undefined;
 }
 
-export const signInLogKeptMs = 30 * 86_400_000;
+const signInLogKeptMs = 30 * 86_400_000;
 export const signInLogWaitingMax = 2_000;
 /** Entries in a UTC day, refusals apart from what accounts did: a flood of them hides nothing. */
-export const signInLogDayMax = 50_000;
+const signInLogDayMax = 50_000;
 const flushMs = 1_000;
 const rowsPerCommit = 200;
 /** Longer than any mail address. */

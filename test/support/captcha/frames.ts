@@ -3,20 +3,20 @@
  * ones that a sound test must catch. Those show the same letters in the same places.
  */
 
-import {
-  type Profile,
-  type ProfileName,
-  profiles,
-} from '../../../src/captcha/challenge/profile.ts';
 import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
 import { createField, type Field } from '../../../src/captcha/picture/motion.ts';
+import {
+  type PictureProfile,
+  type ProfileName,
+  profiles,
+} from '../../../src/captcha/picture/profiles.ts';
 import { createSceneMaker, drawWord, type SceneMaker } from '../../../src/captcha/picture/scene.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 
 export interface Challenge {
-  readonly profile: Profile;
+  readonly profile: PictureProfile;
   readonly answer: string;
   /** A dot a byte, 0 or 1, row by row. */
   readonly frames: readonly Uint8Array[];
@@ -65,7 +65,7 @@ export function soundChallenge(name: ProfileName, seed: Uint8Array): Challenge {
 }
 
 /** The path is drawn right after the word. */
-function pathOf(profile: Profile, seed: Uint8Array): Field {
+function pathOf(profile: PictureProfile, seed: Uint8Array): Field {
   const stream = createKeystream(seed);
   drawWord(stream, profile.letters);
   return createField(profile, stream);
@@ -110,13 +110,13 @@ function pathFor(variant: Variant, { profile, path }: Challenge): Field {
   return { dx: along(0), dy: along(-1) };
 }
 
-function fieldSize(profile: Profile, variant: Variant): readonly [number, number] {
+function fieldSize(profile: PictureProfile, variant: Variant): readonly [number, number] {
   if (variant === 'linear') return [profile.widthDots, profile.heightDots];
   return variant === 'tiled' ? [48, 48] : [400, 400];
 }
 
 /** Once around both edges in a loop: straight, aslant. */
-export function straightLoop({ widthDots, heightDots, frames }: Profile): Field {
+export function straightLoop({ widthDots, heightDots, frames }: PictureProfile): Field {
   return {
     dx: (k) => Math.round((k * widthDots) / frames),
     dy: (k) => Math.round((k * heightDots) / frames),
