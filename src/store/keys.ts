@@ -165,9 +165,8 @@ export function readProjectionPageKey(key: Uint8Array) {
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
-/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts). */
+/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts), or feeds a restore left behind. */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
-/** The head of feeds that are not of this journal, since a restore took it back. */
 export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 
 /** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
