@@ -8,7 +8,7 @@ import { capacities } from '../../config.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { collect } from '../../reputation/blocklists/builder/collect.ts';
 import { listsOf, scoreMin } from '../../reputation/blocklists/builder/contents.ts';
-import { rebuildList, type Step } from '../../reputation/blocklists/builder/history.ts';
+import { type HistoryStep, rebuildList } from '../../reputation/blocklists/builder/history.ts';
 import { compareRows, ROW, type Rows } from '../../reputation/blocklists/builder/rows.ts';
 import { decodeHead, decodeStep, type FeedHead } from '../../reputation/blocklists/stored.ts';
 import { entryScore, halfLivesAt } from '../../reputation/check/score.ts';
@@ -61,7 +61,7 @@ export async function verifyFeeds(check: {
 }
 
 async function stepsOf(store: Store, head: FeedHead, findings: Findings) {
-  const steps: Step[] = [];
+  const steps: HistoryStep[] = [];
   for (const { key, value } of await all(store, feedStepPrefix())) {
     const version = readFeedVersion(key);
     if (version <= head.baseVersion) continue;
@@ -93,7 +93,7 @@ async function baseOf(store: Store, head: FeedHead, findings: Findings) {
 }
 
 /** A step adds what is not there and removes what is. */
-function verifySteps(base: string, steps: readonly Step[], findings: Findings): void {
+function verifySteps(base: string, steps: readonly HistoryStep[], findings: Findings): void {
   const present = new Set(base.split('\n').filter((line) => line !== ''));
   for (const { version, added, removed } of steps) {
     const fits =
