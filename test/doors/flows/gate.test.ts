@@ -192,7 +192,8 @@ async function solve(visitor: WebVisitor, rd: string): Promise<Answer> {
   const picture = await visitor.get(pictureIn(shown));
   assert.equal(picture.headers['content-type'], 'image/gif');
   const captcha_answer = solveGif(new Uint8Array(picture.bytes)).word;
-  return visitor.submit(shown, challenge, { captcha_answer });
+  // A form may be changed on its way: the path is looked at again.
+  return visitor.submit(shown, challenge, { captcha_answer, rd });
 }
 
 function pictureIn(page: Answer): string {
