@@ -4,6 +4,7 @@ import { ok, type Result } from '../../core/result.ts';
 import type { Request } from '../../http/message.ts';
 import type { ChallengeView } from '../../web/components/challenge.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
+import { shownSize } from '../picture/profiles.ts';
 import {
   audioPath,
   type CaptchaOptions,
@@ -11,7 +12,6 @@ import {
   issueChallenge,
   judge,
 } from './challenge.route.ts';
-import { shownSize } from './profile.ts';
 
 export function createFormChallenges(captcha: CaptchaOptions): FormChallenges {
   function issue(request: Request): Result<ChallengeView> {
