@@ -5,7 +5,7 @@
  * follow (captcha-sound.ts).
  */
 
-import { profiles } from '../src/captcha/challenge/profile.ts';
+import { profiles } from '../src/captcha/picture/profiles.ts';
 import {
   type Attack,
   blindSolvers,

@@ -4,13 +4,13 @@ import { createRequire } from 'node:module';
 import gifenc from 'gifenc';
 import { encode as encodeModern } from 'modern-gif';
 import sharp from 'sharp';
-import type { Profile } from '../src/captcha/challenge/profile.ts';
 import { frameOptions, palette } from '../src/captcha/picture/gif.ts';
+import type { PictureProfile } from '../src/captcha/picture/profiles.ts';
 
 export interface PeerEncoder {
   readonly name: string;
   /** Bytes of the GIF. Frames have a dot a byte, 0 or 1. */
-  encode(profile: Profile, frames: readonly Uint8Array[]): number | Promise<number>;
+  encode(profile: PictureProfile, frames: readonly Uint8Array[]): number | Promise<number>;
 }
 
 const require = createRequire(import.meta.url);

@@ -6,9 +6,9 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type ProfileName, profiles } from '../src/captcha/challenge/profile.ts';
 import { dotsToBytes } from '../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/picture/glyphs.ts';
+import { type ProfileName, profiles } from '../src/captcha/picture/profiles.ts';
 import { createMotionRenderer } from '../src/captcha/picture/render.ts';
 import { createSceneMaker } from '../src/captcha/picture/scene.ts';
 import { openRenderThreads } from '../src/captcha/rendering/render-threads.ts';

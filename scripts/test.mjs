@@ -1,14 +1,16 @@
 /**
- * Runs the compiled tests: `node scripts/test.mjs [--system] [wing, or part of a path ...]`.
+ * Runs the compiled tests: `node scripts/test.mjs [--rest | --system] [wing, or part of a path ...]`.
  *
- *     npm test                          all but the system's
- *     npm test -- reputation            the folder test/reputation
- *     npm test -- flows/authorize       files whose path has this part
+ *     npm test                          what is run at every change: each flow with 3 front-end threads
+ *     npm run test:rest                 the flows again with 1 thread, browsers, twenty kills each
+ *     npm test -- reputation            the folder test/reputation, both halves of it
+ *     npm test -- flows/authorize       files whose path has this part, both halves of them
  *     npm run test:system               what needs other packages and tools; tiny runs of the benches
  *
- * As many files run at once as there are cores. The list comes from the sources, so a stale file in
+ * The first two and the last are all there is. As many files run at once as there are cores. The list comes from the sources, so a stale file in
  * dist/ never runs. At the end stand the ten slowest files, and in the last line the counts:
- * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed.
+ * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed, and what
+ * of the tests that was.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,12 +21,33 @@ import { makeBundle } from './bundle.mjs';
 const slowestMax = 10;
 /** What only the system tests need is installed beside them. */
 const systemFolder = 'test/system';
+/** Starts a browser, or kills a process twenty times: a third of all the time. */
+const isLong = /support\/browser\/(browser|chromium)\.ts|kills lose no acknowledged/;
+/** Runs its flows for each number of front-end threads that `TEST_THREADS` names; all without it. */
+const hasThreads = /\bthreadCounts\b/;
+const everyday = 'each flow with 3 threads, no browsers; npm run test:rest has the rest';
+const halves = {
+  everyday: { threads: '3', has: (text) => !isLong.test(text), note: everyday },
+  rest: {
+    threads: '1',
+    has: (text) => isLong.test(text) || hasThreads.test(text),
+    note: 'the rest of npm test: flows with 1 thread, browsers, kills',
+  },
+};
 
 const args = process.argv.slice(2);
 const isSystem = args.includes('--system');
-const parts = args.filter((a) => a !== '--system').map((part) => part.replace(/^test\/|\/$/g, ''));
+const parts = args
+  .filter((a) => !a.startsWith('--'))
+  .map((part) => part.replace(/^test\/|\/$/g, ''));
+const half = isSystem ? undefined : chosenHalf();
 
-const files = chosen(testFiles(), parts);
+const files = chosen(testFiles(), parts).filter((f) => {
+  if (half === undefined) return true;
+  const text = readFileSync(join('test', f), 'utf8');
+  refuseLost(f, text);
+  return half.has(text);
+});
 if (files.length === 0) {
   process.stderr.write(`no test file matches ${parts.join(' or ')}\n`);
   process.exit(1);
@@ -45,13 +68,29 @@ const run = spawnSync(
     `--test-reporter-destination=${results}`,
     ...files.map((f) => join('dist/test', f.replace(/\.ts$/, '.js'))),
   ],
-  { stdio: 'inherit' },
+  {
+    stdio: 'inherit',
+    env: { ...process.env, ...(half === undefined ? {} : { TEST_THREADS: half.threads }) },
+  },
 );
 // Empty when the runner itself died.
 const totals = JSON.parse(readFileSync(results, 'utf8') || '{}');
 rmSync(results);
 process.stdout.write(`${slowest(totals.files ?? {})}\n${summary(totals)}\n`);
 process.exit(run.status ?? 1);
+
+/** Nothing of it may be lost between the halves. */
+function refuseLost(file, text) {
+  if (!isLong.test(text) || !hasThreads.test(text)) return;
+  process.stderr.write(`test/${file}: is long, so it would run with 1 thread only: write [1, 3]\n`);
+  process.exit(1);
+}
+
+/** Undefined is both: who names a part of the tests gets all of it. */
+function chosenHalf() {
+  if (args.includes('--rest')) return halves.rest;
+  return parts.length === 0 ? halves.everyday : undefined;
+}
 
 /** Below test/. */
 function testFiles() {
@@ -103,5 +142,6 @@ function summary({ counts = {}, missing = [] }) {
   const total = (name) => counts[name] ?? 0;
   const failed = total('fail') + total('cancelled');
   const tools = missing.length === 0 ? '' : ` (${missing.join(', ')})`;
-  return `${total('pass')} passed, ${failed} failed, ${total('skipped')} skipped${tools}`;
+  const note = half === undefined ? '' : ` (${half.note})`;
+  return `${total('pass')} passed, ${failed} failed, ${total('skipped')} skipped${tools}${note}`;
 }

@@ -14,6 +14,7 @@ import { createMetrics } from './core/metrics.ts';
 import { createClosers } from './core/work/closers.ts';
 import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
+import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
@@ -122,6 +123,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
     }),
+    passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),

@@ -16,10 +16,10 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { createWriter, decode } from '../store/codec.ts';
 import { createEventId } from '../store/event-id.ts';
 import { accountKey, accountSlotKey } from '../store/keys.ts';
 import { notCounted, readLedger } from '../store/ledger.ts';
+import { bareRecord, bytes, mapped, u8 } from '../store/record.ts';
 import type { Check, SetRow, Store } from '../store/store.ts';
 import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
 import { encodeAccessEvent } from './accounts/events.ts';
@@ -27,7 +27,14 @@ import type { AccessFold } from './accounts/fold.ts';
 
 /** Longer than any request is under way and any quota remembers: a minute, and bodies that trickle. */
 export const slotRestMs = 10 * 60_000;
-const states = { held: 1, none: 2 } as const;
+const rows = bareRecord<{ isHeld: boolean; facts: Uint8Array }>({
+  isHeld: mapped(
+    u8,
+    (isHeld) => (isHeld ? 1 : 2),
+    (state) => state === 1,
+  ),
+  facts: bytes,
+});
 const rowsPerCommit = 500;
 
 /** What goes into the commit that makes a key. */
@@ -48,9 +55,7 @@ interface SlotRow {
 async function readRow(store: Store, accountId: string): Promise<SlotRow> {
   const key = accountSlotKey(accountId);
   const row = await store.get(key);
-  const found =
-    row &&
-    decode(row.value, (input) => ({ isHeld: input.u8() === states.held, facts: input.bytes() }));
+  const found = row && rows.decode(row.value);
   return {
     isHeld: found?.isHeld === true,
     facts: found && readFacts(found.facts),
@@ -59,11 +64,7 @@ async function readRow(store: Store, accountId: string): Promise<SlotRow> {
 }
 
 function rowOf(accountId: string, isHeld: boolean, facts: Uint8Array): SetRow {
-  const state = isHeld ? states.held : states.none;
-  return {
-    key: accountSlotKey(accountId),
-    value: createWriter().u8(state).bytes(facts).finish(),
-  };
+  return { key: accountSlotKey(accountId), value: rows.encode({ isHeld, facts }) };
 }
 
 const nothing = new Uint8Array();

@@ -1,6 +1,6 @@
 /**
  * Country and provider of an address as ready JSON, so that a check quotes no name: fragments of the
- * arena (layout.ts), copied as bytes, or made text the first time that their id is met.
+ * arena (layout.ts), copied as bytes.
  */
 
 import type { IpFamily } from '../ip/address.ts';
@@ -8,10 +8,8 @@ import { unknownCountry, unknownProvider } from './layout.ts';
 import { countryOf, type GeoReader, providerOf } from './reader.ts';
 
 export interface GeoFragments {
-  /** `"countryCode":"FR","isp":"…"`, to stand among other members of an object. */
-  fragment(family: IpFamily, words: Uint32Array): string;
   /**
-   * The same as ASCII and UTF-8 with a comma before it. Whole words are written: up to three bytes behind
+   * `,"countryCode":"FR","isp":"…"` as UTF-8, to stand behind other members of an object. Whole words are written: up to three bytes behind
    * it are overwritten.
    * @returns the offset behind it
    */
@@ -20,21 +18,6 @@ export interface GeoFragments {
 
 export function createGeoFragments(geo: GeoReader): GeoFragments {
   const { arena, fragmentAts, countryCount } = geo;
-  const texts = new Array<string | undefined>(fragmentAts.length).fill(undefined);
-
-  function textOf(id: number): string {
-    let text = texts[id];
-    if (text === undefined) {
-      const [from, length] = [fragmentAts[id]! + 1, arena[fragmentAts[id]!]!];
-      text = Buffer.from(arena.slice(from, from + ((length + 3) >>> 2)).buffer).toString(
-        'utf8',
-        0,
-        length,
-      );
-      texts[id] = text;
-    }
-    return text;
-  }
 
   function copy(view: DataView, at: number, id: number): number {
     const from = fragmentAts[id]!;
@@ -45,10 +28,6 @@ export function createGeoFragments(geo: GeoReader): GeoFragments {
   }
 
   return {
-    fragment(family, words) {
-      const ids = geo.find(family, words);
-      return textOf(countryOf(ids)).slice(1) + textOf(countryCount + providerOf(ids));
-    },
     write(view, at, family, words) {
       const ids = geo.find(family, words);
       return copy(view, copy(view, at, countryOf(ids)), countryCount + providerOf(ids));

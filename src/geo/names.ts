@@ -1,8 +1,8 @@
 /** Names by small ids, as the range tables hold them. Id 0 is "no name" in every table. */
 
 /** Ids share a 31-bit value with the other table's: see layout.ts. */
-export const countryIdMax = 0x3ff;
-export const providerIdMax = 0x1f_ffff;
+const countryIdMax = 0x3ff;
+const providerIdMax = 0x1f_ffff;
 
 /** Longest name kept, in UTF-16 units; real ones stay under 150. */
 const nameLengthMax = 200;

@@ -99,7 +99,7 @@ export function openFilesWarning(
 }
 
 /** How many files may be open; infinity where nothing is said. */
-export function openFilesMax(limitsText: string | undefined = readOwnLimits()): number {
+function openFilesMax(limitsText: string | undefined = readOwnLimits()): number {
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limitsText ?? '')?.[1];
   return soft === undefined || soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
 }

@@ -49,7 +49,7 @@ export interface ArenaState {
   readonly tags: Uint32Array;
 }
 
-export function granulesOf(words: number): number {
+function granulesOf(words: number): number {
   return (words + GRANULE_WORDS - 1) >> GRANULE_SHIFT;
 }
 

@@ -31,7 +31,7 @@ export const CONTROL_WORDS = LINE_WORDS * (READERS_MAX + 1);
 const IDLE = 0;
 const FIRST_EPOCH = 1;
 
-export function readerWord(reader: number): number {
+function readerWord(reader: number): number {
   return LINE_WORDS * (reader + 1);
 }
 

@@ -50,7 +50,7 @@
  */
 
 export const ROOT_BITS = 16;
-export const ROOT_CELLS = 1 << ROOT_BITS;
+const ROOT_CELLS = 1 << ROOT_BITS;
 /** Words of both roots: the IPv4 cells, then the IPv6 cells. */
 export const ROOT_WORDS = 4 * ROOT_CELLS;
 /** Word offset of the first IPv6 cell. */

@@ -46,9 +46,9 @@ export interface IndexMemory {
 }
 
 /** Numbers of lists are a byte of a row; 0 means none. */
-export const LISTS_MAX = 256;
-export const ENTRIES_MAX = ENTRY_MASK - 1;
-export const NODE_BYTES_MAX = (OFFSET_MASK + 1) * 4;
+const LISTS_MAX = 256;
+const ENTRIES_MAX = ENTRY_MASK - 1;
+const NODE_BYTES_MAX = (OFFSET_MASK + 1) * 4;
 const NODE_BYTES_MIN = 1 << 20;
 /**
  * Large buffers come from glibc's calloc, 16 bytes behind the start of a page: 48 more and

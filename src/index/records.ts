@@ -26,7 +26,7 @@ export const ROW_SHIFT = 3;
 export const STRENGTH = 0;
 export const META = 1;
 export const REPORTS = 2;
-export const FIRST_REPORTED_AT = 3;
+const FIRST_REPORTED_AT = 3;
 export const LAST_REPORTED_AT = 4;
 export const PARENT = 5;
 export const KEY = 6;
@@ -86,10 +86,6 @@ export function flagsOf(meta: number): number {
 
 export function ceilingOf(meta: number): number {
   return (meta >>> 16) & 255;
-}
-
-export function listReportsOf(meta: number): number {
-  return meta >>> 24;
 }
 
 /** Accounts that reported it; 65,535: so many or more. */

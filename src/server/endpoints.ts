@@ -10,7 +10,8 @@ import * as widget from '../captcha/receipt/widget.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
-import { gateEndpoint } from '../doors/gate/check.route.ts';
+import { gateEndpoints } from '../doors/gate/challenge.route.ts';
+import { envoyEndpoint, gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
@@ -82,6 +83,12 @@ const open: readonly Endpoint[] = [
   avatar.avatarEndpoint, // GET /avatars/:name
   outbox.outboxEndpoint, // GET /outbox
   gateEndpoint, // GET /gate/check
+  envoyEndpoint, // GET /gate/envoy/*
+  gateEndpoints.show, // GET /.portcullis/challenge
+  gateEndpoints.answer, // POST /.portcullis/challenge
+  gateEndpoints.picture, // GET /.portcullis/img/:file
+  gateEndpoints.sound, // GET /.portcullis/audio/:file
+  gateEndpoints.file, // GET /.portcullis/static/*
   healthEndpoint, // GET /healthz
   upEndpoint, // GET /health
   service.readinessEndpoint, // GET /readyz

@@ -9,7 +9,7 @@ import { openFile, routeFacts } from '../web/guard/endpoint.ts';
 import { noStore, textType } from '../web/shape.ts';
 
 /** Longer than any pause that passes by itself. */
-export const silentMsMax = 10_000;
+const silentMsMax = 10_000;
 
 export const healthEndpoint = openFile('/healthz', {
   isProbe: true,

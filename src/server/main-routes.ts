@@ -8,7 +8,7 @@ import { createClientLimits } from '../access/quota/client-limits.ts';
 import type { Gate } from '../access/quota/gate.ts';
 import type { Usage } from '../access/quota/usage.ts';
 import type { Shares } from '../access/shares/shares.ts';
-import { captchaRoutes } from '../captcha/challenge/challenge.route.ts';
+import { captchaMedia, captchaRoutes } from '../captcha/challenge/challenge.route.ts';
 import type { Challenges } from '../captcha/challenge/challenge.ts';
 import { createFormChallenges } from '../captcha/challenge/form-challenges.route.ts';
 import type { Tickets } from '../captcha/challenge/ticket.ts';
@@ -27,10 +27,12 @@ import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
+import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
+import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
-import { pageRoutes } from '../published/home/home.route.ts';
+import { pageRoutes, staticFiles } from '../published/home/home.route.ts';
 import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
 import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
@@ -121,6 +123,7 @@ export function mainRoutes(options: {
   tickets: Tickets;
   evidence: EvidenceReader;
   accountOf: (slot: number) => string | undefined;
+  passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
   /** That of front ends. */
   guard: Guard;
@@ -170,6 +173,7 @@ export function mainRoutes(options: {
   const likesGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
   const guard = createGuard({ gate: options.gate, callers, renderPage, log });
+  const challenges = createFormChallenges(captcha);
   const published = publishedRoutes({
     ...config,
     guard,
@@ -210,7 +214,7 @@ export function mainRoutes(options: {
     ...watched(
       signonRoutes({
         ...{ ...options, tools, callers, likesGlass },
-        challenges: createFormChallenges(captcha),
+        challenges,
       }),
       options.signInLog,
     ),
@@ -220,6 +224,11 @@ export function mainRoutes(options: {
       tools,
       secureUrl: config.secureUrl,
       siteKey: options.exampleSiteKey,
+    }),
+    ...gateChallengeRoutes({
+      ...{ guard, challenges, assets, passes: options.passes },
+      media: captchaMedia(captcha),
+      asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),

@@ -5,6 +5,7 @@
  */
 
 import type { Config } from '../config.ts';
+import { guestPath } from '../doors/gate/way-back.ts';
 import { firstHeader, type Request } from '../http/message.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { Endpoint } from '../web/guard/endpoint.ts';
@@ -29,9 +30,10 @@ export function withOneOrigin(
   );
 }
 
-/** What a browser shows: no file, text or JSON alone. */
-export function isPage({ shape, docs }: Endpoint): boolean {
-  return shape === 'page' && docs !== 'file' && docs !== 'text';
+/** What a browser shows under a host of ours: no file, text or JSON alone, and not what stands on other sites. */
+export function isPage({ path, shape, docs }: Endpoint): boolean {
+  const isOurs = !path.startsWith(guestPath);
+  return isOurs && shape === 'page' && docs !== 'file' && docs !== 'text';
 }
 
 function redirecting(route: PlainRoute, baseUrl: string): PlainRoute {

@@ -29,6 +29,7 @@ import { decodeEvent, encodeEvent } from '../reputation/state/events.ts';
 import { createFold, type Fold } from '../reputation/state/fold.ts';
 import { entryPages } from '../reputation/state/page-lists.ts';
 import { createReportFold } from '../reputation/state/report-fold.ts';
+import { forgetTranslatedNetwork } from '../reputation/state/translated-network.ts';
 import { createPolicyKeeper, type PolicyKeeper } from '../reputation/voices/policy-keeper.ts';
 import type { Policy } from '../reputation/voices/quorum.ts';
 import { createEventId } from '../store/event-id.ts';
@@ -71,6 +72,8 @@ export interface State {
   readonly refusals: Refusals;
   readonly follower: Follower;
   readonly projection: Projection;
+  /** The pages were written by a rule of before, and the loaded state was mended. */
+  readonly isMended: boolean;
   readonly shared: SharedState;
   readonly takeUsedKeys: KeyTable['takeUsed'];
   /** Writes what changed since the last checkpoint. */
@@ -231,6 +234,7 @@ export async function openState(options: StateOptions): Promise<State> {
   const { store, clock, random, log, upkeep = ownUpkeep(options.store) } = options;
   const parts = await loadParts(options);
   const { index, entries, sources, policy, access, refusals, projection } = parts;
+  const isMended = forgetTranslatedNetwork(entries, index);
   const { reporters } = access;
   const reports = createReportFold({ entries, index, reporters, policy: policy.get, refusals });
   const fold = createFold({ entries, sources, reports, policy, refusals });
@@ -335,17 +339,13 @@ export async function openState(options: StateOptions): Promise<State> {
   async function setPolicy(next: Policy): Promise<void> {
     const { isPrivate, isAnchored } = policy.get();
     if (isPrivate === next.isPrivate && isAnchored === next.isAnchored) return;
-    const event = encodeEvent(createEventId(clock, random), {
-      kind: 'policy.changed',
-      policy: next,
-    });
+    const changed = { kind: 'policy.changed', policy: next } as const;
+    const event = encodeEvent(createEventId(clock, random), changed);
     const done = await store.commit({ events: [event] });
     if (!done.ok) throw new Error(`the settings could not be told to the journal: ${done.error}`);
     await follower.catchUpTo(done.seq);
-    log.info(
-      { private: next.isPrivate, anchored: next.isAnchored },
-      'reputation: settings changed',
-    );
+    const facts = { private: next.isPrivate, anchored: next.isAnchored };
+    log.info(facts, 'reputation: settings changed');
   }
 
   function housekeep(): Promise<void> {
@@ -362,7 +362,7 @@ export async function openState(options: StateOptions): Promise<State> {
   const timers: NodeJS.Timeout[] = [];
   const { shared, takeUsedKeys } = parts;
   return {
-    ...{ index, entries, sources, fold, access, refusals, follower, projection },
+    ...{ index, entries, sources, fold, access, refusals, follower, projection, isMended },
     ...{ shared, takeUsedKeys },
     checkpoint,
     withoutCheckpoint,

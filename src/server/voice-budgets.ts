@@ -25,7 +25,7 @@ const nearShare = 0.8;
 /** Below it the account may be told once more. */
 const againShare = 0.6;
 export const budgetMailsMax = 100;
-export const budgetsToldMax = 4_096;
+const budgetsToldMax = 4_096;
 const passMs = 60_000;
 const nameBytes = 8;
 /** Accounts looked at between two turns of the event loop. */

@@ -34,7 +34,7 @@ export function erasedRow(accountId: string, atMs: number): SetRow {
 }
 
 /** Ids with the time of each, in order of the ids. */
-export async function erasedIn(store: Store): Promise<Map<string, number>> {
+async function erasedIn(store: Store): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for await (const page of logRows(store, erasedPrefix())) {
     for (const { key, value } of page) found.set(idOf(key), timeOf(value));

@@ -39,6 +39,7 @@ export const namespaces = {
   feedHead: 0x50,
   feedStep: 0x51,
   feedBase: 0x52,
+  feedFollowed: 0x53,
   profile: 0x60,
   consent: 0x61,
   consentUse: 0x62,
@@ -164,8 +165,9 @@ export function readProjectionPageKey(key: Uint8Array) {
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
-/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts). */
+/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts), or feeds a restore left behind. */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
+export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 
 /** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
@@ -240,18 +242,16 @@ export const feedHeadKey = (): Key => encodeKey(namespaces.feedHead);
 export const feedStepKey = (version: number): Key =>
   encodeKey(namespaces.feedStep, u64(BigInt(version)));
 export const feedStepPrefix = (): Key => encodeKey(namespaces.feedStep);
-export function readFeedStepKey(key: Uint8Array): { version: number } {
-  return { version: Number(viewOf(key).getBigUint64(1)) };
-}
 
 /** 52 version:u64 part:u16: the whole list at a version, in parts. */
 export const feedBaseKey = (version: number, part: number): Key =>
   encodeKey(namespaces.feedBase, u64(BigInt(version)), u16(part));
 export const feedBasePrefix = (): Key => encodeKey(namespaces.feedBase);
-export function readFeedBaseKey(key: Uint8Array): { version: number; part: number } {
-  const view = viewOf(key);
-  return { version: Number(view.getBigUint64(1)), part: view.getUint16(9) };
-}
+/** Of a step or a part of a base. */
+export const readFeedVersion = (key: Uint8Array): number => Number(viewOf(key).getBigUint64(1));
+
+/** 53: somebody follows the changes on a node that does not build the feeds. */
+export const feedFollowedKey = (): Key => encodeKey(namespaces.feedFollowed);
 
 function viewOf(key: Uint8Array): DataView {
   return new DataView(key.buffer, key.byteOffset, key.byteLength);

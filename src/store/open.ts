@@ -24,7 +24,7 @@ import {
   readNodes,
 } from './nodes/nodes.ts';
 import { databaseClock } from './postgres/clock.ts';
-import type { Head } from './postgres/reads.ts';
+import type { JournalHead } from './postgres/reads.ts';
 import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { hadStore, storePath } from './presence.ts';
 import { readCheckpointSeq } from './projection.ts';
@@ -55,7 +55,7 @@ export interface Cluster {
 /** What a node tells of itself. */
 export type Joining = Pick<JoinOptions, 'identity' | 'onReplaced'>;
 
-export interface ClusterStatus extends Head {
+export interface ClusterStatus extends JournalHead {
   readonly nodes: readonly NodeRow[];
 }
 
@@ -67,7 +67,7 @@ const nodeFolder = 'node';
 const epochKey = scratchKey(text('epoch'));
 
 /** The directory of this machine's part. */
-export function ownDirOf({ dataDir, databaseUrl }: StoreSettings): string {
+function ownDirOf({ dataDir, databaseUrl }: StoreSettings): string {
   return databaseUrl === undefined ? dataDir : join(dataDir, nodeFolder);
 }
 

@@ -39,8 +39,9 @@ export const varint: Field<number> = {
   write: (out, n) => out.varint(n),
   read: (input) => input.varint(),
 };
+export const f64: Field<number> = { write: (out, n) => out.f64(n), read: (input) => input.f64() };
 /** Milliseconds since 1970. */
-export const time: Field<number> = { write: (out, n) => out.f64(n), read: (input) => input.f64() };
+export const time = f64;
 export const text: Field<string> = {
   write: (out, value) => out.text(value),
   read: (input) => input.text(),

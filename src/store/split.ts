@@ -8,17 +8,11 @@
 import { type Key, namespaces } from './keys.ts';
 import type { Commit, Store } from './store.ts';
 
-/**
- * The server's lock and what its memory was when it was last saved. Feeds too: their versions tell what
- * a node's own readers have seen, and a version that another node gave is answered by `reload`.
- */
+/** The server's lock and what its memory was when it was last saved. */
 const ownNamespaces: ReadonlySet<number> = new Set([
   namespaces.serverLock,
   namespaces.checkpoint,
   namespaces.projectionPage,
-  namespaces.feedHead,
-  namespaces.feedStep,
-  namespaces.feedBase,
 ]);
 
 export function splitStore(shared: Store, local: Store): Store {

@@ -56,6 +56,7 @@ interface SharedBody {
 const filesMax = 256;
 const fileBytesMax = 4 * 1_048_576;
 const hashLength = 16;
+const staticLength = '/static'.length;
 
 const contentTypes: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -176,14 +177,20 @@ export function loadAssets(folder: string): Assets {
   }
 
   const names = listFiles(folder);
-  // Style sheets name other files, by their hashed path: so they come last.
+  // Style sheets name other files, by their hashed path: so they come last. They are asked for under
+  // another beginning too, so the names are relative.
   for (const name of names) if (!name.endsWith('.css')) add(name, read(name));
   for (const name of names) {
     if (!name.endsWith('.css')) continue;
     const text = read(name).toString('utf8');
     add(
       name,
-      Buffer.from(text.replace(/url\("\.\/([^"]+)"\)/g, (_, file) => `url("${url(file)}")`)),
+      Buffer.from(
+        text.replace(
+          /url\("\.\/([^"]+)"\)/g,
+          (_, file) => `url(".${url(file).slice(staticLength)}")`,
+        ),
+      ),
     );
   }
   return {

@@ -32,7 +32,7 @@ export const siteLinks: SiteLinks = {
 };
 
 export function createPageTools(options: {
-  assets: Assets;
+  assets: Pick<Assets, 'url'>;
   links: SiteLinks;
   https: boolean;
   /** Scheme and host of the pages. */
@@ -74,7 +74,7 @@ const keptPagesMax = 64;
  * text: a flood of refused requests shall not pay with our time.
  */
 /** The sentence, and when to try again. */
-export function withWait(language: Language, detail: string, seconds: number | undefined): string {
+function withWait(language: Language, detail: string, seconds: number | undefined): string {
   if (seconds === undefined) return detail;
   return `${detail} ${catalogueFor(language).error.tryAgainIn(seconds)}`;
 }

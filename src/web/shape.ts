@@ -44,7 +44,7 @@ export const exchangeErrors = [
 ] as const satisfies readonly ErrorCode[];
 
 /** Body of the shape `captcha`. */
-export const captchaRefusal = '{"ok":false}';
+const captchaRefusal = '{"ok":false}';
 
 /** Body of the shape `api`. Its clients compare it: the id of the request stands in the head alone. */
 export function apiErrorBody(status: number, detail: string, parameter?: string): string {

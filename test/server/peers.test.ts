@@ -158,6 +158,33 @@ it('an answer goes on a new connection when the other end closes the idle one, a
   assert.ok(asks - before <= 2, 'not again and again');
 });
 
+it('who connects and says nothing is sent away sooner than Node looks', async () => {
+  const requestMsMax = 100;
+  const random = seededRandom(6);
+  const tickets = createTickets({ clock, random, node: 6 });
+  const own = createChallenges({ pool: knownPool().pool, tickets, random, ...smallBounds });
+  const listener = await openInternalListener({
+    ...{ host: '127.0.0.1', port: 0, node: 6, key, clock, log, challenges: own, requestMsMax },
+  });
+  const bare = createServer({ requestTimeout: requestMsMax, headersTimeout: requestMsMax });
+  bare.listen(0, '127.0.0.1');
+  await once(bare, 'listening');
+  const port = (bare.address() as AddressInfo).port;
+  const sockets: Socket[] = [];
+  closers.push(listener.close, () => bare.close());
+  closers.push(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const end = (name: string, at: number) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(at, '127.0.0.1').resume();
+      socket.on('error', () => undefined).on('close', () => resolve(name));
+      sockets.push(socket);
+    });
+  const ours = Number(new URL(listener.url).port);
+  assert.equal(await Promise.race([end('bare', port), end('ours', ours)]), 'ours');
+});
+
 it('what was asked once is remembered for as long as it would be valid', () => {
   const time = manualClock(1_000_000);
   const { admit } = createReplays(1, time.now);

@@ -9,7 +9,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { profiles } from '../../src/captcha/challenge/profile.ts';
+import { profiles } from '../../src/captcha/picture/profiles.ts';
 import { motionReaders, stillAttacks } from '../support/captcha/attacks.ts';
 import { seeds, soundChallenge, variantChallenge } from '../support/captcha/frames.ts';
 import { countByTesseract } from '../support/captcha/ocr.ts';

@@ -41,7 +41,7 @@ import {
 } from './records.ts';
 
 /** How long a replaced key goes on working. */
-export const replacedKeyLifeMs = 24 * 60 * 60 * 1_000;
+const replacedKeyLifeMs = 24 * 60 * 60 * 1_000;
 
 export interface KeyInfo extends Omit<KeyRecord, 'sealed'> {
   readonly id: string;

@@ -172,7 +172,7 @@ function readFacts(input: Reader): Uint8Array {
   return Uint8Array.from(facts);
 }
 
-export function readScopes(input: Reader): number {
+function readScopes(input: Reader): number {
   const scopes = input.u8();
   if (scopes > allScopes) input.reject();
   return scopes;

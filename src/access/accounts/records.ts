@@ -1,6 +1,6 @@
 /** The stored records of accounts and API keys, and their byte layouts. */
 
-import { createWriter, decode } from '../../store/codec.ts';
+import { bytes, flag, list, record, since, text, time, u8, u32 } from '../../store/record.ts';
 import { plainScopes } from '../keys/key-scopes.ts';
 
 export interface AccountRecord {
@@ -57,72 +57,38 @@ export function labelId(keyId: string): string {
   return `${keyId}.dns`;
 }
 
-const layout = 1;
-/** Third layout of accounts; the first had no `pendingUntil`, the second no `formerEmail`. */
-const accountLayout = 3;
-/** Second layout of keys; the first had no name and nothing behind it. */
-const keyLayout = 2;
+/** The first layout had no `pendingUntil`, the second no `formerEmail`. */
+export const { encode: encodeAccount, decode: decodeAccount } = record<AccountRecord>(
+  3,
+  {
+    email: text,
+    createdAt: time,
+    disabled: flag,
+    pendingUntil: since(2, time, 0),
+    keys: list(text),
+    formerEmail: since(3, text, ''),
+  },
+  1,
+);
 
-export function encodeAccount(record: AccountRecord): Uint8Array {
-  const out = createWriter();
-  out
-    .u8(accountLayout)
-    .text(record.email)
-    .f64(record.createdAt)
-    .u8(record.disabled ? 1 : 0)
-    .f64(record.pendingUntil);
-  out.varint(record.keys.length);
-  for (const id of record.keys) out.text(id);
-  return out.text(record.formerEmail).finish();
+const keyFields = { account: text, createdAt: time, endsAt: time, revokedAt: time, sealed: bytes };
+/** A key without a name is still written as all keys once were. */
+const plainKeys = record<Omit<KeyRecord, keyof typeof plainKey>>(1, keyFields);
+const namedKeys = record<KeyRecord>(
+  2,
+  {
+    ...keyFields,
+    name: since(2, text, plainKey.name),
+    scopes: since(2, u8, plainKey.scopes),
+    entriesMax: since(2, u32, plainKey.entriesMax),
+    hasLabel: since(2, flag, plainKey.hasLabel),
+  },
+  1,
+);
+
+export function encodeKeyRecord(key: KeyRecord): Uint8Array {
+  const isPlain = key.name === '' && key.scopes === plainScopes;
+  return (isPlain ? plainKeys : namedKeys).encode(key);
 }
 
-export function decodeAccount(bytes: Uint8Array): AccountRecord | undefined {
-  return decode(bytes, (input) => {
-    const version = input.u8();
-    if (version < layout || version > accountLayout) input.reject();
-    const email = input.text();
-    const createdAt = input.f64();
-    const disabled = input.u8() === 1;
-    const pendingUntil = version === layout ? 0 : input.f64();
-    const count = Math.min(input.varint(), input.remaining());
-    const keys = Array.from({ length: count }, () => input.text());
-    const formerEmail = version < 3 ? '' : input.text();
-    return { email, formerEmail, createdAt, disabled, pendingUntil, keys };
-  });
-}
-
-export function encodeKeyRecord(record: KeyRecord): Uint8Array {
-  const out = createWriter();
-  const isPlain = record.name === '' && record.scopes === plainScopes;
-  out.u8(isPlain ? layout : keyLayout).text(record.account);
-  out.f64(record.createdAt).f64(record.endsAt).f64(record.revokedAt).bytes(record.sealed);
-  if (isPlain) return out.finish();
-  out
-    .text(record.name)
-    .u8(record.scopes)
-    .u32(record.entriesMax)
-    .u8(record.hasLabel ? 1 : 0);
-  return out.finish();
-}
-
-export function decodeKey(bytes: Uint8Array): KeyRecord | undefined {
-  return decode(bytes, (input) => {
-    const version = input.u8();
-    if (version !== layout && version !== keyLayout) input.reject();
-    const plain = {
-      account: input.text(),
-      createdAt: input.f64(),
-      endsAt: input.f64(),
-      revokedAt: input.f64(),
-      sealed: input.bytes(),
-    };
-    if (version === layout) return { ...plain, ...plainKey };
-    return {
-      ...plain,
-      name: input.text(),
-      scopes: input.u8(),
-      entriesMax: input.u32(),
-      hasLabel: input.u8() === 1,
-    };
-  });
-}
+export const decodeKey = namedKeys.decode;

@@ -35,7 +35,7 @@ const removed = -1;
 const generationMax = 0x7fff_fffe;
 /** More flips than this within one look-up can't happen: a flip takes as many revocations as there are slots. */
 const findAttemptsMax = 16;
-export const keyCapacityMax = 2 ** 24;
+const keyCapacityMax = 2 ** 24;
 
 /** Can be posted to another thread. */
 export interface KeyTableHandle {

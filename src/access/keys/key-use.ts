@@ -6,8 +6,8 @@
  *   layout u8 | lastUsedAt f64 | agent text | address text | processed f64 | dropped f64
  */
 
-import { createWriter, decode } from '../../store/codec.ts';
 import { apiKeyKey, apiKeyUseKey } from '../../store/keys.ts';
+import { f64, record, text, time } from '../../store/record.ts';
 import type { Check, SetRow, Store } from '../../store/store.ts';
 
 export interface KeyUse {
@@ -25,7 +25,13 @@ export interface KeyUse {
 /** What is new of a key. */
 export type KeyUseChange = Pick<KeyUse, 'lastUsedAt'> & Partial<KeyUse>;
 
-const layout = 1;
+const rows = record<KeyUse>(1, {
+  lastUsedAt: time,
+  agent: text,
+  address: text,
+  processed: f64,
+  dropped: f64,
+});
 const rowsPerCommit = 200;
 /** A key that somebody else notes at the same time is tried again so often. */
 const triesMax = 4;
@@ -34,7 +40,7 @@ const unused: KeyUse = { lastUsedAt: 0, agent: '', address: '', processed: 0, dr
 async function readRow(store: Store, keyId: string): Promise<{ use: KeyUse; check: Check }> {
   const key = apiKeyUseKey(keyId);
   const row = await store.get(key);
-  const read = row && decodeUse(row.value);
+  const read = row && rows.decode(row.value);
   return { use: read ?? unused, check: { key, version: row?.version ?? null } };
 }
 
@@ -78,7 +84,7 @@ async function writePart(store: Store, part: readonly [string, KeyUseChange][]):
     if (owner.version === null) continue;
     const row = await readRow(store, id);
     check.push(row.check, owner);
-    set.push({ key: row.check.key, value: encodeUse(merged(row.use, change)) });
+    set.push({ key: row.check.key, value: rows.encode(merged(row.use, change)) });
   }
   return set.length === 0 || (await store.commit({ check, set })).ok;
 }
@@ -91,18 +97,4 @@ function merged(use: KeyUse, change: KeyUseChange): KeyUse {
     processed: use.processed + (change.processed ?? 0),
     dropped: use.dropped + (change.dropped ?? 0),
   };
-}
-
-function encodeUse({ lastUsedAt, agent, address, processed, dropped }: KeyUse): Uint8Array {
-  const out = createWriter().u8(layout).f64(lastUsedAt).text(agent).text(address);
-  return out.f64(processed).f64(dropped).finish();
-}
-
-function decodeUse(bytes: Uint8Array): KeyUse | undefined {
-  return decode(bytes, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const lastUsedAt = input.f64();
-    const [agent, address] = [input.text(), input.text()];
-    return { lastUsedAt, agent, address, processed: input.f64(), dropped: input.f64() };
-  });
 }

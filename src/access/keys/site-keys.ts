@@ -11,7 +11,6 @@ import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
-import { createWriter, decode } from '../../store/codec.ts';
 import {
   accountKey,
   type Key,
@@ -20,6 +19,7 @@ import {
   siteKeyKey,
   siteKeyPrefix,
 } from '../../store/keys.ts';
+import { list, record, text, time } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
 
@@ -59,7 +59,7 @@ export const hostsMax = 20;
 /** RFC 1035, 2.3.4, as text. */
 const hostCharactersMax = 253;
 const pageRows = 500;
-const layout = 1;
+const rows = record<Omit<SiteKey, 'id'>>(1, { account: text, createdAt: time, hosts: list(text) });
 
 /**
  * A host name as a browser writes it, or undefined: no scheme, port, path or wildcard.
@@ -124,7 +124,7 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
           { key: siteKeyKey(id), version: null },
         ],
         set: [
-          { key: siteKeyKey(id), value: encodeRow(made) },
+          { key: siteKeyKey(id), value: rows.encode(made) },
           { key: siteKeyByAccountKey(accountId, id), value: new Uint8Array() },
         ],
       });
@@ -194,20 +194,7 @@ function textOf(key: Uint8Array, start: number): string {
   return Buffer.from(key.subarray(start, -1)).toString('utf8');
 }
 
-function encodeRow(siteKey: SiteKey): Uint8Array {
-  const out = createWriter();
-  out.u8(layout).text(siteKey.account).f64(siteKey.createdAt).varint(siteKey.hosts.length);
-  for (const host of siteKey.hosts) out.text(host);
-  return out.finish();
-}
-
 function decodeRow(id: string, value: Uint8Array): SiteKey | undefined {
-  return decode(value, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const account = input.text();
-    const createdAt = input.f64();
-    const count = Math.min(input.varint(), input.remaining());
-    const hosts = Array.from({ length: count }, () => input.text());
-    return { id, account, createdAt, hosts };
-  });
+  const row = rows.decode(value);
+  return row && { id, ...row };
 }

@@ -20,7 +20,7 @@ import {
   newChallenge,
   verifyChallenge,
 } from './challenge.endpoints.ts';
-import type { Challenges, Visitor } from './challenge.ts';
+import type { CaptchaVisitor, Challenges } from './challenge.ts';
 import { ticketPattern } from './ticket.ts';
 
 export interface CaptchaOptions {
@@ -68,7 +68,7 @@ function overLimit(retryAfterSeconds: number): Failure {
   return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
 }
 
-export interface Attempt {
+export interface AnswerAttempt {
   readonly right: boolean;
   /** As the page sent it; empty when it sent none. */
   readonly siteKey: string;
@@ -93,7 +93,7 @@ export async function attempt(
   options: CaptchaOptions,
   request: Request,
   payment: Payment,
-): Promise<Attempt> {
+): Promise<AnswerAttempt> {
   // The query takes no part: addresses end up in logs and histories.
   const fields = await readFields({ ...request, query: '' });
   const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
@@ -117,8 +117,40 @@ export function readableBy(request: Request, reply: Reply): Reply {
   return { ...reply, headers: [...reply.headers, ...headers] };
 }
 
+export type AnswerMedia = (request: Request) => Promise<Answer>;
+
+/** Picture and sound of a challenge, by the file's name in the path. The limits are taken here. */
+export function captchaMedia(options: CaptchaOptions): {
+  readonly picture: AnswerMedia;
+  readonly sound: AnswerMedia;
+} {
+  const { challenges, callers, visitors } = options;
+
+  const media =
+    (
+      limit: CaptchaLimitName,
+      type: string,
+      suffix: string,
+      fetch: (token: string, visitor: CaptchaVisitor) => Promise<Result<Uint8Array>>,
+    ): AnswerMedia =>
+    async (request) => {
+      const { waitSeconds } = visitors.take(limit, request);
+      if (waitSeconds > 0) return overLimit(waitSeconds);
+      const token = tokenIn(request.param, suffix);
+      if (token === undefined) return fail('not_found');
+      const network = callers.networkOf(request);
+      const found = await fetch(token, { network, longWord: callers.isMalicious(request) });
+      return found.ok ? part(request, type, found.value) : found;
+    };
+
+  return {
+    picture: media('captchaImage', 'image/gif', '.gif', challenges.image),
+    sound: media('captchaAudio', 'audio/wav', '.wav', challenges.clip),
+  };
+}
+
 export function captchaRoutes(options: CaptchaOptions & { readonly guard: Guard }): PlainRoute[] {
-  const { challenges, callers, guard, visitors, lifetimeMs } = options;
+  const { callers, guard, visitors, lifetimeMs } = options;
 
   function create(request: Request): Reply {
     const issued = issueChallenge(options, request);
@@ -143,28 +175,12 @@ export function captchaRoutes(options: CaptchaOptions & { readonly guard: Guard 
     return readableBy(request, json({ ok: true, receipt }));
   }
 
-  const media =
-    (
-      limit: CaptchaLimitName,
-      type: string,
-      suffix: string,
-      fetch: (token: string, visitor: Visitor) => Promise<Result<Uint8Array>>,
-    ) =>
-    async (request: Request): Promise<Answer> => {
-      const { waitSeconds } = visitors.take(limit, request);
-      if (waitSeconds > 0) return overLimit(waitSeconds);
-      const token = tokenIn(request.param, suffix);
-      if (token === undefined) return fail('not_found');
-      const network = callers.networkOf(request);
-      const found = await fetch(token, { network, longWord: callers.isMalicious(request) });
-      return found.ok ? part(request, type, found.value) : found;
-    };
-
+  const { picture, sound } = captchaMedia(options);
   // The limits here count browsers and networks: they are taken in the handlers.
   return [
     guard.open(newChallenge, create),
-    guard.open(challengePicture, media('captchaImage', 'image/gif', '.gif', challenges.image)),
-    guard.open(challengeSound, media('captchaAudio', 'audio/wav', '.wav', challenges.clip)),
+    guard.open(challengePicture, picture),
+    guard.open(challengeSound, sound),
     guard.open(verifyChallenge, verify),
   ];
 }

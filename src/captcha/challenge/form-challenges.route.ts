@@ -1,6 +1,10 @@
 /** The challenge for the forms of other wings. */
 
+import { ok, type Result } from '../../core/result.ts';
+import type { Request } from '../../http/message.ts';
+import type { ChallengeView } from '../../web/components/challenge.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
+import { shownSize } from '../picture/profiles.ts';
 import {
   audioPath,
   type CaptchaOptions,
@@ -8,16 +12,21 @@ import {
   issueChallenge,
   judge,
 } from './challenge.route.ts';
-import { shownSize } from './profile.ts';
 
 export function createFormChallenges(captcha: CaptchaOptions): FormChallenges {
+  function issue(request: Request): Result<ChallengeView> {
+    const issued = issueChallenge(captcha, request);
+    if (!issued.ok) return issued;
+    const { token, longWord } = issued.value;
+    const paths = { imageHref: imagePath(token), audioHref: audioPath(token) };
+    return ok({ token, ...paths, ...shownSize(longWord ? 'long' : 'default') });
+  }
+
   return {
+    issue,
     make(request) {
-      const issued = issueChallenge(captcha, request);
-      if (!issued.ok) return undefined;
-      const { token, longWord } = issued.value;
-      const paths = { imageHref: imagePath(token), audioHref: audioPath(token) };
-      return { token, ...paths, ...shownSize(longWord ? 'long' : 'default') };
+      const issued = issue(request);
+      return issued.ok ? issued.value : undefined;
     },
     headers: (request) => captcha.visitors.greeting(request),
     answerIn(request, form) {

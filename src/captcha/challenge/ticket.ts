@@ -14,7 +14,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 
-export const ticketKinds = { challenge: 0, longChallenge: 1, browser: 2 } as const;
+const ticketKinds = { challenge: 0, longChallenge: 1, browser: 2 } as const;
 export type TicketKind = keyof typeof ticketKinds;
 
 export interface Ticket {

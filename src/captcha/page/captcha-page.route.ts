@@ -23,7 +23,7 @@ import {
   imagePath,
   issueChallenge,
 } from '../challenge/challenge.route.ts';
-import { shownSize } from '../challenge/profile.ts';
+import { shownSize } from '../picture/profiles.ts';
 import { type CaptchaPageData, captchaPage } from './captcha.page.ts';
 
 export interface CaptchaPageOptions extends CaptchaOptions {

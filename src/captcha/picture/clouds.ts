@@ -5,9 +5,9 @@
  * the row that its own shift says, for all columns of a word with the same shift at once.
  */
 
-import type { Profile } from '../challenge/profile.ts';
 import type { Keystream } from './keystream.ts';
-import type { Field } from './motion.ts';
+import type { NoiseField } from './motion.ts';
+import type { PictureProfile } from './profiles.ts';
 
 export interface Clouds {
   /** The letters' cloud and the background's, as `show` left them; laid out as a frame. */
@@ -15,10 +15,10 @@ export interface Clouds {
   readonly back: Int32Array;
   /** New clouds. */
   fill(stream: Keystream): void;
-  show(field: Field, k: number): void;
+  show(field: NoiseField, k: number): void;
 }
 
-export function createClouds(profile: Profile): Clouds {
+export function createClouds(profile: PictureProfile): Clouds {
   const { widthDots, heightDots, amplitudeDots } = profile;
   const words = (widthDots + 31) >> 5;
   // Larger than the picture by the reach of the motion on each side, and a word to shift from.
@@ -35,7 +35,7 @@ export function createClouds(profile: Profile): Clouds {
   /** Of each shift and word the columns that have it. */
   const columns = new Int32Array(shifts * words);
 
-  function shiftRows(field: Field, k: number): void {
+  function shiftRows(field: NoiseField, k: number): void {
     for (let y = 0; y < fieldRows; y++) {
       const dx = field.dx(k, y - amplitudeDots);
       const xA = amplitudeDots + dx;
@@ -49,7 +49,7 @@ export function createClouds(profile: Profile): Clouds {
     }
   }
 
-  function shiftColumns(field: Field, k: number): void {
+  function shiftColumns(field: NoiseField, k: number): void {
     columns.fill(0);
     for (let x = 0; x < widthDots; x++) {
       columns[(amplitudeDots + field.dy(k, x)) * words + (x >> 5)]! |= 1 << (x & 31);

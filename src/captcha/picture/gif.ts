@@ -4,8 +4,8 @@
  */
 
 import gifenc from 'gifenc';
-import type { Profile } from '../challenge/profile.ts';
 import { createBitLzw, lzwBytesMax } from './lzw.ts';
+import type { PictureProfile } from './profiles.ts';
 
 /** Soft: the two clouds must be told apart by motion, not glare. */
 export const palette = [
@@ -28,7 +28,7 @@ export interface GifWriter {
   write(nextFrame: (rows: Int32Array) => void): Uint8Array<ArrayBuffer>;
 }
 
-export function createGifWriter(profile: Profile): GifWriter {
+export function createGifWriter(profile: PictureProfile): GifWriter {
   const { widthDots, heightDots, frames, frameMs } = profile;
   const wordsPerRow = (widthDots + 31) >> 5;
   const rows = new Int32Array(wordsPerRow * heightDots);

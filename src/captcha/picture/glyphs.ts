@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import opentype from 'opentype.js';
-import { alphabet, type Profile } from '../challenge/profile.ts';
+import { alphabet, type PictureProfile } from './profiles.ts';
 
 const faces = [
   'DejaVuSansCondensed-Bold',
@@ -103,7 +103,7 @@ function flatten(commands: readonly opentype.PathCommand[]): number[][] {
   return contours;
 }
 
-export function createGlyphSet(outlines: Outlines, profile: Profile): GlyphSet {
+export function createGlyphSet(outlines: Outlines, profile: PictureProfile): GlyphSet {
   const kept = new Map<string, GlyphRows>();
   return {
     faces: outlines.length,

@@ -4,9 +4,9 @@
  * rows, which are shifts of bits: no letter is ever drawn anew for a frame.
  */
 
-import type { Profile } from '../challenge/profile.ts';
 import { boxDots, type Cut, type GlyphRows, type GlyphSet, letterWidths } from './glyphs.ts';
 import type { Keystream } from './keystream.ts';
+import type { PictureProfile } from './profiles.ts';
 
 const turn = 2 * Math.PI;
 const marginDots = 3;
@@ -35,13 +35,13 @@ export interface Pose {
 }
 
 /** Where letter `i` stands before jitter, dots from the left. */
-export function letterCentre(profile: Profile, i: number): number {
+export function letterCentre(profile: PictureProfile, i: number): number {
   const first = marginDots + profile.letterWidthDotsMax / 2;
   return first + (i * (profile.widthDots - 2 * first)) / (profile.letters - 1);
 }
 
 export function drawLetters(
-  profile: Profile,
+  profile: PictureProfile,
   glyphs: GlyphSet,
   word: string,
   stream: Keystream,
@@ -85,7 +85,7 @@ function within(centre: number, reach: number, size: number): number {
   return Math.max(reach, Math.min(size - reach, centre));
 }
 
-export function poseAt(profile: Profile, letter: Letter, k: number): Pose {
+export function poseAt(profile: PictureProfile, letter: Letter, k: number): Pose {
   const { bobDots, turnDegrees, frames } = profile;
   const swing = (phase: number) => Math.sin(phase + (turn * k) / frames);
   return {

@@ -1,8 +1,8 @@
 /** One motion challenge from a seed: the word and its GIF. The same seed gives the same bytes. */
 
-import { type ProfileName, profiles } from '../challenge/profile.ts';
 import { createGifWriter, type GifWriter } from './gif.ts';
 import { createGlyphSet, type Outlines } from './glyphs.ts';
+import { type ProfileName, profiles } from './profiles.ts';
 import { createSceneMaker, type SceneMaker } from './scene.ts';
 
 export interface MotionImage {

@@ -3,12 +3,12 @@
  * background's outside, or fresh noise. 32 dots a word: masks, shifts and noise are bit operations.
  */
 
-import { alphabet, type Profile } from '../challenge/profile.ts';
 import { createClouds } from './clouds.ts';
 import type { GlyphSet } from './glyphs.ts';
 import { biasedDigits, createKeystream, type Keystream } from './keystream.ts';
 import { drawLetters, poseAt, stamp } from './letters.ts';
 import { createField } from './motion.ts';
+import { alphabet, type PictureProfile } from './profiles.ts';
 
 /** Dot x of row y is bit `x & 31` of word `y * wordsPerRow + (x >> 5)`; bits past the width are noise. */
 export interface Scene {
@@ -20,13 +20,13 @@ export interface Scene {
 }
 
 export interface SceneMaker {
-  readonly profile: Profile;
+  readonly profile: PictureProfile;
   readonly wordsPerRow: number;
   /** A new scene reuses the buffers of the one before, which ends there. */
   scene(seed: Uint8Array): Scene;
 }
 
-export function wordsPerRow(profile: Profile): number {
+export function wordsPerRow(profile: PictureProfile): number {
   return (profile.widthDots + 31) >> 5;
 }
 
@@ -36,7 +36,7 @@ export function drawWord(stream: Keystream, letters: number): string {
   return word;
 }
 
-export function createSceneMaker(profile: Profile, glyphs: GlyphSet): SceneMaker {
+export function createSceneMaker(profile: PictureProfile, glyphs: GlyphSet): SceneMaker {
   const { heightDots, frames } = profile;
   const words = wordsPerRow(profile);
   const clouds = createClouds(profile);

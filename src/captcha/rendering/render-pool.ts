@@ -8,8 +8,8 @@
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { ProfileName } from '../challenge/profile.ts';
 import { seedBytes } from '../picture/keystream.ts';
+import type { ProfileName } from '../picture/profiles.ts';
 import type { MotionImage } from '../picture/render.ts';
 import type { Renderer } from './render-threads.ts';
 

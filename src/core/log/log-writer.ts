@@ -2,6 +2,9 @@
  * Lines of a log to a file descriptor, in order, those of one turn of the event loop at once and
  * never waited for. What can't be written, because the disk is full or nobody reads any more, is
  * dropped: a log must neither end the program nor hold it, and the next lines are tried again.
+ *
+ * pino's own destination gets over a full disk too, but not over a pipe whose reader stands still: the
+ * process waits for it when it ends, for as long as that takes, or at each line if lines are written at once.
  */
 
 import { close, write, writeSync } from 'node:fs';

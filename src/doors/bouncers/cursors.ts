@@ -13,8 +13,8 @@
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { Tally } from '../../core/tally.ts';
 
-export const cursorsMax = 10_000;
-export const perKeyMax = 1_000;
+const cursorsMax = 10_000;
+const perKeyMax = 1_000;
 const keptMs = 7 * 24 * 3_600_000;
 /** Some clients don't renew an element whose end is put off: it lapses, and must come back. */
 const wholeListMs = 24 * 3_600_000;

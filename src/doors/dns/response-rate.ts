@@ -13,7 +13,7 @@ export interface RateOptions {
   readonly slots: number;
 }
 
-export const rateDefaults: RateOptions = { perSecond: 20, burst: 50, slots: 65_536 };
+const rateDefaults: RateOptions = { perSecond: 20, burst: 50, slots: 65_536 };
 
 export type RateVerdict = 'answer' | 'truncate' | 'drop';
 

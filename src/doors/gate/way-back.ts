@@ -3,7 +3,9 @@
  * no link to the challenge leads on to another site.
  */
 
-export const challengePath = '/.portcullis/challenge';
+/** Proxied to this service under the site's own host. */
+export const guestPath = '/.portcullis/';
+export const challengePath = `${guestPath}challenge`;
 
 const lengthMax = 2_048;
 /** No backslash anywhere, which browsers read as a slash; no second slash; printable ASCII. */
@@ -23,7 +25,7 @@ export function wayBack(text: string | undefined): string {
   if (url.origin !== self || url.pathname.startsWith('//')) return home;
   const path = `${url.pathname}${url.search}`;
   // Back at the challenge there would be another one.
-  return path.length > lengthMax || url.pathname.startsWith('/.portcullis/') ? home : path;
+  return path.length > lengthMax || url.pathname.startsWith(guestPath) ? home : path;
 }
 
 /** Of a proxy's redirection: fits the query of the challenge, and the packets of small proxies. */

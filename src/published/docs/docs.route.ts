@@ -24,7 +24,7 @@ import { docsPage, searchIndex } from './docs.page.ts';
 import { type DocPage, docSlugs, docsPath, markdownPath } from './library.ts';
 
 export const searchPath = `${docsPath}/search.json`;
-export const markdownType = 'text/markdown; charset=utf-8';
+const markdownType = 'text/markdown; charset=utf-8';
 
 const requestHeaders = [...readyRequestHeaders, ...pageRequestHeaders];
 

@@ -20,6 +20,7 @@ const files = [
   { slug: 'scoring', file: 'SCORING.md', group: 'reputation' },
   { slug: 'feeds', file: 'FEEDS.md', group: 'reputation' },
   { slug: 'bouncers', file: 'BOUNCERS.md', group: 'reputation' },
+  { slug: 'gate', file: 'GATE.md', group: 'reputation' },
   { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
   { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
   { slug: 'limits', file: 'site/limits.md', group: 'start' },

@@ -23,6 +23,15 @@ const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
 export const homeEndpoint = openPage('/', { headers: pageRequestHeaders });
 export const faviconEndpoint = openFile('/favicon.ico');
 
+/** Answers a path of /static/. */
+export function staticFiles(assets: Assets, tools: PageTools): (request: Request) => Reply {
+  return (request) => {
+    const found = assets.assetFor(request.path);
+    if (found === undefined) return errorReply(tools, languageOf(request), 404);
+    return negotiate(request, found);
+  };
+}
+
 export function pageRoutes(options: {
   guard: Guard;
   tools: PageTools;
@@ -61,15 +70,9 @@ export function pageRoutes(options: {
     return reply;
   }
 
-  function asset(request: Request): Reply {
-    const found = assets.assetFor(request.path);
-    if (found === undefined) return errorReply(tools, languageOf(request), 404);
-    return negotiate(request, found);
-  }
-
   return [
     guard.open(homeEndpoint, home),
-    guard.open(staticEndpoint, asset),
+    guard.open(staticEndpoint, staticFiles(assets, tools)),
     guard.open(faviconEndpoint, () => movedTo(assets.url('favicon.svg'))),
   ];
 }

@@ -80,6 +80,11 @@ export const manifestSchema: JsonObject = closed(
       decisions: url,
       usage_metrics: url,
     }),
+    gate: closed({
+      check: url,
+      challenge_path: text,
+      defaults: closed({ challenge: whole, block: whole, anon: text, pass: whole, mode: text }),
+    }),
     dns_block_list: {
       anyOf: [closed({ malicious: text, scores: text, anonymous_exits: text }), { type: 'null' }],
     },

@@ -8,6 +8,9 @@ import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { captchaBounds } from '../../config.ts';
 import { streamEndpoint, usageEndpoint } from '../../doors/bouncers/bouncers.route.ts';
 import { liveEndpoint } from '../../doors/bouncers/live.route.ts';
+import { gateEndpoint } from '../../doors/gate/check.route.ts';
+import { policyDefaults } from '../../doors/gate/policy.ts';
+import { challengePath } from '../../doors/gate/way-back.ts';
 import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalog.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
@@ -138,6 +141,11 @@ export function manifestOf(options: ManifestOptions): JsonObject {
       stream: `${secureUrl}${streamEndpoint.path}`,
       decisions: `${secureUrl}${liveEndpoint.path}`,
       usage_metrics: `${secureUrl}${usageEndpoint.path}`,
+    },
+    gate: {
+      check: `${secureUrl}${gateEndpoint.path}`,
+      challenge_path: challengePath,
+      defaults: policyDefaults,
     },
     dns_block_list:
       dnsZone === undefined

@@ -19,7 +19,7 @@ import type { Check } from '../check/check.ts';
 import { type FoundAddress, findPage } from './find.page.ts';
 
 /** Rows of one answer. */
-export const foundMax = 100;
+const foundMax = 100;
 /** A table counts as one page for so many rows. */
 const rowsPerPage = 10;
 const textCharsMax = 4_000;

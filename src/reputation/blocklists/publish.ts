@@ -11,25 +11,18 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import {
-  feedBaseKey,
-  feedBasePrefix,
-  feedHeadKey,
-  feedStepKey,
-  feedStepPrefix,
-  type Key,
-  readFeedBaseKey,
-  readFeedStepKey,
-} from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
-import type { BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
+import { LeaseLostError, type Upkeep } from '../../store/upkeep.ts';
+import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/build.ts';
 import type { Changes } from './builder/history.ts';
-import { decodeHead, encodeHead, type StoredStep } from './stored.ts';
+import { createFeedRows } from './kept/feed-rows.ts';
 
 /** Builds in a thread of its own; see feed-builder.ts. */
 export interface BuildThread {
   /** One at a time. Rejects when the thread failed: it is of no more use then. */
   build(nowMs: number): Promise<Built | undefined>;
+  /** As `FeedBuilder.adopt`. */
+  adopt(nowMs: number, from: Adopted): Promise<Built | undefined>;
   close(): Promise<void>;
 }
 
@@ -55,6 +48,8 @@ export interface FeedPublisher {
 
 export interface FeedPublisherOptions {
   readonly store: Pick<Store, 'commit' | 'get' | 'scan' | 'writeState'>;
+  /** Of several nodes one builds; absent: this one. */
+  readonly upkeep?: Upkeep;
   readonly clock: Clock;
   readonly log: Log;
   readonly openThread: (restored: Restored | undefined) => BuildThread;
@@ -83,11 +78,16 @@ const retryMsMax = 300_000;
 /** The thread ends when nothing was built for so long: it holds all lines, and they are in the store. */
 const idleMs = 30_000;
 const hourMs = 3_600_000;
-const basePartBytes = 1 << 20;
-const scanRows = 100;
+/** How often a node looks at what the one that builds has made. */
+const lookMs = 1_000;
+/** A node whose memory never agrees with what was built, or meets no builder, makes its own for a while. */
+const apartMs = 60_000;
+const apartFirstMs = 10_000;
+/** Who follows on another node is known for so long. */
+const followedMs = 60_000;
 
 export function createFeedPublisher(options: FeedPublisherOptions): FeedPublisher {
-  const { store, clock, log, intervalMs } = options;
+  const { store, clock, log, intervalMs, upkeep } = options;
   const lastBuild = { ms: 0, count: 0 };
   let thread: BuildThread | undefined;
   let published: Published | undefined;
@@ -107,8 +107,20 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
   let retryAtMs = Number.NEGATIVE_INFINITY;
   let endedMs = Number.POSITIVE_INFINITY;
   let builtUrgent = 0;
-  let baseParts = 0;
   let failures = 0;
+  const isMine = () => upkeep?.isMine() !== false;
+  const rows = createFeedRows(store, upkeep?.store ?? store, log);
+  /** The row of the head that the thread's state agrees with; another node may write the next one. */
+  let builtRow: number | undefined;
+  /** As last seen, of several nodes. */
+  const others = {
+    row: undefined as number | undefined,
+    isFollowed: false,
+    saidMs: 0,
+    lookedMs: 0,
+  };
+  /** Since when what was built elsewhere is not what is served here. */
+  let apartSinceMs: number | undefined;
 
   /** What changed is looked at by its position alone: a build that finds nothing new ends early. */
   function isDue(nowMs: number): boolean {
@@ -120,7 +132,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     }
     // What is built must be stored before it is served: without a store it would be for nothing.
     if (nowMs < retryAtMs || !store.writeState().available) return false;
-    const isHurried = isFollowed();
+    const isHurried = isFollowed() || others.isFollowed;
     const soonMs = Math.max(hurryMs, hurryShare * lastBuild.ms);
     const restMs = isHurried ? Math.min(intervalMs, soonMs) : intervalMs;
     if (nowMs - startedMs < restMs && options.urgent() === builtUrgent) return false;
@@ -134,10 +146,61 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     if (running !== undefined || stopped) return;
     const nowMs = clock.monotonicMs();
     const isIdle = thread !== undefined && nowMs - endedMs >= idleMs;
-    const work = isDue(nowMs) ? run() : isIdle ? rest() : undefined;
+    const work = workAt(nowMs) ?? (isIdle ? rest() : undefined);
     running = work?.finally(() => {
       running = undefined;
     });
+  }
+
+  function workAt(nowMs: number): Promise<void> | undefined {
+    if (upkeep?.isShared !== true) return isDue(nowMs) ? run() : undefined;
+    if (nowMs - others.lookedMs >= lookMs) return look(nowMs);
+    if (isMine()) return isDue(nowMs) ? run() : undefined;
+    if (others.row === builtRow && builtRow !== undefined) apartSinceMs = undefined;
+    else apartSinceMs ??= nowMs;
+    if (apartSinceMs === undefined || nowMs < retryAtMs) return undefined;
+    const patience = published === undefined ? apartFirstMs : apartMs;
+    if (nowMs - apartSinceMs >= patience) {
+      apartSinceMs = nowMs;
+      return run(true);
+    }
+    return others.row === undefined ? undefined : adopt(nowMs);
+  }
+
+  /** What the other nodes are told, and tell. */
+  async function look(nowMs: number): Promise<void> {
+    others.lookedMs = nowMs;
+    try {
+      others.row = await rows.rowVersion();
+      if (isMine()) others.isFollowed = await rows.isFollowed();
+      else if (isFollowed() && nowMs - others.saidMs > followedMs / 2) {
+        others.saidMs = nowMs;
+        await rows.sayFollowed(clock.now() + followedMs);
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'feeds: what other nodes made is not known');
+    }
+  }
+
+  /** Serves what another node built, as soon as this one's memory gives the same. */
+  async function adopt(startMs: number): Promise<void> {
+    try {
+      const kept = await rows.history();
+      if (kept === undefined) return;
+      const { row, head, steps } = kept;
+      thread ??= options.openThread(undefined);
+      const built = await thread.adopt(clock.now(), { head, steps });
+      if (built !== undefined) {
+        builtRow = row;
+        serve(built);
+      }
+      const tookMs = clock.monotonicMs() - startMs;
+      retryAtMs = clock.monotonicMs() + Math.max(lookMs, hurryShare * tookMs);
+    } catch (error) {
+      await failed(error);
+    } finally {
+      endedMs = clock.monotonicMs();
+    }
   }
 
   /** The next build begins with what is stored, as after a restart. */
@@ -149,16 +212,28 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       .catch((error: unknown) => log.warn({ err: error }, 'feeds: thread not ended'));
   }
 
-  async function run(): Promise<void> {
+  /** @param isApart it counts on this node alone, and is not stored */
+  async function run(isApart = false): Promise<void> {
     const startMs = clock.monotonicMs();
     const isFirst = builtHour < 0;
     const position = options.position();
     const urgent = options.urgent();
     const nowMs = clock.now();
     try {
-      thread ??= options.openThread(await restore());
+      // Another node may have gone on from what this one knows.
+      const isBehind = upkeep?.isShared === true && (await rows.rowVersion()) !== builtRow;
+      if (isBehind) await rest();
+      if (thread === undefined) {
+        const { row, restored } = await rows.restore();
+        thread = options.openThread(restored);
+        builtRow = row;
+      }
       const built = await thread.build(nowMs);
-      if (built !== undefined) await publish(built);
+      if (built !== undefined) {
+        builtRow = isApart ? undefined : await rows.persist(built);
+        serve(built);
+      }
+      if (isApart) await rest();
       builtPosition = position;
       builtUrgent = urgent;
       builtHour = Math.floor(nowMs / hourMs);
@@ -167,19 +242,24 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       failures = 0;
       if (!isFirst) startedMs = startMs;
     } catch (error) {
-      if (stopped) return;
-      log.error({ err: error }, 'feeds: not built, tried again');
-      // Its state is ahead of the store's, or unknown: the next thread begins with the store's.
-      await thread?.close().catch(() => undefined);
-      thread = undefined;
-      retryAtMs = clock.monotonicMs() + Math.min(retryMs * 2 ** failures++, retryMsMax);
+      await failed(error);
     } finally {
       endedMs = clock.monotonicMs();
     }
   }
 
-  async function publish(built: Built): Promise<void> {
-    await persist(built);
+  async function failed(error: unknown): Promise<void> {
+    if (stopped) return;
+    // Its state is ahead of the store's, or unknown: the next thread begins with the store's.
+    await thread?.close().catch(() => undefined);
+    thread = undefined;
+    builtRow = undefined;
+    if (error instanceof LeaseLostError) return;
+    log.error({ err: error }, 'feeds: not built, tried again');
+    retryAtMs = clock.monotonicMs() + Math.min(retryMs * 2 ** failures++, retryMsMax);
+  }
+
+  function serve(built: Built): void {
     const replaced = published?.stats;
     published = {
       files: new Map(built.files.map((file) => [file.name, file])),
@@ -197,74 +277,6 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     options.onPublished(published);
     if (replaced === undefined) return;
     options.onReplaced(replaced.textBytes + replaced.gzipBytes + replaced.brotliBytes);
-  }
-
-  async function commit(change: Parameters<Store['commit']>[0]): Promise<void> {
-    const result = await store.commit(change);
-    if (!result.ok) throw new Error(`the feeds' state was not stored: ${result.error}`);
-  }
-
-  /** The base under its own version first: it counts when the head names it. */
-  async function persist({ head, step, dropped, base }: Built): Promise<void> {
-    if (base !== undefined) {
-      baseParts = Math.ceil(base.length / basePartBytes);
-      for (let part = 0; part < baseParts; part++) {
-        const value = base.subarray(part * basePartBytes, (part + 1) * basePartBytes);
-        await commit({ set: [{ key: feedBaseKey(head.baseVersion, part), value }] });
-      }
-    }
-    await commit({
-      set: [
-        { key: feedHeadKey(), value: encodeHead({ ...head, baseParts }) },
-        ...(step === undefined ? [] : [{ key: feedStepKey(step.version), value: step.value }]),
-      ],
-      del: dropped.filter((version) => version !== step?.version).map(feedStepKey),
-    });
-    if (base !== undefined) await dropOtherBases(head.baseVersion);
-  }
-
-  async function dropOtherBases(baseVersion: number): Promise<void> {
-    const keys = (await scanAll(feedBasePrefix())).map(({ key }) => key);
-    const del = keys.filter((key) => readFeedBaseKey(key).version !== baseVersion);
-    if (del.length > 0) await commit({ del });
-  }
-
-  async function scanAll(prefix: Key): Promise<{ key: Key; value: Uint8Array }[]> {
-    const rows: { key: Key; value: Uint8Array }[] = [];
-    let after: Key | undefined;
-    for (;;) {
-      const page = await store.scan(prefix, {
-        limit: scanRows,
-        ...(after === undefined ? {} : { after }),
-      });
-      if (page.length === 0) return rows;
-      rows.push(...page);
-      after = page.at(-1)!.key;
-    }
-  }
-
-  /**
-   * What the building thread begins with; steps and base are left to it as they are, for they are
-   * large. Undefined: nothing is stored, or it is not whole; all readers reload then.
-   */
-  async function restore(): Promise<Restored | undefined> {
-    const entry = await store.get(feedHeadKey());
-    const head = entry && decodeHead(entry.value);
-    if (head === undefined) return undefined;
-    const steps: StoredStep[] = [];
-    for (const { key, value } of await scanAll(feedStepPrefix())) {
-      const { version } = readFeedStepKey(key);
-      if (version > head.floor) steps.push({ version, value });
-    }
-    const parts = (await scanAll(feedBasePrefix())).filter(
-      ({ key }) => readFeedBaseKey(key).version === head.baseVersion,
-    );
-    baseParts = head.baseParts;
-    if (parts.length !== head.baseParts || steps.some(({ version }) => version > head.version)) {
-      log.warn('feeds: the stored history is not whole, it begins anew');
-      return undefined;
-    }
-    return { head, steps, base: parts.map(({ value }) => value) };
   }
 
   return {

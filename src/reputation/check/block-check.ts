@@ -40,9 +40,9 @@ export interface BlockCheck {
 
 export const hostsMax = 10_000;
 /** What `mayGoOn` is asked for. */
-export const entriesPerCharge = 1_000;
+const entriesPerCharge = 1_000;
 /** Reports read for one answer, to count those within the time asked for. */
-export const reportsCountedMax = 50_000;
+const reportsCountedMax = 50_000;
 /** Between two looks at the clock. */
 const entriesPerStep = 250;
 

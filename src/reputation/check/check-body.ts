@@ -15,6 +15,19 @@ import type { Verdict } from './check.ts';
 /** `words` as `parseIp` leaves them. What it gives is good until its next call. */
 export type CheckBody = (family: 4 | 6, words: Uint32Array, verdict: Verdict) => Uint8Array;
 
+/**
+ * The object of the first seven fields alone, for answers that have many: 0.2 µs, as a string it was 0.7.
+ * `view` has room for `checkBytesMax` from `at` on.
+ * @returns the offset behind it
+ */
+export type SevenWriter = (
+  view: DataView,
+  at: number,
+  family: 4 | 6,
+  words: Uint32Array,
+  verdict: Verdict,
+) => number;
+
 interface Piece {
   readonly words: Int32Array;
   readonly length: number;
@@ -33,6 +46,8 @@ function write(view: DataView, at: number, { words, length }: Piece): number {
 }
 
 const begin = piece('{"data":{"ipAddress":"');
+const beginSeven = piece('{"ipAddress":"');
+const endSeven = [false, true].map((is) => piece(`,"malicious":${is}}`));
 const score = piece('","abuseConfidenceScore":');
 const last = piece(',"lastReportedAt":');
 const never = piece('null}}');
@@ -61,14 +76,39 @@ function middleOf(family: 4 | 6, words: Uint32Array, v: Verdict): Piece {
 }
 
 /** Names of the geo tables have 200 characters at most, all else together 400. */
-const bytesMax = 2_048;
+export const checkBytesMax = 2_048;
+
+export function createSevenWriter(geo: GeoFragments): SevenWriter {
+  return (view, at, family, words, v) => {
+    let end = write(view, at, beginSeven);
+    end = writeBegin(view, end, geo, family, words, v);
+    return write(view, end, endSeven[v.malicious ? 1 : 0]!);
+  };
+}
+
+/** From the text of the address to the number of reports. */
+function writeBegin(
+  view: DataView,
+  begun: number,
+  geo: GeoFragments,
+  family: 4 | 6,
+  words: Uint32Array,
+  v: Verdict,
+): number {
+  let at = family === 4 ? writeIp4(view, begun, words[0]!) : writeIp6(view, begun, words, 0);
+  at = write(view, at, score);
+  at = writeNumber(view, at, v.score);
+  at = geo.write(view, at, family, words);
+  at = write(view, at, anonymous[v.anonymousExit ? 1 : 0]!);
+  return writeNumber(view, at, v.reports + v.listReports);
+}
 
 export function createCheckBody(geo: GeoFragments, records: Records): CheckBody {
   const { word } = records;
-  const bytes = Buffer.alloc(bytesMax);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytesMax);
+  const bytes = Buffer.alloc(checkBytesMax);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, checkBytesMax);
   /** By length: a new view for each answer would cost more than writing it. */
-  const views = new Array<Uint8Array | undefined>(bytesMax).fill(undefined);
+  const views = new Array<Uint8Array | undefined>(checkBytesMax).fill(undefined);
 
   function writeLast(at: number, v: Verdict): number {
     const isReported = v.reportedEntry !== 0;
@@ -81,12 +121,7 @@ export function createCheckBody(geo: GeoFragments, records: Records): CheckBody 
 
   return (family, words, v) => {
     let at = write(view, 0, begin);
-    at = family === 4 ? writeIp4(view, at, words[0]!) : writeIp6(view, at, words, 0);
-    at = write(view, at, score);
-    at = writeNumber(view, at, v.score);
-    at = geo.write(view, at, family, words);
-    at = write(view, at, anonymous[v.anonymousExit ? 1 : 0]!);
-    at = writeNumber(view, at, v.reports + v.listReports);
+    at = writeBegin(view, at, geo, family, words, v);
     at = write(view, at, middleOf(family, words, v));
     const users = v.reportedEntry === 0 ? 0 : reportersOf(records, v.reportedEntry);
     at = writeNumber(view, at, users + v.listReports);

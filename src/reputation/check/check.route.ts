@@ -128,6 +128,6 @@ export const invalidAddressDetail = `The ip address must be a valid IPv4 or IPv6
 export const addressRequiredDetail = 'The ip address field is required.';
 
 /** Body of the 422 for text that is not an address. */
-export function invalidAddress(parameter: string): string {
+function invalidAddress(parameter: string): string {
   return apiErrorBody(422, invalidAddressDetail, parameter);
 }

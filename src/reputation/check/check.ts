@@ -11,9 +11,9 @@ import type { GeoFragments } from '../../geo/fragments.ts';
 import { COVERING_MAX } from '../../index/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { parseIp } from '../../ip/address.ts';
 import { entryFlags } from '../state/entry-flags.ts';
-import { createCheckBody } from './check-body.ts';
+import { createCheckBody, createSevenWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
 
 /** What the index says of an address. One object, reused by every call. */
@@ -40,11 +40,15 @@ export interface Verdict {
 export interface Check {
   judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict;
   /**
-   * The object of the seven fields as JSON, or undefined when `text` is not an address.
+   * Writes the object of the first seven fields. `view` has room for `checkBytesMax` from `at` on.
    * @param nowMs wall clock: community evidence decays
+   * @returns the offset behind it, or `at` when `text` is not an address
    */
-  json(text: string, nowMs: number): string | undefined;
-  /** The same with the nine fields behind them that clients of AbuseIPDB read. */
+  writeSeven(view: DataView, at: number, text: string, nowMs: number): number;
+  /**
+   * The seven fields and the nine behind them that clients of AbuseIPDB read, as JSON; undefined when
+   * `text` is not an address.
+   */
   wideJson(text: string, nowMs: number): string | undefined;
   /** The body of an answer, `{"data":` and that object: good until the next call of any kind. */
   body(text: string, nowMs: number): Uint8Array | undefined;
@@ -58,6 +62,7 @@ export function openCheck(options: {
   const { records, listTimes } = index;
   const { word, float } = records;
   const write = createCheckBody(geo, records);
+  const writeJudged = createSevenWriter(geo);
   const address = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
   const verdict: Verdict = {
@@ -125,9 +130,10 @@ export function openCheck(options: {
     return verdict;
   }
 
-  function json(text: string, nowMs: number): string | undefined {
+  function writeSeven(view: DataView, at: number, text: string, nowMs: number): number {
     const family = parseIp(text, address);
-    return family === 0 ? undefined : `${seven(family, nowMs)}}`;
+    if (family === 0) return at;
+    return writeJudged(view, at, family, address, judge(family, address, nowMs));
   }
 
   function wideJson(text: string, nowMs: number): string | undefined {
@@ -142,16 +148,5 @@ export function openCheck(options: {
     return family === 0 ? undefined : write(family, address, judge(family, address, nowMs));
   }
 
-  /** Of `address`, without the end of the object. */
-  function seven(family: 4 | 6, nowMs: number): string {
-    const v = judge(family, address, nowMs);
-    // Concatenation, not JSON.stringify: every part is a number, a boolean or already JSON.
-    return (
-      `{"ipAddress":"${formatIp(family, address)}","abuseConfidenceScore":${v.score},` +
-      `${geo.fragment(family, address)},"isAnon":${v.anonymousExit},` +
-      `"totalReports":${v.reports + v.listReports},"malicious":${v.malicious}`
-    );
-  }
-
-  return { judge, json, wideJson, body };
+  return { judge, writeSeven, wideJson, body };
 }

@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 /** Half-life of community evidence. */
 export const halfLifeMs = 14 * dayMs;
 /** Origin of forward decay: 2025-01-01T00:00Z. A later origin keeps float32 precise. */
-export const decayOriginMs = Date.UTC(2025, 0, 1);
+const decayOriginMs = Date.UTC(2025, 0, 1);
 /** Score from which an address that isn't allowlisted is `malicious`. */
 export const maliciousScore = 75;
 

@@ -28,11 +28,6 @@ export const categoryNames = [
 
 export const categoryMax = categoryNames.length;
 
-/** @param number 1..23 */
-export function categoryName(number: number): string {
-  return categoryNames[number - 1] ?? `Category ${number}`;
-}
-
 /** Categories as a set of bits, bit n for category n. */
 export function categoryMask(numbers: readonly number[]): number {
   let mask = 0;

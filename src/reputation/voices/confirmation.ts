@@ -21,7 +21,7 @@ const budgetHalfLifeDays = 14;
  * Reporters of one address that are looked at, the first ones: those behind them would get less
  * than a hundredth of a point, and an address may have thousands.
  */
-export const confirmedMax = 64;
+const confirmedMax = 64;
 
 export interface Confirmation {
   /** Confirms what was said of the entry at most `withinMs` ago. `except`: who confirms, -1: a list. */

@@ -30,7 +30,7 @@ export const unitsOf: Readonly<Record<Rank, number>> = {
 };
 
 /** Units from which reports alone can make an address malicious. */
-export const quorumFull = 12;
+const quorumFull = 12;
 const anchoredEarnedMax = 8;
 /** A voice counts so many days, the day of the entry's last report included. */
 export const voiceDays = 30;
@@ -52,7 +52,7 @@ const listAnchorScore = 38;
 const listFullScore = 75;
 
 /** @param seedScore 0..100 */
-export function listUnits(seedScore: number): number {
+function listUnits(seedScore: number): number {
   return Math.min(quorumFull, Math.floor((quorumFull * seedScore) / listFullScore));
 }
 

@@ -104,11 +104,18 @@ export function openReputation(
   const old = createReportStore({ store: upkeep.store, clock, random });
   closers.add(startExpiry(old, upkeep, log));
   const collectGarbage = openGarbageCollection();
-  const feeds = openFeeds(opening, state, store, memory.geo, frontEnds.publish, (bytes) => {
-    if (bytes < releasedBytesMin) return;
-    setImmediate(collectGarbage);
-    frontEnds.release();
-  });
+  const feeds = openFeeds(
+    opening,
+    state,
+    { store, upkeep },
+    memory.geo,
+    frontEnds.publish,
+    (bytes) => {
+      if (bytes < releasedBytesMin) return;
+      setImmediate(collectGarbage);
+      frontEnds.release();
+    },
+  );
   closers.add(() => feeds.stop());
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
@@ -123,7 +130,7 @@ export function openReputation(
 function openFeeds(
   { config, clock, log }: Opening,
   state: State,
-  store: Store,
+  stores: { store: Store; upkeep: Upkeep },
   geo: SharedArrayBuffer,
   onPublished: (feeds: Published) => void,
   onReplaced: (bytes: number) => void,
@@ -136,7 +143,7 @@ function openFeeds(
     entriesMax: capacities.feedEntries,
   });
   return createFeedPublisher({
-    store,
+    ...stores,
     clock,
     log,
     openThread,

@@ -14,7 +14,9 @@ import { createReplays, isMac, macHeader, macOf } from './signed.ts';
 
 const bodyBytesMax = 4_096;
 const connectionsMax = 256;
-const requestMsMax = 10_000;
+const requestMsMaxDefault = 10_000;
+/** Node looks every half minute by itself: so long silent connections would shut out nodes. */
+const lookMs = 1_000;
 
 export interface InternalListener {
   /** As others reach it. */
@@ -30,8 +32,11 @@ export async function openInternalListener(options: {
   readonly clock: Clock;
   readonly log: Log;
   readonly challenges: Pick<Challenges, 'image' | 'clip' | 'verify'>;
+  /** From a connection to the end of its request. */
+  readonly requestMsMax?: number;
 }): Promise<InternalListener> {
   const { host, port, node, key, clock, log, challenges } = options;
+  const { requestMsMax = requestMsMaxDefault } = options;
   const replays = createReplays(node, clock.now);
 
   async function answer(asked: Asked): Promise<Uint8Array> {
@@ -57,15 +62,15 @@ export async function openInternalListener(options: {
     response.writeHead(200, { [macHeader]: mac, 'Content-Length': bytes.length }).end(bytes);
   }
 
-  const server = createServer((request, response) => {
+  const timeouts = { requestTimeout: requestMsMax, headersTimeout: requestMsMax };
+  const watched = { ...timeouts, connectionsCheckingInterval: lookMs };
+  const server = createServer(watched, (request, response) => {
     serve(request, response).catch((error) => {
       log.warn({ err: error }, 'internal: a question of another node has no answer');
       response.destroy();
     });
   });
   server.maxConnections = connectionsMax;
-  server.requestTimeout = requestMsMax;
-  server.headersTimeout = requestMsMax;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

@@ -6,7 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
-import type { Built, Restored } from '../../reputation/blocklists/builder/build.ts';
+import type { Adopted, Built, Restored } from '../../reputation/blocklists/builder/build.ts';
 import type { Imprint } from '../../reputation/blocklists/pieces/lines.ts';
 import type { BuildThread } from '../../reputation/blocklists/publish.ts';
 
@@ -20,7 +20,9 @@ export interface FeedThreadSetup {
   readonly entriesMax: number;
 }
 
-export type ToFeedThread = { readonly nowMs: number } | { readonly end: true };
+export type ToFeedThread =
+  | { readonly nowMs: number; readonly adopted?: Adopted }
+  | { readonly end: true };
 export type FromFeedThread = { readonly built: Built | undefined } | { readonly failed: string };
 
 /**
@@ -66,14 +68,16 @@ export function openFeedThread(options: {
       index.closeReader(reader);
       failWith(new Error('the building thread ended'));
     });
+    function ask(message: ToFeedThread): Promise<Built | undefined> {
+      if (ended) return Promise.reject(new Error('the building thread has ended'));
+      return new Promise((resolve, reject) => {
+        waiting = { resolve, reject };
+        worker.postMessage(message);
+      });
+    }
     return {
-      build(nowMs) {
-        if (ended) return Promise.reject(new Error('the building thread has ended'));
-        return new Promise((resolve, reject) => {
-          waiting = { resolve, reject };
-          worker.postMessage({ nowMs } satisfies ToFeedThread);
-        });
-      },
+      build: (nowMs) => ask({ nowMs }),
+      adopt: (nowMs, adopted) => ask({ nowMs, adopted }),
       async close() {
         if (ended) return;
         worker.postMessage({ end: true } satisfies ToFeedThread);

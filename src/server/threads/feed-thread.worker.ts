@@ -52,7 +52,9 @@ function tell(message: FromFeedThread): void {
 parentPort!.on('message', (message: ToFeedThread) => {
   // Between two pieces of a build, at a place where nothing is half made.
   if ('end' in message) process.exit(0);
-  builder.build(message.nowMs).then(
+  const { nowMs, adopted } = message;
+  const building = adopted === undefined ? builder.build(nowMs) : builder.adopt(nowMs, adopted);
+  building.then(
     (built) => {
       tell({ built });
       if (built !== undefined) setImmediate(collectGarbage);

@@ -46,7 +46,11 @@ export async function verifyState(check: StateCheck): Promise<void> {
   const { prunedThrough, lastSeq } = view.counters;
   const state = await loaded(check, () => false);
   if (state === undefined) return;
-  verifySnapshot(check, state);
+  if (state.isMended) {
+    findings.note(
+      'reports of NAT64 addresses count for all of them, by a rule of before: the next start mends it; index.snapshot and the feeds are not compared',
+    );
+  } else verifySnapshot(check, state);
   if (!(await caughtUp(check, state))) return;
   if (prunedThrough > 0) {
     findings.note(
@@ -63,7 +67,10 @@ export async function verifyState(check: StateCheck): Promise<void> {
   }
   verifyReports(check, state);
   verifyRules(check, state);
-  await verifyFeeds({ ...check, store: viewStore(view, check.clock.now()), index: state.index });
+  if (!state.isMended) {
+    const store = viewStore(view, check.clock.now());
+    await verifyFeeds({ ...check, store, index: state.index });
+  }
   await state.follower.stop();
 }
 

@@ -73,7 +73,7 @@ export function confirmPath(section: AccountSection): string {
   return `/account/confirm?return=${encodeURIComponent(sectionPaths[section])}`;
 }
 
-export function donePath(section: AccountSection, done: NonNullable<AccountView['done']>): string {
+function donePath(section: AccountSection, done: NonNullable<AccountView['done']>): string {
   return `${sectionPaths[section]}?done=${done}`;
 }
 

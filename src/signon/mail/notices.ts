@@ -38,7 +38,7 @@ export interface OpenNotice {
 }
 
 /** A mail that nobody could send in a day tells nothing new any more. */
-export const noticeLifeMs = 24 * 3_600_000;
+const noticeLifeMs = 24 * 3_600_000;
 /** A change, by its place among all events. */
 const changeEvent: Field<ChangeEvent> = {
   write: (out, what) => out.u8(securityEvents.indexOf(what)),
@@ -69,14 +69,14 @@ export function noticeRow(account: string, id: Uint8Array, notice: OpenNotice): 
 export const readNotice = rows.decode;
 
 /** Whose change it is. The id is text, ended by a zero byte (see keys.ts). */
-export function noticeAccountOf(key: Key): string {
+function noticeAccountOf(key: Key): string {
   return Buffer.from(key.subarray(1, -9)).toString('utf8');
 }
 
 /** How long an address that an account had is told of its changes. */
-export const formerEmailLifeMs = 7 * 24 * 3_600_000;
+const formerEmailLifeMs = 7 * 24 * 3_600_000;
 /** Also the bound of changes of the address in that time: none may be pushed out by the next. */
-export const formerEmailsMax = 5;
+const formerEmailsMax = 5;
 
 /** Mails about one change. */
 export interface Notice {

@@ -18,7 +18,7 @@ export interface OutboxMessage {
   readonly text: string;
 }
 
-export const shownMax = 50;
+const shownMax = 50;
 const fileBytesMax = 65_536;
 
 /** Newest first. */

@@ -14,9 +14,9 @@ import type { MailKind } from './mailer.ts';
 
 const hourMs = 3_600_000;
 /** The two kinds that are asked for, together. */
-export const askedMailsMax = 5;
+const askedMailsMax = 5;
 /** Of one of the two. Less than all: the rest is kept for the other. */
-export const askedMailsOfKindMax = 3;
+const askedMailsOfKindMax = 3;
 const unaskedMailsMax = 5;
 /** An address takes two records: of its kind, and of all that is asked for. */
 const subjectsMax = 32_768;

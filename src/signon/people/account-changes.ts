@@ -88,7 +88,7 @@ export interface AccountChanges {
 }
 
 /** Changes of one account. Each sends a mail that nothing may hold back. */
-export const accountChangeLimit = { max: 30, windowMs: 3_600_000 } as const;
+const accountChangeLimit = { max: 30, windowMs: 3_600_000 } as const;
 /** Accounts whose changes are counted: at the bound the one that was quiet longest is forgotten. */
 const accountsMax = 16_384;
 

@@ -96,7 +96,7 @@ export function givesWay(person: Person): boolean {
  * or verified meanwhile, and of what it wrote nothing is left but links that lead to nobody.
  * A session that is just being opened checks the credentials, so none slips through.
  */
-export async function givingWay(
+async function givingWay(
   store: Store,
   person: Person,
 ): Promise<{ check: readonly Check[]; del: readonly Key[] }> {
@@ -106,7 +106,7 @@ export async function givingWay(
 }
 
 /** Rows that a request under way, or a stranger who names the address, leaves at an account. */
-export async function tracesOf(store: Store, id: string): Promise<Key[]> {
+async function tracesOf(store: Store, id: string): Promise<Key[]> {
   // Twice the bound, as elsewhere: it may be passed for a moment.
   const sessions = await sessionIdsOf(store, id, 2 * sessionsPerAccountMax);
   const log = await store.scan(securityLogPrefix(id), { limit: 2 * securityLogMax });

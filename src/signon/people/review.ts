@@ -56,7 +56,7 @@ export interface Review {
 }
 
 /** Sites that are asked about one by one. With all other things they fit into one form. */
-export const sitesMax = 100;
+const sitesMax = 100;
 
 /** Whether the account has anything that a review would ask about. */
 export async function hasReviewable(store: Store, { id, account }: Person): Promise<boolean> {

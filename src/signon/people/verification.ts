@@ -51,7 +51,7 @@ import {
 import { type FoundLink, type Links, unused } from './links/links.ts';
 import { emailRow, formerRows, placeAt } from './pending.ts';
 
-export const verifyTriesMax = 5;
+const verifyTriesMax = 5;
 
 export interface Verified {
   readonly accountId: string;

@@ -48,7 +48,7 @@ interface Draining {
 const firstDelayMs = 1_000;
 const quarterHourMs = 15 * 60_000;
 
-export const attemptRules = {
+const attemptRules = {
   pair: { free: 5, delayMaxMs: quarterHourMs },
   account: { free: 10, most: 20, drainMs: 180_000 },
   secondFactor: { free: 5, delayMaxMs: quarterHourMs },

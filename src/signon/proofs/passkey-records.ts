@@ -42,13 +42,7 @@ export interface Ceremony {
 }
 
 /** In this order on disk. `sign_up` makes the passkey of a registration, `verify` proves it again. */
-export const ceremonyPurposes = [
-  'register',
-  'sign_in',
-  'reauthenticate',
-  'sign_up',
-  'verify',
-] as const;
+const ceremonyPurposes = ['register', 'sign_in', 'reauthenticate', 'sign_up', 'verify'] as const;
 export type CeremonyPurpose = (typeof ceremonyPurposes)[number];
 
 /** Passkeys of the first layout have no handle of their own: it was the account's id. */

@@ -26,7 +26,7 @@ function sentenceOf(text: Catalogue, { error, retryAfterSeconds }: Failure): str
   return typeof sentence === 'string' ? sentence : says.other;
 }
 
-export function failurePage(frame: PageFrame, failure: Failure): string {
+function failurePage(frame: PageFrame, failure: Failure): string {
   const text = frameText(frame);
   const isExpired = failure.error === 'form_expired' || failure.error === 'unknown_transaction';
   return narrowPage(frame, {

@@ -34,7 +34,7 @@ export const scopeFields = {
 /** Every name once, and some spaces. */
 const charsMax = 400;
 
-export function isScope(name: string): name is Scope {
+function isScope(name: string): name is Scope {
   return (scopeNames as readonly string[]).includes(name);
 }
 

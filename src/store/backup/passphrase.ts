@@ -9,7 +9,7 @@ export interface PassphraseSettings {
 }
 
 /** Shorter ones are guessed, whatever each guess costs. */
-export const passphraseCharactersMin = 12;
+const passphraseCharactersMin = 12;
 
 /** Of the setting or the file; undefined when there is neither. @throws OperatorError */
 export function readPassphrase(settings: PassphraseSettings): string | undefined {

@@ -1,5 +1,6 @@
 /** Our own challenge inside a form, as the pages of other wings use it: made for a page, judged when the form comes. */
 
+import type { Result } from '../../core/result.ts';
 import type { Header, Request } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { ChallengeView } from '../components/challenge.ts';
@@ -11,6 +12,8 @@ export interface ChallengeAnswer {
 }
 
 export interface FormChallenges {
+  /** Fails with `client_limit_exceeded`, and for how long. */
+  issue(request: Request): Result<ChallengeView>;
   /** Undefined for a client that has asked for too many. */
   make(request: Request): ChallengeView | undefined;
   /** Of the answer that shows a challenge. */

@@ -34,6 +34,8 @@ export interface PageFrame {
    * visitor and kept by nobody; see `headerLinks`.
    */
   readonly person?: FramePerson | undefined;
+  /** On the host of somebody else's site: names this service, and leads nowhere. */
+  readonly isGuest?: boolean;
 }
 
 export interface FramePerson {
@@ -122,7 +124,7 @@ function documentHead(frame: PageFrame, options: DocumentOptions): Html {
     <meta name="theme-color" content="#0c131a" media="(prefers-color-scheme: dark)" />
     <link rel="icon" type="image/svg+xml" href=${url('favicon.svg')} />
     <link rel="apple-touch-icon" href=${url('touch-icon.png')} />
-    <link rel="manifest" href=${webManifestPath} />
+    ${!frame.isGuest && html`<link rel="manifest" href=${webManifestPath} />`}
     <link rel="preload" as="font" type="font/woff2" crossorigin="anonymous" href=${url('fonts/recursive-latin.woff2')} />
     <link rel="stylesheet" href=${url('app.css')} nonce=${frame.nonce} />
     ${options.stylesheet && html`<link rel="stylesheet" href=${url(options.stylesheet)} nonce=${frame.nonce} />`}
@@ -172,7 +174,11 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
   const names = person ? headerLinks.filter((name) => name !== 'account') : headerLinks;
   const items = linkItems(frame, names);
   return html`<header class="site-header"><div class="wrap site-header-row">
-    <a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>
+    ${
+      frame.isGuest
+        ? html`<span class="brand">${logo()}<span>${text.site.name}</span></span>`
+        : html`<a class="brand" href=${safeHref(frame.links.home ?? '/')} aria-label=${text.site.home}>${logo()}<span>${text.site.name}</span></a>`
+    }
     ${
       options.headerLookup &&
       lookupForm({

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { profiles } from '../../../src/captcha/challenge/profile.ts';
+import { profiles } from '../../../src/captcha/picture/profiles.ts';
 import {
   blindSolvers,
   motionReaders,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { profiles } from '../../../src/captcha/challenge/profile.ts';
+import { profiles } from '../../../src/captcha/picture/profiles.ts';
 import { readGif, solveGif } from '../../support/captcha/solver.ts';
 import {
   type Answer,

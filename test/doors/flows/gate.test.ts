@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
+import { checkPage, withBrowser } from '../../support/browser/browser.ts';
+import { type WebVisitor, webVisitor } from '../../support/browser/web-visitor.ts';
+import { solveGif } from '../../support/captcha/solver.ts';
 import {
   type Answer,
   metricsHeaders,
@@ -125,6 +128,42 @@ it('a pass that is none changes nothing, whatever stands in it', async () => {
   }
 });
 
+it('Envoy asks by the method and the path of the visitor', async () => {
+  const envoy = (address: string, path: string, method = 'GET', headers = {}) =>
+    server.fetch(`/gate/envoy/challenge=50&block=75${path}`, {
+      method,
+      headers: { 'X-Forwarded-For': address, Host: 'site.example', ...headers },
+    });
+  const visit = { Accept: 'text/html' };
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+    const empty = method === 'GET' || method === 'HEAD' ? {} : { 'Content-Length': '0' };
+    const open = await envoy(clean, '/a/b?c=d', method, { ...visit, ...empty });
+    assert.deepEqual([open.status, open.body], [200, ''], method);
+    const shut = await envoy(blocked, '/a', method, { ...visit, ...empty });
+    assert.equal(shut.status, 403, method);
+    assert.equal(shut.headers['x-portcullis-verdict'], 'block', method);
+  }
+  const long = `/a?${'x'.repeat(6_000)}`;
+  assert.equal((await envoy(clean, long)).status, 200, 'no length of a query is a verdict');
+  const shown = await envoy(suspect, '/shop?item=7', 'GET', visit);
+  assert.deepEqual([shown.status, shown.headers.location], [302, hrefOf('/shop?item=7')]);
+  const root = await envoy(suspect, '', 'GET', visit);
+  assert.equal(root.headers.location, hrefOf('/'));
+  const away = await envoy(suspect, '//evil.example/', 'GET', visit);
+  assert.equal(away.headers.location, hrefOf('/'));
+  assert.equal((await envoy(suspect, '/form', 'POST', visit)).status, 403);
+  const visitor = onSite(suspect);
+  await solve(visitor, '/');
+  const Cookie = `portcullis_pass=${visitor.cookies.get('portcullis_pass')}`;
+  assert.equal((await envoy(suspect, '/form', 'POST', { Cookie })).status, 200);
+  // What a visitor says of his host or method takes no part.
+  const lies = { Cookie, Host: 'other.example', 'X-Forwarded-Host': 'site.example' };
+  assert.equal((await envoy(suspect, '/form', 'POST', lies)).status, 403);
+  const bad = await server.fetch('/gate/envoy/chalenge=50/a', { method: 'POST' });
+  assert.equal(bad.status, 422);
+  assert.equal((await server.fetch('/gate/envoy//a')).status, 200, 'the policy left out');
+});
+
 it('a mistake in the policy shows at once', async () => {
   for (const query of ['challenge=x', 'chalenge=50', 'mode=apache', 'challenge=%ff', 'pass=1']) {
     const { status, body } = await ask(clean, query);
@@ -135,6 +174,103 @@ it('a mistake in the policy shows at once', async () => {
   const none = await server.fetch('/gate/nothing');
   assert.equal(none.status, 404);
   assert.equal(JSON.parse(none.body).errors[0].status, 404);
+});
+
+/** As a proxy passes on what a visitor asks of /.portcullis/ under the site's host. */
+function onSite(address: string, host = 'site.example') {
+  const own = { 'X-Forwarded-For': address, 'X-Forwarded-Host': host };
+  return webVisitor(server, { ...own, 'X-Forwarded-Proto': 'https' });
+}
+
+const challenge = '/.portcullis/challenge';
+const hrefOf = (path: string) => `${challenge}?rd=${encodeURIComponent(path)}`;
+
+/** The visitor's own loop, without a script: page, picture, answer. */
+async function solve(visitor: WebVisitor, rd: string): Promise<Answer> {
+  const shown = await visitor.get(`${challenge}?rd=${encodeURIComponent(rd)}`);
+  assert.equal(shown.status, 403);
+  const picture = await visitor.get(pictureIn(shown));
+  assert.equal(picture.headers['content-type'], 'image/gif');
+  const captcha_answer = solveGif(new Uint8Array(picture.bytes)).word;
+  return visitor.submit(shown, challenge, { captcha_answer });
+}
+
+function pictureIn(page: Answer): string {
+  return /srcset="(\/\.portcullis\/img\/[\w-]{48}\.gif)"/.exec(page.body)![1]!;
+}
+
+it('a right answer leads back with a pass, which lets in on that host and network alone', async () => {
+  const visitor = onSite(suspect);
+  const done = await solve(visitor, '/shop?item=7');
+  assert.deepEqual([done.status, done.headers.location], [303, '/shop?item=7']);
+  const [line] = done.headers['set-cookie']!;
+  assert.match(
+    line!,
+    /^portcullis_pass=pcp1\.[\w.-]+; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=86400$/,
+  );
+  const Cookie = `portcullis_pass=${visitor.cookies.get('portcullis_pass')}`;
+  const withPass = (address: string, query = '', more: Record<string, string> = {}) =>
+    verdict(address, query, { ...page, Cookie, ...more });
+  assert.equal(await withPass(suspect), 'allow');
+  assert.equal(await withPass(suspect, 'pass=60', { 'X-Forwarded-Method': 'POST' }), 'allow');
+  assert.equal(await withPass(suspect, 'challenge=10&block=60'), 'block', 'block outranks it');
+  assert.equal(await withPass(suspect, '', { 'X-Forwarded-Host': 'other.example' }), 'challenge');
+  assert.equal(await withPass(exit, 'anon=challenge'), 'challenge', 'from another network');
+  assert.equal(await verdict(suspect, '', page), 'challenge', 'and without it');
+});
+
+it('the challenge stands on its own under the host of the site', async () => {
+  const shown = await onSite(suspect).get(`${challenge}?rd=/`);
+  assert.equal(shown.headers['cache-control'], 'no-store');
+  assert.equal(shown.headers['x-robots-tag'], 'noindex');
+  assert.equal(shown.headers['set-cookie'], undefined);
+  assert.equal(shown.headers['strict-transport-security'], undefined);
+  assert.doesNotMatch(String(shown.headers['content-security-policy']), /unsafe|nonce/);
+  const policy = String(shown.headers['content-security-policy']);
+  assert.match(policy, /media-src 'self'.*form-action 'self'; frame-ancestors 'none'/);
+  assert.match(shown.body, /Show site\.example that you are a person/);
+  const links = [...shown.body.matchAll(/(?:href|src|srcset|action)="([^"#][^"]*)"/g)];
+  assert.ok(links.length > 5, shown.body);
+  for (const [, link] of links) {
+    assert.match(link!, /^\/\.portcullis\//);
+    if (link === challenge) continue;
+    // Voices are made for the first who listens.
+    await within(async () => {
+      const { status, body } = await onSite(suspect).get(link!);
+      assert.ok(status === 200 || status === 503, `${link}: ${status} ${body.slice(0, 200)}`);
+      return status === 200;
+    }, link!);
+  }
+  const french = await onSite(suspect).get(challenge, { 'Accept-Language': 'fr' });
+  assert.match(french.body, /<html lang="fr">[\s\S]*Montrez à site\.example/);
+});
+
+it('it fits and can be read at every width, light and dark', { timeout: 600_000 }, async () => {
+  await withBrowser(async (browser) => {
+    const look = { name: 'gate-challenge', status: 403, widths: [390, 1280] };
+    await checkPage(browser, `${server.baseUrl}${challenge}?rd=/a`, look);
+    const french = { ...look, name: 'gate-challenge-fr', locale: 'fr-FR', widths: [320] };
+    await checkPage(browser, `${server.baseUrl}${challenge}?rd=/a`, french);
+  });
+});
+
+it('a wrong answer gets another challenge, and no way back leads to another site', async () => {
+  const visitor = onSite(suspect);
+  const shown = await visitor.get(`${challenge}?rd=${encodeURIComponent('/a"><b>')}`);
+  assert.doesNotMatch(shown.body, /"><b>/);
+  const wrong = await visitor.submit(shown, challenge, { captcha_answer: 'WRONG' });
+  assert.equal(wrong.status, 403);
+  assert.equal(wrong.headers['set-cookie'], undefined);
+  assert.match(wrong.body, /here is another/);
+  assert.notEqual(pictureIn(wrong), pictureIn(shown));
+  for (const body of ['', 'rd=/', 'captcha_token=%ff', '{"rd":1}']) {
+    const odd = await visitor.post(challenge, body);
+    assert.deepEqual([odd.status, odd.headers['set-cookie']], [403, undefined], body);
+  }
+  for (const rd of ['//evil.example/', 'https://evil.example/', '/\\evil.example']) {
+    const done = await solve(onSite(suspect), rd);
+    assert.deepEqual([done.status, done.headers.location], [303, '/'], rd);
+  }
 });
 
 it('answers are counted by what became of the questions', async () => {

@@ -52,6 +52,7 @@ function world(t: TestContext, intervalMs = 60_000) {
         if (state.failing) throw new Error('told to fail');
         return builtAt(nowMs);
       },
+      adopt: () => Promise.reject(new Error('nobody else builds')),
       async close() {
         threads.closed++;
       },

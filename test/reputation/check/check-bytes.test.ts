@@ -11,8 +11,9 @@ import { quotaKind } from '../../../src/access/quota/gate.ts';
 import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { openGeo } from '../../../src/geo/open-geo.ts';
+import { bytesOf } from '../../../src/http/exchange.ts';
 import { statusOf } from '../../../src/http/head.ts';
-import type { HotRequest, HotRoute } from '../../../src/http/router.ts';
+import type { HotRequest, HotRoute, PlainRoute } from '../../../src/http/router.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import * as rows from '../../../src/index/records.ts';
 import { formatIp, parseIp } from '../../../src/ip/address.ts';
@@ -201,6 +202,8 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
     const values: (string | undefined)[] = [undefined];
     let query = '';
     const request: HotRequest = {
+      method: '',
+      path: '',
       get query() {
         return query;
       },
@@ -253,3 +256,73 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
     }
   }
 });
+
+test('a bulk answer is the plain one byte for byte, in lines and as JSON', async (t) => {
+  const random = seeded(23);
+  const { index, listed } = indexOf(random);
+  const keyTable = createKeyTable(16);
+  const accounts = createAccountsTable(8);
+  const key = makeKey(random).text;
+  keyTable.add(hashKey(key), 1);
+  accounts.set(1, { readPerMinute: 30_000_000, writePerMinute: 1, trust: 0, disabled: false });
+  const clock = manualClock(startMs);
+  const frontEnd = createFrontEnd({
+    ...{ index, clock, log: silent },
+    memory: {
+      ...{ geo: geoOf(temporaryFolder(t)), keys: keyTable.handle, accounts: accounts.handle },
+      quotas: createQuotaMemory(8),
+      gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
+    } as never,
+  });
+  const world = { judge: frontEnd.check.judge, geo: frontEnd.geo, records: index.records };
+  const words = new Uint32Array(4);
+  const plainRow = (text: string) => {
+    const family = parseIp(text, words);
+    if (family === 0) {
+      const error = 'This is not a valid IPv4 or IPv6 address.';
+      return JSON.stringify({ ipAddress: text.slice(0, 60), error });
+    }
+    const { data } = JSON.parse(plainBody(world, family, words, startMs)) as { data: object };
+    return JSON.stringify(Object.fromEntries(Object.entries(data).slice(0, 7)));
+  };
+  const route = frontEnd.routes.find(({ path }) => path.endsWith('check-bulk')) as PlainRoute;
+  const ask = async (body: string) => {
+    const headers = { key: [key] };
+    const request = { ...bulkRequest, path: route.path, headers, body: Buffer.from(body) };
+    const reply = await route.handle(request, { onGone: () => {} });
+    assert.equal(reply.status, 200);
+    return String(bytesOf(reply.body!));
+  };
+  for (const count of [1, 2, 31, 32, 33, 400, 10_000]) {
+    const texts = Array.from({ length: count }, () => bulkText(random, listed));
+    const rows = texts.map(plainRow);
+    assert.equal(await ask(JSON.stringify(texts)), `{"data":[${rows.join(',')}]}`, `${count}`);
+    const lines = texts.map((text) => text.replaceAll('\n', ' ').trim()).filter((text) => text);
+    if (lines.length === 0) continue;
+    const plain = lines.map((text) => `${plainRow(text)}\n`).join('');
+    assert.equal(await ask(lines.join(' \r\n\n\t')), plain, `${count} lines`);
+  }
+});
+
+const bulkRequest = {
+  method: 'POST',
+  param: '',
+  query: '',
+  clientIp: '127.0.0.1',
+  id: 'r1',
+} as const;
+
+/** Some are as long as may be, so that a row is written into what is left of a piece. */
+function bulkText(random: Seeded, listed: readonly string[]): string {
+  const kind = random.next();
+  if (kind < 0.5) return pick(random, listed);
+  if (kind < 0.8) return formatIp(4, Uint32Array.of(randomWord(random)));
+  if (kind < 0.9) return pick(random, odd);
+  return pick(random, [
+    '會'.repeat(70),
+    '\u0001'.repeat(70),
+    `${'x'.repeat(59)}🛰️`,
+    '"\\"',
+    '\u00a0',
+  ]);
+}

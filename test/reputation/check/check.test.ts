@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isoSeconds } from '../../../src/core/iso-seconds.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
+import { checkBytesMax } from '../../../src/reputation/check/check-body.ts';
 import type { ListKind, RowBatch } from '../../../src/reputation/state/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
 import { type FoldFixture, openFold } from '../state/fixture.ts';
@@ -89,12 +90,15 @@ it('keeps the flags of a private, an allowed and a known-good address apart', as
 it('writes the same seven fields with and without the nine', async () => {
   const state = openFold();
   await load(state, 'bad', ['6.0.0.0/24 90 3', '2001:db9::/48 80']);
+  const bytes = Buffer.alloc(checkBytesMax + 4);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   for (const ip of ['6.0.0.1', '7.0.0.1', '2001:db9::1', '::1', '::ffff:6.0.0.1']) {
-    const seven = state.check.json(ip, startMs)!;
+    const seven = bytes.toString('utf8', 4, state.check.writeSeven(view, 4, ip, startMs));
     assert.equal(Object.keys(JSON.parse(seven)).length, 7);
     const all = state.check.wideJson(ip, startMs)!;
     assert.ok(all.startsWith(`${seven.slice(0, -1)},"isPublic":`), all);
     assert.equal(Object.keys(JSON.parse(all)).length, 16);
   }
+  assert.equal(state.check.writeSeven(view, 4, 'nonsense', startMs), 4);
   assert.equal(state.check.wideJson('nonsense', startMs), undefined);
 });

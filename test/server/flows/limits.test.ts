@@ -155,6 +155,15 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'GET /captcha/audio/:file captchaAudio': () => ends(1, asked('/captcha/audio/x.wav')),
   'POST /captcha/verify captchaVerify': () => ends(1, asked('/captcha/verify', 'POST')),
   'POST /captcha/ captchaVerify': () => ends(1, asked('/captcha/', 'POST')),
+  'GET /.portcullis/challenge captchaNew': () => ends(1, asked('/.portcullis/challenge')),
+  'GET /.portcullis/img/:file captchaImage': () => ends(1, asked('/.portcullis/img/x.gif')),
+  'GET /.portcullis/audio/:file captchaAudio': () => ends(1, asked('/.portcullis/audio/x.wav')),
+  'POST /.portcullis/challenge captchaVerify': () => {
+    const type = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const headers = { ...from(newClient()), ...type };
+    const options = { method: 'POST', headers, body: 'captcha_token=x' };
+    return ends(1, () => server.fetch('/.portcullis/challenge', options));
+  },
   'GET /captcha/new captchaFree': async () => ends(2, await freeFor('/captcha/new')),
   'GET /captcha/ captchaFree': async () => ends(2, await freeFor('/captcha/')),
   'GET /captcha/img/:file captchaFree': async () => ends(2, await freeFor('/captcha/img/x.gif')),

@@ -1,6 +1,6 @@
 /** The attacks on a motion challenge, each a picture that is then read; one list for tests and benches. */
 
-import type { Profile } from '../../../src/captcha/challenge/profile.ts';
+import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { energyMap, globalMotion } from './blind.ts';
 import type { Challenge } from './frames.ts';
 import { lineLevels } from './lines.ts';
@@ -63,7 +63,7 @@ export const blindSolvers: readonly Attack[] = [
 const looks = 6;
 /** 160 ms. */
 const pairsOfLook = 4;
-const exposures = [0, 1, 2].map((i) => ({ frames }: Profile): [number, number] => {
+const exposures = [0, 1, 2].map((i) => ({ frames }: PictureProfile): [number, number] => {
   const pairs = Math.ceil(frames / 3);
   return [i * pairs, pairs];
 });

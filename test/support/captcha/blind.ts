@@ -4,7 +4,7 @@
  * part: which way its dots go, or come, and how that continues from part to part and in time.
  */
 
-import type { Profile } from '../../../src/captcha/challenge/profile.ts';
+import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import type { Challenge } from './frames.ts';
 import { blur, opponentEnergy, type Picture } from './readers.ts';
 
@@ -89,7 +89,7 @@ function windowAt(
   frames: readonly Uint8Array[],
   from: number,
   steps: readonly Step[],
-  profile: Profile,
+  profile: PictureProfile,
   columns: number,
   rows: number,
   tileOf: (i: number) => number,

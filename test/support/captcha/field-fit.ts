@@ -6,8 +6,8 @@
  * out darker instead of brighter.
  */
 
-import type { Profile } from '../../../src/captcha/challenge/profile.ts';
-import type { Field } from '../../../src/captcha/picture/motion.ts';
+import type { NoiseField } from '../../../src/captcha/picture/motion.ts';
+import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 
 /** Angles tried, a whole turn of them. */
 const angles = 32;
@@ -23,7 +23,7 @@ const rounds = 3;
 /** Angles tried on each side of what is known. */
 const near = 3;
 
-export function fitField(frames: readonly Uint8Array[], profile: Profile): Field {
+export function fitField(frames: readonly Uint8Array[], profile: PictureProfile): NoiseField {
   const { amplitudeDots, frames: count } = profile;
   const tiles = tileAgreements(frames, profile);
   const score = createScore(tiles, profile);
@@ -57,7 +57,7 @@ export function fitField(frames: readonly Uint8Array[], profile: Profile): Field
  */
 type Score = (row: number, column: number, p: number, slope: number, q: number) => number;
 
-function createScore(tiles: Tiles, { amplitudeDots, frames: count }: Profile): Score {
+function createScore(tiles: Tiles, { amplitudeDots, frames: count }: PictureProfile): Score {
   const moved = (angle: number, k: number) =>
     amplitudeDots * Math.cos(2 * Math.PI * (angle / angles + k / count));
   const at = Float64Array.from({ length: angles * count }, (_, i) =>
@@ -85,7 +85,7 @@ function createScore(tiles: Tiles, { amplitudeDots, frames: count }: Profile): S
  * Both lines as if they were straight: where each begins, and whether it goes up or down. Both angles
  * plus half a turn are the same motion with the clouds exchanged.
  */
-function firstGuess(tiles: Tiles, score: Score, profile: Profile) {
+function firstGuess(tiles: Tiles, score: Score, profile: PictureProfile) {
   const { curveDownRad, curveAcrossRad, heightDots, widthDots } = profile;
   const perTile = (rad: number, dots: number, tile: number) =>
     (((rad * angles) / (2 * Math.PI)) * tile) / dots;
@@ -162,7 +162,10 @@ function sumOver(count: number, value: (i: number) => number): number {
 type Tiles = ReturnType<typeof tileAgreements>;
 
 /** How many dots of a tile agree with those of the frame `gap` later, for each step. */
-function tileAgreements(frames: readonly Uint8Array[], { widthDots: w, heightDots: h }: Profile) {
+function tileAgreements(
+  frames: readonly Uint8Array[],
+  { widthDots: w, heightDots: h }: PictureProfile,
+) {
   const columns = Math.ceil(w / tileWidth);
   const rows = Math.ceil(h / tileHeight);
   const size = 2 * reach + 1;

@@ -3,27 +3,27 @@
  * ones that a sound test must catch. Those show the same letters in the same places.
  */
 
-import {
-  type Profile,
-  type ProfileName,
-  profiles,
-} from '../../../src/captcha/challenge/profile.ts';
 import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
-import { createField, type Field } from '../../../src/captcha/picture/motion.ts';
+import { createField, type NoiseField } from '../../../src/captcha/picture/motion.ts';
+import {
+  type PictureProfile,
+  type ProfileName,
+  profiles,
+} from '../../../src/captcha/picture/profiles.ts';
 import { createSceneMaker, drawWord, type SceneMaker } from '../../../src/captcha/picture/scene.ts';
 import { type Random, seededRandom } from '../../../src/core/random.ts';
 
 export interface Challenge {
-  readonly profile: Profile;
+  readonly profile: PictureProfile;
   readonly answer: string;
   /** A dot a byte, 0 or 1, row by row. */
   readonly frames: readonly Uint8Array[];
   /** 1 inside the letters, of the same frame. */
   readonly masks: readonly Uint8Array[];
   /** The way that the letters' cloud took. */
-  readonly path: Field;
+  readonly path: NoiseField;
 }
 
 /**
@@ -65,7 +65,7 @@ export function soundChallenge(name: ProfileName, seed: Uint8Array): Challenge {
 }
 
 /** The path is drawn right after the word. */
-function pathOf(profile: Profile, seed: Uint8Array): Field {
+function pathOf(profile: PictureProfile, seed: Uint8Array): NoiseField {
   const stream = createKeystream(seed);
   drawWord(stream, profile.letters);
   return createField(profile, stream);
@@ -99,7 +99,7 @@ export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: V
   return { ...sound, frames, path };
 }
 
-function pathFor(variant: Variant, { profile, path }: Challenge): Field {
+function pathFor(variant: Variant, { profile, path }: Challenge): NoiseField {
   if (variant === 'linear') return straightLoop(profile);
   if (variant === 'curved' || variant === 'density') return path;
   const along = (quarters: number) => (k: number) =>
@@ -110,13 +110,13 @@ function pathFor(variant: Variant, { profile, path }: Challenge): Field {
   return { dx: along(0), dy: along(-1) };
 }
 
-function fieldSize(profile: Profile, variant: Variant): readonly [number, number] {
+function fieldSize(profile: PictureProfile, variant: Variant): readonly [number, number] {
   if (variant === 'linear') return [profile.widthDots, profile.heightDots];
   return variant === 'tiled' ? [48, 48] : [400, 400];
 }
 
 /** Once around both edges in a loop: straight, aslant. */
-export function straightLoop({ widthDots, heightDots, frames }: Profile): Field {
+export function straightLoop({ widthDots, heightDots, frames }: PictureProfile): NoiseField {
   return {
     dx: (k) => Math.round((k * widthDots) / frames),
     dy: (k) => Math.round((k * heightDots) / frames),

@@ -4,7 +4,7 @@
  * has one and the same mean, and each dot of the letters another one.
  */
 
-import type { Profile } from '../../../src/captcha/challenge/profile.ts';
+import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { straightLoop } from './frames.ts';
 import { blur, type Picture } from './readers.ts';
 
@@ -16,7 +16,7 @@ const nextLevelWeight = 0.3;
  * How far each dot is from the mean of its line's background to that of its letters, 0 to 1,
  * blurred. Lines in which the two are near count less.
  */
-export function lineLevels(picture: Picture, profile: Profile, sigmaDots: number): Picture {
+export function lineLevels(picture: Picture, profile: PictureProfile, sigmaDots: number): Picture {
   const { widthDots: w, heightDots: h } = profile;
   const lines = linesOf(profile);
   const guess = stretched(blur(firstGuess(picture, lines), w, h, firstSigmaDots));
@@ -24,7 +24,7 @@ export function lineLevels(picture: Picture, profile: Profile, sigmaDots: number
   return refined(picture, once, lines, profile, sigmaDots);
 }
 
-function linesOf(profile: Profile): number[][] {
+function linesOf(profile: PictureProfile): number[][] {
   const { widthDots: w, heightDots: h, frames } = profile;
   const loop = straightLoop(profile);
   const seen = new Uint8Array(w * h);
@@ -67,7 +67,7 @@ function refined(
   picture: Picture,
   guess: Picture,
   lines: readonly number[][],
-  { widthDots: w, heightDots: h, frames }: Profile,
+  { widthDots: w, heightDots: h, frames }: PictureProfile,
   sigmaDots: number,
 ): Picture {
   const sum = new Float64Array(picture.length);

@@ -8,8 +8,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { alphabet, type Profile } from '../../../src/captcha/challenge/profile.ts';
 import { letterCentre } from '../../../src/captcha/picture/letters.ts';
+import { alphabet, type PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import type { Attack } from './attacks.ts';
 import type { Challenge } from './frames.ts';
 import type { Picture } from './readers.ts';
@@ -127,7 +127,7 @@ interface Grey {
 }
 
 /** The letters apart, each cut to the rows that it takes. */
-function cellsOf(picture: Picture, profile: Profile, setting: Setting): Grey[] {
+function cellsOf(picture: Picture, profile: PictureProfile, setting: Setting): Grey[] {
   const { widthDots, heightDots, letters } = profile;
   const sorted = picture.toSorted();
   const low = sorted[Math.floor(sorted.length * 0.1)]!;
@@ -172,7 +172,7 @@ function ofOneHeight(cell: Grey): Grey {
 const cutReachDots = 6;
 
 /** The column with the least ink near the middle between a letter and the next. */
-function cutBetween(ink: Picture, profile: Profile, i: number): number {
+function cutBetween(ink: Picture, profile: PictureProfile, i: number): number {
   const { widthDots, heightDots } = profile;
   const middle = (letterCentre(profile, i) + letterCentre(profile, i + 1)) / 2;
   let cut = 0;

@@ -3,8 +3,8 @@
  * person's eye does with motion.
  */
 
-import type { Profile } from '../../../src/captcha/challenge/profile.ts';
-import type { Field } from '../../../src/captcha/picture/motion.ts';
+import type { NoiseField } from '../../../src/captcha/picture/motion.ts';
+import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import type { Challenge } from './frames.ts';
 
 /** A number a dot; letters are meant to stand out, brighter or darker. */
@@ -60,13 +60,13 @@ export function motionMap(challenge: Challenge, from: number, pairs: number, gap
 
 /** Where a dot of a cloud is in another frame; `sign` 1 is the letters' cloud. -1 outside. */
 function movedTo(
-  path: Field,
+  path: NoiseField,
   k: number,
   next: number,
   x: number,
   y: number,
   sign: 1 | -1,
-  { widthDots: w, heightDots: h }: Profile,
+  { widthDots: w, heightDots: h }: PictureProfile,
 ): number {
   const row = y + sign * path.dy(k, x);
   const toX = x + sign * (path.dx(k, row) - path.dx(next, row));
@@ -149,7 +149,7 @@ export function opponentEnergy(
   next: Uint8Array,
   stepX: number,
   stepY: number,
-  { widthDots: w, heightDots: h }: Profile,
+  { widthDots: w, heightDots: h }: PictureProfile,
 ): Picture {
   const energy = new Float64Array(w * h);
   const inside = (x: number, y: number) => (x < 0 || y < 0 || x >= w || y >= h ? -1 : y * w + x);

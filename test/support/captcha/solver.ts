@@ -4,7 +4,7 @@
  */
 
 import { createRequire } from 'node:module';
-import { type Profile, profiles } from '../../../src/captcha/challenge/profile.ts';
+import { type PictureProfile, profiles } from '../../../src/captcha/picture/profiles.ts';
 import { answerOf } from './answers.ts';
 import { fitField } from './field-fit.ts';
 import { blur, motionMap, type Picture } from './readers.ts';
@@ -22,12 +22,12 @@ const { GifReader } = createRequire(import.meta.url)('omggif') as {
 const sigmaDots = 1.5;
 /** Parts of the loop that are read apart: letters move, and a long exposure blurs them. */
 const looks = 3;
-const readers = new Map<Profile, TemplateReader>();
+const readers = new Map<PictureProfile, TemplateReader>();
 
 interface Solved {
   readonly word: string;
   /** Which kind of picture it was. */
-  readonly profile: Profile;
+  readonly profile: PictureProfile;
 }
 
 /** The picture of a test server is known (answers.ts); any other one is read. */
@@ -47,13 +47,13 @@ function openGif(gif: Uint8Array): GifFrames {
   return new GifReader(Buffer.from(gif));
 }
 
-function profileOf({ width }: GifFrames): Profile {
+function profileOf({ width }: GifFrames): PictureProfile {
   const profile = Object.values(profiles).find(({ widthDots }) => widthDots === width);
   if (profile === undefined) throw new Error(`no profile is ${width} dots wide`);
   return profile;
 }
 
-export function solveFrames(frames: readonly Uint8Array[], profile: Profile): string {
+export function solveFrames(frames: readonly Uint8Array[], profile: PictureProfile): string {
   const { widthDots: w, heightDots: h } = profile;
   const path = fitField(frames, profile);
   const challenge = { profile, answer: '', frames, masks: [], path };
@@ -71,7 +71,10 @@ export function solveFrames(frames: readonly Uint8Array[], profile: Profile): st
   return bestWord(summed(scores));
 }
 
-function framesOf(reader: GifFrames, { widthDots, heightDots, frames }: Profile): Uint8Array[] {
+function framesOf(
+  reader: GifFrames,
+  { widthDots, heightDots, frames }: PictureProfile,
+): Uint8Array[] {
   const rgba = new Uint8Array(4 * widthDots * heightDots);
   reader.decodeAndBlitFrameRGBA(0, rgba);
   const first = rgba[0];

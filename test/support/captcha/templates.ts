@@ -4,7 +4,6 @@
  * them. A coarse pass over all letters, then the best are fitted: width, slant, turn and place.
  */
 
-import { alphabet, type Profile } from '../../../src/captcha/challenge/profile.ts';
 import {
   type Cut,
   createGlyphSet,
@@ -12,6 +11,7 @@ import {
   letterWidths,
 } from '../../../src/captcha/picture/glyphs.ts';
 import { letterCentre, stamp } from '../../../src/captcha/picture/letters.ts';
+import { alphabet, type PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { outlines } from './frames.ts';
 import { blur, type Picture } from './readers.ts';
 
@@ -56,7 +56,7 @@ interface Found {
   readonly score: number;
 }
 
-export function createTemplateReader(profile: Profile, sigmaDots: number): TemplateReader {
+export function createTemplateReader(profile: PictureProfile, sigmaDots: number): TemplateReader {
   const height = profile.heightDots >> 1;
   const glyphs = createGlyphSet(outlines, profile);
   const templateOf = createTemplates(profile, sigmaDots, height, glyphs);
@@ -157,7 +157,7 @@ export function bestWord(scores: readonly Float64Array[]): string {
   return scores.map((cell) => alphabet[cell.indexOf(Math.max(...cell))]).join('');
 }
 
-function coarseFits(profile: Profile, glyphs: GlyphSet): Fit[] {
+function coarseFits(profile: PictureProfile, glyphs: GlyphSet): Fit[] {
   const fits: Fit[] = [];
   for (const letter of alphabet) {
     for (let face = 0; face < glyphs.faces; face++) {
@@ -215,7 +215,12 @@ interface Template {
 }
 
 /** Templates, each drawn once. */
-function createTemplates(profile: Profile, sigmaDots: number, height: number, glyphs: GlyphSet) {
+function createTemplates(
+  profile: PictureProfile,
+  sigmaDots: number,
+  height: number,
+  glyphs: GlyphSet,
+) {
   const kept = new Map<string, Template>();
   const wide = 2 * cellWidth;
   const words = (wide + 31) >> 5;

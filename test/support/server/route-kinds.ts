@@ -10,6 +10,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/captcha$/,
     /^GET \/outbox$/,
     /^(GET|POST) \/captcha\/$/,
+    /^(GET|POST) \/\.portcullis\/challenge$/,
     /^GET \/docs(\/|\/:page)?$/,
     /^GET \/feeds\/?$/,
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
@@ -21,9 +22,12 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/(llms|robots)\.txt$/,
     /^GET \/\.well-known\/(security\.txt|change-password)$/,
     /^GET \/(healthz|metrics)$/,
+    // As any method: a proxy asks by that of its visitor.
+    /^GET \/gate\/envoy\/\*$/,
   ],
   'files: styles, scripts, pictures, archives': [
     /^GET \/(static|avatars)\//,
+    /^GET \/\.portcullis\/(img|audio|static)\//,
     /^GET \/(favicon\.ico|site\.webmanifest)$/,
     /^GET \/captcha\/(widget|api)\.js$/,
     /^GET \/kit\.zip$/,

@@ -227,8 +227,13 @@ export async function within(
   }
 }
 
-/** Looks at a flow on one front-end thread, and on several. */
-export const threadCounts = [1, 3] as const;
+/**
+ * Looks at a flow on one front-end thread, and on several. `scripts/test.mjs` spreads them over two
+ * runs by `TEST_THREADS`.
+ */
+export const threadCounts: readonly number[] = (process.env.TEST_THREADS ?? '1,3')
+  .split(',')
+  .map(Number);
 
 export interface CliResult {
   readonly code: number | null;

@@ -34,8 +34,8 @@ import {
   type Changes,
   changesOf,
   type History,
+  type HistoryStep,
   rebuildList,
-  type Step,
 } from './history.ts';
 import { type Rows, rowCount } from './rows.ts';
 
@@ -97,9 +97,17 @@ export interface FeedBuilderOptions {
   readonly entriesMax: number;
 }
 
+/** What another node's build came to. */
+export type Adopted = Omit<Restored, 'base'>;
+
 export interface FeedBuilder {
   /** Undefined when nothing changed since the last build of this builder. */
   build(nowMs: number): Promise<Built | undefined>;
+  /**
+   * The same files as another node made, with its versions and dates. Undefined when this index gives
+   * others: it is of an earlier or a later moment, and nothing of this builder changed.
+   */
+  adopt(nowMs: number, from: Adopted): Promise<Built | undefined>;
 }
 
 const hourMs = 3_600_000;
@@ -152,31 +160,73 @@ export function createFeedBuilder(options: FeedBuilderOptions): FeedBuilder {
     };
   }
 
-  return { build };
+  async function adopt(nowMs: number, from: Adopted): Promise<Built | undefined> {
+    const collected = await options.collect(Math.floor(nowMs / hourMs) * hourMs);
+    const lists = listsOf(collected, options.entriesMax);
+    const adopted = historyOf(from);
+    if (adopted === undefined) return undefined;
+    const theirs = new Map(from.head.contents.map((one) => [one.name, one]));
+    const maker = createPieceMaker(pieces, sink, renderer);
+    const wanted: { content: Content; record: ContentRecord }[] = [];
+    for (const content of await contentsOf(lists, maker, options.imprint)) {
+      const name = variantName(content.feed, content.choice);
+      const record = recordOf(name, content, theirs.get(name), adopted, nowMs);
+      if (record !== theirs.get(name)) {
+        sink.release();
+        return undefined;
+      }
+      wanted.push({ content, record });
+    }
+    const made: FeedFile[] = [];
+    for (const { content, record } of wanted) made.push(await fileOf(content, record));
+    sink.release();
+    lastHash = hashOf(collected.rows).toString('hex');
+    history = adopted;
+    list = lists.block.slice();
+    contents = theirs;
+    pieces = maker.used;
+    files = new Map(made.map((file) => [file.name, file]));
+    const { head } = from;
+    const nothing = { step: undefined, dropped: [], base: undefined };
+    return {
+      files: made,
+      changes: changesOf(history),
+      head,
+      ...nothing,
+      stats: statsOf(lists, made),
+    };
+  }
+
+  return { build, adopt };
+}
+
+function historyOf({ head, steps: stored }: Adopted): History | undefined {
+  const { version, floor, baseVersion } = head;
+  const steps = stored.map((step) => decodeStep(step.version, step.value));
+  // Without one of them the list would be another.
+  if (!steps.every((step) => step !== undefined)) return undefined;
+  return { version, floor, baseVersion, steps };
 }
 
 function historyHead({ version, floor, baseVersion }: History) {
   return { version, floor, baseVersion };
 }
 
-function stored(step: Step | undefined): StoredStep | undefined {
+function stored(step: HistoryStep | undefined): StoredStep | undefined {
   return step && { version: step.version, value: encodeStep(step) };
 }
 
 /** Undefined when nothing is stored, or not in a way that is understood: it begins anew. */
 function restore(from: Restored | undefined): { history: History; list: Rows } | undefined {
   if (from === undefined) return undefined;
-  const { version, floor, baseVersion } = from.head;
+  const history = historyOf(from);
+  if (history === undefined) return undefined;
   const text = inflateRawSync(Buffer.concat(from.base), { maxOutputLength: inflatedBytesMax });
-  const steps = from.steps.map((step) => decodeStep(step.version, step.value));
-  // Without one of them the list would be another.
-  if (!steps.every((step) => step !== undefined)) return undefined;
   const list = rebuildList(
     text.toString('latin1'),
-    steps.filter((step) => step.version > baseVersion),
+    history.steps.filter((step) => step.version > history.baseVersion),
   );
-  if (list === undefined) return undefined;
-  return { history: { version, floor, baseVersion, steps }, list };
+  return list && { history, list };
 }
 
 /**

@@ -12,7 +12,6 @@ import {
   ROW,
   type Rows,
   reportsOf,
-  rowCount,
   rowFlags,
   scoreOf,
 } from '../builder/rows.ts';
@@ -220,8 +219,4 @@ export function recordFrame(
   if (style === 'csv') return { head: csvHeader, foot: count === 0 ? '' : '\r\n' };
   const meta = { generatedAt: changedAt, count, minimumScore: scoreMin, version };
   return { head: `{"meta":${JSON.stringify(meta)},"data":[\n`, foot: '\n]}\n' };
-}
-
-export function countRows(segments: readonly Segment[]): number {
-  return segments.reduce((sum, { rows }) => sum + rowCount(rows), 0);
 }

@@ -15,7 +15,7 @@ export interface ElementSink {
 }
 
 /** Bound on one element, bytes. */
-export const elementBytesMax = 16_384;
+const elementBytesMax = 16_384;
 const depthMax = 32;
 
 const quote = 0x22;

@@ -4,7 +4,7 @@
  */
 
 export const samplesMax = 5;
-export const sampleCharactersMax = 80;
+const sampleCharactersMax = 80;
 
 export interface BadLine {
   /** Counts from 1: the line, or in JSON the element of the list. */

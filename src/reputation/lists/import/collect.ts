@@ -10,7 +10,7 @@ import type { ListParse } from './parse.ts';
 import { batchRowsMax, type RowBatch } from './rows.ts';
 
 /** 23 bytes a row here and as much again while sorting: 20 million rows stay under 1 GiB. */
-export const collectedRowsMax = 20_000_000;
+const collectedRowsMax = 20_000_000;
 
 export interface CollectedRows {
   /** IPv4 before IPv6, by address, shorter prefixes first; `batchRowsMax` rows at most in each. */

@@ -21,7 +21,7 @@ export interface Download {
   close(): Promise<void>;
 }
 
-export const redirectsMax = 5;
+const redirectsMax = 5;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** The address without user, query and fragment: those may hold a secret. */

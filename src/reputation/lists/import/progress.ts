@@ -167,7 +167,7 @@ function plainLines<State>(meter: Meter<State>): Progress<State> {
 }
 
 /** "42% 50,000/120,430 written, 61,000 rows/s, ETA 2 s" */
-export function rowProgressText(
+function rowProgressText(
   rows: number,
   totalRows: number,
   elapsedMs: number,

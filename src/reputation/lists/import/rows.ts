@@ -25,10 +25,10 @@ import { type BadLine, describeBadLine, samplesMax } from './bad-line.ts';
 
 export const batchRowsMax = 2_000;
 /** What a row of the index can count. */
-export const rowReportsMax = 255;
+const rowReportsMax = 255;
 
 /** The shortest prefix that is taken. Real lists stay far above; a typing slip must not block all. */
-export const prefixLengthMin = { 4: 8, 6: 16 } as const;
+const prefixLengthMin = { 4: 8, 6: 16 } as const;
 
 /** Parallel arrays of `count` rows; `words` holds four per row, left-aligned (IPv4: the first). */
 export interface RowBatch {

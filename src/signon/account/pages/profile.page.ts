@@ -44,7 +44,7 @@ export interface ProfileView extends AccountView {
   readonly fresh: boolean;
 }
 
-export function storedTexts({ address, ...profile }: Profile): Record<ProfileTextField, string> {
+function storedTexts({ address, ...profile }: Profile): Record<ProfileTextField, string> {
   return {
     given_name: profile.givenName,
     family_name: profile.familyName,

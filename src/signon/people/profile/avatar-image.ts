@@ -22,7 +22,7 @@ export interface AvatarImages {
   make(file: Uint8Array): Promise<Result<Uint8Array>>;
 }
 
-export const avatarPixels = 256;
+const avatarPixels = 256;
 /** Of the file that is sent. */
 export const avatarFileBytesMax = 1_048_576;
 /** Of what is kept. */

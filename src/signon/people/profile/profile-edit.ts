@@ -100,7 +100,7 @@ function given(
   return typed === undefined ? ok(stored) : read(typed);
 }
 
-export function cleanText(text: string, field: string, charactersMax: number): Result<string> {
+function cleanText(text: string, field: string, charactersMax: number): Result<string> {
   // Four units a character is more than any text within the limit has, also before composing.
   if (text.length > 4 * charactersMax + 64) return tooLong(field, charactersMax);
   if (forbidden.test(text)) {
@@ -124,7 +124,7 @@ function readCountry(text: string): Result<string> {
 }
 
 /** A day that there was, not in the future (UTC), not longer ago than people live. */
-export function readBirthdate(text: string, now: number): Result<string> {
+function readBirthdate(text: string, now: number): Result<string> {
   const day = text.trim();
   if (day === '') return ok('');
   const refuse = (why: string) => fail('invalid_parameter', `birthdate ${why}`, 'birthdate');
@@ -142,7 +142,7 @@ export function readBirthdate(text: string, now: number): Result<string> {
  * To E.164. A number without `+` is read as one of `country`; without a country it is refused.
  * Extensions are refused: nobody could send them a code.
  */
-export function readPhone(text: string, country: string): Result<string> {
+function readPhone(text: string, country: string): Result<string> {
   const typed = text.trim();
   if (typed === '') return ok('');
   const refused = fail(

@@ -32,7 +32,7 @@ import type { Language, Visitor } from '../../visitor.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-export const phoneLimits = {
+const phoneLimits = {
   account: { max: 5, windowMs: dayMs },
   number: { max: 3, windowMs: hourMs },
   network: { max: 10, windowMs: hourMs },
@@ -59,7 +59,7 @@ export interface PhoneCodes {
 }
 
 export const phoneCodeLifeMs = 10 * 60_000;
-export const phoneTriesMax = 5;
+const phoneTriesMax = 5;
 const textLengthMax = 40;
 
 interface OpenCode {

@@ -63,7 +63,7 @@ const digits = 6;
 /** Steps to either side. */
 const stepsAround = 1;
 const secretBytes = 20;
-export const backupCodeCount = 10;
+const backupCodeCount = 10;
 /** 50 bits each: with the delays of attempts.ts far out of reach. */
 const backupCodeLength = 10;
 /** Crockford's base 32: no letter that looks like a digit. */

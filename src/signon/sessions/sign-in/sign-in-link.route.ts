@@ -17,7 +17,7 @@ import { carriesRequest, type Onwards, onwardKept } from '../onward.route.ts';
 import type { SecondFactorNeeded, SignedIn } from './sign-in.ts';
 import { otherBrowserPage, signInLinkPage } from './sign-in-link.page.ts';
 
-export const signInLinkPath = '/signin/link';
+const signInLinkPath = '/signin/link';
 export const linkSentPath = `${signInLinkPath}/sent`;
 
 export const signInLinkEndpoints = {

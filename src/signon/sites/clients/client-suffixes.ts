@@ -9,7 +9,7 @@ import { domainToASCII } from 'node:url';
 import { parse } from 'tldts';
 
 /** The entry that stands for every name without a dot: such names are right under the root. */
-export const rootSuffix = '.';
+const rootSuffix = '.';
 /** RFC 1035, 2.3.4, as text without the final dot. */
 const hostCharsMax = 253;
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';

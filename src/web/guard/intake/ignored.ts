@@ -6,7 +6,7 @@
 
 import type { Header } from '../../../http/message.ts';
 
-export const ignoredHeader = 'X-Ignored-Parameters';
+const ignoredHeader = 'X-Ignored-Parameters';
 const namesMax = 8;
 const nameCharsMax = 40;
 

@@ -334,3 +334,34 @@ describe('what stays the same', () => {
     );
   });
 });
+
+it('another builder over the same index adopts files, ETags and versions, and nothing over another one', async () => {
+  const [here, there] = [fill(createWorld()), fill(createWorld())];
+  const builder = here.builder();
+  const first = (await builder.build(startMs))!;
+  here.say('10.9.9.9', { score: 90 });
+  const second = (await builder.build(startMs + minuteMs))!;
+  const { head, steps } = storedOf(first, second);
+  const other = there.builder();
+  const laterMs = startMs + 2 * minuteMs;
+  assert.equal(await other.adopt(laterMs, { head, steps }), undefined);
+  there.say('10.9.9.9', { score: 90 });
+  const adopted = (await other.adopt(laterMs, { head, steps }))!;
+  const shownOf = ({ files, changes }: Built) => ({
+    changes,
+    files: files.map(({ name, changedAtMs, identity, gzip, brotli }) => {
+      const twins = [identity, gzip, brotli].map(
+        (file) => file && [file.etag, Buffer.concat(file.parts)],
+      );
+      return { name, changedAtMs, twins };
+    }),
+  });
+  assert.deepEqual(shownOf(adopted), shownOf(second));
+  there.say('10.9.9.10', { score: 90 });
+  const next = (await other.build(laterMs + minuteMs))!;
+  assert.deepEqual(
+    decodeStep(next.step!.version, next.step!.value)!.added,
+    ['10.9.9.10'],
+    'goes on',
+  );
+});

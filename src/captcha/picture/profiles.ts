@@ -5,7 +5,7 @@
 
 export type ProfileName = 'default' | 'economy' | 'long';
 
-export interface Profile {
+export interface PictureProfile {
   readonly name: ProfileName;
   readonly widthDots: number;
   readonly heightDots: number;
@@ -46,7 +46,7 @@ const letterSize = {
   turnDegrees: 12,
 } as const;
 
-export const profiles: Readonly<Record<ProfileName, Profile>> = {
+export const profiles: Readonly<Record<ProfileName, PictureProfile>> = {
   default: {
     name: 'default',
     ...letterSize,

@@ -1,0 +1,160 @@
+/**
+ * /.portcullis/*: the challenge of the gate, which proxies show under the site's own host. So its picture,
+ * sound, styles and cookie belong to the site, and there is no list of sites to redirect to. A right answer
+ * is worth a pass (pass.ts).
+ */
+
+import { parseForm } from '../../http/body.ts';
+import type { Header, Reply, Request } from '../../http/message.ts';
+import { type Params, parseQuery } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { parseIp } from '../../ip/address.ts';
+import type { Assets } from '../../web/assets.ts';
+import { openFile, openPage } from '../../web/guard/endpoint.ts';
+import type { FormChallenges } from '../../web/guard/form-challenges.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
+import {
+  createPageTools,
+  errorReply,
+  languageOf,
+  type PageTools,
+  pageRequestHeaders,
+  tooManyText,
+} from '../../web/page-tools.ts';
+import { noStore } from '../../web/shape.ts';
+import { challengePage } from './challenge.page.ts';
+import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
+import { challengePath, guestPath, wayBack } from './way-back.ts';
+
+export interface GateChallengeOptions {
+  readonly guard: Guard;
+  readonly challenges: Pick<FormChallenges, 'issue' | 'answerIn'>;
+  /** Of the CAPTCHA, which counts their limits. */
+  readonly media: Readonly<Record<'picture' | 'sound', (request: Request) => Promise<Answer>>>;
+  readonly assets: Pick<Assets, 'url'>;
+  /** Answers a path of /static/. */
+  readonly asset: (request: Request) => Reply;
+  readonly passes: Pick<Passes, 'issue'>;
+}
+
+const answerBytesMax = 16_384;
+const siteHeaders = [
+  'host',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  ...pageRequestHeaders,
+] as const;
+
+export const gateEndpoints = {
+  show: openPage(challengePath, {
+    handlerLimits: ['captchaNew'],
+    headers: siteHeaders,
+    robots: 'disallow',
+  }),
+  answer: openPage(challengePath, {
+    method: 'POST',
+    handlerLimits: ['captchaVerify'],
+    headers: ['content-type', ...siteHeaders],
+    body: { types: ['form'], bytesMax: answerBytesMax },
+  }),
+  picture: openFile(`${guestPath}img/:file`, {
+    shape: 'captcha',
+    handlerLimits: ['captchaImage'],
+    headers: ['range'],
+    robots: 'disallow',
+  }),
+  sound: openFile(`${guestPath}audio/:file`, {
+    shape: 'captcha',
+    handlerLimits: ['captchaAudio'],
+    headers: ['range'],
+    robots: 'disallow',
+  }),
+  file: openFile(`${guestPath}static/*`, {
+    headers: ['accept-encoding', 'if-none-match', 'accept-language'],
+    robots: 'disallow',
+  }),
+} as const;
+
+const emptyForm: Params = { get: () => undefined, all: () => [], has: () => false, names: [] };
+const noIndex: Header = ['X-Robots-Tag', 'noindex'];
+const ownPathOf = (path: string) => path.slice(guestPath.length - 1);
+
+export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[] {
+  const { guard, challenges, media, passes } = options;
+  const assets = { url: (name: string) => `${guestPath}${options.assets.url(name).slice(1)}` };
+  // Whether the site is on https is the site's matter.
+  const made = createPageTools({ assets, links: {}, https: false });
+  const frame: PageTools['frame'] = (language) => ({ ...made.frame(language), isGuest: true });
+  const tools: PageTools = { ...made, frame };
+
+  function page(request: Request, back: string, wasWrong: boolean): Reply {
+    const language = languageOf(request);
+    const issued = challenges.issue(request);
+    if (!issued.ok && !wasWrong) return refuse(request, issued.retryAfterSeconds ?? 1);
+    const challenge = issued.ok && {
+      ...issued.value,
+      imageHref: `${guestPath}img/${issued.value.token}.gif`,
+      audioHref: `${guestPath}audio/${issued.value.token}.wav`,
+    };
+    return {
+      status: 403,
+      headers: [...tools.headers(language, { media: true }), noStore, noIndex],
+      body: challengePage(tools.frame(language), {
+        ...{ action: challengePath, back, host: siteOf(request), wasWrong },
+        challenge: challenge || undefined,
+      }),
+    };
+  }
+
+  function show(request: Request): Reply {
+    const query = parseQuery(request.query);
+    return page(request, wayBack(query.ok ? query.value.get('rd') : undefined), false);
+  }
+
+  async function answer(request: Request): Promise<Reply> {
+    const read = parseForm(request.body);
+    const form = read.ok ? read.value : emptyForm;
+    const given = challenges.answerIn(request, form);
+    if ('waitSeconds' in given) return refuse(request, given.waitSeconds);
+    const back = wayBack(form.get('rd'));
+    if ((await given.judge()) !== 'right') return page(request, back, true);
+    const headers: Header[] = [['Location', back], noStore, noIndex, ...passFor(request)];
+    return { status: 303, headers };
+  }
+
+  /** None for what has no address: it is asked again. */
+  function passFor(request: Request): Header[] {
+    const words = new Uint32Array(4);
+    const family = parseIp(request.clientIp, words);
+    if (family === 0) return [];
+    const pass = passes.issue({ host: siteOf(request), family, words });
+    const isSecure = /(^|,)\s*https\s*$/i.test(lineOf(request, 'x-forwarded-proto') ?? '');
+    const rules = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    return [['Set-Cookie', `${passCookie}=${pass}; ${rules}; Max-Age=${passLifeSeconds}`]];
+  }
+
+  function refuse(request: Request, waitSeconds: number): Reply {
+    const language = languageOf(request);
+    const reply = errorReply(tools, language, 429, tooManyText(language, waitSeconds));
+    const retry: Header = ['Retry-After', String(waitSeconds)];
+    return { ...reply, headers: [...reply.headers, noIndex, retry] };
+  }
+
+  return [
+    guard.open(gateEndpoints.show, show),
+    guard.open(gateEndpoints.answer, answer),
+    guard.open(gateEndpoints.picture, media.picture),
+    guard.open(gateEndpoints.sound, media.sound),
+    guard.open(gateEndpoints.file, (request) =>
+      options.asset({ ...request, path: ownPathOf(request.path) }),
+    ),
+  ];
+}
+
+function siteOf(request: Request): string {
+  return hostOf(lineOf(request, 'x-forwarded-host'), lineOf(request, 'host'));
+}
+
+function lineOf({ headers }: Request, name: string): string | undefined {
+  return headers[name]?.join(', ');
+}
