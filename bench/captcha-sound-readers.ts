@@ -4,7 +4,7 @@
  */
 
 import { digitsSpoken } from '../src/captcha/sound/audio.ts';
-import { speechRateHz, type Voices } from '../src/captcha/sound/speech.ts';
+import { type SpeechVoices, speechRateHz } from '../src/captcha/sound/speech.ts';
 import type { Random } from '../src/core/random.ts';
 import { hopSamples, melBands, melFrames } from './captcha-sound-spectrum.ts';
 
@@ -71,7 +71,7 @@ function sumsOf(frames: readonly Float32Array[]) {
 }
 
 /** By correlation of the spectra over time with recordings that anybody can make, at nine speeds. */
-export function correlationReader(stock: Voices): SoundReader {
+export function correlationReader(stock: SpeechVoices): SoundReader {
   const patterns = Array.from({ length: stock.voices * 10 }, (_, i) =>
     stock.samples.slice(stock.starts[i]!, stock.starts[i + 1]!),
   ).flatMap((wave, i) => speeds.map((speed) => patternOf(wave, i % 10, speed)));

@@ -4,7 +4,7 @@
  */
 
 import { type Acoustics, composeClip, usualAcoustics } from '../src/captcha/sound/audio.ts';
-import { stockManners, synthesiseVoices, type Voices } from '../src/captcha/sound/speech.ts';
+import { type SpeechVoices, stockManners, synthesiseVoices } from '../src/captcha/sound/speech.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { seeds } from '../test/support/captcha/frames.ts';
 import { correlationReader, type SoundReader, trainedReader } from './captcha-sound-readers.ts';
@@ -23,7 +23,7 @@ export function soundRows(size: 'tiny' | 'full'): BenchRow[] {
   const { clips, slowClips, voices: starts, learned, rounds } = sizes[size];
   const stock = synthesiseVoices(seededRandom(80_001), stockManners);
   const own = synthesiseVoices(seededRandom(80_002));
-  const clipsOf = (voices: Voices, acoustics: Acoustics, from: number, count: number) =>
+  const clipsOf = (voices: SpeechVoices, acoustics: Acoustics, from: number, count: number) =>
     seeds(from, count).map((seed) => composeClip(voices, seed, acoustics));
   const understood = (reader: SoundReader, list: readonly ReturnType<typeof composeClip>[]) =>
     list.filter(({ answer, sound }) => reader(sound) === answer).length;

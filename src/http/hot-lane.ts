@@ -35,12 +35,16 @@ export interface HotLaneOptions {
 /** `serve` expects that the scan went over the headers and found nothing to refuse. */
 export interface HotLane {
   /** False: not answered, the route defers to the plain one of its path. */
-  serve(route: HotRoute, isHead: boolean, wire: Wire, query: string): boolean;
+  serve(route: HotRoute, isHead: boolean, wire: Wire, query: string, asked?: AskedBelow): boolean;
 }
+
+/** For a route with `takesAllBelow`. */
+export type AskedBelow = Pick<HotRequest, 'method' | 'path'>;
 
 /** One request in so many is timed. */
 const timedEvery = 64;
 
+const nothingBelow: AskedBelow = { method: '', path: '' };
 const noHandler = (): void => undefined;
 
 export function createHotLane(options: HotLaneOptions): HotLane {
@@ -53,11 +57,18 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   let body: string | Uint8Array = '';
   let status = 0;
   let isHead = false;
+  let below = nothingBelow;
   let isDeferred = false;
   let served = 0;
   const request: HotRequest = {
     get query() {
       return query;
+    },
+    get method() {
+      return below.method;
+    },
+    get path() {
+      return below.path;
     },
     values: scan.values,
     clientIp: () => clientIpOf(wire),
@@ -113,7 +124,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
 
   function handle(route: HotRoute): void {
     try {
-      if (query.length > limits.queryCharsMax) {
+      if (query.length > limits.queryCharsMax && route.takesAllBelow !== true) {
         const why = problem('bad_request', 400, 'The query is too long.');
         refuse(route.path, why, options.newId());
       } else route.handle(request);
@@ -128,10 +139,11 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   }
 
   return {
-    serve(route, forHead, requestWire, rawQuery) {
+    serve(route, forHead, requestWire, rawQuery, asked = nothingBelow) {
       wire = requestWire;
       query = rawQuery;
       isHead = forHead;
+      below = asked;
       head = undefined;
       isDeferred = false;
       const isTimed = ++served % timedEvery === 0;

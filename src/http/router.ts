@@ -64,6 +64,9 @@ export interface HotRequest {
   readonly query: string;
   /** By position in the route's `headers`; lines of a repeated header joined by `, `. */
   readonly values: readonly (string | undefined)[];
+  /** Of a route with `takesAllBelow`, as sent; else empty. */
+  readonly method: string;
+  readonly path: string;
   /** Costs over a microsecond; ask only when needed. */
   clientIp(): string;
   /** Must be called once before the handler returns, or `defer`. The length of the body is added. */
@@ -89,6 +92,11 @@ export interface HotRequest {
 export interface HotRoute extends RouteBase {
   readonly kind: 'hot';
   readonly method: 'GET';
+  /**
+   * Its path ends in `/*`, and all below is its own: any method, a query of any length. For programs that
+   * pass on what others ask.
+   */
+  readonly takesAllBelow?: boolean;
   readonly handle: (request: HotRequest) => void;
 }
 
@@ -193,7 +201,7 @@ function patternOf(resource: Resource, routes: readonly Route[]): Pattern | unde
   const colon = path.indexOf('/:') + 1;
   const star = path.endsWith('/*');
   if (colon === 0 && !star) return undefined;
-  if (routes.some((route) => route.kind === 'hot')) {
+  if (routes.some((route) => route.kind === 'hot' && route.takesAllBelow !== true)) {
     throw new Error(`hot route ${path} must be exact`);
   }
   if (star) return { prefix: path.slice(0, -1), suffix: undefined, resource };

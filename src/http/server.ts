@@ -16,7 +16,7 @@ import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
 import { createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
 import { fieldsOf } from './head.ts';
-import { createHotLane, type HotLane } from './hot-lane.ts';
+import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Header, RenderProblem } from './message.ts';
 import { loadNative } from './native.ts';
@@ -133,6 +133,13 @@ export function createServer(options: ServerOptions): HttpServer {
   app.setIdleTimeout?.(idleSeconds);
   app.setResponseTimeout?.(idleSeconds);
   for (const route of lanes.router.hotRoutes) {
+    if (route.takesAllBelow) {
+      app.any(route.path, (res, req) => {
+        const method = req.getCaseSensitiveMethod();
+        serveHot(route, method === 'HEAD', res, req, lanes, { method, path: req.getUrl() });
+      });
+      continue;
+    }
     app.get(route.path, (res, req) => serveHot(route, false, res, req, lanes));
     app.head(route.path, (res, req) => serveHot(route, true, res, req, lanes));
   }
@@ -320,9 +327,10 @@ function serveHot(
   res: HttpResponse,
   req: HttpRequest,
   lanes: Lanes,
+  asked?: AskedBelow,
 ): void {
   if (!passes(res, req, route.headers ?? noNames, lanes)) return;
-  if (!lanes.hot.serve(route, isHead, wireOf(res), queryOf(req))) dispatch(res, req, lanes);
+  if (!lanes.hot.serve(route, isHead, wireOf(res), queryOf(req), asked)) dispatch(res, req, lanes);
 }
 
 /** The same first step for a hot route: false if the connection was ended instead. */

@@ -11,7 +11,7 @@ import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
 import { gateEndpoints } from '../doors/gate/challenge.route.ts';
-import { gateEndpoint } from '../doors/gate/check.route.ts';
+import { envoyEndpoint, gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
@@ -83,6 +83,7 @@ const open: readonly Endpoint[] = [
   avatar.avatarEndpoint, // GET /avatars/:name
   outbox.outboxEndpoint, // GET /outbox
   gateEndpoint, // GET /gate/check
+  envoyEndpoint, // GET /gate/envoy/*
   gateEndpoints.show, // GET /.portcullis/challenge
   gateEndpoints.answer, // POST /.portcullis/challenge
   gateEndpoints.picture, // GET /.portcullis/img/:file

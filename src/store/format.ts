@@ -65,7 +65,7 @@ export interface MigrationPlace {
   readonly after: Uint8Array | undefined;
 }
 
-export interface FormatOptions {
+export interface StoreFormatOptions {
   readonly steps: readonly MigrationStep[];
   /** Refuse a store that has steps to go: for those who can't run them. */
   readonly refuseOlder: boolean;
@@ -75,7 +75,7 @@ export interface FormatOptions {
  * Synchronous, at each open: the first process writes the number into an empty store, all others
  * compare. Throws an OperatorError when the store is newer, or older with `refuseOlder`.
  */
-export function checkFormat(tables: Tables, { steps, refuseOlder }: FormatOptions): void {
+export function checkFormat(tables: Tables, { steps, refuseOlder }: StoreFormatOptions): void {
   const { meta } = tables;
   const found = formatOf(meta) ?? meta.transactionSync(() => claimEmpty(tables, steps.length));
   const { done } = migrationPlace(meta);

@@ -165,8 +165,9 @@ export function readProjectionPageKey(key: Uint8Array) {
   return { page: view.getUint32(1), seq: view.getBigUint64(5), part: view.getUint8(13) };
 }
 
-/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts). */
+/** 04 table-name 00: how many places of a bounded table are taken (ledger.ts), or feeds a restore left behind. */
 export const ledgerKey = (table: string): Key => encodeKey(namespaces.ledger, text(table));
+export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 
 /** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));

@@ -12,7 +12,7 @@ import { dirname } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { OperatorError } from '../core/errors.ts';
 import { syncPath } from './files.ts';
-import { checkFormat, type FormatOptions, migrationSteps } from './format.ts';
+import { checkFormat, migrationSteps, type StoreFormatOptions } from './format.ts';
 import { metaRowKey } from './keys.ts';
 import { type FileState, stateOfFile } from './lmdb-file.ts';
 
@@ -40,10 +40,10 @@ export interface Tables {
 const mapBytes = 64 * 2 ** 30;
 const tableOptions = { encoding: 'binary', keyEncoding: 'binary' } as const;
 
-const presentFormat: FormatOptions = { steps: migrationSteps, refuseOlder: true };
+const presentFormat: StoreFormatOptions = { steps: migrationSteps, refuseOlder: true };
 
 /** Throws an OperatorError when the directory can't be used, or holds something else or newer. */
-export function openTables(path: string, format: FormatOptions = presentFormat): Tables {
+export function openTables(path: string, format: StoreFormatOptions = presentFormat): Tables {
   try {
     return openEnvironment(path, format);
   } catch (error) {
@@ -52,7 +52,7 @@ export function openTables(path: string, format: FormatOptions = presentFormat):
   }
 }
 
-function openEnvironment(path: string, format: FormatOptions): Tables {
+function openEnvironment(path: string, format: StoreFormatOptions): Tables {
   // lmdb makes its files readable to the group: the directory keeps others out.
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const { kind } = stateOfUsable(`${path}/data.mdb`);

@@ -13,7 +13,7 @@ import { decisionText, readFilter } from '../../src/doors/bouncers/decisions.ts'
 import { createDecisionStream, type DecisionList } from '../../src/doors/bouncers/stream.ts';
 import { readUsage } from '../../src/doors/bouncers/usage-metrics.ts';
 import { parseQuery } from '../../src/http/query.ts';
-import { changesOf, type Step } from '../../src/reputation/blocklists/builder/history.ts';
+import { changesOf, type HistoryStep } from '../../src/reputation/blocklists/builder/history.ts';
 
 const everything = { hosts: true, networks: true };
 const dayMs = 24 * 3_600_000;
@@ -22,7 +22,7 @@ const dayMs = 24 * 3_600_000;
 function createList(stepsMax: number) {
   let version = 1_000;
   let floor = version;
-  const steps: Step[] = [];
+  const steps: HistoryStep[] = [];
   const held = new Set<string>();
   let now = publish();
 

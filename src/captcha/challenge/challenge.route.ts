@@ -20,7 +20,7 @@ import {
   newChallenge,
   verifyChallenge,
 } from './challenge.endpoints.ts';
-import type { Challenges, Visitor } from './challenge.ts';
+import type { CaptchaVisitor, Challenges } from './challenge.ts';
 import { ticketPattern } from './ticket.ts';
 
 export interface CaptchaOptions {
@@ -68,7 +68,7 @@ function overLimit(retryAfterSeconds: number): Failure {
   return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
 }
 
-export interface Attempt {
+export interface AnswerAttempt {
   readonly right: boolean;
   /** As the page sent it; empty when it sent none. */
   readonly siteKey: string;
@@ -93,7 +93,7 @@ export async function attempt(
   options: CaptchaOptions,
   request: Request,
   payment: Payment,
-): Promise<Attempt> {
+): Promise<AnswerAttempt> {
   // The query takes no part: addresses end up in logs and histories.
   const fields = await readFields({ ...request, query: '' });
   const text = (name: string) => (fields.ok ? (fields.value.text(name) ?? '') : '');
@@ -131,7 +131,7 @@ export function captchaMedia(options: CaptchaOptions): {
       limit: CaptchaLimitName,
       type: string,
       suffix: string,
-      fetch: (token: string, visitor: Visitor) => Promise<Result<Uint8Array>>,
+      fetch: (token: string, visitor: CaptchaVisitor) => Promise<Result<Uint8Array>>,
     ): AnswerMedia =>
     async (request) => {
       const { waitSeconds } = visitors.take(limit, request);

@@ -15,18 +15,18 @@ import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { RenderPool } from '../rendering/render-pool.ts';
 import {
   type Challenge,
+  type ChallengeClaim,
   type ChallengePlace,
   type ChallengeTable,
-  type Claim,
+  type ChallengeTableOptions,
   createChallengeTable,
   type Medium,
-  type TableOptions,
   type TableStats,
 } from './table.ts';
 import type { Tickets } from './ticket.ts';
 import { createWaiting } from './waiting.ts';
 
-export interface ChallengesOptions extends Omit<TableOptions, 'nowMs'> {
+export interface ChallengesOptions extends Omit<ChallengeTableOptions, 'nowMs'> {
   readonly pool: Pick<RenderPool, 'image' | 'clip'>;
   readonly tickets: Tickets;
   readonly random: Random;
@@ -38,7 +38,7 @@ export interface ChallengesOptions extends Omit<TableOptions, 'nowMs'> {
 }
 
 /** Who fetches or answers. */
-export interface Visitor {
+export interface CaptchaVisitor {
   /** Whom the challenge counts against. Not compared when verifying: one visitor may come by
    * IPv4 and IPv6 in turn. */
   readonly network: Network;
@@ -55,9 +55,9 @@ export interface Challenges {
    * The GIF: made at the first call, the same bytes after. `not_found`: unknown, expired, used or
    * taken back. `client_limit_exceeded`: the network's share is full. `overloaded`.
    */
-  image(token: string, visitor: Visitor): Promise<Result<Uint8Array>>;
+  image(token: string, visitor: CaptchaVisitor): Promise<Result<Uint8Array>>;
   /** The WAV, with an answer of its own. Fails as `image` does. */
-  clip(token: string, visitor: Visitor): Promise<Result<Uint8Array>>;
+  clip(token: string, visitor: CaptchaVisitor): Promise<Result<Uint8Array>>;
   /**
    * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
    * token is judged there.
@@ -69,7 +69,7 @@ export interface Challenges {
 export type ChallengeStats = TableStats;
 
 /** What is published at `drawnChannel` (node:diagnostics_channel), for tests within the process. */
-export interface Drawn {
+export interface DrawnAnswer {
   readonly answer: string;
   readonly bytes: Uint8Array;
 }
@@ -91,7 +91,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
   const noAnswer = Buffer.from(random.bytes(32));
 
   /** Undefined unless the token was made here, for a challenge, and its time isn't over. */
-  function claimOf(token: string): Claim | undefined {
+  function claimOf(token: string): ChallengeClaim | undefined {
     const ticket = tickets.open(token);
     if (ticket === undefined || ticket.kind === 'browser') return undefined;
     const expiresAtMs = ticket.madeAtMs + options.lifetimeMs;
@@ -102,7 +102,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
   function fetch(
     token: string,
     medium: Medium,
-    { network, longWord }: Visitor,
+    { network, longWord }: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
     table.removeExpired();
     return fetching.fetch(token, medium, { network: counted(network), longWord });
@@ -145,7 +145,7 @@ export function createChallenges(options: ChallengesOptions): Challenges {
 function createFetching(parts: {
   readonly pool: ChallengesOptions['pool'];
   readonly table: ChallengeTable;
-  readonly claimOf: (token: string) => Claim | undefined;
+  readonly claimOf: (token: string) => ChallengeClaim | undefined;
   readonly waitingMax: number;
   readonly longWordFrom: number;
   readonly sharesOn: boolean;
@@ -157,7 +157,7 @@ function createFetching(parts: {
   async function fetch(
     token: string,
     medium: Medium,
-    visitor: Visitor,
+    visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
     const known = table.find(token);
     if (known !== undefined && !table.isOpen(known)) return fail('not_found');
@@ -205,7 +205,7 @@ function createFetching(parts: {
     const made = medium === 'clip' ? await pool.clip() : await pool.image(word);
     if (!made.ok) return made;
     const { answer, bytes, again } = made.value;
-    if (drawn.hasSubscribers) drawn.publish({ answer, bytes } satisfies Drawn);
+    if (drawn.hasSubscribers) drawn.publish({ answer, bytes } satisfies DrawnAnswer);
     challenge.drawn[medium] = { answerHash: hash(answer), again, bytes: undefined };
     return ok(bytes);
   }

@@ -20,7 +20,7 @@ export type Admission<T> =
   | { readonly kind: 'greedy' }
   | { readonly kind: 'full' };
 
-export interface Shares<T> {
+export interface NetworkShares<T> {
   /** Whether one thing more of this network has room. Changes nothing. */
   admission(network: Network): Admission<T>;
   add(network: Network, item: T): void;
@@ -70,7 +70,7 @@ class Ranking<M extends Counted> {
   }
 }
 
-export function createShares<T>({ max, narrowMax, wideMax }: SharesOptions): Shares<T> {
+export function createShares<T>({ max, narrowMax, wideMax }: SharesOptions): NetworkShares<T> {
   const wides = new Map<string, Wide<T>>();
   const ranking = new Ranking<Wide<T>>();
   let size = 0;

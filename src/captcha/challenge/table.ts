@@ -9,7 +9,7 @@ import type { Rendered } from '../rendering/render-pool.ts';
 import { createPlaces, type Place } from './places.ts';
 import { createShares } from './shares.ts';
 
-export interface TableOptions {
+export interface ChallengeTableOptions {
   /** Tokens remembered, open and used. */
   readonly placesMax: number;
   readonly openMax: number;
@@ -41,7 +41,7 @@ export interface Challenge {
 export type ChallengePlace = Place<Challenge>;
 
 /** What a token says of itself. */
-export interface Claim {
+export interface ChallengeClaim {
   readonly token: string;
   readonly longWord: boolean;
   readonly expiresAtMs: number;
@@ -52,9 +52,9 @@ export interface ChallengeTable {
   find(token: string): ChallengePlace | undefined;
   isOpen(place: ChallengePlace): boolean;
   /** For a token without one. `client_limit_exceeded` when the network's share is full. */
-  claim(claim: Claim, network: Network): Result<ChallengePlace>;
+  claim(claim: ChallengeClaim, network: Network): Result<ChallengePlace>;
   /** For a token that was never drawn: it won't be, as long as there is room to remember that. */
-  use(claim: Claim, network: Network): void;
+  use(claim: ChallengeClaim, network: Network): void;
   /** The token stays known; what it stood for goes, and is returned if it was open. */
   end(place: ChallengePlace): Challenge | undefined;
   /** May drop the bytes of others, the oldest first. */
@@ -78,7 +78,7 @@ export interface TableStats {
   readonly overShare: number;
 }
 
-export function createChallengeTable(options: TableOptions): ChallengeTable {
+export function createChallengeTable(options: ChallengeTableOptions): ChallengeTable {
   const { sharesOn, nowMs } = options;
   const places = createPlaces<Challenge>(options.placesMax);
   const shares = createShares<ChallengePlace>({

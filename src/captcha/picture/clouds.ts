@@ -6,7 +6,7 @@
  */
 
 import type { Keystream } from './keystream.ts';
-import type { Field } from './motion.ts';
+import type { NoiseField } from './motion.ts';
 import type { PictureProfile } from './profiles.ts';
 
 export interface Clouds {
@@ -15,7 +15,7 @@ export interface Clouds {
   readonly back: Int32Array;
   /** New clouds. */
   fill(stream: Keystream): void;
-  show(field: Field, k: number): void;
+  show(field: NoiseField, k: number): void;
 }
 
 export function createClouds(profile: PictureProfile): Clouds {
@@ -35,7 +35,7 @@ export function createClouds(profile: PictureProfile): Clouds {
   /** Of each shift and word the columns that have it. */
   const columns = new Int32Array(shifts * words);
 
-  function shiftRows(field: Field, k: number): void {
+  function shiftRows(field: NoiseField, k: number): void {
     for (let y = 0; y < fieldRows; y++) {
       const dx = field.dx(k, y - amplitudeDots);
       const xA = amplitudeDots + dx;
@@ -49,7 +49,7 @@ export function createClouds(profile: PictureProfile): Clouds {
     }
   }
 
-  function shiftColumns(field: Field, k: number): void {
+  function shiftColumns(field: NoiseField, k: number): void {
     columns.fill(0);
     for (let x = 0; x < widthDots; x++) {
       columns[(amplitudeDots + field.dy(k, x)) * words + (x >> 5)]! |= 1 << (x & 31);

@@ -16,14 +16,14 @@ const stepsPerFrame = 16;
 const bend = 0.06;
 
 /** The letters' cloud; the background's offsets are the negatives. */
-export interface Field {
+export interface NoiseField {
   /** Dots that row `y` is shifted by in frame `k`; `y` from `-amplitudeDots` to as much past the last. */
   dx(k: number, y: number): number;
   /** Dots that column `x` is shifted by in frame `k`. */
   dy(k: number, x: number): number;
 }
 
-export function createField(profile: PictureProfile, stream: Keystream): Field {
+export function createField(profile: PictureProfile, stream: Keystream): NoiseField {
   const { frames, amplitudeDots, widthDots, heightDots } = profile;
   const steps = frames * stepsPerFrame;
   const offsets = offsetsOf(amplitudeDots, steps);

@@ -36,7 +36,7 @@ export interface SolvedBy {
   readonly action?: string;
 }
 
-export interface Redeemed {
+export interface RedeemedReceipt {
   /** Site key id. */
   readonly siteKey: string;
   /** Of the page, as its browser said: `https://shop.example`. */
@@ -72,7 +72,7 @@ export interface Receipts {
     receipt: string,
     account: string,
     expectedSite?: string,
-  ): Promise<Result<Redeemed | ReceiptFault>>;
+  ): Promise<Result<RedeemedReceipt | ReceiptFault>>;
   /** What keeps pages on this host from receipts for the site key; undefined: nothing. */
   siteFault(
     siteKey: string,

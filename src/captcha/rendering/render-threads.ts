@@ -9,7 +9,7 @@ import { Piscina } from 'piscina';
 import type { ProfileName } from '../picture/profiles.ts';
 import type { MotionImage } from '../picture/render.ts';
 import type { SpokenClip } from '../sound/audio.ts';
-import type { Voices } from '../sound/speech.ts';
+import type { SpeechVoices } from '../sound/speech.ts';
 import type { RenderJob } from './render.worker.ts';
 
 /** Rejects when a thread fails or after `close`; callers bound how much they ask for at once. */
@@ -66,12 +66,12 @@ export function openRenderThreads(
   };
 }
 
-function openSpeech(): { voices(): Promise<Voices>; close(): Promise<void> } {
-  let pending: Promise<Voices> | undefined;
+function openSpeech(): { voices(): Promise<SpeechVoices>; close(): Promise<void> } {
+  let pending: Promise<SpeechVoices> | undefined;
   let worker: Worker | undefined;
   let closed = false;
-  function synthesise(): Promise<Voices> {
-    return new Promise<Voices>((resolve, reject) => {
+  function synthesise(): Promise<SpeechVoices> {
+    return new Promise<SpeechVoices>((resolve, reject) => {
       if (closed) throw new Error('the rendering threads are closed');
       worker = new Worker(new URL('../sound/speech.worker.js', import.meta.url));
       worker.once('message', resolve);

@@ -4,7 +4,7 @@ import { loadOutlines } from '../picture/glyphs.ts';
 import type { ProfileName } from '../picture/profiles.ts';
 import { createMotionRenderer, type MotionImage } from '../picture/render.ts';
 import { mixClip, type SpokenClip } from '../sound/audio.ts';
-import type { Voices } from '../sound/speech.ts';
+import type { SpeechVoices } from '../sound/speech.ts';
 import { yieldToRequests } from './niceness.ts';
 
 export type RenderJob =
@@ -13,7 +13,7 @@ export type RenderJob =
       readonly profile: ProfileName;
       readonly seeds: readonly Uint8Array[];
     }
-  | { readonly kind: 'clip'; readonly seed: Uint8Array; readonly voices: Voices };
+  | { readonly kind: 'clip'; readonly seed: Uint8Array; readonly voices: SpeechVoices };
 
 const render = createMotionRenderer(loadOutlines());
 // After the start, which a request may be waiting for.

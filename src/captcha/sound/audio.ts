@@ -6,7 +6,7 @@
 
 import { createKeystream, type Keystream } from '../picture/keystream.ts';
 import { type Between, equalised, inRoom, powerOf } from './acoustics.ts';
-import { speechRateHz, type Voices } from './speech.ts';
+import { type SpeechVoices, speechRateHz } from './speech.ts';
 
 export const digitsSpoken = 6;
 const headerBytes = 44;
@@ -40,7 +40,7 @@ export interface ComposedClip {
 }
 
 export function mixClip(
-  voices: Voices,
+  voices: SpeechVoices,
   seed: Uint8Array,
   acoustics: Acoustics = usualAcoustics,
 ): SpokenClip {
@@ -50,14 +50,14 @@ export function mixClip(
 }
 
 export function composeClip(
-  voices: Voices,
+  voices: SpeechVoices,
   seed: Uint8Array,
   acoustics: Acoustics = usualAcoustics,
 ): ComposedClip {
   return composed(voices, createKeystream(seed), acoustics);
 }
 
-function composed(voices: Voices, stream: Keystream, acoustics: Acoustics): ComposedClip {
+function composed(voices: SpeechVoices, stream: Keystream, acoustics: Acoustics): ComposedClip {
   const { equaliserDb, reflections, babbleDb } = acoustics;
   const between: Between = (low, high) => low + (high - low) * stream.unit();
   const room = secondsMax * speechRateHz;
@@ -93,7 +93,7 @@ function levelled(sound: Float32Array): Float32Array {
   return peak === 0 ? sound : sound.map((v) => v / peak);
 }
 
-function recording(voices: Voices, voice: number, digit: number): Float32Array {
+function recording(voices: SpeechVoices, voice: number, digit: number): Float32Array {
   const i = voice * 10 + digit;
   return voices.samples.subarray(voices.starts[i], voices.starts[i + 1]);
 }
@@ -104,7 +104,7 @@ const babblers = 3;
 /** Reversed digits all along: the same voices and spectrum, but no words. */
 function babbleOf(
   length: number,
-  voices: Voices,
+  voices: SpeechVoices,
   stream: Keystream,
   between: Between,
 ): Float32Array {

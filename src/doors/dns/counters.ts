@@ -16,15 +16,15 @@ export const outcomes = [
   'failed',
 ] as const;
 
-export type Outcome = (typeof outcomes)[number];
+export type DnsOutcome = (typeof outcomes)[number];
 
-export interface Counters {
+export interface DnsCounters {
   readonly buffer: SharedArrayBuffer;
-  count(outcome: Outcome): void;
-  read(): Iterable<[Outcome, number]>;
+  count(outcome: DnsOutcome): void;
+  read(): Iterable<[DnsOutcome, number]>;
 }
 
-export function createCounters(buffer = new SharedArrayBuffer(outcomes.length * 8)): Counters {
+export function createCounters(buffer = new SharedArrayBuffer(outcomes.length * 8)): DnsCounters {
   const counts = new Float64Array(buffer);
   const rowOf = new Map(outcomes.map((outcome, row) => [outcome, row]));
   return {
@@ -32,6 +32,6 @@ export function createCounters(buffer = new SharedArrayBuffer(outcomes.length * 
     count(outcome) {
       counts[rowOf.get(outcome)!]! += 1;
     },
-    read: () => outcomes.map((outcome, row): [Outcome, number] => [outcome, counts[row]!]),
+    read: () => outcomes.map((outcome, row): [DnsOutcome, number] => [outcome, counts[row]!]),
   };
 }

@@ -2,7 +2,7 @@
 
 import { formatIp, parseIp } from '../../ip/address.ts';
 
-export interface Endpoint {
+export interface DnsEndpoint {
   readonly family: 4 | 6;
   /** Canonical text. */
   readonly address: string;
@@ -15,7 +15,7 @@ const pattern = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})$/;
  * `192.0.2.1:53`, `[2001:db8::1]:53`. Undefined for anything else, and for the wildcards: an answer
  * over UDP would leave from whatever address the system picks, and its client would not take it.
  */
-export function readEndpoint(text: string): Endpoint | undefined {
+export function readEndpoint(text: string): DnsEndpoint | undefined {
   const [, bracketed, quad, digits] = pattern.exec(text) ?? [];
   const words = new Uint32Array(4);
   const family = parseIp(bracketed ?? quad ?? '', words);
@@ -27,6 +27,6 @@ export function readEndpoint(text: string): Endpoint | undefined {
 }
 
 /** As it is written in settings. */
-export function endpointText({ family, address, port }: Endpoint): string {
+export function endpointText({ family, address, port }: DnsEndpoint): string {
   return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }

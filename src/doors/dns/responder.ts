@@ -5,7 +5,7 @@
  */
 
 import { createAnswerWriter } from './answer-writer.ts';
-import type { Counters, Outcome } from './counters.ts';
+import type { DnsCounters, DnsOutcome } from './counters.ts';
 import { createNameReader, keyLabelLength, type Meaning, type Zone } from './names.ts';
 import { createQuestion, readQuestion } from './question.ts';
 import type { ResponseRate } from './response-rate.ts';
@@ -38,7 +38,7 @@ export interface ResponderOptions {
   /** Takes one read of the account. */
   spend(slot: number): boolean;
   readonly rate: ResponseRate;
-  readonly counters: Counters;
+  readonly counters: DnsCounters;
   readonly clock: { now(): number; monotonicMs(): number };
 }
 
@@ -128,7 +128,7 @@ export function createResponder(options: ResponderOptions): Responder {
     }
   }
 
-  function refuse(why: Outcome): number {
+  function refuse(why: DnsOutcome): number {
     return tell(why, writer.bare(responseCode.REFUSED));
   }
 
@@ -183,7 +183,7 @@ export function createResponder(options: ResponderOptions): Responder {
       .toLowerCase();
   }
 
-  function tell(outcome: Outcome, bytes: number): number {
+  function tell(outcome: DnsOutcome, bytes: number): number {
     counters.count(outcome);
     return bytes;
   }

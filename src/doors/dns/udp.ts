@@ -4,8 +4,8 @@
  */
 
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import type { Counters } from './counters.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { DnsCounters } from './counters.ts';
+import type { DnsEndpoint } from './endpoint.ts';
 import type { Responder } from './responder.ts';
 import { udpBytesMax } from './wire.ts';
 
@@ -19,9 +19,9 @@ const sendingMax = 1_024;
 const receiveBytes = 1_048_576;
 
 export interface UdpOptions {
-  readonly endpoint: Endpoint;
+  readonly endpoint: DnsEndpoint;
   readonly responder: Responder;
-  readonly counters: Counters;
+  readonly counters: DnsCounters;
   /** Strict text of an address to words; 0: none. */
   readonly parse: (text: string, words: Uint32Array) => 0 | 4 | 6;
   /** Runs one answer while the index may be read. */

@@ -1,7 +1,8 @@
 /**
- * GET /gate/check: what a proxy asks for each request of its visitors (nginx: auth_request; Caddy and
- * Traefik: forward_auth), answered in the turn in which it comes, from shared memory. Only the address and its
- * score ever block: a limit lets in or challenges, and an error is no verdict.
+ * What a proxy asks for each request of its visitors, answered in the turn in which it comes, from shared
+ * memory: GET /gate/check (nginx: auth_request; Caddy and Traefik: forward_auth), and /gate/envoy/<policy>/*
+ * for Envoy, which asks by the visitor's own method and path. Only the address and its score ever block:
+ * a limit lets in or challenges, and an error is no verdict.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -65,6 +66,18 @@ export const gateEndpoint = endpoint({
   docs: gateDocs,
 });
 
+export const envoyEndpoint = endpoint({
+  method: 'GET',
+  path: '/gate/envoy/*',
+  who: 'anyone',
+  shape: 'api',
+  thread: 'any',
+  headers,
+  errors: ['invalid_parameter'],
+  robots: 'disallow',
+  docs: 'text',
+});
+
 const htmlType: Header = ['Content-Type', 'text/html; charset=utf-8'];
 const noRules: Header = ['Content-Security-Policy', "default-src 'none'"];
 const scoreField = numberField('X-Portcullis-Score');
@@ -99,29 +112,41 @@ const unnamedProxy =
 /** A site has a few policies; beyond it they are read each time. */
 const policiesMax = 256;
 
-export function gateRoute({ check, passes, clock, hasProxies, count }: GateOptions): HotRoute {
+/** What a visitor asks of the site, as the proxy tells it. */
+interface Asked {
+  /** As the query of /gate/check has it. */
+  readonly policy: string;
+  readonly method: string | undefined;
+  /** Path and query. */
+  readonly uri: string | undefined;
+  readonly host: string;
+}
+
+export function gateRoutes({ check, passes, clock, hasProxies, count }: GateOptions): HotRoute[] {
   const policies = new Map<string, Policy>();
   const words = new Uint32Array(4);
 
-  function policyIn({ query, values }: HotRequest): Result<Policy> {
+  function policyIn(text: string, { values }: HotRequest): Result<Policy> {
     if (!hasProxies && values[5] !== undefined) return fail('invalid_parameter', unnamedProxy);
-    const known = policies.get(query);
+    const known = policies.get(text);
     if (known !== undefined) return ok(known);
-    const params = parseQuery(query);
+    const params = parseQuery(text);
     const read = params.ok ? readPolicy(params.value) : params;
-    if (read.ok && policies.size < policiesMax) policies.set(query, read.value);
+    // A copy: a part of a path would hold the whole of it.
+    const kept = Buffer.from(text, 'latin1').toString('latin1');
+    if (read.ok && policies.size < policiesMax) policies.set(kept, read.value);
     return read;
   }
 
-  function handle(request: HotRequest): void {
+  function decide(request: HotRequest, asked: Asked): void {
     const { values } = request;
-    const asked = policyIn(request);
-    if (!asked.ok) {
+    const read = policyIn(asked.policy, request);
+    if (!read.ok) {
       count('bad_policy');
-      request.answer(badHead, apiErrorBody(422, asked.detail ?? '', asked.parameter));
+      request.answer(badHead, apiErrorBody(422, read.detail ?? '', read.parameter));
       return;
     }
-    const policy = asked.value;
+    const policy = read.value;
     const family = parseIp(request.clientIp(), words);
     const isKnown = family !== 0 && isListable(family, words);
     const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
@@ -130,7 +155,7 @@ export function gateRoute({ check, passes, clock, hasProxies, count }: GateOptio
     const verdict = verdictOf(policy, score, isAnonymous);
     let outcome: Outcome = verdict;
     if (verdict === 'challenge') {
-      const visitor = { host: hostOf(values[6], values[3]), family: family || 4, words } as const;
+      const visitor = { host: asked.host, family: family || 4, words } as const;
       const pass = passes.look(values[0], visitor, policy.passMs);
       if (pass !== 'none') outcome = pass === 'good' ? 'pass' : 'over_pass';
     }
@@ -138,10 +163,35 @@ export function gateRoute({ check, passes, clock, hasProxies, count }: GateOptio
     if (outcome === 'block') block(request, score);
     else if (outcome === 'allow' || outcome === 'pass') {
       request.answer(withNumber(allowHead, scoreField, score), '');
-    } else toChallenge(request, policy, score);
+    } else toChallenge(request, asked, policy, score);
   }
 
-  return { kind: 'hot', ...routeFacts(gateEndpoint), method: 'GET', handle };
+  function handle(request: HotRequest): void {
+    const { values, query } = request;
+    const host = hostOf(values[6], values[3]);
+    decide(request, { policy: query, method: values[7], uri: values[8], host });
+  }
+
+  /** The host is the visitor's own: Envoy keeps it. No header but those of the visit is believed. */
+  function handleBelow(request: HotRequest): void {
+    const { values, method, path, query } = request;
+    const start = envoyEndpoint.path.length - 1;
+    const slash = path.indexOf('/', start);
+    const end = slash < 0 ? path.length : slash;
+    const uri = `${path.slice(end) || '/'}${query === '' ? '' : `?${query}`}`;
+    const host = hostOf(undefined, values[3]);
+    decide(request, { policy: path.slice(start, end), method, uri, host });
+  }
+
+  const base = { kind: 'hot', method: 'GET' } as const;
+  return [
+    { ...base, ...routeFacts(gateEndpoint), method: 'GET', handle },
+    {
+      ...{ ...base, ...routeFacts(envoyEndpoint), method: 'GET' },
+      takesAllBelow: true,
+      handle: handleBelow,
+    },
+  ];
 }
 
 function block({ values, answer }: HotRequest, score: number): void {
@@ -151,13 +201,17 @@ function block({ values, answer }: HotRequest, score: number): void {
 }
 
 /** Only a visitor who looks at pages can be shown one; whoever else is told where it is. */
-function toChallenge({ values, answer }: HotRequest, { mode }: Policy, score: number): void {
-  const method = values[7];
+function toChallenge(
+  { values, answer }: HotRequest,
+  { method, uri }: Asked,
+  { mode }: Policy,
+  score: number,
+): void {
   const isNavigation =
     (method === 'GET' || method === 'HEAD') &&
     values[1]?.includes('text/html') === true &&
     (values[4] === undefined || values[4] === 'navigate');
-  const url = challengeHref(values[8]);
+  const url = challengeHref(uri);
   if (!isNavigation) {
     const body = JSON.stringify({ error: 'challenge_required', url });
     answer(withNumber(challengeHead, scoreField, score), body);

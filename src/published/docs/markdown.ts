@@ -18,7 +18,7 @@ export interface Heading {
 }
 
 /** A heading and all that stands under it up to the next one, as plain text. */
-export interface Section extends Heading {
+export interface DocsSection extends Heading {
   readonly body: string;
 }
 
@@ -27,7 +27,7 @@ export interface Article {
   readonly title: string;
   /** Of depth 2 and 3, in order. */
   readonly headings: readonly Heading[];
-  readonly sections: readonly Section[];
+  readonly sections: readonly DocsSection[];
   /** The first paragraph, as plain text. */
   readonly summary: string;
   /** Everything; the labels of buttons are in the language of `text`. */
@@ -128,7 +128,7 @@ function isBlock({ type }: Token): boolean {
   return !['text', 'strong', 'em', 'codespan', 'link', 'escape', 'del'].includes(type);
 }
 
-function sectionsOf(tokens: readonly Token[]): Section[] {
+function sectionsOf(tokens: readonly Token[]): DocsSection[] {
   const found: (Heading & { parts: string[] })[] = [];
   const taken = new Set<string>();
   for (const token of tokens) {

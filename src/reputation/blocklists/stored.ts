@@ -5,7 +5,7 @@
  */
 
 import { createWriter, decode } from '../../store/codec.ts';
-import type { Step } from './builder/history.ts';
+import type { HistoryStep } from './builder/history.ts';
 
 const layout = 1;
 const hashBytes = 16;
@@ -67,12 +67,12 @@ export function decodeHead(bytes: Uint8Array): FeedHead | undefined {
   });
 }
 
-export function encodeStep(step: Step): Uint8Array {
+export function encodeStep(step: HistoryStep): Uint8Array {
   const out = createWriter(1_024).u8(layout);
   return out.text(step.added.join('\n')).text(step.removed.join('\n')).finish();
 }
 
-export function decodeStep(version: number, bytes: Uint8Array): Step | undefined {
+export function decodeStep(version: number, bytes: Uint8Array): HistoryStep | undefined {
   return decode(bytes, (input) => {
     if (input.u8() !== layout) input.reject();
     const added = linesOf(input.text());

@@ -7,7 +7,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import type { Challenges, Visitor } from '../../captcha/challenge/challenge.ts';
+import type { CaptchaVisitor, Challenges } from '../../captcha/challenge/challenge.ts';
 import { nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -94,7 +94,7 @@ export function peerChallenges(options: {
   async function fetch(
     what: 'image' | 'clip',
     token: string,
-    visitor: Visitor,
+    visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
     const peer = peerOf(token);
     if (peer === undefined) return own[what](token, visitor);

@@ -3,8 +3,8 @@
 import { Worker } from 'node:worker_threads';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
-import { createCounters, type Outcome } from '../../doors/dns/counters.ts';
-import { type Endpoint, endpointText } from '../../doors/dns/endpoint.ts';
+import { createCounters, type DnsOutcome } from '../../doors/dns/counters.ts';
+import { type DnsEndpoint, endpointText } from '../../doors/dns/endpoint.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { ReaderHandle } from '../../index/reader.ts';
 import type { FrontEndMemory } from './front-end.ts';
@@ -27,14 +27,14 @@ export interface DnsThreadSetup {
 }
 
 export type FromDnsThread =
-  | { readonly listening: Endpoint }
+  | { readonly listening: DnsEndpoint }
   | { readonly ready: true }
   | { readonly failed: string };
 
 export interface DnsThread {
   /** Where it listens. */
-  readonly endpoints: readonly Endpoint[];
-  read(): Iterable<[Outcome, number]>;
+  readonly endpoints: readonly DnsEndpoint[];
+  read(): Iterable<[DnsOutcome, number]>;
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export async function startDnsThread(
   let stopping = false;
 
   /** @param listen the addresses of the first start, with the ports that it found */
-  async function start(listen: readonly string[]): Promise<readonly Endpoint[]> {
+  async function start(listen: readonly string[]): Promise<readonly DnsEndpoint[]> {
     const reader = index.openReader();
     if (reader === undefined) throw new Error('no reader is left in the index');
     const setup: DnsThreadSetup = { ...plain, listen, reader, counters: counters.buffer };
@@ -61,7 +61,7 @@ export async function startDnsThread(
       name: 'dns',
     });
     worker = started;
-    const endpoints: Endpoint[] = [];
+    const endpoints: DnsEndpoint[] = [];
     let reason = 'it ended';
     ended = new Promise((resolve) => started.once('exit', resolve));
     return new Promise((resolve, reject) => {

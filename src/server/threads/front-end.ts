@@ -17,7 +17,7 @@ import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { upRoute } from '../../doors/bouncers/health.route.ts';
 import { liveRoute } from '../../doors/bouncers/live.route.ts';
-import { gateRoute } from '../../doors/gate/check.route.ts';
+import { gateRoutes } from '../../doors/gate/check.route.ts';
 import { createGateCounters } from '../../doors/gate/counters.ts';
 import { createPasses } from '../../doors/gate/pass.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
@@ -104,7 +104,7 @@ export function createFrontEnd(options: {
           0,
         isSpent: (keyId) => callers.takeFor('decisions', keyId) > 0,
       }),
-      gateRoute({ check, passes, clock, hasProxies, count }),
+      ...gateRoutes({ check, passes, clock, hasProxies, count }),
       upRoute(),
       healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
     ],

@@ -11,7 +11,7 @@ import { type RowsSeen, verifyRows } from '../../store/verify/rows.ts';
 import { openView } from '../../store/view.ts';
 import { verifyState } from './state.ts';
 
-export interface Verified {
+export interface VerifiedStore {
   readonly findings: Findings;
   readonly seen: RowsSeen;
   readonly journalPosition: number;
@@ -24,7 +24,7 @@ export async function verifyDataDir(options: {
   clock: Clock;
   random: Random;
   onProgress?: (rows: number, rowsAbout: number) => void;
-}): Promise<Verified> {
+}): Promise<VerifiedStore> {
   const { dataDir, path, clock, random, onProgress } = options;
   const findings = createFindings();
   const tables = openTables(path);

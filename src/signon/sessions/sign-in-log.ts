@@ -37,7 +37,7 @@ export interface SignInEntry {
 
 export interface SignInLog {
   /** Runs a handler; `note` says afterwards what came of it. */
-  during<T>(run: () => Promise<T>, note: (result: T) => Outcome): Promise<T>;
+  during<T>(run: () => Promise<T>, note: (result: T) => SignInOutcome): Promise<T>;
   /** The account's log, listened to. */
   listenTo(log: SecurityLog): SecurityLog;
   /** Writes what waits. */
@@ -46,7 +46,7 @@ export interface SignInLog {
   readonly waiting: number;
 }
 
-export interface Outcome {
+export interface SignInOutcome {
   readonly address: string;
   readonly path: string;
   readonly status: number;
@@ -110,7 +110,10 @@ export function createSignInLog(options: {
     waiting.push(entry);
   }
 
-  function conclude(heard: readonly Heard[], { address, path, status, email }: Outcome): void {
+  function conclude(
+    heard: readonly Heard[],
+    { address, path, status, email }: SignInOutcome,
+  ): void {
     const base = { at: clock.now(), address, path, status };
     for (const { account, event } of heard) add({ ...base, account, event, email: undefined });
     if (heard.length > 0 || status < 400 || status === 404) return;

@@ -14,7 +14,7 @@ import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
 import { OperatorError } from '../../core/errors.ts';
-import { digestBytes, type Header } from './header.ts';
+import { type BackupHeader, digestBytes } from './header.ts';
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
@@ -29,7 +29,7 @@ const cipher = 'aes-256-gcm';
 
 /** A sealed block with its length before it. */
 export async function sealBlock(
-  header: Header,
+  header: BackupHeader,
   place: number,
   isLast: boolean,
   content: Uint8Array,
@@ -46,7 +46,7 @@ export async function sealBlock(
 
 /** @throws OperatorError which says where the file is damaged, cut or longer than it was */
 export async function openBlock(
-  header: Header,
+  header: BackupHeader,
   place: number,
   isLast: boolean,
   sealed: Buffer,
@@ -73,7 +73,7 @@ export function damagedBlock(place: number): OperatorError {
   );
 }
 
-function unsealed(header: Header, place: number, isLast: boolean, sealed: Buffer) {
+function unsealed(header: BackupHeader, place: number, isLast: boolean, sealed: Buffer) {
   if (header.key !== undefined) return decrypted(header, header.key, place, isLast, sealed);
   const end = sealed.length - digestBytes;
   if (end < 0) return undefined;
@@ -82,19 +82,36 @@ function unsealed(header: Header, place: number, isLast: boolean, sealed: Buffer
   return seal.equals(sealed.subarray(end)) ? packed : undefined;
 }
 
-function plainSeal(header: Header, place: number, isLast: boolean, packed: Uint8Array): Buffer {
+function plainSeal(
+  header: BackupHeader,
+  place: number,
+  isLast: boolean,
+  packed: Uint8Array,
+): Buffer {
   const hash = createHash('sha256').update(header.digest).update(nonceOf(place, isLast));
   return hash.update(packed).digest();
 }
 
-function encrypted(header: Header, key: Buffer, place: number, isLast: boolean, packed: Buffer) {
+function encrypted(
+  header: BackupHeader,
+  key: Buffer,
+  place: number,
+  isLast: boolean,
+  packed: Buffer,
+) {
   const sealing = createCipheriv(cipher, key, nonceOf(place, isLast), { authTagLength: tagBytes });
   sealing.setAAD(header.digest);
   return [sealing.update(packed), sealing.final(), sealing.getAuthTag()];
 }
 
 /** Undefined when a byte of it, its place or the key is another one. */
-function decrypted(header: Header, key: Buffer, place: number, isLast: boolean, sealed: Buffer) {
+function decrypted(
+  header: BackupHeader,
+  key: Buffer,
+  place: number,
+  isLast: boolean,
+  sealed: Buffer,
+) {
   const end = sealed.length - tagBytes;
   if (end < 0) return undefined;
   const opening = createDecipheriv(cipher, key, nonceOf(place, isLast), {

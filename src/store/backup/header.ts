@@ -57,7 +57,7 @@ const schema = v.object({
 
 const version = 1;
 
-export interface Header {
+export interface BackupHeader {
   /** As they stand in the file. */
   readonly bytes: Buffer;
   readonly digest: Buffer;
@@ -70,7 +70,7 @@ export async function makeHeader(
   passphrase: string | undefined,
   random: Random,
   N: number = cost.N,
-): Promise<Header> {
+): Promise<BackupHeader> {
   const file = text(random.bytes(16));
   if (passphrase === undefined) return sealed({ version, file }, undefined);
   const salt = random.bytes(16);
@@ -95,7 +95,7 @@ export async function readHeader(
   json: Buffer,
   digest: Buffer,
   passphrase: () => Promise<string | undefined>,
-): Promise<Header> {
+): Promise<BackupHeader> {
   const bytes = Buffer.concat([backupMark, length(json), json]);
   if (!hash(bytes).equals(digest)) throw new OperatorError('the backup is damaged: its header');
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), json.toString('utf8'));
@@ -119,7 +119,7 @@ export async function readHeader(
   return { bytes: whole, digest, key };
 }
 
-function sealed(content: v.InferInput<typeof schema>, key: Buffer | undefined): Header {
+function sealed(content: v.InferInput<typeof schema>, key: Buffer | undefined): BackupHeader {
   const json = Buffer.from(JSON.stringify(content));
   const bytes = Buffer.concat([backupMark, length(json), json]);
   const digest = hash(bytes);

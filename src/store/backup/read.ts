@@ -13,7 +13,7 @@ import type { TableName } from '../lmdb-tables.ts';
 import type { RawRow } from '../view.ts';
 import { damagedBlock, openBlock, sealedBytesMax } from './blocks.ts';
 import { type About, blockKinds, decodeAbout, decodeEnd, decodeRows } from './content.ts';
-import { backupMark, digestBytes, type Header, headerJsonMax, readHeader } from './header.ts';
+import { type BackupHeader, backupMark, digestBytes, headerJsonMax, readHeader } from './header.ts';
 import { checkRow } from './write.ts';
 
 export interface OpenBackup {
@@ -82,7 +82,7 @@ async function headerOf(
   input: ByteReader,
   path: string,
   passphrase: BackupSource['passphrase'],
-): Promise<Header> {
+): Promise<BackupHeader> {
   const mark = await input.take(backupMark.length);
   if (mark === undefined || !mark.equals(backupMark)) {
     throw new OperatorError(`${path} is not a backup of Portcullis`);
@@ -97,7 +97,7 @@ async function headerOf(
   return readHeader(json, digest, passphrase);
 }
 
-async function* blocksOf(input: ByteReader, header: Header): AsyncGenerator<Buffer> {
+async function* blocksOf(input: ByteReader, header: BackupHeader): AsyncGenerator<Buffer> {
   for (let place = 0; ; place++) {
     const length = (await input.take(4))?.readUInt32BE(0);
     if (length === undefined) {

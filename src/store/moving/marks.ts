@@ -9,7 +9,7 @@ import * as v from 'valibot';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { makeFileOnce, syncPath } from '../files.ts';
-import type { Session } from '../postgres/connection.ts';
+import type { PostgresSession } from '../postgres/connection.ts';
 
 const files = { begun: 'moving-to-postgres', done: 'moved-to-postgres' } as const;
 
@@ -63,7 +63,7 @@ const markSchema = v.object({
 /** What the database knows of a move. */
 export type Mark = v.InferOutput<typeof markSchema>;
 
-export async function readMark(session: Session): Promise<Mark | undefined> {
+export async function readMark(session: PostgresSession): Promise<Mark | undefined> {
   const [row] = await session.query<{ value: Buffer }>({
     text: "select value from meta where name = 'move'",
   });
@@ -82,7 +82,7 @@ export function markQuery(mark: Mark) {
 }
 
 /** @throws OperatorError when the database is being filled or emptied, or was left */
-export async function refuseMovedDatabase(session: Session): Promise<void> {
+export async function refuseMovedDatabase(session: PostgresSession): Promise<void> {
   const mark = await readMark(session);
   if (mark === undefined || (mark.to === 'postgres' && mark.isDone)) return;
   const name = mark.to === 'postgres' ? 'embedded-to-postgres' : 'postgres-to-embedded';

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../core/errors.ts';
 import { byteaArray, int8Array, textArray } from '../postgres/arrays.ts';
-import type { Query, Session } from '../postgres/connection.ts';
+import type { PostgresSession, Query } from '../postgres/connection.ts';
 import { decodeFrames, encodeFrames, type JournalRow } from '../postgres/journal.ts';
 import { nowMs, versionBlock } from '../postgres/schema.ts';
 import { type StoreEvent, storeLimits } from '../store.ts';
@@ -27,7 +27,7 @@ const nodeAliveMs = 10_000;
 const none = Buffer.alloc(0);
 
 /** @throws OperatorError when a node or a command uses the database, or another move does */
-export async function holdDatabase(session: Session): Promise<void> {
+export async function holdDatabase(session: PostgresSession): Promise<void> {
   const names = await session.query<{ id: number; name: string }>({
     text: `select id, name from nodes where not is_stopped and seen_at > ${nowMs} - ${nodeAliveMs}`,
   });
@@ -70,7 +70,7 @@ function pageOf(columns: string, from: string, bytes: string, limit: number): st
 }
 
 async function* pages<Row extends { readonly key: Buffer }>(
-  session: Session,
+  session: PostgresSession,
   after: Buffer | undefined,
   query: { text: string; values: readonly unknown[] },
 ): AsyncGenerator<Row[]> {
@@ -83,7 +83,7 @@ async function* pages<Row extends { readonly key: Buffer }>(
 }
 
 async function* readEntries(
-  session: Session,
+  session: PostgresSession,
   after: Buffer | undefined,
   limit: number,
   onBad: (line: string) => void,
@@ -105,7 +105,7 @@ async function* readEntries(
 }
 
 async function* readJournal(
-  session: Session,
+  session: PostgresSession,
   after: Buffer | undefined,
   limit: number,
   onBad: (line: string) => void,
@@ -133,7 +133,7 @@ async function* readJournal(
   }
 }
 
-async function* readIds(session: Session, after: Buffer | undefined, limit: number) {
+async function* readIds(session: PostgresSession, after: Buffer | undefined, limit: number) {
   for (let last = after?.toString() ?? ''; ; ) {
     const found = await session.query<{ id: string; seq: string; at: string }>({
       text: `select id, seq, at from event_ids where id > $1 order by id limit ${limit}`,
@@ -148,7 +148,7 @@ async function* readIds(session: Session, after: Buffer | undefined, limit: numb
 }
 
 /** The newest checkpoint that is whole. */
-async function newestCheckpoint(session: Session) {
+async function newestCheckpoint(session: PostgresSession) {
   const [row] = await session.query<{ id: string; seq: string }>({
     text: 'select id, seq from checkpoints order by seq desc, at desc limit 1',
   });
@@ -156,7 +156,7 @@ async function newestCheckpoint(session: Session) {
 }
 
 async function* readCheckpoint(
-  session: Session,
+  session: PostgresSession,
   id: string,
   after: Buffer | undefined,
   limit: number,
@@ -169,7 +169,7 @@ async function* readCheckpoint(
 }
 
 /** @param checkpointId of rows that no checkpoint names yet; absent: the newest one's */
-export function postgresSide(session: Session, checkpointId?: string): Side {
+export function postgresSide(session: PostgresSession, checkpointId?: string): Side {
   return {
     async facts() {
       const [head] = await session.query<
@@ -254,7 +254,7 @@ function insertQuery(part: Part, rows: readonly MovedRow[], checkpointId: string
   };
 }
 
-async function transact(session: Session, queries: readonly Query[]): Promise<void> {
+async function transact(session: PostgresSession, queries: readonly Query[]): Promise<void> {
   const all = [{ name: 'begin', text: 'begin' }, ...queries, { name: 'commit', text: 'commit' }];
   const results = await session.pipeline(all).catch(async (error) => {
     await session.script('rollback').catch(() => undefined);
@@ -274,7 +274,10 @@ export interface PostgresTarget extends Target {
  * @param id of the move; it names the checkpoint too
  * @throws OperatorError when it holds anything else
  */
-export async function postgresTarget(session: Session, id: string): Promise<PostgresTarget> {
+export async function postgresTarget(
+  session: PostgresSession,
+  id: string,
+): Promise<PostgresTarget> {
   const known = await readMark(session);
   if (known?.to !== 'postgres' || known.id !== id || known.isDone) await refuseFilled(session);
   const mark = (more: Partial<Mark>): Query => {
@@ -328,7 +331,7 @@ export async function postgresTarget(session: Session, id: string): Promise<Post
   };
 }
 
-async function refuseFilled(session: Session): Promise<void> {
+async function refuseFilled(session: PostgresSession): Promise<void> {
   const [row] = await session.query<{ filled: boolean }>({
     text: `select exists (select from kv) or exists (select from journal) or exists (select from nodes)
              or exists (select from meta where name = 'master_key')

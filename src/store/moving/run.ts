@@ -15,7 +15,7 @@ import { metaRowKey } from '../keys.ts';
 import { createLmdbStore } from '../lmdb.ts';
 import { openTables, otherReader } from '../lmdb-tables.ts';
 import { acquireServerLock } from '../lock.ts';
-import { createConnection, isLost, type Session } from '../postgres/connection.ts';
+import { createConnection, isLost, type PostgresSession } from '../postgres/connection.ts';
 import { migrate } from '../postgres/schema.ts';
 import { hadStore, refuseLostStore, storePath } from '../presence.ts';
 import { StoreUnavailableError } from '../store.ts';
@@ -173,7 +173,7 @@ function withKeyOf(side: Side, { masterKeyId }: MoveRun): Side {
 /** With the database held, by one connection. */
 async function withDatabase<T>(
   { databaseUrl: url, log }: MoveRun,
-  work: (session: Session) => Promise<T>,
+  work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   const connection = createConnection({ url, log });
   try {

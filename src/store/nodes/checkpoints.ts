@@ -12,7 +12,7 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import { type Key, projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
 import { byteaArray } from '../postgres/arrays.ts';
-import type { Session } from '../postgres/connection.ts';
+import type { PostgresSession } from '../postgres/connection.ts';
 import { fenceValues, holds } from '../postgres/maintenance.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
@@ -52,7 +52,7 @@ interface Saved {
 }
 
 /** Newest first. */
-async function readSaved(session: Session): Promise<Saved[]> {
+async function readSaved(session: PostgresSession): Promise<Saved[]> {
   const rows = await session.query<Record<keyof Saved, string>>({
     text: 'select id, seq, rows, bytes from checkpoints order by seq desc, at desc',
   });
@@ -86,7 +86,7 @@ export async function pruneJournal(options: PruneOptions): Promise<number> {
 
 /** Runs a statement that begins with `with`; without the lease it does nothing. */
 async function fenced(
-  session: Session,
+  session: PostgresSession,
   fence: Check,
   text: string,
   values: readonly unknown[],
@@ -99,7 +99,10 @@ async function fenced(
   throw new LeaseLostError('another node prunes the journal now');
 }
 
-async function save(session: Session, { local, fence, signal }: PruneOptions): Promise<void> {
+async function save(
+  session: PostgresSession,
+  { local, fence, signal }: PruneOptions,
+): Promise<void> {
   const seq = await readCheckpointSeq(local);
   const record = await local.get(checkpointRowKey);
   if (record === undefined) return;
@@ -180,7 +183,7 @@ export async function copyCheckpointIfBehind(
 }
 
 /** @returns false when it was replaced meanwhile */
-async function copy(session: Session, local: Store, { id, rows }: Saved): Promise<boolean> {
+async function copy(session: PostgresSession, local: Store, { id, rows }: Saved): Promise<boolean> {
   await write(local, { del: [checkpointRowKey] });
   for (;;) {
     const page = await local.scan(projectionPagePrefix(), { limit: storeLimits.scanLimitMax });

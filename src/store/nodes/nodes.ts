@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { scratchKey, text } from '../keys.ts';
-import { isLost, type Session } from '../postgres/connection.ts';
+import { isLost, type PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import { splitStore } from '../split.ts';
@@ -34,7 +34,7 @@ export interface NodeIdentity {
   readonly version: string;
 }
 
-export interface Positions {
+export interface NodePositions {
   /** The last event in memory, and in the last checkpoint. */
   readonly appliedSeq: bigint;
   readonly checkpointSeq: bigint;
@@ -45,7 +45,7 @@ export interface Membership {
   readonly upkeep: Upkeep;
   readonly tellings: Tellings;
   /** From now on each heartbeat says how far this node is. */
-  follow(positions: () => Positions): void;
+  follow(positions: () => NodePositions): void;
   /** Where other nodes ask this one. */
   announce(url: string): Promise<void>;
   /** Where another node is asked; undefined when none with this number is up. */
@@ -56,7 +56,7 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-export interface NodeRow extends NodeIdentity, Positions {
+export interface NodeRow extends NodeIdentity, NodePositions {
   readonly id: number;
   /** `away`: not heard of, though it did not say that it stops. */
   readonly state: 'up' | 'away' | 'stopped';
@@ -74,7 +74,7 @@ export interface JoinOptions {
   readonly log: Log;
   readonly identity: NodeIdentity;
   /** What the node starts from. */
-  readonly positions: Positions;
+  readonly positions: NodePositions;
   /** Another process runs under this node's number: this one must end. */
   readonly onReplaced: (error: Error) => void;
   readonly beatMs?: number;
@@ -94,7 +94,7 @@ async function ownName(local: Store): Promise<string> {
 }
 
 async function register(
-  session: Session,
+  session: PostgresSession,
   node: string,
   boot: string,
   { identity, positions }: JoinOptions,
@@ -267,7 +267,10 @@ interface StoredNode {
 }
 
 /** @param holder the process that has the lease */
-export async function readNodes(session: Session, holder: string | undefined): Promise<NodeRow[]> {
+export async function readNodes(
+  session: PostgresSession,
+  holder: string | undefined,
+): Promise<NodeRow[]> {
   const rows = await session.query<StoredNode>({
     text: `select *, ${nowMs} - seen_at as ago from nodes order by id`,
   });

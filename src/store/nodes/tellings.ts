@@ -7,7 +7,7 @@
  * the last quarter of an hour, as long as a node answers while it can't reach the database.
  */
 
-import type { Session } from '../postgres/connection.ts';
+import type { PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 
 /** Longer than any node waits with an exchange before it is started anew. */
@@ -33,7 +33,7 @@ export interface Tellings {
   ): Promise<{ readonly told: readonly Told[]; readonly nodes: number }>;
 }
 
-export function createTellings(session: () => Promise<Session>, boot: string): Tellings {
+export function createTellings(session: () => Promise<PostgresSession>, boot: string): Tellings {
   return {
     async tell(seq, bytes) {
       const values = [boot, seq, Buffer.from(bytes)];

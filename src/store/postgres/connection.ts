@@ -17,7 +17,7 @@ export interface Query {
 }
 
 /** While the connection lives. */
-export interface Session {
+export interface PostgresSession {
   query<Row>(query: Query): Promise<Row[]>;
   /**
    * Sends all at once and waits for all. Rejects with the first error; then no later query of the same
@@ -32,7 +32,7 @@ export interface Session {
 
 export interface Connection {
   /** @throws StoreUnavailableError when no host answers as a primary */
-  session(): Promise<Session>;
+  session(): Promise<PostgresSession>;
   close(): Promise<void>;
 }
 
@@ -88,11 +88,11 @@ export function isLost(error: unknown): boolean {
 
 export function createConnection(options: ConnectionOptions): Connection {
   const { url, log } = options;
-  let current: { client: pg.Client; session: Session } | undefined;
-  let connecting: Promise<Session> | undefined;
+  let current: { client: pg.Client; session: PostgresSession } | undefined;
+  let connecting: Promise<PostgresSession> | undefined;
   let isClosed = false;
 
-  async function connect(): Promise<Session> {
+  async function connect(): Promise<PostgresSession> {
     let reason = 'no host is named';
     for (const hostUrl of hostUrls(url)) {
       try {
@@ -104,7 +104,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     throw new StoreUnavailableError(`the database can't be reached: ${reason}`);
   }
 
-  async function connectTo(connectionString: string): Promise<Session> {
+  async function connectTo(connectionString: string): Promise<PostgresSession> {
     const client = new pg.Client({
       connectionString,
       pipeline: true,
@@ -163,7 +163,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-function sessionOf(client: pg.Client, drop: () => void): Session {
+function sessionOf(client: pg.Client, drop: () => void): PostgresSession {
   async function pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]> {
     // Each promise gets its handler in the turn in which it is made.
     const settled = await Promise.allSettled(

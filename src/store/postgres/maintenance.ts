@@ -1,7 +1,7 @@
 /** Removal of what is over: expired rows, events behind every follower, ids that no retry will bring. */
 
 import { type Check, storeLimits } from '../store.ts';
-import type { Session } from './connection.ts';
+import type { PostgresSession } from './connection.ts';
 
 /**
  * Nothing is removed under a lease that another node has by now: its row is locked with what goes. Without
@@ -20,7 +20,7 @@ export const fenceValues = (fence: Check | undefined) =>
  * @returns the number of rows removed
  */
 export async function sweepRows(
-  session: Session,
+  session: PostgresSession,
   limit: number,
   nowMs: number,
   fence?: Check,
@@ -58,7 +58,7 @@ const pruneRows = 500;
  * @returns the number of events removed
  */
 export async function prune(
-  session: Session,
+  session: PostgresSession,
   throughSeq: bigint,
   nowMs: number,
   fence?: Check,

@@ -11,10 +11,10 @@ import {
 } from '../store.ts';
 import { byteaArray } from './arrays.ts';
 import { absentVersion, nameOf } from './batch.ts';
-import { type Connection, isLost, type Session } from './connection.ts';
+import { type Connection, isLost, type PostgresSession } from './connection.ts';
 import { decodeFrames, type JournalRow } from './journal.ts';
 
-export interface Head {
+export interface JournalHead {
   /** Names the journal; another one after a restore that was told so. */
   readonly epoch: string;
   readonly lastSeq: bigint;
@@ -49,7 +49,7 @@ const beyondAll = Buffer.alloc(storeLimits.keyBytesMax + 1, 0xff);
 const isLive = `version > ${absentVersion} and (expires_at is null or expires_at > $1::int8)`;
 const seeHead = { name: 'head', text: 'select epoch, last_seq, pruned_through from journal_head' };
 
-function readHead(row: HeadRow): Head {
+function readHead(row: HeadRow): JournalHead {
   const { epoch, last_seq, pruned_through } = row;
   return { epoch, lastSeq: BigInt(last_seq), prunedThrough: BigInt(pruned_through) };
 }
@@ -59,8 +59,8 @@ export function createReads(connection: Connection, clock: Clock) {
   let epoch: string | undefined;
 
   /** Any failure but a wrong statement is the database's: it may answer later. */
-  async function ask<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    let session: Session | undefined;
+  async function ask<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
+    let session: PostgresSession | undefined;
     try {
       session = await connection.session();
       return await work(session);
@@ -158,7 +158,7 @@ export function createReads(connection: Connection, clock: Clock) {
       return events;
     },
 
-    async head(): Promise<Head> {
+    async head(): Promise<JournalHead> {
       const [row] = await ask((session) => session.query<HeadRow>(seeHead));
       return readHead(row!);
     },

@@ -6,7 +6,7 @@
  */
 
 import { OperatorError } from '../../core/errors.ts';
-import type { Session } from './connection.ts';
+import type { PostgresSession } from './connection.ts';
 
 const migrationLock = 7707;
 /** The database's time in SQL, milliseconds since 1970. */
@@ -91,7 +91,7 @@ const steps: readonly string[] = [
 export const versionBlock = 100_000;
 
 /** @throws OperatorError when the database is of a newer program, or can't be written */
-export async function migrate(session: Session): Promise<void> {
+export async function migrate(session: PostgresSession): Promise<void> {
   await session.script(`select pg_advisory_lock(${migrationLock})`);
   try {
     await session.script(

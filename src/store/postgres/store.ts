@@ -17,9 +17,9 @@ import { eventIdRowKey, type Key } from '../keys.ts';
 import { encodeEvent } from '../rows.ts';
 import { type Check, type Commit, type CommitResult, type Store, storeLimits } from '../store.ts';
 import type { Batch } from './batch.ts';
-import { createConnection, type Session } from './connection.ts';
+import { createConnection, type PostgresSession } from './connection.ts';
 import { prune, sweepRows } from './maintenance.ts';
-import { createReads, type Head } from './reads.ts';
+import { createReads, type JournalHead } from './reads.ts';
 import { migrate } from './schema.ts';
 import { createPostgresTransactor, hintChannel, type PostgresTransactor } from './transactor.ts';
 
@@ -35,13 +35,13 @@ export interface PostgresStoreOptions {
 
 export interface PostgresStore extends Store {
   /** Which journal this is, and how long. */
-  head(): Promise<Head>;
+  head(): Promise<JournalHead>;
   /** Milliseconds since 1970. */
   databaseTime(): Promise<number>;
   /** The first value that anybody gave to a name of the cluster stays. @returns that one */
   claimName(name: string, value: Buffer): Promise<Buffer>;
   /** The connection for what is seldom and small. */
-  session(): Promise<Session>;
+  session(): Promise<PostgresSession>;
   /** @param fence of a lease: under another one nothing is removed */
   pruneEvents(throughSeq: bigint, fence?: Check): Promise<number>;
   sweep(limit: number, fence?: Check): Promise<number>;

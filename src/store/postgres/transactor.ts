@@ -19,7 +19,7 @@ import type { Job, Transactor } from '../group-commit.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { byteaArray, int8Array, textArray } from './arrays.ts';
 import { Batch, type BatchWrites, type FetchedRow, nameOf } from './batch.ts';
-import { type Connection, isLost, type Query, type Session } from './connection.ts';
+import { type Connection, isLost, type PostgresSession, type Query } from './connection.ts';
 import { encodeFrames } from './journal.ts';
 import { versionBlock } from './schema.ts';
 
@@ -60,7 +60,7 @@ export function createPostgresTransactor(options: {
     return first;
   }
 
-  async function refillVersions(session: Session): Promise<void> {
+  async function refillVersions(session: PostgresSession): Promise<void> {
     if (versionsLeft >= batchSetsMax) return;
     const [row] = await session.query<{ last: string }>({
       name: 'versions',
@@ -71,7 +71,7 @@ export function createPostgresTransactor(options: {
   }
 
   async function begin(
-    session: Session,
+    session: PostgresSession,
     jobs: readonly Job<Batch>[],
     isRepeat: boolean,
   ): Promise<Batch> {
@@ -104,7 +104,7 @@ export function createPostgresTransactor(options: {
   }
 
   /** @param onSent the commit is on its way: from now on its outcome may stay unknown */
-  async function end(session: Session, batch: Batch, onSent: () => void): Promise<void> {
+  async function end(session: PostgresSession, batch: Batch, onSent: () => void): Promise<void> {
     const writes = batch.result();
     const queries = writeQueries(writes);
     const { length: count } = writes.events;
@@ -132,7 +132,7 @@ export function createPostgresTransactor(options: {
     let isUnknown = false;
     for (let tries = 1; ; tries++) {
       let isSent = false;
-      let session: Session | undefined;
+      let session: PostgresSession | undefined;
       try {
         session = await connection.session();
         await refillVersions(session);

@@ -13,7 +13,7 @@ import {
   mixClip,
   usualAcoustics,
 } from '../../../src/captcha/sound/audio.ts';
-import { synthesiseVoices, type Voices } from '../../../src/captcha/sound/speech.ts';
+import { type SpeechVoices, synthesiseVoices } from '../../../src/captcha/sound/speech.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { seeds } from '../../support/captcha/frames.ts';
 
@@ -23,11 +23,11 @@ const people = synthesiseVoices(seededRandom(1));
 const recordingSamples = 2_400;
 
 /** Every digit is silent but one, which is a steady level. */
-function voicesThatSay(loud: number): Voices {
+function voicesThatSay(loud: number): SpeechVoices {
   return voicesWith((_, digit) => digit === loud);
 }
 
-function voicesWith(isLoud: (voice: number, digit: number) => boolean): Voices {
+function voicesWith(isLoud: (voice: number, digit: number) => boolean): SpeechVoices {
   const samples = new Float32Array(new SharedArrayBuffer(4 * 30 * recordingSamples));
   for (let i = 0; i < 30; i++) {
     if (!isLoud(Math.floor(i / 10), i % 10)) continue;
@@ -111,7 +111,7 @@ test('speed and gaps differ from digit to digit', () => {
 
 test('babble fills the gaps, and noise what is left', () => {
   const [seed] = seeds(500, 1) as [Uint8Array];
-  const deviations = (voices: Voices) =>
+  const deviations = (voices: SpeechVoices) =>
     [...mixClip(voices, seed).wav.subarray(44)].map((sample) => Math.abs(sample - 128));
   const silent = deviations(voicesWith(() => false));
   assert.equal(Math.max(...silent), 7, 'the floor of noise');

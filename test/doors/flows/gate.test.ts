@@ -128,6 +128,42 @@ it('a pass that is none changes nothing, whatever stands in it', async () => {
   }
 });
 
+it('Envoy asks by the method and the path of the visitor', async () => {
+  const envoy = (address: string, path: string, method = 'GET', headers = {}) =>
+    server.fetch(`/gate/envoy/challenge=50&block=75${path}`, {
+      method,
+      headers: { 'X-Forwarded-For': address, Host: 'site.example', ...headers },
+    });
+  const visit = { Accept: 'text/html' };
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+    const empty = method === 'GET' || method === 'HEAD' ? {} : { 'Content-Length': '0' };
+    const open = await envoy(clean, '/a/b?c=d', method, { ...visit, ...empty });
+    assert.deepEqual([open.status, open.body], [200, ''], method);
+    const shut = await envoy(blocked, '/a', method, { ...visit, ...empty });
+    assert.equal(shut.status, 403, method);
+    assert.equal(shut.headers['x-portcullis-verdict'], 'block', method);
+  }
+  const long = `/a?${'x'.repeat(6_000)}`;
+  assert.equal((await envoy(clean, long)).status, 200, 'no length of a query is a verdict');
+  const shown = await envoy(suspect, '/shop?item=7', 'GET', visit);
+  assert.deepEqual([shown.status, shown.headers.location], [302, hrefOf('/shop?item=7')]);
+  const root = await envoy(suspect, '', 'GET', visit);
+  assert.equal(root.headers.location, hrefOf('/'));
+  const away = await envoy(suspect, '//evil.example/', 'GET', visit);
+  assert.equal(away.headers.location, hrefOf('/'));
+  assert.equal((await envoy(suspect, '/form', 'POST', visit)).status, 403);
+  const visitor = onSite(suspect);
+  await solve(visitor, '/');
+  const Cookie = `portcullis_pass=${visitor.cookies.get('portcullis_pass')}`;
+  assert.equal((await envoy(suspect, '/form', 'POST', { Cookie })).status, 200);
+  // What a visitor says of his host or method takes no part.
+  const lies = { Cookie, Host: 'other.example', 'X-Forwarded-Host': 'site.example' };
+  assert.equal((await envoy(suspect, '/form', 'POST', lies)).status, 403);
+  const bad = await server.fetch('/gate/envoy/chalenge=50/a', { method: 'POST' });
+  assert.equal(bad.status, 422);
+  assert.equal((await server.fetch('/gate/envoy//a')).status, 200, 'the policy left out');
+});
+
 it('a mistake in the policy shows at once', async () => {
   for (const query of ['challenge=x', 'chalenge=50', 'mode=apache', 'challenge=%ff', 'pass=1']) {
     const { status, body } = await ask(clean, query);
@@ -147,6 +183,7 @@ function onSite(address: string, host = 'site.example') {
 }
 
 const challenge = '/.portcullis/challenge';
+const hrefOf = (path: string) => `${challenge}?rd=${encodeURIComponent(path)}`;
 
 /** The visitor's own loop, without a script: page, picture, answer. */
 async function solve(visitor: WebVisitor, rd: string): Promise<Answer> {

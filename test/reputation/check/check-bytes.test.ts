@@ -202,6 +202,8 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
     const values: (string | undefined)[] = [undefined];
     let query = '';
     const request: HotRequest = {
+      method: '',
+      path: '',
       get query() {
         return query;
       },
@@ -269,6 +271,7 @@ test('a bulk answer is the plain one byte for byte, in lines and as JSON', async
     memory: {
       ...{ geo: geoOf(temporaryFolder(t)), keys: keyTable.handle, accounts: accounts.handle },
       quotas: createQuotaMemory(8),
+      gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
     } as never,
   });
   const world = { judge: frontEnd.check.judge, geo: frontEnd.geo, records: index.records };

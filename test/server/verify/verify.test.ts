@@ -167,6 +167,20 @@ for (const [name, change, found] of faults) {
   });
 }
 
+it('feeds of before a restore that took the journal back are no fault', async () => {
+  const file = `${directory.path}/whole.backup`;
+  const target = `${directory.path}/target`;
+  mkdirSync(target);
+  cpSync(`${original}/master.key`, `${target}/master.key`);
+  const made = await runCli(['backup', file], { DATA_DIR: original });
+  assert.equal(made.code, 0, made.stderr);
+  const restored = await runCli(['restore', file, '--to', '1'], { DATA_DIR: target });
+  assert.equal(restored.code, 0, restored.stderr);
+  const { findings } = await verify(target);
+  assert.deepEqual(findings.lines, []);
+  assert.match(findings.notes.join('\n'), /the stored feeds are of before the restore/);
+});
+
 it('the command ends with 1 and says what; a snapshot that is damaged is a note', async () => {
   const file = `${original}/index.snapshot`;
   const bytes = readFileSync(file);

@@ -9,7 +9,7 @@ import { channel } from 'node:diagnostics_channel';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
-import type { Drawn, drawnChannel } from '../../../src/captcha/challenge/challenge.ts';
+import type { DrawnAnswer, drawnChannel } from '../../../src/captcha/challenge/challenge.ts';
 
 /** Its type keeps it the same: the module itself would bring a hundred others into each server. */
 const channelName: typeof drawnChannel = 'portcullis:captcha:drawn';
@@ -32,7 +32,7 @@ function fileOf(picture: Uint8Array): string {
 if (isMainThread) {
   mkdirSync(folder, { recursive: true });
   channel(channelName).subscribe((message) => {
-    const { answer, bytes } = message as Drawn;
+    const { answer, bytes } = message as DrawnAnswer;
     writeFileSync(fileOf(bytes), answer);
   });
 }

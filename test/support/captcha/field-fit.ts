@@ -6,7 +6,7 @@
  * out darker instead of brighter.
  */
 
-import type { Field } from '../../../src/captcha/picture/motion.ts';
+import type { NoiseField } from '../../../src/captcha/picture/motion.ts';
 import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 
 /** Angles tried, a whole turn of them. */
@@ -23,7 +23,7 @@ const rounds = 3;
 /** Angles tried on each side of what is known. */
 const near = 3;
 
-export function fitField(frames: readonly Uint8Array[], profile: PictureProfile): Field {
+export function fitField(frames: readonly Uint8Array[], profile: PictureProfile): NoiseField {
   const { amplitudeDots, frames: count } = profile;
   const tiles = tileAgreements(frames, profile);
   const score = createScore(tiles, profile);

@@ -6,7 +6,7 @@
 import { dotsToBytes } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
-import { createField, type Field } from '../../../src/captcha/picture/motion.ts';
+import { createField, type NoiseField } from '../../../src/captcha/picture/motion.ts';
 import {
   type PictureProfile,
   type ProfileName,
@@ -23,7 +23,7 @@ export interface Challenge {
   /** 1 inside the letters, of the same frame. */
   readonly masks: readonly Uint8Array[];
   /** The way that the letters' cloud took. */
-  readonly path: Field;
+  readonly path: NoiseField;
 }
 
 /**
@@ -65,7 +65,7 @@ export function soundChallenge(name: ProfileName, seed: Uint8Array): Challenge {
 }
 
 /** The path is drawn right after the word. */
-function pathOf(profile: PictureProfile, seed: Uint8Array): Field {
+function pathOf(profile: PictureProfile, seed: Uint8Array): NoiseField {
   const stream = createKeystream(seed);
   drawWord(stream, profile.letters);
   return createField(profile, stream);
@@ -99,7 +99,7 @@ export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: V
   return { ...sound, frames, path };
 }
 
-function pathFor(variant: Variant, { profile, path }: Challenge): Field {
+function pathFor(variant: Variant, { profile, path }: Challenge): NoiseField {
   if (variant === 'linear') return straightLoop(profile);
   if (variant === 'curved' || variant === 'density') return path;
   const along = (quarters: number) => (k: number) =>
@@ -116,7 +116,7 @@ function fieldSize(profile: PictureProfile, variant: Variant): readonly [number,
 }
 
 /** Once around both edges in a loop: straight, aslant. */
-export function straightLoop({ widthDots, heightDots, frames }: PictureProfile): Field {
+export function straightLoop({ widthDots, heightDots, frames }: PictureProfile): NoiseField {
   return {
     dx: (k) => Math.round((k * widthDots) / frames),
     dy: (k) => Math.round((k * heightDots) / frames),

@@ -3,7 +3,7 @@
  * person's eye does with motion.
  */
 
-import type { Field } from '../../../src/captcha/picture/motion.ts';
+import type { NoiseField } from '../../../src/captcha/picture/motion.ts';
 import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import type { Challenge } from './frames.ts';
 
@@ -60,7 +60,7 @@ export function motionMap(challenge: Challenge, from: number, pairs: number, gap
 
 /** Where a dot of a cloud is in another frame; `sign` 1 is the letters' cloud. -1 outside. */
 function movedTo(
-  path: Field,
+  path: NoiseField,
   k: number,
   next: number,
   x: number,

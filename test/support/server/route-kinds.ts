@@ -22,6 +22,8 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/(llms|robots)\.txt$/,
     /^GET \/\.well-known\/(security\.txt|change-password)$/,
     /^GET \/(healthz|metrics)$/,
+    // As any method: a proxy asks by that of its visitor.
+    /^GET \/gate\/envoy\/\*$/,
   ],
   'files: styles, scripts, pictures, archives': [
     /^GET \/(static|avatars)\//,

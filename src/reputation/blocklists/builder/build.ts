@@ -34,8 +34,8 @@ import {
   type Changes,
   changesOf,
   type History,
+  type HistoryStep,
   rebuildList,
-  type Step,
 } from './history.ts';
 import { type Rows, rowCount } from './rows.ts';
 
@@ -212,7 +212,7 @@ function historyHead({ version, floor, baseVersion }: History) {
   return { version, floor, baseVersion };
 }
 
-function stored(step: Step | undefined): StoredStep | undefined {
+function stored(step: HistoryStep | undefined): StoredStep | undefined {
   return step && { version: step.version, value: encodeStep(step) };
 }
 

@@ -35,7 +35,7 @@ export const historyLimits = {
   baseLagEntries: 50_000,
 } as const;
 
-export interface Step {
+export interface HistoryStep {
   readonly version: number;
   /** Prefixes as the feeds write them. */
   readonly added: readonly string[];
@@ -50,13 +50,13 @@ export interface History {
   /** Version of the list that is stored whole. */
   readonly baseVersion: number;
   /** Oldest first; those behind `floor`. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly HistoryStep[];
 }
 
 export interface Advance {
   readonly history: History;
   /** To be stored. */
-  readonly step: Step | undefined;
+  readonly step: HistoryStep | undefined;
   /** Versions of steps that need not be stored any more. */
   readonly dropped: readonly number[];
   /** The whole list must be stored, as of `history.baseVersion`. */
@@ -99,11 +99,11 @@ function begin(version: number, dropped: readonly number[]): Advance {
   return { history, step: undefined, dropped, needsBase: true };
 }
 
-function sizeOf({ added, removed }: Step): number {
+function sizeOf({ added, removed }: HistoryStep): number {
   return added.length + removed.length;
 }
 
-function isBaseDue(steps: readonly Step[], baseVersion: number, nowMs: number): boolean {
+function isBaseDue(steps: readonly HistoryStep[], baseVersion: number, nowMs: number): boolean {
   const behind = steps.filter((step) => step.version > baseVersion);
   const entries = behind.reduce((sum, step) => sum + sizeOf(step), 0);
   const { baseAgeMs, baseLagEntries, stepsMax } = historyLimits;
@@ -112,7 +112,7 @@ function isBaseDue(steps: readonly Step[], baseVersion: number, nowMs: number): 
 }
 
 /** How many of the oldest steps go. Those behind the base stay: the list is made with them. */
-function overdue(steps: readonly Step[], baseVersion: number, nowMs: number): number {
+function overdue(steps: readonly HistoryStep[], baseVersion: number, nowMs: number): number {
   const { keepMs, stepsMax, entriesMax } = historyLimits;
   let entries = steps.reduce((sum, step) => sum + sizeOf(step), 0);
   let count = 0;
@@ -127,7 +127,11 @@ function overdue(steps: readonly Step[], baseVersion: number, nowMs: number): nu
 }
 
 /** Undefined when the two hold the same prefixes. */
-function difference(before: Rows, after: Rows, version: number): Step | 'too large' | undefined {
+function difference(
+  before: Rows,
+  after: Rows,
+  version: number,
+): HistoryStep | 'too large' | undefined {
   const added: string[] = [];
   const removed: string[] = [];
   let i = 0;
@@ -153,7 +157,7 @@ function prefixText(rows: Rows, at: number): string {
 }
 
 /** The list from its text at the base and the steps behind it. Undefined when the text is damaged. */
-export function rebuildList(base: string, steps: readonly Step[]): Rows | undefined {
+export function rebuildList(base: string, steps: readonly HistoryStep[]): Rows | undefined {
   const lines = base.split('\n').filter((line) => line !== '');
   const present = new Set(lines);
   for (const { added, removed } of steps) {

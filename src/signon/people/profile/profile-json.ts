@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { type Scope, scopeFields, scopeNames } from '../../sites/scopes.ts';
-import type { Address, Plan, Profile } from './profile.ts';
+import type { Plan, PostalAddress, Profile } from './profile.ts';
 
 export interface AddressClaim {
   readonly formatted: string;
@@ -116,7 +116,7 @@ function gravatarUrl(identity: string): string {
 }
 
 /** Undefined when every part is empty. */
-function addressClaim(address: Address): AddressClaim | undefined {
+function addressClaim(address: PostalAddress): AddressClaim | undefined {
   const { streetAddress, locality, region, postalCode, country } = address;
   const town = [postalCode, locality].filter((part) => part !== '').join(' ');
   const lines = [streetAddress, town, region, country].filter((line) => line !== '');

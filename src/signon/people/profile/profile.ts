@@ -6,7 +6,7 @@
 import { type Random, randomToken } from '../../../core/random.ts';
 import { group, record, text, u8 } from '../../../store/record.ts';
 
-export interface Address {
+export interface PostalAddress {
   readonly streetAddress: string;
   readonly locality: string;
   readonly region: string;
@@ -29,7 +29,7 @@ export interface Profile {
   /** E.164. */
   readonly phone: string;
   readonly phoneVerified: boolean;
-  readonly address: Address;
+  readonly address: PostalAddress;
   /** YYYY-MM-DD. */
   readonly birthdate: string;
   /** The operator saw a proof of the birth date. */
@@ -82,7 +82,7 @@ const rows = record<Texts & { readonly flags: number }>(1, {
   avatar: text,
   email: text,
   phone: text,
-  address: group<Address>({
+  address: group<PostalAddress>({
     streetAddress: text,
     locality: text,
     region: text,
