@@ -2,7 +2,7 @@
 /**
  * Entry of the `portcullis` command: the compiled CLI, bundled. `npm install` makes it, and
  * `npm run build:server`. Where somebody compiled it anew since, it is taken as it is compiled.
- * The first line bounds the allocator's arenas, and what it keeps of freed memory: 50 MB less. That can't
+ * The first line bounds the allocator's arenas, and what it keeps of freed memory: some 40 MB less. That can't
  * be done once the process runs.
  */
 import { statSync } from 'node:fs';

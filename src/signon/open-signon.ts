@@ -21,10 +21,15 @@ import { createMailShares } from './mail/shares.ts';
 import { smtpTransport } from './mail/smtp.ts';
 import { type AccountChanges, createAccountChanges } from './people/account-changes.ts';
 import { type AccountCompanion, noCompanion } from './people/companion.ts';
-import { createDeletion, type Deletion, type PersonalData } from './people/deletion/deletion.ts';
+import {
+  createDeletion,
+  type Deletion,
+  type Farewell,
+  type PersonalData,
+} from './people/deletion/deletion.ts';
 import { isErased } from './people/deletion/erasure-mark.ts';
 import { createErasures, type Erasures } from './people/deletion/erasures.ts';
-import { ownPersonalData } from './people/deletion/personal-data.ts';
+import { ownPersonalData, type PersonalDataSources } from './people/deletion/personal-data.ts';
 import { createEmailChange, type EmailChange, emailChangeLimit } from './people/email-change.ts';
 import { createLinks } from './people/links/links.ts';
 import { pageLinks } from './people/links/links-to-pages.ts';
@@ -84,7 +89,7 @@ export interface SignonOptions {
   readonly isPaced?: boolean;
   readonly companion?: AccountCompanion;
   /** What others keep of a person: profile, consents. */
-  readonly personalData?: readonly PersonalData[];
+  readonly personalData?: (store: Store) => readonly PersonalData[];
   /** Told of each deletion, for restores. */
   readonly erased?: Pick<ErasedList, 'add'> | undefined;
   /** Told of each mail that is written to the outbox; the demo's. */
@@ -198,19 +203,12 @@ export function openSignon(options: SignonOptions): Signon {
     (options.smsWebhookUrl === undefined
       ? outboxMessages(outbox)
       : webhookMessages(options.smsWebhookUrl, log));
-  const deletion = createDeletion({
-    ...parts,
-    data: [
-      ...(options.personalData ?? []),
-      ...ownPersonalData({ store, sessions, secondFactors, securityLog, outbox }),
-    ],
+  const { deletion, erasures } = openErasures(options, {
+    ...{ sessions, secondFactors, outbox },
     farewell: isKeptHere
       ? undefined
       : (email, language) => mailer.deliver(email, language, 'accountDeleted', {}),
-    erased: options.erased,
-    untold: noFarewell(log),
   });
-  const erasures = createErasures({ ...options, deletion });
   const phoneCodes = createPhoneCodes({
     ...parts,
     shares,
@@ -281,4 +279,26 @@ export function openSignon(options: SignonOptions): Signon {
       await Promise.all([erasures, mailer, notices, strength, library].map((part) => part.close()));
     },
   };
+}
+
+/** What one node erases for all it commits under its lease; what a person asks for, on any node. */
+function openErasures(
+  options: SignonOptions,
+  parts: Omit<PersonalDataSources, 'store' | 'securityLog'> & { farewell: Farewell | undefined },
+): Pick<Signon, 'deletion' | 'erasures'> {
+  const { upkeep, personalData, log } = options;
+  function over(store: Store, told?: Store): Deletion {
+    const securityLog = createSecurityLog({ ...options, store });
+    return createDeletion({
+      ...{ ...options, store, told, farewell: parts.farewell, untold: noFarewell(log) },
+      data: [
+        ...(personalData?.(store) ?? []),
+        ...ownPersonalData({ ...parts, store, securityLog }),
+      ],
+    });
+  }
+  const deletion = over(options.store);
+  const { begin } = deletion;
+  const eraser = upkeep?.isShared === true ? over(upkeep.store, options.store) : deletion;
+  return { deletion, erasures: createErasures({ ...options, deletion: { ...eraser, begin } }) };
 }

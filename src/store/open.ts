@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
+import { acquireServerLock } from './lock.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
 import { isMoved, refuseMovedDatabase } from './moving/marks.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
@@ -162,11 +163,15 @@ async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promis
   const isOther = known !== undefined && Buffer.from(known.value).toString() !== epoch;
   const savedSeq = await readCheckpointSeq(local);
   if (isOther || savedSeq > lastSeq) {
+    try {
+      await refuseBesideServer(local, opening);
+    } finally {
+      await local.close();
+    }
     opening.log.warn(
       { savedSeq: String(savedSeq), lastSeq: String(lastSeq) },
       'node: the database has another journal than the one followed; memory is made anew from it',
     );
-    await local.close();
     rmSync(opening.dataDir, { recursive: true });
     mkdirSync(opening.dataDir, { mode: 0o700 });
     local = await openStore(opening);
@@ -174,4 +179,13 @@ async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promis
   const done = await local.commit({ set: [{ key: epochKey, value: Buffer.from(epoch) }] });
   if (!done.ok) throw new OperatorError(`can't write to ${opening.path}`);
   return local;
+}
+
+/** A node that runs here ends by itself, and until then works with what it has. */
+async function refuseBesideServer(
+  local: Store,
+  { dataDir, random, pid }: OpenStoreOptions,
+): Promise<void> {
+  const lock = await acquireServerLock({ store: local, dataDir, random, pid });
+  await lock.release();
 }

@@ -46,6 +46,25 @@ it('a reader that has left neither ends nor holds the process', async () => {
   assert.deepEqual([code, output], [0, 'alive\n']);
 });
 
+it('a reader that stands still neither ends nor holds the process', async () => {
+  // Paused: what the pipe and the socket hold is all that is ever taken.
+  const stalled = spawn(process.execPath, [child, '5000'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
+  stalled.stderr.pause();
+  let output = '';
+  stalled.stdout.on('data', (chunk) => {
+    output += String(chunk);
+  });
+  const [code] = await once(stalled, 'exit');
+  stalled.stderr.destroy();
+  assert.equal(code, 0);
+  if (!stalled.stdout.readableEnded) await once(stalled.stdout, 'end');
+  assert.equal(output, 'alive\n');
+});
+
 it('all lines come whole and in order, through a pipe and into a file', async () => {
   const directory = makeTempDir('log-writer');
   try {

@@ -72,7 +72,7 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
       smtpUrl: undefined,
       mailFrom: 'portcullis@example.org',
       smsWebhookUrl: undefined,
-      personalData: [reportPersonalData(store)],
+      personalData: (over) => [reportPersonalData(over)],
       messageSender: {
         async send(_account, to, text) {
           messages.push({ to, text });

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { acquireServerLock } from '../../src/store/lock.ts';
 import { pruneJournal } from '../../src/store/nodes/checkpoints.ts';
 import { createLease } from '../../src/store/nodes/lease.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
@@ -333,6 +335,24 @@ it('a database that was taken back makes nodes end, and their next start makes m
     assert.equal(ended[i]!.code, 1);
     assert.match(node.stderr(), /the journal is not the one that was followed/);
     assert.ok(!node.stderr().includes(secret));
+  }
+  // A command beside a node that still runs leaves the node's memory alone.
+  const own = `${nodes[0]!.dataDir}/node`;
+  const local = await openLocal(`${own}/store`, systemClock());
+  const { pid } = process;
+  const lock = await acquireServerLock({ store: local, dataDir: own, random: systemRandom(), pid });
+  const { ino } = statSync(`${own}/store`);
+  try {
+    const beside = await runCli(['allow', 'list'], {
+      ...environment(),
+      DATA_DIR: nodes[0]!.dataDir,
+    });
+    assert.equal(beside.code, 1);
+    assert.match(beside.stderr, /another Portcullis server/);
+    assert.equal(statSync(`${own}/store`).ino, ino);
+  } finally {
+    await lock.release();
+    await local.close();
   }
   nodes = await Promise.all([startNode(1), startNode(2)]);
   for (const node of nodes) {

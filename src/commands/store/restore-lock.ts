@@ -49,7 +49,9 @@ async function raise(folder: string, directory: FileHandle): Promise<Server | un
   const own = `restoring-${randomBytes(8).toString('hex')}.sock`;
   const server = createServer((socket) => socket.destroy()).unref();
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => {
+      reject(new OperatorError(`can't make a unix socket in ${folder}: ${error.message}`));
+    });
     server.listen(pathOf(own), resolve);
   });
   for (const name of await readdir(folder)) {
@@ -61,7 +63,10 @@ async function raise(folder: string, directory: FileHandle): Promise<Server | un
     // One that is about to listen looks around afterwards, and finds this one.
     await unlink(pathOf(name)).catch(() => undefined);
   }
-  return server;
+  // One that stepped back meanwhile may have taken this one for dead, before it listened.
+  if ((await readdir(folder)).includes(own)) return server;
+  await closed(server);
+  return undefined;
 }
 
 function closed(server: Server): Promise<void> {

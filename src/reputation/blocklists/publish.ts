@@ -80,6 +80,8 @@ const idleMs = 30_000;
 const hourMs = 3_600_000;
 /** How often a node looks at what the one that builds has made. */
 const lookMs = 1_000;
+/** A try to make what another node built costs a build; it rests as long, and no longer than this. */
+const adoptRestMsMax = 5_000;
 /** A node whose memory never agrees with what was built, or meets no builder, makes its own for a while. */
 const apartMs = 60_000;
 const apartFirstMs = 10_000;
@@ -117,6 +119,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
     row: undefined as number | undefined,
     isFollowed: false,
     saidMs: 0,
+    nextTryMs: 0,
     lookedMs: 0,
   };
   /** Since when what was built elsewhere is not what is served here. */
@@ -164,7 +167,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
       apartSinceMs = nowMs;
       return run(true);
     }
-    return others.row === undefined ? undefined : adopt(nowMs);
+    return others.row === undefined || nowMs < others.nextTryMs ? undefined : adopt(nowMs);
   }
 
   /** What the other nodes are told, and tell. */
@@ -195,7 +198,7 @@ export function createFeedPublisher(options: FeedPublisherOptions): FeedPublishe
         serve(built);
       }
       const tookMs = clock.monotonicMs() - startMs;
-      retryAtMs = clock.monotonicMs() + Math.max(lookMs, hurryShare * tookMs);
+      others.nextTryMs = clock.monotonicMs() + Math.min(Math.max(lookMs, tookMs), adoptRestMsMax);
     } catch (error) {
       await failed(error);
     } finally {

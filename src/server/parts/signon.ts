@@ -104,10 +104,15 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
     isPaced: config.clientLimitsOn,
     texts: { countries: config.smsCountries, perDay: config.smsPerDay },
     companion: profileCompanion({ store, profiles }),
-    personalData: [
-      ...profilePersonalData({ store, profiles, siteKeys, consents }),
-      reportPersonalData(store),
-      signInLogData(store),
+    personalData: (over) => [
+      ...profilePersonalData({
+        store: over,
+        profiles: createProfiles({ ...options, store: over }),
+        siteKeys: createSiteKeys({ ...options, store: over }),
+        consents: createConsents({ ...options, store: over }),
+      }),
+      reportPersonalData(over),
+      signInLogData(over),
     ],
   });
   closers.add(() => signon.close());

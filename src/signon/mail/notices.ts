@@ -169,6 +169,7 @@ export function createNotices(options: NoticesOptions): Notices {
         const notice = readNotice(value);
         if (notice === undefined || notice.at > oldestFrom) continue;
         while (underWay.size >= underWayMax && !closing) await Promise.race(underWay.values());
+        if (!isMine()) return;
         send({ key, account: noticeAccountOf(key), notice });
       }
       after = page.at(-1)!.key;

@@ -17,8 +17,9 @@ import { ownPersonalData } from '../../../src/signon/people/deletion/personal-da
 import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
-import { erasureKey, erasurePrefix } from '../../../src/store/keys.ts';
+import { erasureKey, erasurePrefix, namespaces, storedKey } from '../../../src/store/keys.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { LeaseLostError, type Upkeep } from '../../../src/store/upkeep.ts';
 import { within } from '../../support/server/server.ts';
 import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
 
@@ -329,4 +330,52 @@ it('20,000 reports and 2,000 consents go in slices, and a stop in the middle los
   // A page of 200 and a commit, a few times over: what takes a few milliseconds.
   assert.ok(most <= 800, `${most} rows in one turn`);
   await bench.close();
+});
+
+it('a node that lost its lease erases nothing and sends no farewell, and the next one does both', async () => {
+  let hasLease = true;
+  const refused = () => Promise.reject(new LeaseLostError('another node erases now'));
+  /** Asked while it still takes itself for the holder. */
+  const fenced = {
+    get: (key) => bench.store.get(key),
+    scan: (prefix, options) => bench.store.scan(prefix, options),
+    commit: (commit) => (hasLease ? bench.store.commit(commit) : refused()),
+  } as Store;
+  const upkeep: Upkeep = { isMine: () => true, isShared: true, store: fenced };
+  const bench: Bench = openBench('erasures-lease', { upkeep });
+  const { signon, store } = bench;
+  async function rows(): Promise<string[]> {
+    const prefixes = Object.values(namespaces).map((byte) => storedKey(Uint8Array.of(byte)));
+    const pages = await Promise.all(prefixes.map((prefix) => store.scan(prefix, { limit: 100 })));
+    return pages.flat().map(({ key }) => Buffer.from(key).toString('hex'));
+  }
+  const id = await bench.person(email);
+  const { token } = await bench.signIn(email);
+  hasLease = false;
+  value(await signon.erasures.begin(id));
+  const before = await rows();
+  await signon.erasures.idle();
+  assert.deepEqual(await rows(), before);
+  assert.ok(await signon.people.byEmail(email), 'the account is there');
+  hasLease = true;
+  value(await createErased());
+  hasLease = false;
+  assert.equal(errorOf(await signon.deletion.delete(id)), 'unknown_account');
+  signon.erasures.resume();
+  await signon.erasures.idle();
+  const farewells = () => bench.mails.filter(({ subject }) => subject.includes('deleted')).length;
+  assert.equal(farewells(), 0);
+  hasLease = true;
+  signon.erasures.resume();
+  await signon.erasures.idle();
+  assert.equal(farewells(), 1);
+  assert.equal(await signon.sessions.find(token), undefined);
+  await bench.close();
+
+  function createErased() {
+    return createDeletion({
+      ...{ store, clock: bench.clock, random: seededRandom(1), data: [] },
+      farewell: async () => 'not_now',
+    }).erase(id, noPace);
+  }
 });

@@ -89,10 +89,15 @@ export function createDeletion(options: {
   farewell?: Farewell | undefined;
   /** Told of each account whose deletion has begun, durably. */
   erased?: Pick<ErasedList, 'add'> | undefined;
+  /**
+   * With a `store` that is fenced by a lease: where it is noted that a mail went, which stays true
+   * whoever has the lease by then. Before it, a commit to `store` shows that this node still has it.
+   */
+  told?: Store | undefined;
   /** Called when an account went of which a mail would have told. */
   untold?: (() => void) | undefined;
 }): Deletion {
-  const { store, clock, random, data, farewell, erased, untold } = options;
+  const { store, clock, random, data, farewell, erased, untold, told } = options;
   const people = openPeople(store);
   const keys = createKeyRecords(options);
 
@@ -202,14 +207,19 @@ export function createDeletion(options: {
   async function tell(id: string): Promise<Result<void>> {
     const mark = await markOf(id);
     if (mark === undefined || mark.state === 'over') return ok(undefined);
+    const check = [{ key: erasureKey(id), version: mark.version }];
     if (mark.state === 'farewell' && farewell !== undefined) {
+      const own = told === undefined ? ok(undefined) : await commitOnce(store, { check });
+      // Another process told the person as well.
+      if (own === 'lost') return ok(undefined);
+      if (!own.ok) return own;
       const how = await farewell(mark.email, mark.language);
       if (how === 'not_now') return fail('store_unavailable', 'the mail waits');
     } else if ((await people.byId(id)) !== undefined) {
       return fail('store_unavailable', 'the account is not erased yet');
     }
-    const check = [{ key: erasureKey(id), version: mark.version }];
-    const done = await commitOnce(store, { check, set: [markRow(id, { state: 'over' }, clock)] });
+    const over = markRow(id, { state: 'over' }, clock);
+    const done = await commitOnce(told ?? store, { check, set: [over] });
     // Another process told the person as well.
     return done === 'lost' ? ok(undefined) : done;
   }
