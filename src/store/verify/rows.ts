@@ -67,6 +67,8 @@ export async function verifyRows(options: {
     if (kind === expiryKinds.entry || kind === expiryKinds.eventId) return;
     findings.add('expiry', `the row ${hex(key)} of expiry is damaged`);
   });
+  // The other tables are looked up on the way.
+  onProgress?.(view.rowsAbout, view.rowsAbout);
   return seen;
 }
 

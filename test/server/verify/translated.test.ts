@@ -23,7 +23,13 @@ const clock = systemClock();
 
 async function verified(dataDir: string) {
   const path = `${dataDir}/store`;
-  const { findings } = await verifyDataDir({ dataDir, path, clock, random: seededRandom(5) });
+  const progress: [number, number][] = [];
+  const { findings } = await verifyDataDir({
+    ...{ dataDir, path, clock, random: seededRandom(5) },
+    onProgress: (...at) => progress.push(at),
+  });
+  const [rows, rowsAbout] = progress.at(-1)!;
+  assert.equal(rows, rowsAbout, 'the bar ends full');
   return { lines: findings.lines, notes: findings.notes };
 }
 
