@@ -117,8 +117,6 @@ export interface Authorization {
   registrableOf(host: string): string | undefined;
   /** Ends all that a site may read, and its codes. @returns how many consents went */
   disconnect(accountId: string, clientId: string): Promise<Result<number>>;
-  /** Everything that this part keeps of a person: profile, consents. Run again until it succeeds. */
-  eraseAccount(accountId: string): Promise<Result<void>>;
 }
 
 /** Where a request is kept, see transactions.ts. */
@@ -333,13 +331,6 @@ export function createAuthorization(options: {
     });
   }
 
-  async function eraseAccount(accountId: string): Promise<Result<void>> {
-    const revoked = await consents.revoke(accountId);
-    if (!revoked.ok) return revoked;
-    const done = await store.commit({ del: [profileKey(accountId)] });
-    return done.ok ? ok(undefined) : fail('store_unavailable');
-  }
-
   return {
     read: (parameters) => readAuthorizeRequest(parameters, rules),
     readQuery,
@@ -354,7 +345,6 @@ export function createAuthorization(options: {
     connectedSites: consents.list,
     registrableOf: (host) => registrableDomain(host, suffixes),
     disconnect: consents.revoke,
-    eraseAccount,
   };
 }
 

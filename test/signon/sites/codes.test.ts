@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { codeLifeMs } from '../../../src/signon/sites/codes.ts';
+import { consentKey, profileKey } from '../../../src/store/keys.ts';
 import { openSignon } from '../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;
@@ -148,12 +149,12 @@ test('revoked consent, ended session, disabled or deleted account: the code is d
   signon.disabledAccounts.clear();
 
   const ofDeleted = await signon.codeFor();
-  assert.deepEqual(await authorization.eraseAccount(session.accountId), {
-    ok: true,
-    value: undefined,
-  });
+  const { accountId } = session;
+  const erased = {
+    del: [profileKey(accountId), consentKey(accountId, 'example.com', 'https://example.com')],
+  };
+  assert.ok((await signon.store.commit(erased)).ok);
   await assertRefused(signon, ofDeleted);
-  assert.equal(await signon.profiles.load(session.accountId), undefined);
   assert.deepEqual(await authorization.connectedSites(session.accountId), []);
 });
 
