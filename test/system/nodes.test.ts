@@ -19,6 +19,7 @@ import { postgresProgram, startPostgres, type TestPostgres } from '../support/se
 import {
   demoEmail,
   type Environment,
+  fetchUnhurried,
   plenty,
   runCli,
   startTestServer,
@@ -162,20 +163,12 @@ it('a form of one node is taken by the other one, and who signs in there is sign
 it('a challenge of one node is shown and judged through the other one, once', async () => {
   const [one, two] = nodes;
   const { token, img } = (await one!.fetch('/captcha/new')).json() as Record<string, string>;
-  /** Who finds a node busy asks again: its first voices take a while. */
-  async function unhurried(path: string) {
-    let answer = await two!.fetch(path);
-    await within(async () => {
-      if (answer.status === 503) answer = await two!.fetch(path);
-      return answer.status !== 503;
-    });
-    return answer;
-  }
-  const through = await unhurried(img!);
+  const through = await fetchUnhurried(two!, img!);
   assert.equal(through.status, 200, through.body);
   assert.equal(through.headers['content-type'], 'image/gif');
   assert.equal(through.body, (await one!.fetch(img!)).body);
-  const sound = await unhurried(img!.replace('/img/', '/audio/').replace('.gif', '.wav'));
+  const clip = img!.replace('/img/', '/audio/').replace('.gif', '.wav');
+  const sound = await fetchUnhurried(two!, clip);
   assert.equal(sound.headers['content-type'], 'audio/wav');
   const body = JSON.stringify({ token, answer: 'no' });
   const headers = { 'Content-Type': 'application/json' };

@@ -227,6 +227,16 @@ export async function within(
   }
 }
 
+/** Who finds a server busy asks again; the first voices of a start take a while. */
+export async function fetchUnhurried(server: TestServer, path: string): Promise<Answer> {
+  let answer = await server.fetch(path);
+  await within(async () => {
+    if (answer.status === 503) answer = await server.fetch(path);
+    return answer.status !== 503;
+  }, path);
+  return answer;
+}
+
 /**
  * Looks at a flow on one front-end thread, and on several. `scripts/test.mjs` spreads them over two
  * runs by `TEST_THREADS`.
