@@ -46,6 +46,7 @@ export interface AdmissionOptions {
   readonly pace: Pace;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
+  readonly shouldEnd: () => boolean;
   readonly onFinished?:
     | ((path: string, status: number, elapsedMs: number | undefined) => void)
     | undefined;
@@ -125,7 +126,7 @@ export class Admission {
   }
 
   #open(arrival: Arrival, seat: Seat, route: Route | undefined): Exchange {
-    const { limits, clock, pace, isClosing, shouldProbe } = this.#options;
+    const { limits, clock, pace, isClosing, shouldProbe, shouldEnd } = this.#options;
     const startMs = clock.monotonicMs();
     this.inFlight.enter();
     const exchange = new Exchange({
@@ -136,6 +137,7 @@ export class Admission {
       render: (reply) => this.#render(reply, arrival),
       shouldClose: () => arrival.wantsClose || isClosing(),
       shouldProbe,
+      shouldEnd,
       onOver: (status) => {
         seat.leave();
         this.inFlight.leave();

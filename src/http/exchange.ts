@@ -37,6 +37,7 @@ export interface ExchangeOptions {
   readonly shouldClose: () => boolean;
   /** True now and then: send this answer so that a client who doesn't read is noticed. */
   readonly shouldProbe: () => boolean;
+  readonly shouldEnd: () => boolean;
   /** Status sent, or 0 if the client went first. */
   readonly onOver: (status: number) => void;
 }
@@ -44,8 +45,9 @@ export interface ExchangeOptions {
 /** Between the last byte that is read of a refused body and the end of its connection. */
 const lastLookMs = 250;
 
-/** On average. */
+/** On average, of answers with a body and without. */
 const probedEvery = 128;
+const endedEvery = 512;
 
 type State = 'open' | 'writing' | 'lingering' | 'over';
 
@@ -146,14 +148,16 @@ export class Exchange implements Caller {
     // What the library would hold a copy of is not counted and waits for nobody.
     else if (
       body.length > this.#options.limits.copiedBodyBytesMax ||
-      (body.length > 0 && this.#options.shouldProbe())
+      (body.length > 0 && !this.#options.shouldClose() && this.#options.shouldProbe())
     ) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       this.#wire.cork(() => this.#writeAsTaken(head, [bytes]));
     } else {
       this.#wire.cork(() => {
+        const close = this.#options.shouldClose();
         this.#wire.writeStatus(head);
-        this.#wire.end(body, this.#options.shouldClose());
+        if (body.length === 0 && !close && this.#options.shouldEnd()) endAfter(this.#wire);
+        this.#wire.end(body, close);
       });
       this.#finish();
     }
@@ -165,7 +169,7 @@ export class Exchange implements Caller {
       if (body !== undefined) {
         this.#wire.writeHeader('Content-Length', String(byteLengthOf(body)));
       }
-      endBodiless(this.#wire, this.#options.shouldClose(), this.#options.shouldProbe());
+      endBodiless(this.#wire, this.#options.shouldClose(), this.#options.shouldEnd);
     });
     this.#finish();
   }
@@ -273,7 +277,8 @@ export function sendAsTaken(wire: Wire, parts: readonly Uint8Array[], done: () =
  * waits while that buffer holds anything. (That costs ten times as much, so not every one.) Which one is
  * drawn by lot: who could count would let another connection take it.
  */
-export function createProbe(): () => boolean {
+export function createProbe(every = probedEvery): () => boolean {
+  const drawn = () => 1 + Math.floor(Math.random() * 2 * every);
   let left = drawn();
   return () => {
     if (--left > 0) return false;
@@ -282,17 +287,23 @@ export function createProbe(): () => boolean {
   };
 }
 
-function drawn(): number {
-  return 1 + Math.floor(Math.random() * 2 * probedEvery);
+/**
+ * Of an answer without a body, or with an empty one, the library never tells whether it waits. So where
+ * one is looked at, which is more seldom, the connection ends with it (`endAfter`).
+ */
+export function createEnd(): () => boolean {
+  return createProbe(endedEvery);
 }
 
-/**
- * Of an answer without a body the library never tells whether it waits. So where one is looked at, the
- * connection ends with it: nothing more is read, and what nobody takes is cut off in time.
- */
-export function endBodiless(wire: Wire, close: boolean, isProbed: boolean): void {
-  if (close || isProbed) wire.writeHeader('Connection', 'close');
-  if (isProbed) wire.pause();
+/** Nothing more is read behind the answer that is being written, and what nobody takes is cut off in time. */
+export function endAfter(wire: Wire): void {
+  wire.writeHeader('Connection', 'close');
+  wire.pause();
+}
+
+export function endBodiless(wire: Wire, close: boolean, shouldEnd: () => boolean): void {
+  if (close) wire.writeHeader('Connection', 'close');
+  else if (shouldEnd()) endAfter(wire);
   wire.endWithoutBody();
 }
 

@@ -6,7 +6,7 @@
 
 import type { Log } from '../core/log/log.ts';
 import type { AccessLog } from './access-log.ts';
-import { bytesOf, endBodiless, sendAsTaken, type Wire } from './exchange.ts';
+import { bytesOf, endAfter, endBodiless, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
 import type { HttpLimits } from './limits.ts';
@@ -26,6 +26,7 @@ export interface HotLaneOptions {
   readonly newId: () => string;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
+  readonly shouldEnd: () => boolean;
   readonly onFinished?:
     | ((path: string, status: number, elapsedMs: number | undefined) => void)
     | undefined;
@@ -48,8 +49,17 @@ const nothingBelow: AskedBelow = { method: '', path: '' };
 const noHandler = (): void => undefined;
 
 export function createHotLane(options: HotLaneOptions): HotLane {
-  const { scan, limits, clientIpOf, isClosing, shouldProbe, onFinished, accessLog, fields } =
-    options;
+  const {
+    scan,
+    limits,
+    clientIpOf,
+    isClosing,
+    shouldProbe,
+    shouldEnd,
+    onFinished,
+    accessLog,
+    fields,
+  } = options;
   const errorBody = openErrorBodies();
   let wire!: Wire;
   let query = '';
@@ -95,17 +105,17 @@ export function createHotLane(options: HotLaneOptions): HotLane {
     const close = scan.wantsClose || isClosing();
     wire.writeStatus(head!);
     if (!isHead) {
+      if (body.length === 0 && !close && shouldEnd()) endAfter(wire);
       wire.end(body, close);
       return;
     }
     wire.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-    endBodiless(wire, close, shouldProbe());
+    endBodiless(wire, close, shouldEnd);
   }
 
   function probe(): void {
     wire.onAborted(noHandler);
     wire.writeStatus(head!);
-    if (scan.wantsClose || isClosing()) wire.writeHeader('Connection', 'close');
     // A copy: what the client does not take at once waits, and the route may reuse its buffer.
     sendAsTaken(wire, [Buffer.from(body as Uint8Array)], noHandler);
   }
@@ -154,7 +164,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       const clientIp = accessLog === undefined ? '' : clientIpOf(wire);
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
-      if (!isHead && body.length > 0 && shouldProbe()) probe();
+      if (!isHead && body.length > 0 && !scan.wantsClose && !isClosing() && shouldProbe()) probe();
       else wire.cork(write);
       const elapsedMs = startMs === undefined ? undefined : performance.now() - startMs;
       onFinished?.(route.path, status, isTimed ? elapsedMs : undefined);

@@ -13,7 +13,7 @@ import type { AccessLog } from './access-log.ts';
 import { Admission } from './admission.ts';
 import type { Arrival } from './arrival.ts';
 import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
-import { createProbe, type Wire } from './exchange.ts';
+import { createEnd, createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
 import { fieldsOf } from './head.ts';
 import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
@@ -247,9 +247,9 @@ function openLanes(
     return isTaken ? given : newId();
   };
   const always = options.https === true ? [strictTransport] : [];
-  const shouldProbe = createProbe();
+  const [shouldProbe, shouldEnd] = [createProbe(), createEnd()];
   const shared = {
-    ...{ limits, renderProblem, log, isClosing, shouldProbe },
+    ...{ limits, renderProblem, log, isClosing, shouldProbe, shouldEnd },
     ...{ onFinished, accessLog },
   };
   return {

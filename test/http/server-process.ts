@@ -14,6 +14,13 @@ const longer = 'x'.repeat(14_000);
 
 const running = await startServer([
   { kind: 'hot', method: 'GET', path: '/hot', handle: (request) => request.answer(head, answer) },
+  { kind: 'hot', method: 'GET', path: '/nothing', handle: (request) => request.answer(head, '') },
+  {
+    kind: 'plain',
+    method: 'GET',
+    path: '/later-nothing',
+    handle: () => ({ status: 200, headers: [] }),
+  },
   {
     kind: 'plain',
     method: 'GET',
