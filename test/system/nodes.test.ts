@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { acquireServerLock } from '../../src/store/lock.ts';
@@ -215,13 +216,11 @@ it('who guesses a password through one node waits on the other one', async () =>
   let guesses = 0;
   while (await guess(one!)) guesses++;
   assert.equal(guesses, 10);
+  // Nodes tell each other every second. After ten of its own the other one would refuse by itself.
   let elsewhere = 0;
-  await within(async () => {
-    const isJudged = await guess(two!);
-    if (isJudged) elsewhere++;
-    return !isJudged;
-  });
-  assert.ok(elsewhere < 10, 'not by what it counted itself');
+  do await delay(3_000);
+  while (elsewhere < 9 && (await guess(two!)) && ++elsewhere);
+  assert.ok(elsewhere < 9, 'not by what it counted itself');
 });
 
 it('without the database checks go on, writes and readers of it get 503, nodes go on afterwards', async () => {
