@@ -13,6 +13,7 @@ import {
   duration,
   integer,
   list,
+  loopbackEndpoint,
   origin,
   path,
   suffixList,
@@ -204,6 +205,8 @@ export interface Config {
   readonly dnsAllow: readonly string[];
   /** Name servers that the zone is delegated to. */
   readonly dnsNameServers: readonly string[];
+  /** Where HAProxy asks; undefined: nowhere. */
+  readonly spoeListen: string | undefined;
 }
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
@@ -281,6 +284,7 @@ const schema = v.object({
   ),
   DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
   DNS_NS: v.optional(domainList, ''),
+  SPOE_LISTEN: v.optional(loopbackEndpoint),
 });
 
 /** What the settings mean is known further up. */
@@ -370,6 +374,7 @@ export function readConfig(
     dnsListen: Object.freeze(s.DNS_LISTEN),
     dnsAllow: Object.freeze(s.DNS_ALLOW),
     dnsNameServers: Object.freeze(s.DNS_NS),
+    spoeListen: s.SPOE_LISTEN,
   });
 }
 
