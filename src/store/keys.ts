@@ -33,6 +33,7 @@ export const namespaces = {
   apiKeyUse: 0x18,
   allow: 0x20,
   list: 0x21,
+  subscription: 0x22,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -220,6 +221,11 @@ export const allowPrefix = (): Key => encodeKey(namespaces.allow);
 export const listRowKey = (list: string, source: string): Key =>
   encodeKey(namespaces.list, text(list), text(source));
 export const listPrefix = (): Key => encodeKey(namespaces.list);
+
+/** 22 name 00: a list that the server fetches (reputation/lists/subscriptions/subscriptions.ts). */
+export const subscriptionKey = (name: string): Key =>
+  encodeKey(namespaces.subscription, text(name));
+export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>
