@@ -36,9 +36,13 @@ import { packageVersion } from './config/version.ts';
 import { OperatorError } from './core/errors.ts';
 import {
   confidenceDefault,
+  type GoodFormat,
+  goodFormats,
+  type ListFormatName,
   type SeedFormat,
   seedFormats,
 } from './reputation/lists/import/parse.ts';
+import { type ServiceName, serviceNames } from './reputation/lists/known-services.ts';
 import type { ListKind } from './reputation/state/events.ts';
 import { isDamage } from './store/rows.ts';
 
@@ -50,8 +54,10 @@ interface ListFlags {
 }
 
 interface SeedFlags extends ListFlags {
-  readonly format: SeedFormat;
+  readonly format: SeedFormat | GoodFormat;
   readonly confidence: number;
+  readonly knownGood?: boolean;
+  readonly service?: ServiceName;
 }
 
 const holdDaysDefault = 30;
@@ -120,17 +126,26 @@ function program(): Command {
       )
       .addOption(
         new Option('--format <format>', 'how the list is written')
-          .choices(seedFormats)
+          .choices([...new Set([...seedFormats, ...goodFormats])])
           .makeOptionMandatory(),
       )
       .addOption(
         new Option('--confidence <score>', 'score of rows that bring none')
           .argParser(wholeNumber(0, 100))
           .default(confidenceDefault),
+      )
+      .addOption(
+        new Option(
+          '--known-good',
+          'the list names services of which reports have no effect: crawlers, content networks, resolvers',
+        ).conflicts('confidence'),
+      )
+      .addOption(
+        new Option('--service <what>', 'with --known-good: what its ranges belong to').choices(
+          serviceNames,
+        ),
       ),
-  ).action((from: string, flags: SeedFlags) =>
-    load('seed', from, flags, flags.format, flags.confidence),
-  );
+  ).action(seed);
 
   listOptions(
     root
@@ -140,17 +155,17 @@ function program(): Command {
         '<file|url>',
         'a file, - for standard input, or an http(s) address; gzip is detected',
       ),
-  ).action((from: string, flags: ListFlags) => load('anon', from, flags, 'anon', 0));
+  ).action((from: string, flags: ListFlags) => load('anon', from, flags, { format: 'anon' }));
 
   listOptions(
     root
       .command('known-good')
-      .description('load a list of addresses and networks of which reports have no effect')
+      .description('the same as seed --known-good --format plain')
       .argument(
         '<file|url>',
         'a file, - for standard input, or an http(s) address; gzip is detected',
       ),
-  ).action((from: string, flags: ListFlags) => load('good', from, flags, 'plain', 0));
+  ).action((from: string, flags: ListFlags) => load('good', from, flags, { format: 'plain' }));
 
   root.addCommand(sourceCommands(wholeNumber));
   root.addCommand(initCommand());
@@ -181,12 +196,24 @@ function program(): Command {
   return root;
 }
 
+/** A list of bad addresses, or with --known-good of services. */
+function seed(from: string, flags: SeedFlags): Promise<void> {
+  const { format, service, confidence, knownGood } = flags;
+  const formats: readonly string[] = knownGood ? goodFormats : seedFormats;
+  if (!formats.includes(format)) {
+    const other = knownGood ? `with --known-good it is ${formats.join(', ')}` : 'add --known-good';
+    throw new OperatorError(`--format ${format} is of another kind of list: ${other}`);
+  }
+  if (knownGood) return load('good', from, flags, { format, service });
+  if (service !== undefined) throw new OperatorError('--service belongs to --known-good');
+  return load('seed', from, flags, { format, confidence });
+}
+
 async function load(
   list: ListKind,
   from: string,
   flags: ListFlags,
-  format: SeedFormat | 'anon',
-  confidence: number,
+  what: { format: ListFormatName; confidence?: number; service?: ServiceName | undefined },
 ): Promise<void> {
   const output = createOutput(flags.json === true);
   await withWorkspace((workspace) =>
@@ -195,8 +222,8 @@ async function load(
       {
         list,
         from,
-        format,
-        confidence,
+        confidence: 0,
+        ...what,
         source: flags.source,
         holdDays: flags.hold,
         allowDocumentation: flags.documentation === true,

@@ -1,6 +1,6 @@
 /**
  * The known-good lists that a server brings along at each start: the bundled one and what the
- * setting KNOWN_GOOD names. More of them come by `portcullis known-good`; all are lists of the
+ * setting KNOWN_GOOD names. More of them come by `portcullis seed --known-good`; all are lists of the
  * journal (kind `good`), so they are replaced and end as any other list does.
  */
 
@@ -11,6 +11,7 @@ import type { Random } from '../core/random.ts';
 import { collectRows } from '../reputation/lists/import/collect.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import { parseList } from '../reputation/lists/import/parse.ts';
+import type { ServiceName } from '../reputation/lists/known-services.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { RowBatch } from '../reputation/state/events.ts';
 import type { Store } from '../store/store.ts';
@@ -31,7 +32,7 @@ export interface KnownGoodTools {
 
 export async function loadKnownGood(tools: KnownGoodTools): Promise<void> {
   const { chunks, label } = await openList(bundled);
-  await put(tools, 'bundled', await rowsOf(chunks, label));
+  await put(tools, 'bundled', await rowsOf(chunks, label, 'names'));
   const { knownGood } = tools.config;
   const text = Buffer.from(knownGood.join('\n'));
   if (knownGood.length === 0 && !tools.loaded.includes('setting')) return;
@@ -44,8 +45,9 @@ async function* one(bytes: Uint8Array) {
   yield bytes;
 }
 
-async function rowsOf(chunks: AsyncIterable<Uint8Array>, label: string) {
-  const rules = { format: 'plain', confidence: 0, allowDocumentation: true, label } as const;
+async function rowsOf(chunks: AsyncIterable<Uint8Array>, label: string, service?: ServiceName) {
+  const more = { allowDocumentation: true, label, service };
+  const rules = { format: 'plain', confidence: 0, ...more } as const;
   return (await collectRows(parseList(chunks, rules), { label })).batches;
 }
 

@@ -1,5 +1,5 @@
 /**
- * `portcullis seed` and `portcullis anon`: a third-party list into the journal.
+ * `portcullis seed`, `anon` and `known-good`: a third-party list into the journal.
  *
  * The list is read to its end before anything is written, so a download that breaks off or is
  * no list at all changes nothing.
@@ -12,6 +12,7 @@ import { openList } from '../reputation/lists/import/open-list.ts';
 import { type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';
 import { createProgress, createRowProgress } from '../reputation/lists/import/progress.ts';
 import type { ImportStats } from '../reputation/lists/import/rows.ts';
+import type { ServiceName } from '../reputation/lists/known-services.ts';
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { ListKind } from '../reputation/state/events.ts';
 import { grouped, type Output } from './shell/output.ts';
@@ -26,6 +27,8 @@ export interface ListCommand {
   readonly source: string | undefined;
   readonly holdDays: number;
   readonly allowDocumentation: boolean;
+  /** Of a known-good list. */
+  readonly service?: ServiceName | undefined;
 }
 
 export interface ListResult {
@@ -34,6 +37,7 @@ export interface ListResult {
   readonly duplicates: number;
   readonly badLines: number;
   readonly notPublic: number;
+  readonly rented: number;
   readonly normalised: number;
   readonly seconds: number;
   readonly seq: string;
@@ -76,6 +80,7 @@ export async function loadListCommand(
       duplicates: collected.duplicates,
       badLines: stats.badLines,
       notPublic: stats.notPublic,
+      rented: stats.rented,
       normalised: stats.normalised,
       seconds: Math.round(seconds * 100) / 100,
       seq: String(seq),
@@ -93,6 +98,7 @@ async function read(workspace: Workspace, command: ListCommand, output: Output) 
     format: command.format,
     confidence: command.confidence,
     allowDocumentation: command.allowDocumentation,
+    service: command.service,
     label: opened.label,
   });
   const progress = createProgress({
@@ -127,6 +133,7 @@ function report(result: ListResult, stats: Readonly<ImportStats>, output: Output
     [result.badLines, result.badLines === 1 ? 'line skipped' : 'lines skipped'],
     [result.duplicates, result.duplicates === 1 ? 'duplicate' : 'duplicates'],
     [result.notPublic, 'not public, left out'],
+    [result.rented, 'of rented machines or of nobody named, left out'],
     [result.normalised, 'with host bits cleared'],
   ] as const;
   for (const [count, what] of asides) if (count > 0) output.line(`  ${grouped(count)} ${what}`);

@@ -18,6 +18,7 @@ export const en = {
       `${address} has an abuse score of ${score} of 100 (${word}).`,
     heading: 'Reputation of',
     verdicts: {
+      knownGood: 'This address belongs to a service that is known to be good.',
       unobserved: 'Not observed: nobody has reported this address, and no list names it.',
       clean: 'Nothing here speaks against this address.',
       low: 'There are signs of abuse, few or old.',
@@ -26,7 +27,18 @@ export const en = {
       allowlisted:
         'The operator vouches for this address: whatever is reported, it is not blocked.',
     },
-    badges: { anonymousExit: 'Anonymous exit', allowlisted: 'Allowlisted' },
+    badges: {
+      anonymousExit: 'Anonymous exit',
+      allowlisted: 'Allowlisted',
+      knownGood: 'Known good',
+    },
+    /** What ranges of a known-good list belong to. */
+    services: {
+      crawler: 'Search crawler',
+      content: 'Content network',
+      updates: 'Update server',
+      names: 'Name server',
+    },
     anonymousExitHint: 'Traffic from this address leaves an anonymising network.',
     facts: {
       country: 'Country',
@@ -57,7 +69,7 @@ export const en = {
       held: (ceiling: number) =>
         `Those whose word counts have said nothing for 30 days: newer reports reach ${ceiling} at most.`,
       knownGood:
-        'It is on a list of known-good addresses, such as public resolvers: reports have no effect on its score.',
+        'It is on a list of known-good addresses, such as public resolvers and crawlers: reports have no effect on its score, lists have.',
     },
     evidence: {
       title: 'Where the score comes from',

@@ -34,6 +34,7 @@ export const fr: Words = {
       `${address} a un score d’abus de ${score} sur 100 (${word}).`,
     heading: 'Réputation de',
     verdicts: {
+      knownGood: 'Cette adresse appartient à un service réputé sûr.',
       unobserved: 'Jamais observée : personne ne l’a signalée, et aucune liste ne la nomme.',
       clean: 'Rien ici ne parle contre cette adresse.',
       low: 'Il y a des signes d’abus, rares ou anciens.',
@@ -42,7 +43,17 @@ export const fr: Words = {
       allowlisted:
         'L’opérateur se porte garant de cette adresse : quoi qu’on signale, elle n’est pas bloquée.',
     },
-    badges: { anonymousExit: 'Sortie anonyme', allowlisted: 'Liste blanche' },
+    badges: {
+      anonymousExit: 'Sortie anonyme',
+      allowlisted: 'Liste blanche',
+      knownGood: 'Réputée sûre',
+    },
+    services: {
+      crawler: 'Robot d’indexation',
+      content: 'Réseau de diffusion',
+      updates: 'Serveur de mises à jour',
+      names: 'Serveur de noms',
+    },
     anonymousExitHint: 'Le trafic de cette adresse sort d’un réseau d’anonymisation.',
     facts: {
       country: 'Pays',

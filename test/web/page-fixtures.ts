@@ -101,6 +101,7 @@ export const suspectAddress: IpPageData = {
         name: 'a <list>',
         confidence: 61,
         kind: 'bad',
+        service: undefined,
         entry: '198.51.100.0/24',
         loadedAt: nowMs - 2 * dayMs,
         endsAt: nowMs + 5 * dayMs,

@@ -203,8 +203,21 @@ function isUnseen({ allowlisted, observed }: IpPageData): boolean {
   return !allowlisted && !observed;
 }
 
+function isKnownGood({ why }: IpPageData): boolean {
+  return why?.by === 'knownGood';
+}
+
+/** Whose range it is, as far as the lists say. */
+function knownGoodBadges({ data, text }: Scene): Html {
+  if (!isKnownGood(data)) return false;
+  const services = new Set(data.evidence.lists.flatMap(({ service }) => service ?? []));
+  const labels = [text.ip.badges.knownGood, ...[...services].map((name) => text.ip.services[name])];
+  return labels.map((label) => badge({ label, tone: 'clean', icon: 'shield' }));
+}
+
 function verdictLine(data: IpPageData, text: Catalogue): string {
   if (data.allowlisted) return text.ip.verdicts.allowlisted;
+  if (isKnownGood(data) && data.score === 0) return text.ip.verdicts.knownGood;
   return isUnseen(data) ? text.ip.verdicts.unobserved : text.ip.verdicts[scoreBand(data.score)];
 }
 
@@ -219,9 +232,10 @@ function verdict(scene: Scene): Html {
       ${data.special !== undefined && html`<p class="verdict-note">${text.ip.special(data.special.name, data.special.rfc)}</p>`}
       ${data.score > 0 && data.reports === 0 && html`<p class="verdict-note">${text.ip.noReportsButScore}</p>`}
       ${
-        (data.allowlisted || data.anonymousExit) &&
+        (data.allowlisted || data.anonymousExit || isKnownGood(data)) &&
         html`<p class="badges">
           ${data.allowlisted && badge({ label: text.ip.badges.allowlisted, tone: 'clean', icon: 'shield' })}
+          ${knownGoodBadges(scene)}
           ${data.anonymousExit && badge({ label: text.ip.badges.anonymousExit, tone: 'accent', icon: 'mask', title: text.ip.anonymousExitHint })}
         </p>`
       }

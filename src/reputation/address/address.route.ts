@@ -293,7 +293,7 @@ function jsonOf(data: IpPageData): string {
       countryCode: data.countryCode,
       isp: data.provider || 'Unknown',
       isAnon: data.anonymousExit,
-      isWhitelisted: data.allowlisted,
+      isWhitelisted: data.allowlisted || data.why?.by === 'knownGood',
       totalReports: data.reports + data.listReports,
       malicious: data.score >= maliciousScore,
       firstReportedAt: date(data.firstReportedAt),

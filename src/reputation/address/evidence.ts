@@ -24,6 +24,7 @@ import {
   halfLivesAt,
   maliciousScore,
 } from '../check/score.ts';
+import { type ServiceName, serviceOf } from '../lists/known-services.ts';
 import type { Sources } from '../lists/sources.ts';
 import { type Contributions, contributionKinds, kindOf, refOf } from '../state/contributions.ts';
 
@@ -33,6 +34,8 @@ export interface ListEvidence {
   /** 0 to 100; undefined for a list that gives no score. */
   readonly confidence: number | undefined;
   readonly kind: 'bad' | 'anon' | 'good';
+  /** Of a known-good list, where it says what the range belongs to. */
+  readonly service: ServiceName | undefined;
   /** The entry that it names. */
   readonly entry: string;
   /** Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. */
@@ -81,7 +84,7 @@ const listKinds: Readonly<Record<number, ListEvidence['kind']>> = {
 
 export function createEvidence(options: {
   index: Pick<IpIndex, 'covering' | 'records' | 'prefixOf'>;
-  contributions: Pick<Contributions, 'first' | 'next' | 'tag' | 'listed'>;
+  contributions: Pick<Contributions, 'first' | 'next' | 'tag' | 'listed' | 'detail'>;
   sources: Pick<Sources, 'list'>;
   check: Pick<Check, 'judge'>;
   clock: Clock;
@@ -107,6 +110,7 @@ export function createEvidence(options: {
         name: source.source,
         confidence: kind === 'bad' ? contributions.listed[node]! & 0xff : undefined,
         kind,
+        service: kind === 'good' ? serviceOf(1 + contributions.detail[node]!) : undefined,
         entry: nameOf(entry),
         loadedAt: source.refreshedAtMs,
         endsAt: source.holdUntilMs,
@@ -161,8 +165,8 @@ export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
   return {
     decidedBy: decidedBy ?? null,
     fallsBelowAt: fallsBelowAt === undefined ? null : date(fallsBelowAt),
-    lists: lists.map(({ name, kind, confidence, entry, loadedAt, endsAt }) => ({
-      ...{ name, kind, confidence: confidence ?? null, entry },
+    lists: lists.map(({ name, kind, service, confidence, entry, loadedAt, endsAt }) => ({
+      ...{ name, kind, service: service ?? null, confidence: confidence ?? null, entry },
       ...{ loadedAt: date(loadedAt), endsAt: date(endsAt) },
     })),
     reports: reports.map(

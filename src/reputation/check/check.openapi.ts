@@ -18,6 +18,7 @@ import {
   score,
   string,
 } from '../../web/openapi.ts';
+import { serviceNames } from '../lists/known-services.ts';
 import { reportSchema } from '../reports/reports.openapi.ts';
 import { blockBounds } from './block-check.ts';
 import { bulkAddressesMax, verboseReportsMax } from './check-bounds.ts';
@@ -62,6 +63,7 @@ const why = object({
     object({
       name: string,
       kind: { type: 'string', enum: ['bad', 'anon', 'good'] },
+      service: nullable({ type: 'string', enum: serviceNames }),
       confidence: nullable(score),
       entry: string,
       loadedAt: dateTime,

@@ -34,7 +34,10 @@ export const contributionKinds = {
    * newest: time of its newest report, seconds since 1970; detail: see `said`.
    */
   reports: 4,
-  /** A row of a known-good list: reports of it have no effect. ref: source; listed: generation << 8. */
+  /**
+   * A row of a known-good list: reports of it have no effect. ref: source; listed: generation << 8;
+   * detail: number of its service, less one (lists/known-services.ts).
+   */
   good: 5,
 } as const;
 

@@ -1,16 +1,17 @@
 /**
  * Plain lists: one address, CIDR or range `first-last` a line; `#` and `;` begin a comment, also
- * behind an entry. Every row has the score given for the list.
+ * behind an entry. Every row has the score given for the list, and its service.
  */
 
 import { type ListFormat, lineReader } from '../import/format.ts';
+import { serviceNumber } from '../known-services.ts';
 
-export const plain: ListFormat = (sink, { confidence }) =>
+export const plain: ListFormat = (sink, { confidence, service }) =>
   lineReader(sink, {
     line(raw, number) {
       const text = withoutComment(raw);
       if (text.length === 0) return;
-      const reason = sink.entry(text, confidence);
+      const reason = sink.entry(text, confidence, serviceNumber(service));
       if (reason !== undefined) sink.bad(number, reason, raw);
     },
   });

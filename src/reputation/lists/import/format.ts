@@ -1,11 +1,14 @@
 /** What a list format is to the rest of the import: a reader of text that fills a row sink. */
 
+import type { ServiceName } from '../known-services.ts';
 import { splitLines, type TextReader } from './lines.ts';
 import type { RowSink } from './rows.ts';
 
 export interface FormatOptions {
   /** Score 0..100 of a row that brings none. */
   readonly confidence: number;
+  /** Of a known-good list: what its ranges belong to. */
+  readonly service?: ServiceName | undefined;
 }
 
 /**

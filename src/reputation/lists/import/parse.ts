@@ -14,6 +14,8 @@ import { csv } from '../formats/csv.ts';
 import { drop } from '../formats/drop.ts';
 import { ipsum } from '../formats/ipsum.ts';
 import { plain } from '../formats/plain.ts';
+import { amazon, cloudflare, google, microsoft } from '../formats/published-ranges.ts';
+import type { ServiceName } from '../known-services.ts';
 import { BrokenList, type ListFormat } from './format.ts';
 import type { TextReader } from './lines.ts';
 import { createRowSink, type ImportStats, type RowBatch, type RowSink } from './rows.ts';
@@ -21,7 +23,10 @@ import { createRowSink, type ImportStats, type RowBatch, type RowSink } from './
 /** Formats of blocklists, as `portcullis seed --format` names them. */
 export const seedFormats = ['ipsum', 'plain', 'csv', 'abuseipdb', 'drop'] as const;
 export type SeedFormat = (typeof seedFormats)[number];
-export type ListFormatName = SeedFormat | 'anon';
+/** Formats of known-good lists. */
+export const goodFormats = ['plain', 'google', 'amazon', 'microsoft', 'cloudflare'] as const;
+export type GoodFormat = (typeof goodFormats)[number];
+export type ListFormatName = SeedFormat | GoodFormat | 'anon';
 
 /** Score of a row that brings none, unless the operator says otherwise. */
 export const confidenceDefault = 75;
@@ -32,6 +37,10 @@ const formats: Readonly<Record<ListFormatName, ListFormat>> = {
   csv,
   abuseipdb,
   drop,
+  google,
+  amazon,
+  microsoft,
+  cloudflare,
   anon,
 };
 
@@ -39,6 +48,8 @@ export interface ParseOptions {
   readonly format: ListFormatName;
   /** Whole number 0..100: the score of rows that bring none. */
   readonly confidence: number;
+  /** Of a known-good list: what its ranges belong to, where the format does not say. */
+  readonly service?: ServiceName | undefined;
   /** Take documentation ranges, which the demo data live in. */
   readonly allowDocumentation: boolean;
   /** Name of the list in messages. */
@@ -63,7 +74,7 @@ export function parseList(chunks: AsyncIterable<Uint8Array>, options: ParseOptio
     throw new RangeError(`confidence ${confidence} is not a whole number from 0 to 100`);
   }
   const sink = createRowSink(options);
-  const reader = formats[options.format](sink, { confidence });
+  const reader = formats[options.format](sink, { confidence, service: options.service });
   return {
     stats: sink.stats,
     [Symbol.asyncIterator]: () => readBatches(chunks, reader, sink, label),
@@ -103,7 +114,8 @@ function isListStart(text: string): boolean {
   return first !== undefined;
 }
 
-function nothingUsable({ badLines, notPublic, samples: [first] }: ImportStats): string {
+function nothingUsable({ badLines, notPublic, rented, samples: [first] }: ImportStats): string {
   const sample = first === undefined ? '' : `; line ${first.line}: ${first.reason}: ${first.text}`;
-  return `no usable row; is --format right? (${badLines} bad lines, ${notPublic} not public${sample})`;
+  const left = rented === 0 ? '' : `, ${rented} of rented machines or of nobody named`;
+  return `no usable row; is --format right? (${badLines} bad lines, ${notPublic} not public${left}${sample})`;
 }

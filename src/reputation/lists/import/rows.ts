@@ -39,7 +39,10 @@ export interface RowBatch {
   readonly lengths: Uint8Array;
   /** 0..100; 0 throughout for lists of anonymous exits, which have no scores. */
   readonly scores: Uint8Array;
-  /** As how many reports a row counts, 1..255: the lists that name it. Absent: 1 each. */
+  /**
+   * As how many reports a row counts, 1..255: the lists that name it. Of a known-good list the number of
+   * its service (known-services.ts). Absent: 1 each.
+   */
   readonly reports?: Uint8Array;
 }
 
@@ -62,6 +65,8 @@ export interface ImportStats {
   normalised: number;
   /** Prefixes left out because they are, or hold, special-use addresses. */
   notPublic: number;
+  /** Ranges left out because rented machines are in them, or nobody says whose they are. */
+  rented: number;
 }
 
 export interface RowSink {
@@ -100,7 +105,8 @@ const anchors = specialAnchors.map((text) => {
 });
 
 export function createRowSink(options: { allowDocumentation: boolean }): RowSink {
-  const stats: ImportStats = { rows: 0, badLines: 0, samples: [], normalised: 0, notPublic: 0 };
+  const none = { rows: 0, badLines: 0, normalised: 0, notPublic: 0, rented: 0 };
+  const stats: ImportStats = { ...none, samples: [] };
   const scratch = new Uint32Array(4);
   /** Of the entry being taken: one object for millions of them. */
   const said: Said = { score: 0, reports: 1 };
