@@ -143,7 +143,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
   closers.add(backups.stop);
-  startSubscriptions(opening, data, metrics);
+  startSubscriptions(opening, data, { metrics, tables });
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
   function shareAssets(): void {

@@ -6,9 +6,11 @@ import { OperatorError } from '../../core/errors.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
 import {
   confidenceDefault,
+  goodFormats,
   type ListFormatName,
   seedFormats,
 } from '../../reputation/lists/import/parse.ts';
+import { type ServiceName, serviceNames } from '../../reputation/lists/known-services.ts';
 import { findList } from '../../reputation/lists/list-rows.ts';
 import { loadList } from '../../reputation/lists/load-list.ts';
 import {
@@ -37,6 +39,7 @@ interface AddFlags extends Flags {
   readonly confidence: number;
   readonly hold: number;
   readonly knownGood?: boolean;
+  readonly service?: ServiceName;
   readonly documentation?: boolean;
 }
 
@@ -62,7 +65,7 @@ export function sourceCommands(
     .argument('<url>', 'an http(s) address; gzip is detected')
     .addOption(
       new Option('--format <format>', 'how the list is written')
-        .choices([...seedFormats, 'anon'])
+        .choices([...new Set([...seedFormats, ...goodFormats]), 'anon'])
         .makeOptionMandatory(),
     )
     .addOption(
@@ -81,7 +84,12 @@ export function sourceCommands(
         .argParser(wholeNumber(1, 3_650))
         .default(holdDaysDefault),
     )
-    .option('--known-good', 'of its addresses reports have no effect')
+    .option('--known-good', 'the list names services of which reports have no effect')
+    .addOption(
+      new Option('--service <what>', 'with --known-good: what its ranges belong to').choices(
+        serviceNames,
+      ),
+    )
     .option('--documentation', 'take documentation ranges too (RFC 5737, RFC 3849): for tests')
     .option('--json', 'print the source as JSON')
     .action(add);
@@ -147,9 +155,7 @@ async function add(given: string, flags: AddFlags): Promise<void> {
   if (flags.hold * dayMs < 2 * flags.every) {
     throw new OperatorError('--hold must be twice as long as --every, or longer');
   }
-  if (flags.knownGood === true && flags.format === 'anon') {
-    throw new OperatorError('--known-good does not go with --format anon');
-  }
+  checkFormat(flags);
   const { row, at } = await withWorkspace(async (w) => {
     const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
     const fault = await sourceFault(url, destinations);
@@ -162,6 +168,7 @@ async function add(given: string, flags: AddFlags): Promise<void> {
       confidence: flags.confidence,
       holdDays: flags.hold,
       allowDocumentation: flags.documentation === true,
+      service: flags.service,
       everyMs: flags.every,
     } as const;
     const at = w.clock.now();
@@ -169,6 +176,20 @@ async function add(given: string, flags: AddFlags): Promise<void> {
   });
   output.line(`${row.name}: the running server fetches it, ${urlLabel(url)}`);
   output.result(shown(row, at));
+}
+
+function checkFormat({ format, knownGood = false, service }: AddFlags): void {
+  const formats: readonly string[] = knownGood ? goodFormats : [...seedFormats, 'anon'];
+  if (!formats.includes(format)) {
+    throw new OperatorError(
+      knownGood
+        ? `--known-good reads ${goodFormats.join(', ')}`
+        : `--format ${format} goes with --known-good`,
+    );
+  }
+  if (service !== undefined && !knownGood) {
+    throw new OperatorError('--service goes with --known-good');
+  }
 }
 
 async function list(flags: Flags): Promise<void> {
@@ -230,12 +251,13 @@ async function takeBack(workspace: Workspace, { name, list }: Subscription): Pro
 function shown(row: Subscription, now: number) {
   const dateOf = (ms: number) => (ms === 0 ? null : dateText(ms));
   const { name, list, format, confidence, holdDays, everyMs, rows, badLines, samples } = row;
+  const { leftOut } = row;
   const { added, removed, loads, unchanged, holds, failures } = row;
   return {
     ...{ name, url: urlLabel(new URL(row.url)), list, format, confidence, holdDays },
     everySeconds: everyMs / 1_000,
     state: row.state !== 'active' ? row.state : stateOf(row),
-    ...{ rows, added, removed, badLines, samples },
+    ...{ rows, added, removed, badLines, samples, leftOut },
     ageSeconds: row.freshAt === 0 ? null : Math.max(0, Math.round((now - row.freshAt) / 1_000)),
     ...{ loads, unchanged, holds, failures, failuresEver: row.failuresEver },
     failure: row.failure || null,

@@ -1,5 +1,7 @@
 /** Lists that the server fetches by itself: looked at every two seconds, told of at /metrics. */
 
+import { capacities } from '../../config.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { fetchInThread } from '../../reputation/lists/subscriptions/fetching.ts';
 import { countKnownRows } from '../../reputation/lists/subscriptions/known-rows.ts';
@@ -13,7 +15,7 @@ const lookMs = 2_000;
 export function startSubscriptions(
   { config, clock, random, log, closers }: Opening,
   { state, upkeep }: Pick<Data, 'state' | 'upkeep'>,
-  metrics: Metrics,
+  { metrics, tables }: { metrics: Metrics; tables: BoundedTables },
 ): void {
   const refresher = createRefresher({
     ...{ store: upkeep.store, isMine: upkeep.isMine, clock, random, log },
@@ -46,6 +48,7 @@ export function startSubscriptions(
     await refresher.stop();
   });
   registerSourceMetrics(metrics, () => rows);
+  tables.add({ name: 'list_sources', used: () => rows.length, limit: capacities.sources });
 }
 
 function registerSourceMetrics(metrics: Metrics, read: () => readonly Subscription[]): void {

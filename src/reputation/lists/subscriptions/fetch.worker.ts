@@ -16,7 +16,7 @@ const ending = new AbortController();
 port.on('message', () => ending.abort());
 
 async function fetchRows(): Promise<Fetched> {
-  const { url, format, confidence, allowDocumentation } = job.terms;
+  const { url, format, confidence, allowDocumentation, service } = job.terms;
   const opened = await openList(url, {
     signal: ending.signal,
     maxBytes: job.bytesMax,
@@ -28,11 +28,13 @@ async function fetchRows(): Promise<Fetched> {
   try {
     if (opened.isUnchanged) return { unchanged: true };
     const { label, validators } = opened;
-    const parse = parseList(opened.chunks, { format, confidence, allowDocumentation, label });
+    const how = { format, confidence, allowDocumentation, service, label };
+    const parse = parseList(opened.chunks, how);
     const { batches, rows } = await collectRows(parse, { label, maxRows: job.rowsMax });
-    const { badLines, samples } = parse.stats;
+    const { badLines, samples, notPublic, rented } = parse.stats;
+    const leftOut = notPublic + rented;
     return {
-      fetched: { batches, rows, digest: digestOf(batches), badLines, samples, validators },
+      fetched: { batches, rows, digest: digestOf(batches), badLines, samples, leftOut, validators },
     };
   } finally {
     await opened.close();

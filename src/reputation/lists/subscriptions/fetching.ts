@@ -28,7 +28,10 @@ export const fetchBounds: FetchBounds = {
 };
 
 export interface FetchJob extends FetchBounds {
-  readonly terms: Pick<SubscriptionTerms, 'url' | 'format' | 'confidence' | 'allowDocumentation'>;
+  readonly terms: Pick<
+    SubscriptionTerms,
+    'url' | 'format' | 'confidence' | 'allowDocumentation' | 'service'
+  >;
   readonly allowPrivate: boolean;
   /** Of what is here and complete; undefined: all is to be sent. */
   readonly known: Validators | undefined;
@@ -41,6 +44,7 @@ export interface FetchedRows {
   readonly digest: string;
   readonly badLines: number;
   readonly samples: readonly BadLine[];
+  readonly leftOut: number;
   readonly validators: Validators;
 }
 

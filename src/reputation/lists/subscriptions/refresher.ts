@@ -114,15 +114,16 @@ export function createRefresher(options: RefresherOptions): Refresher {
     if ('failed' in answer) return failed(row, answer.failed);
     const fresh = { failures: 0, failure: '', heldRows: 0, acceptedRows: 0, freshAt: clock.now() };
     if ('unchanged' in answer) return { ...fresh, unchanged: row.unchanged + 1 };
-    const { rows, digest, badLines, samples, validators } = answer.fetched;
-    const seen = { ...validators, badLines, samples };
+    const { rows, digest, badLines, samples, leftOut, validators } = answer.fetched;
+    const lines = { badLines, samples, leftOut };
+    const seen = { ...validators, ...lines };
     if (before.isCurrent && digest === row.digest) {
       return { ...fresh, ...seen, unchanged: row.unchanged + 1 };
     }
     const least =
       (row.acceptedRows > 0 ? Math.min(row.acceptedRows, before.rows) : before.rows) / 2;
     if (rows < least) {
-      return { failures: 0, failure: '', badLines, samples, heldRows: rows, holds: row.holds + 1 };
+      return { failures: 0, failure: '', ...lines, heldRows: rows, holds: row.holds + 1 };
     }
     const loaded = await load(row, before.rows, answer.fetched);
     return loaded && ('failure' in loaded ? loaded : { ...fresh, ...seen, ...loaded });

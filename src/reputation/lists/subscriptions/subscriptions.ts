@@ -23,6 +23,7 @@ import type { Check, Store } from '../../../store/store.ts';
 import type { ListKind } from '../../state/events.ts';
 import type { BadLine } from '../import/bad-line.ts';
 import type { ListFormatName } from '../import/parse.ts';
+import { type ServiceName, serviceNumber, serviceOf } from '../known-services.ts';
 
 /** What the operator wants. */
 export interface SubscriptionTerms {
@@ -35,6 +36,8 @@ export interface SubscriptionTerms {
   readonly confidence: number;
   readonly holdDays: number;
   readonly allowDocumentation: boolean;
+  /** Of a known-good list: what its ranges belong to, where the format does not say. */
+  readonly service: ServiceName | undefined;
   readonly everyMs: number;
 }
 
@@ -55,6 +58,8 @@ export interface SubscriptionOutcome {
   readonly rows: number;
   readonly badLines: number;
   readonly samples: readonly BadLine[];
+  /** Ranges of special use, and of rented machines. */
+  readonly leftOut: number;
   /** Of the last load. */
   readonly added: number;
   readonly removed: number;
@@ -87,7 +92,16 @@ const scanRows = 1_000;
 const untried: SubscriptionOutcome = {
   ...{ dueAt: 0, triedAt: 0, freshAt: 0, loadedAt: 0 },
   ...{ run: '', digest: '', etag: '', lastModified: '' },
-  ...{ rows: 0, badLines: 0, samples: [], added: 0, removed: 0, addedEver: 0, removedEver: 0 },
+  ...{
+    rows: 0,
+    badLines: 0,
+    samples: [],
+    leftOut: 0,
+    added: 0,
+    removed: 0,
+    addedEver: 0,
+    removedEver: 0,
+  },
   ...{ loads: 0, unchanged: 0, failures: 0, failuresEver: 0, failure: '' },
   ...{ heldRows: 0, holds: 0, acceptedRows: 0 },
 };
@@ -100,6 +114,7 @@ const rows = record<Subscription>(1, {
   confidence: varint,
   holdDays: varint,
   allowDocumentation: flag,
+  service: mapped<ServiceName | undefined, number>(varint, serviceNumber, serviceOf),
   everyMs: varint,
   addedAt: time,
   state: oneOf(subscriptionStates),
@@ -114,6 +129,7 @@ const rows = record<Subscription>(1, {
   rows: varint,
   badLines: varint,
   samples: list(group<BadLine>({ line: varint, reason: text, text })),
+  leftOut: varint,
   added: varint,
   removed: varint,
   addedEver: varint,

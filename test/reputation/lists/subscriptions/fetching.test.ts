@@ -16,6 +16,7 @@ import { batchRows } from '../../../support/reputation/lists.ts';
 const text = '9.9.9.9\n149.112.112.112\nno address\n';
 const etag = '"one"';
 const lastModified = 'Mon, 23 Nov 2026 01:00:00 GMT';
+const rest = { confidence: 80, allowDocumentation: false, service: undefined };
 let seen: IncomingMessage[] = [];
 let onSlow: () => void = () => {};
 const routes: Record<string, RequestListener> = {
@@ -55,7 +56,7 @@ function fetchPath(
 ): Promise<Fetched> {
   seen = [];
   const url = origin + path;
-  const terms = { url, format: 'plain', confidence: 80, allowDocumentation: false } as const;
+  const terms = { url, format: 'plain', ...rest } as const;
   return fetchInThread(
     { ...fetchBounds, terms, allowPrivate: true, known: undefined, ...over },
     signal,
@@ -96,7 +97,7 @@ test('size after unpacking, rows and time are bounded', async () => {
 test('an address that is not public is refused in the thread too, and nobody is asked', async () => {
   const byName = origin.replace('127.0.0.1', 'localhost');
   for (const url of [origin, byName]) {
-    const terms = { url, format: 'plain', confidence: 80, allowDocumentation: false } as const;
+    const terms = { url, format: 'plain', ...rest } as const;
     const refused = await fetchPath('/list', { terms, allowPrivate: false });
     assert.match(failureOf(refused), /not public/, url);
     assert.equal(seen.length, 0);

@@ -38,7 +38,7 @@ const terms = {
   url: 'https://lists.example/bad.txt?key=secret',
   list: 'seed',
   format: 'plain',
-  ...{ confidence: 75, holdDays: 30, allowDocumentation: false },
+  ...{ confidence: 75, holdDays: 30, allowDocumentation: false, service: undefined },
 } as const;
 
 /** What the list's last whole run says, by the journal. */
@@ -105,7 +105,15 @@ async function fetched(addresses: readonly string[], etag = ''): Promise<Fetched
   const validators = { etag, lastModified: '' };
   const digest = rows.sort().join();
   return {
-    fetched: { batches, rows: rows.length, digest, badLines: 0, samples: [], validators },
+    fetched: {
+      batches,
+      rows: rows.length,
+      digest,
+      badLines: 0,
+      samples: [],
+      leftOut: 0,
+      validators,
+    },
   };
 }
 
