@@ -13,6 +13,7 @@ import { liveEndpoint } from '../doors/bouncers/live.route.ts';
 import { gateEndpoints } from '../doors/gate/challenge.route.ts';
 import { envoyEndpoint, gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
+import { connectEndpoints } from '../published/connect/connect.route.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
 import { staticEndpoint } from '../published/home/static.endpoint.ts';
@@ -66,6 +67,7 @@ const open: readonly Endpoint[] = [
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
+  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
   kit.kitEndpoint, // GET /kit.zip

@@ -33,6 +33,9 @@ import type { GeoReader } from '../geo/reader.ts';
 import type { Systems } from '../geo/systems/systems.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
+import { connectRoutes } from '../published/connect/connect.route.ts';
+import { openSamples } from '../published/connect/samples.ts';
+import { docsFolder } from '../published/docs/library.ts';
 import { pageRoutes, staticFiles } from '../published/home/home.route.ts';
 import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
 import { openKit } from '../published/kit/open-kit.ts';
@@ -55,7 +58,7 @@ import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import type { Review } from '../signon/people/review.ts';
 import type { SignInLog } from '../signon/sessions/sign-in-log.ts';
 import { watched } from '../signon/sessions/watched.route.ts';
-import { signonRoutes } from '../signon/signon.route.ts';
+import { openDesk, signonRoutes } from '../signon/signon.route.ts';
 import type { Authorization } from '../signon/sites/authorization.ts';
 import type { Consents } from '../signon/sites/consents.ts';
 import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
@@ -174,6 +177,7 @@ export function mainRoutes(options: {
   const { log, profiles } = options;
   const likesGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
+  const desk = openDesk({ ...options, tools, callers, likesGlass });
   const guard = createGuard({ gate: options.gate, callers, renderPage, log });
   const challenges = createFormChallenges(captcha);
   const published = publishedRoutes({
@@ -213,13 +217,19 @@ export function mainRoutes(options: {
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
-    ...watched(
-      signonRoutes({
-        ...{ ...options, tools, callers, likesGlass },
-        challenges,
-      }),
-      options.signInLog,
-    ),
+    ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
+    ...connectRoutes({
+      ...config,
+      desk,
+      proxied: proxiedHost(config),
+      sample: openSamples(docsFolder),
+      keys: options.ownKeys,
+      seenOf(accountId) {
+        const slot = options.standingOf(accountId)?.slot;
+        const hours = slot === undefined ? [] : options.usage.of(slot);
+        return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+      },
+    }),
     ...captchaRoutes({ ...captcha, guard }),
     ...captchaPageRoutes({
       ...captcha,
@@ -293,6 +303,13 @@ function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolea
     urls.some(({ protocol }) => protocol === 'https:') ||
     (isHidden && urls.some(({ hostname }) => !loopback.test(hostname)))
   );
+}
+
+/** Where a proxy beside the server asks. Behind TLS that is not where visitors do. */
+function proxiedHost({ baseUrl, port }: Config): string {
+  const { protocol, host, hostname } = new URL(baseUrl);
+  if (protocol === 'https:') return `127.0.0.1:${port}`;
+  return host === hostname ? `${host}:80` : host;
 }
 
 const loopback = /^(127\.[0-9.]+|\[?::1\]?|(.+\.)?localhost)\.?$/i;

@@ -16,6 +16,7 @@ export const en = {
   links: {
     home: 'Home',
     docs: 'Documentation',
+    connect: 'Connect',
     feeds: 'Blocklists',
     captchaDemo: 'CAPTCHA demo',
     report: 'Report an address',

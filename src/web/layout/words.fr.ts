@@ -14,6 +14,7 @@ export const fr: Catalogue = {
   links: {
     home: 'Accueil',
     docs: 'Documentation',
+    connect: 'Raccorder',
     feeds: 'Listes de blocage',
     captchaDemo: 'Démo du CAPTCHA',
     report: 'Signaler une adresse',
