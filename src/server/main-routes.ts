@@ -30,6 +30,7 @@ import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bounc
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
+import type { Systems } from '../geo/systems/systems.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
 import { connectRoutes } from '../published/connect/connect.route.ts';
@@ -127,6 +128,7 @@ export function mainRoutes(options: {
   challenges: Challenges;
   tickets: Tickets;
   evidence: EvidenceReader;
+  systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
