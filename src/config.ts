@@ -188,6 +188,8 @@ export interface Config {
   readonly reputationAnchored: boolean;
   /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
   readonly knownGood: readonly string[];
+  /** Lists may be fetched from addresses that are not public. */
+  readonly sourceAllowPrivate: boolean;
   /** Suffixes of an intranet under which there may be clients of sign-on; `.`: single labels. */
   readonly clientSuffixes: readonly string[];
   /** Undefined: the server makes no backups. */
@@ -269,6 +271,7 @@ const schema = v.object({
   REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   KNOWN_GOOD: v.optional(list, ''),
+  SOURCE_ALLOW_PRIVATE: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   CLIENT_SUFFIXES: v.optional(suffixList, ''),
   BACKUP_FOLDER: v.optional(path),
   BACKUP_EVERY: v.optional(duration, '24h'),
@@ -364,6 +367,7 @@ export function readConfig(
     reputation: s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private'),
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
     knownGood: Object.freeze(s.KNOWN_GOOD),
+    sourceAllowPrivate: s.SOURCE_ALLOW_PRIVATE === 'on',
     clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),
     backupFolder: s.BACKUP_FOLDER,
     backupEveryMs: s.BACKUP_EVERY,

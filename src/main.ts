@@ -27,6 +27,7 @@ import { type Listening, listen } from './server/parts/listening.ts';
 import { openExchange, openPeers } from './server/parts/peers.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
+import { startSubscriptions } from './server/parts/subscriptions.ts';
 import type { State } from './server/state.ts';
 import { ownAddresses } from './server/upkeep.ts';
 import { startBudgetMails } from './server/voice-budgets.ts';
@@ -142,6 +143,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
   closers.add(backups.stop);
+  startSubscriptions(opening, data, { metrics, tables });
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
   function shareAssets(): void {

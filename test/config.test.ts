@@ -150,6 +150,7 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     CLIENT_LIMITS: { field: 'clientLimitsOn', good: [['off', false]], bad: ['no', 'ON', '0'] },
     REGISTRATION: { field: 'registrationOpen', good: [['closed', false]], bad: ['no', 'OPEN'] },
     REPUTATION: { field: 'reputation', good: [['private', 'private']], bad: ['no', 'PUBLIC'] },
+    SOURCE_ALLOW_PRIVATE: { field: 'sourceAllowPrivate', good: [['on', true]], bad: ['yes', '1'] },
     REPUTATION_ANCHORED: { field: 'reputationAnchored', good: [['on', true]], bad: ['yes', '1'] },
     KNOWN_GOOD: {
       field: 'knownGood',

@@ -1,6 +1,7 @@
 /**
  * Sign-in with a passkey, on the sign-in page: shows the button where the browser can do it, asks
- * the server for a challenge and the authenticator for its answer. Words come from the page.
+ * the server for a challenge and the authenticator for its answer. Words come from the page. In the
+ * field of the mail address the browser offers its passkeys beside the addresses that it knows.
  */
 const part = document.getElementById('passkey');
 
@@ -25,10 +26,13 @@ async function call(path, body) {
   throw refusal;
 }
 
-async function signIn() {
+async function askForOne(more) {
   const { challenge, timeout, rpId, userVerification } = await call('/signin/passkey/options', {});
   const publicKey = { challenge: toBytes(challenge), timeout, rpId, userVerification };
-  const credential = await navigator.credentials.get({ publicKey });
+  return navigator.credentials.get({ publicKey, ...more(timeout) });
+}
+
+async function signIn(credential) {
   const { clientDataJSON, authenticatorData, signature, userHandle } = credential.response;
   const { next } = await call('/signin/passkey', {
     request: part.dataset.request,
@@ -52,14 +56,47 @@ async function signIn() {
 if (part && globalThis.PublicKeyCredential && navigator.credentials) {
   const button = part.querySelector('button');
   const outcome = part.querySelector('[role=alert]');
+  const email = document.getElementById('email');
   part.hidden = false;
+  const tell = (error) => {
+    outcome.textContent = error.shown ?? part.dataset.failed;
+  };
+
+  /** The one offer of the page at a time, which waits until somebody takes it. */
+  let offer;
+  const offerInField = async () => {
+    if (offer !== undefined || !(await PublicKeyCredential.isConditionalMediationAvailable?.())) {
+      return;
+    }
+    if (offer !== undefined) return;
+    const own = new AbortController();
+    offer = own;
+    let isOver = false;
+    const wait = (timeout) => {
+      // The server takes no answer to an older challenge.
+      setTimeout(() => {
+        isOver = true;
+        own.abort();
+      }, timeout);
+      return { mediation: 'conditional', signal: own.signal };
+    };
+    // Whoever takes none types a password or presses the button: nothing to tell.
+    const credential = await askForOne(wait).catch(() => undefined);
+    if (credential !== undefined) await signIn(credential).catch(tell);
+    if (offer === own) offer = undefined;
+    if (isOver && document.activeElement === email) offerInField();
+  };
+  email?.addEventListener('focus', offerInField);
+
   button.addEventListener('click', async () => {
     button.disabled = true;
     outcome.textContent = '';
+    // A browser asks for one thing at a time.
+    offer?.abort();
     try {
-      await signIn();
+      await signIn(await askForOne(() => ({})));
     } catch (error) {
-      outcome.textContent = error.shown ?? part.dataset.failed;
+      tell(error);
       button.disabled = false;
     }
   });

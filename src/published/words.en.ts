@@ -14,6 +14,86 @@ export const en = {
     linkTo: (heading: string) => `Link to ${heading}`,
     tableOf: (columns: string) => `Table: ${columns}`,
   },
+  connect: {
+    title: 'What do you protect?',
+    lede: 'Choose what you have. Each screen has the texts to paste, with the addresses of this server in them.',
+    description: 'Firewalls, proxies, mail servers and sites, each with the texts to paste.',
+    pageTitle: (name: string) => `Connect ${name}`,
+    groups: {
+      firewalls: 'Firewalls',
+      proxies: 'Proxies and web servers',
+      logs: 'Log watchers',
+      mail: 'Mail servers',
+      sites: 'Sites and programs',
+    },
+    doors: {
+      feed: {
+        short: 'loads the blocklist',
+        text: 'It loads the blocklist and asks every ten minutes whether there is a new one. No key is needed.',
+        note: 'The list holds what a check calls malicious. Nothing that is allowlisted is ever covered.',
+      },
+      gate: {
+        short: 'asks about each visitor',
+        text: 'It asks about each request. Good visitors get in, suspects solve a challenge, the malicious are blocked.',
+        note: 'The server must know the proxy: its address stands in TRUSTED_PROXIES. A proxy on another machine asks the address of this server in place of the one shown.',
+      },
+      bouncer: {
+        short: 'fetches decisions every second',
+        text: 'It fetches decisions as from a CrowdSec local API, and has a key of its own.',
+        note: 'The first command belongs to the machine of this server: its operator makes the key, and you put it in the place of pcl_….',
+      },
+      dns: {
+        short: 'asks over DNS',
+        text: 'It asks the DNS block list about each client, as it asks any other.',
+        note: 'The server answers its own machine without a key. Other machines need a label, which the operator makes.',
+      },
+      api: {
+        short: 'asks or reports with a key',
+        text: 'It asks over the API, or reports, with the key of an account.',
+        note: 'Give the question a short timeout, and let the visitor in when there is no answer.',
+      },
+      plugin: {
+        short: 'has a plugin',
+        text: 'The plugin signs visitors in, and can check addresses, report failed sign-ins and put the CAPTCHA on forms.',
+        note: 'Plugins › Add New › Upload takes the archive. The fields are under Settings › Portcullis.',
+      },
+    },
+    places: {
+      shell: 'As root',
+      terminal: 'Terminal',
+      address: 'Address of the list',
+      routeros: 'RouterOS terminal',
+      wordpressAddress: 'Address of the sign-on service',
+      wordpressKey: 'API key',
+    },
+    step: (n: number) => `Step ${n}`,
+    family: 'Addresses',
+    bothFamilies: 'IPv4 and IPv6',
+    score: 'Block',
+    fromScore: (n: number) => `from score ${n} on`,
+    choose: 'Fill in',
+    closed:
+      'This server answers no DNS queries at the moment: its operator sets DNS_ZONE. The zone below is an example.',
+    keys: {
+      shown: { text: 'The commands hold your key. Nobody else sees this page.', link: '' },
+      hidden: {
+        text: 'Your key is hidden until you show once more that it is you.',
+        link: 'Put my key into the commands',
+      },
+      none: { text: 'You have no API key yet.', link: 'Make one' },
+      'unknown-reader': {
+        text: 'A key is needed. With an account it stands in the commands.',
+        link: 'Sign in',
+      },
+    },
+    waiting: 'Waiting for the first request with your key.',
+    seenBefore: (n: number) =>
+      `Requests with your key in the last 24 hours: ${n}. Waiting for one more.`,
+    arrived: 'We saw your request. It works.',
+    lookAgain: 'Look again',
+    moreTitle: 'Good to know',
+    more: 'Read more',
+  },
   home: {
     title: 'Know who is at the gate',
     lede: 'Portcullis tells your firewall which addresses to trust, and your sites who their visitors are. One small platform, on your own machine.',

@@ -16,6 +16,89 @@ export const fr: Words = {
     linkTo: (heading) => `Lien vers ${heading}`,
     tableOf: (columns) => `Tableau : ${columns}`,
   },
+  connect: {
+    title: 'Que protégez-vous ?',
+    lede: 'Choisissez ce que vous avez. Chaque page donne les textes à coller, avec les adresses de ce serveur.',
+    description: 'Pare-feu, proxys, serveurs de courrier et sites, avec les textes à coller.',
+    pageTitle: (name: string) => `Raccorder ${name}`,
+    groups: {
+      firewalls: 'Pare-feu',
+      proxies: 'Proxys et serveurs web',
+      logs: 'Surveillance de journaux',
+      mail: 'Serveurs de courrier',
+      sites: 'Sites et programmes',
+    },
+    doors: {
+      feed: {
+        short: 'charge la liste de blocage',
+        text: 'Il charge la liste de blocage et demande toutes les dix minutes s’il y en a une nouvelle. Aucune clé n’est nécessaire.',
+        note: 'La liste contient ce qu’une vérification dit malveillant. Rien de ce qui est autorisé n’y est jamais couvert.',
+      },
+      gate: {
+        short: 'interroge pour chaque visiteur',
+        text: 'Il interroge pour chaque requête. Les bons visiteurs entrent, les suspects résolvent un défi, les malveillants sont bloqués.',
+        note: 'Le serveur doit connaître le proxy : son adresse est dans TRUSTED_PROXIES. Un proxy sur une autre machine interroge l’adresse de ce serveur à la place de celle affichée.',
+      },
+      bouncer: {
+        short: 'lit les décisions chaque seconde',
+        text: 'Il lit les décisions comme d’une API locale de CrowdSec, avec une clé à lui.',
+        note: 'La première commande est pour la machine de ce serveur : son opérateur crée la clé, et vous la mettez à la place de pcl_….',
+      },
+      dns: {
+        short: 'interroge par DNS',
+        text: 'Il interroge la liste de blocage DNS pour chaque client, comme toute autre.',
+        note: 'Le serveur répond à sa propre machine sans clé. Les autres machines ont besoin d’un libellé, que l’opérateur crée.',
+      },
+      api: {
+        short: 'interroge ou signale avec une clé',
+        text: 'Il interroge l’API, ou signale, avec la clé d’un compte.',
+        note: 'Donnez un délai court à la question, et laissez entrer le visiteur quand il n’y a pas de réponse.',
+      },
+      plugin: {
+        short: 'a une extension',
+        text: 'L’extension connecte les visiteurs, et peut vérifier les adresses, signaler les échecs de connexion et mettre le CAPTCHA dans les formulaires.',
+        note: 'Extensions › Ajouter › Téléverser prend l’archive. Les champs sont sous Réglages › Portcullis.',
+      },
+    },
+    places: {
+      shell: 'En root',
+      terminal: 'Terminal',
+      address: 'Adresse de la liste',
+      routeros: 'Terminal RouterOS',
+      wordpressAddress: 'Adresse du service de connexion',
+      wordpressKey: 'Clé d’API',
+    },
+    step: (n: number) => `Étape ${n}`,
+    family: 'Adresses',
+    bothFamilies: 'IPv4 et IPv6',
+    score: 'Bloquer',
+    fromScore: (n: number) => `à partir du score ${n}`,
+    choose: 'Remplir',
+    closed:
+      'Ce serveur ne répond pas aux requêtes DNS pour le moment : son opérateur définit DNS_ZONE. La zone ci-dessous est un exemple.',
+    keys: {
+      shown: {
+        text: 'Les commandes contiennent votre clé. Personne d’autre ne voit cette page.',
+        link: '',
+      },
+      hidden: {
+        text: 'Votre clé est cachée jusqu’à ce que vous montriez encore une fois que c’est vous.',
+        link: 'Mettre ma clé dans les commandes',
+      },
+      none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'En créer une' },
+      'unknown-reader': {
+        text: 'Une clé est nécessaire. Avec un compte, elle est dans les commandes.',
+        link: 'Se connecter',
+      },
+    },
+    waiting: 'En attente de la première requête avec votre clé.',
+    seenBefore: (n: number) =>
+      `Requêtes avec votre clé dans les dernières 24 heures : ${n}. En attente d’une de plus.`,
+    arrived: 'Nous avons vu votre requête. Cela marche.',
+    lookAgain: 'Regarder encore',
+    moreTitle: 'Bon à savoir',
+    more: 'En savoir plus',
+  },
   home: {
     title: 'Sachez qui se présente à la porte',
     lede: 'Portcullis dit à votre pare-feu à quelles adresses se fier, et à vos sites qui sont leurs visiteurs. Une seule petite plateforme, sur votre propre machine.',

@@ -13,14 +13,17 @@ import { liveEndpoint } from '../doors/bouncers/live.route.ts';
 import { gateEndpoints } from '../doors/gate/challenge.route.ts';
 import { envoyEndpoint, gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
+import { connectEndpoints } from '../published/connect/connect.route.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
+import { looksEndpoint } from '../published/home/looks.route.ts';
 import { staticEndpoint } from '../published/home/static.endpoint.ts';
 import * as kit from '../published/kit/kit.route.ts';
 import * as published from '../published/manifest/published.route.ts';
 import * as ipPage from '../reputation/address/address.route.ts';
 import { findAddressEndpoint } from '../reputation/address/find.route.ts';
 import { networkEndpoint } from '../reputation/address/network.route.ts';
+import { systemEndpoint } from '../reputation/address/systems/system.route.ts';
 import * as blacklist from '../reputation/blocklists/blacklist.route.ts';
 import * as feeds from '../reputation/blocklists/feeds.route.ts';
 import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
@@ -58,12 +61,15 @@ const open: readonly Endpoint[] = [
   home.homeEndpoint, // GET /
   staticEndpoint, // GET /static/*
   home.faviconEndpoint, // GET /favicon.ico
+  looksEndpoint, // POST /looks
   findAddressEndpoint, // GET /ip
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
+  systemEndpoint, // GET /as/:number
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
+  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
   kit.kitEndpoint, // GET /kit.zip

@@ -30,9 +30,14 @@ import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bounc
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
+import type { Systems } from '../geo/systems/systems.ts';
 import type { PlainRoute, Route } from '../http/router.ts';
 import type { IpIndex } from '../index/ip-index.ts';
+import { connectRoutes } from '../published/connect/connect.route.ts';
+import { openSamples } from '../published/connect/samples.ts';
+import { docsFolder } from '../published/docs/library.ts';
 import { pageRoutes, staticFiles } from '../published/home/home.route.ts';
+import { looksRoute } from '../published/home/looks.route.ts';
 import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
 import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
@@ -54,7 +59,7 @@ import type { Profiles } from '../signon/people/profile/profile-store.ts';
 import type { Review } from '../signon/people/review.ts';
 import type { SignInLog } from '../signon/sessions/sign-in-log.ts';
 import { watched } from '../signon/sessions/watched.route.ts';
-import { signonRoutes } from '../signon/signon.route.ts';
+import { openDesk, signonRoutes } from '../signon/signon.route.ts';
 import type { Authorization } from '../signon/sites/authorization.ts';
 import type { Consents } from '../signon/sites/consents.ts';
 import { profileExchangeRoutes } from '../signon/sites/pages/exchange.route.ts';
@@ -64,6 +69,7 @@ import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
 import { createGuard, type Guard } from '../web/guard/guard.ts';
 import { createHeaderPerson } from '../web/guard/header-person.ts';
+import { createWithLooks } from '../web/guard/looks.ts';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -122,6 +128,7 @@ export function mainRoutes(options: {
   challenges: Challenges;
   tickets: Tickets;
   evidence: EvidenceReader;
+  systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
@@ -149,12 +156,13 @@ export function mainRoutes(options: {
     : undefined;
   const callers = createCallers({ limits, check: options.check, clock });
   const https = config.baseUrl.startsWith('https:');
+  const cookies = createCookies(https);
   const captcha = {
     challenges: options.challenges,
     callers,
     visitors: createCaptchaVisitors({
       callers,
-      cookies: createCookies(https),
+      cookies,
       tickets: options.tickets,
       clock,
       limitsOn: config.clientLimitsOn,
@@ -172,6 +180,7 @@ export function mainRoutes(options: {
   const { log, profiles } = options;
   const likesGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
+  const desk = openDesk({ ...options, tools, callers, likesGlass });
   const guard = createGuard({ gate: options.gate, callers, renderPage, log });
   const challenges = createFormChallenges(captcha);
   const published = publishedRoutes({
@@ -211,13 +220,19 @@ export function mainRoutes(options: {
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
-    ...watched(
-      signonRoutes({
-        ...{ ...options, tools, callers, likesGlass },
-        challenges,
-      }),
-      options.signInLog,
-    ),
+    ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
+    ...connectRoutes({
+      ...config,
+      desk,
+      proxied: proxiedHost(config),
+      sample: openSamples(docsFolder),
+      keys: options.ownKeys,
+      seenOf(accountId) {
+        const slot = options.standingOf(accountId)?.slot;
+        const hours = slot === undefined ? [] : options.usage.of(slot);
+        return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+      },
+    }),
     ...captchaRoutes({ ...captcha, guard }),
     ...captchaPageRoutes({
       ...captcha,
@@ -235,6 +250,7 @@ export function mainRoutes(options: {
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),
     ...kitRoutes(kit, guard),
+    looksRoute({ guard, cookies, baseUrl: config.baseUrl }),
     bulkReportRoute({
       ...options,
       guard,
@@ -258,13 +274,15 @@ export function mainRoutes(options: {
   const open = endpoints.filter((declared) => isPage(declared) && !isDeskEndpoint(declared));
   const publicPaths = new Set(open.map(({ path }) => path));
   const withPerson = createHeaderPerson({
-    ...{ tools, likesGlass, sessions: options.signon.sessions, cookies: createCookies(https) },
+    ...{ tools, likesGlass, sessions: options.signon.sessions, cookies },
   });
-  const known = routes.map((route) =>
-    route.kind === 'plain' && route.method === 'GET' && publicPaths.has(route.path)
-      ? withPerson(route)
-      : route,
-  );
+  const withLooks = createWithLooks(cookies);
+  const pages = new Set(endpoints.filter(isPage).map(({ method, path }) => `${method} ${path}`));
+  const known = routes.map((route) => {
+    if (route.kind !== 'plain' || !pages.has(`${route.method} ${route.path}`)) return route;
+    const isPublic = route.method === 'GET' && publicPaths.has(route.path);
+    return withLooks(isPublic ? withPerson(route) : route);
+  });
   return {
     tables: [
       ...(limits === undefined ? [] : [limits.table('client_limits')]),
@@ -291,6 +309,13 @@ function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolea
     urls.some(({ protocol }) => protocol === 'https:') ||
     (isHidden && urls.some(({ hostname }) => !loopback.test(hostname)))
   );
+}
+
+/** Where a proxy beside the server asks. Behind TLS that is not where visitors do. */
+function proxiedHost({ baseUrl, port }: Config): string {
+  const { protocol, host, hostname } = new URL(baseUrl);
+  if (protocol === 'https:') return `127.0.0.1:${port}`;
+  return host === hostname ? `${host}:80` : host;
 }
 
 const loopback = /^(127\.[0-9.]+|\[?::1\]?|(.+\.)?localhost)\.?$/i;

@@ -15,6 +15,7 @@ import type { FormChallenges } from '../web/guard/form-challenges.ts';
 import { createVisits } from '../web/guard/visit.ts';
 import type { PageTools } from '../web/page-tools.ts';
 import { type AccountRoutesOptions, accountRoutes } from './account/account.route.ts';
+import type { Desk } from './desk.route.ts';
 import type { Signon } from './open-signon.ts';
 import { recoverRoutes } from './people/pages/recover.route.ts';
 import { registerRoutes } from './people/pages/register.route.ts';
@@ -28,34 +29,47 @@ import type { Authorization } from './sites/authorization.ts';
 import { authorizeRoutes } from './sites/pages/authorize.route.ts';
 import { consentRoute } from './sites/pages/consent.route.ts';
 
-export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'desk' | 'onwards'> {
+export interface DeskOptions {
   readonly config: Config;
-  readonly clock: Clock;
   readonly log: Log;
   readonly random: Random;
   readonly tools: PageTools;
   readonly callers: Callers;
   readonly geo: GeoReader;
   readonly signon: Signon;
-  readonly authorization: Authorization;
-  readonly profiles: Profiles;
   /** Whether the person of a session wishes translucent surfaces. */
   readonly likesGlass: (session: { readonly accountId: string }) => Promise<boolean>;
+}
+
+/** For all pages that know who reads them. */
+export function openDesk(options: DeskOptions): Desk {
+  const { config, signon } = options;
+  const { baseUrl } = config;
+  const cookies = createCookies(baseUrl.startsWith('https:'));
+  const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
+  return createDesk({
+    ...options,
+    ...{ failures, sessions: signon.sessions, cookies, visitOf, baseUrl },
+  });
+}
+
+export interface SignonRoutesOptions extends Omit<AccountRoutesOptions, 'onwards'> {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly tools: PageTools;
+  readonly callers: Callers;
+  readonly signon: Signon;
+  readonly authorization: Authorization;
+  readonly profiles: Profiles;
   readonly accounts: Accounts;
   readonly siteKeys: SiteKeys;
   readonly challenges: FormChallenges;
 }
 
 export function signonRoutes(options: SignonRoutesOptions): PlainRoute[] {
-  const { config, signon } = options;
-  const { baseUrl } = config;
-  const cookies = createCookies(baseUrl.startsWith('https:'));
-  const visitOf = createVisits({ ...options, sessions: signon.sessions, cookies });
-  const desk = createDesk({
-    ...options,
-    ...{ failures, sessions: signon.sessions, cookies, visitOf, baseUrl },
-  });
-  const parts = { ...options, desk, onwards: createOnwards(options.authorization) };
+  const { config } = options;
+  const parts = { ...options, onwards: createOnwards(options.authorization) };
   return [
     ...registerRoutes({ ...parts, registrationOpen: config.registrationOpen }),
     ...verifyRoutes(parts),

@@ -22,6 +22,7 @@ export interface PageTools {
 /** Pages that every server has. */
 export const siteLinks: SiteLinks = {
   captchaDemo: '/captcha/',
+  connect: '/connect',
   feeds: '/feeds',
   kit: '/kit.zip',
   account: '/account',

@@ -57,6 +57,8 @@ it('the encodings on disk stay what they are', () => {
     [keys.siteKeyByAccountPrefix('x'), '417800'],
     [keys.usedReceiptKey(Uint8Array.of(1, 2)), '420102'],
     [keys.allowKey('192.0.2.0/24'), '203139322e302e322e302f323400'],
+    [keys.subscriptionKey('l'), '226c00'],
+    [keys.subscriptionPrefix(), '22'],
     [keys.feedHeadKey(), '50'],
     [keys.feedStepKey(258), '510000000000000102'],
     [keys.feedBaseKey(258, 3), '5200000000000001020003'],

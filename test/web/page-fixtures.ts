@@ -1,6 +1,6 @@
 /** Data for the pages' tests: a frame over the real static files, and addresses of several kinds. */
 
-import type { IpPageData } from '../../src/reputation/address/address.page.ts';
+import type { IpPageData } from '../../src/reputation/address/parts/scene.page.ts';
 import { feeds } from '../../src/reputation/blocklists/catalog.ts';
 import type { FeedLabel, FeedsPageData } from '../../src/reputation/blocklists/feeds.page.ts';
 import type { Assets } from '../../src/web/assets.ts';
@@ -118,6 +118,15 @@ export const suspectAddress: IpPageData = {
       },
     ],
     fallsBelowAt: nowMs + 9 * dayMs,
+  },
+  knownAs: { name: 'Example Scanner', kind: 'scanner' },
+  around: {
+    network: '198.51.100.0/24',
+    worst: [
+      { name: '198.51.100.7', score: 99, reports: 4 },
+      { name: '198.51.100.200/30', score: 12, reports: 0 },
+    ],
+    scores: Array.from({ length: 256 }, (_, host) => (host % 37) * (host % 3)),
   },
   reports: 12,
   listReports: 0,

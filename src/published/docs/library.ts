@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { once } from '../../core/work/preparation.ts';
 import { type Article, parseArticle } from './markdown.ts';
 
@@ -41,6 +42,9 @@ export interface DocPage {
 
 /** `{base_url}` and the like, by name without the braces. */
 export type Substitutions = Readonly<Record<string, string>>;
+
+/** Found from the compiled file: dist/src/published/docs/. */
+export const docsFolder = fileURLToPath(new URL('../../../../docs', import.meta.url));
 
 export const docsPath = '/docs';
 

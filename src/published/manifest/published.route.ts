@@ -1,6 +1,5 @@
 /** All that is published about the service: documentation, manifest, llms.txt, OpenAPI. Made once each. */
 
-import { fileURLToPath } from 'node:url';
 import { packageVersion } from '../../config/version.ts';
 import type { Preparation } from '../../core/work/preparation.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -10,16 +9,13 @@ import type { PageTools } from '../../web/page-tools.ts';
 import { jsonType } from '../../web/shape.ts';
 import { docsRoutes } from '../docs/docs.route.ts';
 import { factsOf } from '../docs/facts.ts';
-import { loadDocs } from '../docs/library.ts';
+import { docsFolder, loadDocs } from '../docs/library.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import { llmsText } from './llms.ts';
 import { manifestOf, type PublishedKit, publishedPaths } from './manifest.ts';
 import { publishedManifestSchema } from './manifest-schema.ts';
 import { manifestDocs, manifestSchemaDocs, openapiDocs } from './published.openapi.ts';
 import { readyEndpoint, readyRoute } from './ready-text.route.ts';
-
-/** Found from the compiled file: dist/src/published/manifest/. */
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 const ready = {
   manifest: readyEndpoint(publishedPaths.manifest, manifestDocs),
@@ -52,7 +48,7 @@ export function publishedRoutes(options: PublishedOptions): {
   const { guard, tools, baseUrl, secureUrl, kit } = options;
   const version = packageVersion();
   const described = { ...options, version };
-  const pages = loadDocs(`${root}docs`, baseUrl, factsOf(options));
+  const pages = loadDocs(docsFolder, baseUrl, factsOf(options));
   const [, json] = jsonType;
   const schema = publishedManifestSchema(`${baseUrl}${publishedPaths.manifestSchema}`);
   const routes = [

@@ -9,6 +9,7 @@ import { fail } from '../../core/result.ts';
 import type { Turns } from '../../core/work/turns.ts';
 import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import { providerAttribution } from '../../geo/sources.ts';
+import type { Systems } from '../../geo/systems/systems.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -23,7 +24,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { formatNetwork, formatPrefix, parsePrefix } from '../../ip/prefix.ts';
+import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
@@ -39,16 +40,25 @@ import { reportAgeMaxMs } from '../reports/report.ts';
 import type { ReportStore, StoredReport } from '../reports/store/report-store.ts';
 import { ceilings } from '../voices/quorum.ts';
 import { catalogueFor } from '../words.ts';
-import { type IpPageData, ipPage, ipPageIsIndexable, type ScoreReason } from './address.page.ts';
+import { ipPage, ipPageIsIndexable } from './address.page.ts';
 import { type EvidenceReader, whyJson } from './evidence.ts';
 import { findAddressRoute } from './find.route.ts';
-import { networkRoute } from './network.route.ts';
+import { openKnownNames } from './known-names.ts';
+import { networkRoute, scoresOf } from './network.route.ts';
+import type { IpPageData, ScoreReason } from './parts/scene.page.ts';
+import { surveyOf } from './survey.ts';
+import { systemRoute } from './systems/system.route.ts';
 
 const dayMs = 86_400_000;
 const chartDays = 90;
 /** Bound on the reports that one page looks at. */
 const reportsShownMax = 2_000;
 const commentsShownMax = 25;
+const neighboursShownMax = 5;
+/** Whose neighbours are shown. */
+const neighbourLengths = { 4: 24, 6: 48 } as const;
+
+const knownNames = openKnownNames();
 
 export interface IpPageOptions {
   readonly tools: PageTools;
@@ -60,6 +70,7 @@ export interface IpPageOptions {
   readonly callers: Callers;
   readonly evidence: EvidenceReader;
   readonly turns: Turns;
+  readonly systems: Systems;
   readonly tables: Pick<BoundedTables, 'add'>;
   /** Where reports are sent: for the command that the page shows. */
   readonly secureUrl: string;
@@ -141,7 +152,8 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
     asJson: boolean,
     language: Language,
   ): Promise<Reply> {
-    const data = await dataOf(family, address, language, options);
+    const around = await aroundOf(family, address, options);
+    const data = { ...(await dataOf(family, address, language, options)), around };
     const robots: Header[] = ipPageIsIndexable(data) ? [] : [['X-Robots-Tag', 'noindex']];
     if (asJson) return { status: 200, headers: [jsonType, noStore, ...robots], body: jsonOf(data) };
     return {
@@ -155,6 +167,7 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
     findAddressRoute({ ...options, admit }),
     { kind: 'plain', ...routeFacts(addressEndpoint), handle: show },
     networkRoute({ ...options, admit, wantsJson }),
+    systemRoute({ ...options, admit, wantsJson }),
   ];
 }
 
@@ -194,6 +207,7 @@ async function dataOf(
     allowlisted: verdict.allowlisted,
     special: special && { name: special.name, rfc: special.rfc },
     observed: verdict.decidedBy !== 0 || verdict.reports > 0 || verdict.anonymousExit,
+    knownAs: knownNames.of(family, address),
     evidence: options.evidence.of(family, address),
     why: reasonOf(verdict, index.records, nowMs),
     scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
@@ -209,6 +223,23 @@ async function dataOf(
     attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,
   };
+}
+
+/** What is known next to an address. */
+async function aroundOf(
+  family: 4 | 6,
+  address: Uint32Array,
+  options: IpPageOptions,
+): Promise<IpPageData['around']> {
+  const length = neighbourLengths[family];
+  const words = Uint32Array.from(address);
+  maskWords(family, words, length);
+  const network = { family, words, length };
+  const own = formatIp(family, address);
+  const survey = await surveyOf([network], neighboursShownMax + 1, options);
+  const worst = survey.worst.filter(({ name }) => name !== own).slice(0, neighboursShownMax);
+  if (worst.length === 0) return undefined;
+  return { network: formatPrefix(network), worst, scores: scoresOf(network, options) };
 }
 
 /** As reports are taken: of addresses that others can reach, and in the demo of examples. */

@@ -10,16 +10,9 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
+import type { Survey } from './survey.ts';
 
-export interface NetworkEntry {
-  /** Address, or network within this one. */
-  readonly name: string;
-  /** 0 to 100. */
-  readonly score: number;
-  readonly reports: number;
-}
-
-export interface NetworkPageData {
+export interface NetworkPageData extends Survey {
   /** Canonical text, `192.0.2.0/24`. */
   readonly network: string;
   /** Of its first address. */
@@ -27,18 +20,9 @@ export interface NetworkPageData {
   readonly provider: string;
   /** An entry that holds all of it, and its score; undefined: none. */
   readonly whole?: { readonly name: string; readonly score: number } | undefined;
-  /** Entries within, and those of them that are malicious. */
-  readonly entries: number;
-  readonly malicious: number;
-  /** There are more entries than were looked at. */
-  readonly isPart: boolean;
-  /** The worst first. */
-  readonly worst: readonly NetworkEntry[];
   /** Scores of the 256 addresses of an IPv4 /24; undefined for any other network. */
   readonly scores?: readonly number[] | undefined;
 }
-
-const gridWidth = 16;
 
 function fact(label: string, value: Html): Html {
   return html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
@@ -57,25 +41,45 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
   ${data.isPart && html`<p class="card-note">${words.part(format.number(data.entries))}</p>`}`;
 }
 
-/** One link for each address; its name and score are its text for those who don't see the colour. */
-function grid(scores: readonly number[], network: string, text: Catalogue): Html {
+/**
+ * One link for each address; its name and score are its text for those who don't see the colour.
+ * @param current the address whose page it is
+ */
+export function addressGrid(
+  scores: readonly number[],
+  network: string,
+  current?: string | undefined,
+): Html {
   const stem = network.slice(0, network.lastIndexOf('.') + 1);
-  const rows = Array.from({ length: scores.length / gridWidth }, (_, row) =>
-    scores.slice(row * gridWidth, (row + 1) * gridWidth),
-  );
-  return card({
-    title: text.ip.network.map,
-    icon: 'chart',
-    body: html`<ol class="address-grid">
-      ${rows.map((row, y) =>
-        row.map((score, x) => {
-          const address = `${stem}${y * gridWidth + x}`;
-          const label = `${address}: ${score}`;
-          return html`<li class=${`band-${scoreBand(score)}`}><a href=${`/ip/${address}`} title=${label}><span class="visually-hidden">${label}</span></a></li>`;
-        }),
-      )}
-    </ol>
-    ${scoreScale(text)}`,
+  return html`<ol class="address-grid">
+    ${scores.map((score, host) => {
+      const address = `${stem}${host}`;
+      const label = `${address}: ${score}`;
+      const is = address === current ? 'page' : undefined;
+      return html`<li class=${`band-${scoreBand(score)}`}><a href=${`/ip/${address}`} title=${label} aria-current=${is}><span class="visually-hidden">${label}</span></a></li>`;
+    })}
+  </ol>`;
+}
+
+/** The worst first, each with a link to its page. */
+export function worstTable(
+  worst: Survey['worst'],
+  caption: string,
+  text: Catalogue,
+  format: Format,
+): Html {
+  return table({
+    caption,
+    columns: [
+      { title: text.ip.find.columns.address },
+      { title: text.ip.find.columns.score, numeric: true },
+      { title: text.ip.facts.reports, numeric: true },
+    ],
+    rows: worst.map(({ name, score, reports }) => [
+      html`<a class="mono" href=${`/ip/${name}`}>${name}</a>`,
+      html`<span class=${`score-cell band-${scoreBand(score)}`}>${score}</span>`,
+      format.number(reports),
+    ]),
   });
 }
 
@@ -91,26 +95,21 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
     body: html`<div class="wrap stack">
       <h1><span class="eyebrow">${words.heading}</span> <span class="address mono">${data.network}</span></h1>
       ${card({ title: words.known, icon: 'shield', body: facts(data, text, format) })}
-      ${data.scores !== undefined && grid(data.scores, data.network, text)}
+      ${
+        data.scores !== undefined &&
+        card({
+          title: words.map,
+          icon: 'chart',
+          body: html`${addressGrid(data.scores, data.network)}${scoreScale(text)}`,
+        })
+      }
       ${card({
         title: words.worst,
         icon: 'flag',
         body:
           data.worst.length === 0
             ? emptyState('flag', words.none)
-            : table({
-                caption: words.worst,
-                columns: [
-                  { title: text.ip.find.columns.address },
-                  { title: text.ip.find.columns.score, numeric: true },
-                  { title: text.ip.facts.reports, numeric: true },
-                ],
-                rows: data.worst.map(({ name, score, reports }) => [
-                  html`<a class="mono" href=${`/ip/${name}`}>${name}</a>`,
-                  html`<span class=${`score-cell band-${scoreBand(score)}`}>${score}</span>`,
-                  format.number(reports),
-                ]),
-              }),
+            : worstTable(data.worst, words.worst, text, format),
       })}
     </div>`,
   });

@@ -14,11 +14,9 @@ import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
-import { type NetworkEntry, type NetworkPageData, networkPage } from './network.page.ts';
+import { type NetworkPageData, networkPage } from './network.page.ts';
+import { surveyOf } from './survey.ts';
 
-/** Entries looked at for one answer. */
-const entriesMax = 5_000;
-const entriesPerStep = 250;
 const worstShownMax = 50;
 
 export const networkEndpoint = endpoint({
@@ -78,39 +76,16 @@ export function networkRoute(options: NetworkOptions): PlainRoute {
 }
 
 async function dataOf(network: Prefix, options: NetworkOptions): Promise<NetworkPageData> {
-  const { index, check, geo, clock, turns } = options;
-  const { family } = network;
-  const worst: NetworkEntry[] = [];
-  let entries = 0;
-  let malicious = 0;
-  let position: ReturnType<IpIndex['walk']>;
-  function look(entry: number): void {
-    const prefix = index.prefixOf(entry);
-    if (prefix === undefined) return;
-    entries++;
-    const verdict = check.judge(family, prefix.words, clock.now());
-    if (verdict.malicious) malicious++;
-    worst.push({
-      name: formatNetwork({ ...prefix, words: Uint32Array.from(prefix.words) }),
-      score: verdict.score,
-      reports: verdict.reports + verdict.listReports,
-    });
-  }
-  await turns.next();
-  do {
-    position = index.walk(network, look, { after: position, limit: entriesPerStep });
-    worst.sort((a, b) => b.score - a.score || b.reports - a.reports).splice(worstShownMax);
-    if (turns.isOver()) await turns.next();
-  } while (position !== undefined && entries < entriesMax);
-  const ids = geo.find(family, network.words);
+  const { geo } = options;
+  const survey = await surveyOf([network], worstShownMax, options);
+  const ids = geo.find(network.family, network.words);
   const provider = providerOf(ids);
   return {
     network: formatPrefix(network),
     countryCode: geo.country(countryOf(ids)),
     provider: provider === 0 ? '' : geo.provider(provider),
     whole: wholeOf(network, options),
-    ...{ entries, malicious, worst },
-    isPart: position !== undefined,
+    ...survey,
     scores: scoresOf(network, options),
   };
 }
@@ -124,7 +99,10 @@ function wholeOf(network: Prefix, { index, check, clock }: NetworkOptions) {
 }
 
 /** Of each address of an IPv4 /24: a fraction of a millisecond. */
-function scoresOf(network: Prefix, { check, clock }: NetworkOptions): number[] | undefined {
+export function scoresOf(
+  network: Prefix,
+  { check, clock }: Pick<NetworkOptions, 'check' | 'clock'>,
+): number[] | undefined {
   if (network.family !== 4 || network.length !== 24) return undefined;
   const words = Uint32Array.from(network.words);
   return Array.from({ length: 256 }, (_, host) => {

@@ -31,6 +31,15 @@ export interface Snippet {
   readonly code: string;
 }
 
+export type IpFamily = '4' | '6';
+
+export interface RecipeChoice {
+  /** Both unless told. */
+  readonly family?: IpFamily | undefined;
+  /** Least score; that of every feed unless told. */
+  readonly score?: number | undefined;
+}
+
 const script = '/usr/local/sbin/portcullis-feed';
 const folder = '/var/lib/portcullis';
 
@@ -40,7 +49,14 @@ function cron(name: string, feed: string, command: string): string {
   return `echo '${line}' > /etc/cron.d/portcullis-${name}`;
 }
 
-function refresher(feedsUrl: string): string {
+const bothFamilies: readonly IpFamily[] = ['4', '6'];
+
+/** Of a query, with what it begins with; empty for both families. */
+function familyQuery({ family }: RecipeChoice, begin: '?' | '&'): string {
+  return family === undefined ? '' : `${begin}ipVersion=${family}`;
+}
+
+function refresher(feedsUrl: string, choice: RecipeChoice): string {
   return `#!/bin/sh
 # portcullis-feed FEED [COMMAND ...]: fetches FEED if it has changed, then runs COMMAND.
 set -eu
@@ -49,7 +65,7 @@ cd ${folder}
 rm -f "$1.new"
 curl -fsS --compressed --retry 3 \\
   --time-cond "$1" -R -o "$1.new" \\
-  "${feedsUrl}/$1"
+  "${feedsUrl}/$1${familyQuery(choice, '?')}"
 loaded=/run/portcullis-$1
 [ -s "$1.new" ] && rm -f "$loaded" && mv "$1.new" "$1"
 [ -e "$loaded" ] && exit 0
@@ -59,21 +75,22 @@ touch "$loaded"
 `;
 }
 
-const loadIpset = `#!/bin/sh
+const loadIpset = (families: readonly IpFamily[]) => `#!/bin/sh
 set -eu
 ipset restore -f blocklist.ipset
-for v in 4 6; do
+for v in ${families.join(' ')}; do
   tables=ip\${v%4}tables
   rule="INPUT -m set --match-set portcullis$v src -j DROP"
   $tables -C $rule 2>/dev/null || $tables -I $rule
 done
 `;
 
-const nftRules = `include "${folder}/blocklist.nft"
+const nftFamily: Readonly<Record<IpFamily, string>> = { '4': 'ip', '6': 'ip6' };
+
+const nftRules = (families: readonly IpFamily[]) => `include "${folder}/blocklist.nft"
 add chain inet portcullis input { type filter hook input priority -10; policy accept; }
 flush chain inet portcullis input
-add rule inet portcullis input ip saddr @blocklist4 drop
-add rule inet portcullis input ip6 saddr @blocklist6 drop
+${families.map((v) => `add rule inet portcullis input ${nftFamily[v]} saddr @blocklist${v} drop`).join('\n')}
 `;
 
 const fireholList = (feedsUrl: string) => `update portcullis 10 0 ipv4 both \\
@@ -87,20 +104,31 @@ ipset4 addfile portcullis ipsets/portcullis.netset
 blacklist4 full ipset:portcullis
 `;
 
-function routerScript(feedsUrl: string): string {
+function routerScript(feedsUrl: string, choice: RecipeChoice): string {
+  const query = `aggregate=1${familyQuery(choice, '&')}`;
+  const drops = (choice.family === undefined ? bothFamilies : [choice.family]).map(
+    (v) =>
+      `/${v === '4' ? 'ip' : 'ipv6'} firewall raw add chain=prerouting src-address-list=portcullis action=drop`,
+  );
   const mode = feedsUrl.startsWith('https:') ? 'https check-certificate=yes' : 'http';
   return `/system script add name=portcullis source={
-  /tool fetch mode=${mode} url="${feedsUrl}/blocklist.rsc?aggregate=1" dst-path=portcullis.rsc
+  /tool fetch mode=${mode} url="${feedsUrl}/blocklist.rsc?${query}" dst-path=portcullis.rsc
   /import file-name=portcullis.rsc
 }
 /system scheduler add name=portcullis interval=1h on-event=portcullis
-/ip firewall raw add chain=prerouting src-address-list=portcullis action=drop
-/ipv6 firewall raw add chain=prerouting src-address-list=portcullis action=drop
+${drops.join('\n')}
 `;
 }
 
-/** @param feedsUrl without a slash at the end */
-export function recipesFor(feedsUrl: string): Readonly<Record<RecipeName, readonly Snippet[]>> {
+/**
+ * @param feedsUrl without a slash at the end
+ * @param choice for the tools that take it: `score` those that read blocklist.txt
+ */
+export function recipesFor(
+  feedsUrl: string,
+  choice: RecipeChoice = {},
+): Readonly<Record<RecipeName, readonly Snippet[]>> {
+  const families = choice.family === undefined ? bothFamilies : [choice.family];
   const file = (id: string, path: string, code: string) => ({ id, place: { file: path }, code });
   const shell = (id: string, ...lines: string[]): Snippet => ({
     id,
@@ -109,7 +137,7 @@ export function recipesFor(feedsUrl: string): Readonly<Record<RecipeName, readon
   });
   return {
     refresh: [
-      file('refresh-script', script, refresher(feedsUrl)),
+      file('refresh-script', script, refresher(feedsUrl, choice)),
       shell(
         'refresh-run',
         `mkdir -p ${folder} && chmod 755 ${script}`,
@@ -118,7 +146,7 @@ export function recipesFor(feedsUrl: string): Readonly<Record<RecipeName, readon
       ),
     ],
     ipset: [
-      file('ipset-load', '/usr/local/sbin/portcullis-ipset', loadIpset),
+      file('ipset-load', '/usr/local/sbin/portcullis-ipset', loadIpset(families)),
       shell(
         'ipset-run',
         'chmod 755 /usr/local/sbin/portcullis-ipset',
@@ -127,7 +155,7 @@ export function recipesFor(feedsUrl: string): Readonly<Record<RecipeName, readon
       ),
     ],
     nftables: [
-      file('nftables-rules', '/etc/portcullis.nft', nftRules),
+      file('nftables-rules', '/etc/portcullis.nft', nftRules(families)),
       shell(
         'nftables-run',
         `${script} blocklist.nft nft -f /etc/portcullis.nft`,
@@ -168,9 +196,13 @@ export function recipesFor(feedsUrl: string): Readonly<Record<RecipeName, readon
       ),
     ],
     opnsense: [
-      { id: 'opnsense-url', place: 'address', code: `${feedsUrl}/blocklist.txt?aggregate=1\n` },
+      {
+        id: 'opnsense-url',
+        place: 'address',
+        code: `${feedsUrl}/blocklist.txt?aggregate=1${familyQuery(choice, '&')}${choice.score === undefined ? '' : `&minimumScore=${choice.score}`}\n`,
+      },
     ],
-    mikrotik: [{ id: 'mikrotik-run', place: 'routeros', code: routerScript(feedsUrl) }],
+    mikrotik: [{ id: 'mikrotik-run', place: 'routeros', code: routerScript(feedsUrl, choice) }],
     firehol: [
       file('firehol-list', '/etc/firehol/ipsets.d/portcullis.conf', fireholList(feedsUrl)),
       shell('firehol-run', 'update-ipsets enable portcullis', 'update-ipsets'),

@@ -178,6 +178,34 @@ export const checkBlockDocs: Described = {
   },
 };
 
+const worstEntry = object({ ipAddress: string, abuseConfidenceScore: score, totalReports: count });
+
+export const systemDocs: Described = {
+  id: 'showSystem',
+  tag,
+  summary: 'The networks of an autonomous system: a page, or JSON with `Accept: application/json`.',
+  parameters: [{ name: 'number', in: 'path', required: true, schema: string }],
+  answers: {
+    200: answer('What is known of its addresses.', {
+      ...data('SystemSummary'),
+      ...media(string, 'text/html; charset=utf-8'),
+    }),
+    303: { description: 'An address, or another spelling: leads to the number.' },
+  },
+  refusals: { ...media(ref('Errors')), ...media(string, 'text/html; charset=utf-8') },
+  schemas: {
+    SystemSummary: object({
+      asn: count,
+      isp: string,
+      ranges: count,
+      entries: count,
+      maliciousEntries: count,
+      isPart: boolean,
+      worst: list(worstEntry),
+    }),
+  },
+};
+
 export const addressPageDocs: Described = {
   id: 'showAddress',
   tag,

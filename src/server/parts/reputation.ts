@@ -16,6 +16,7 @@ import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { createGateCounters, type GateCounters } from '../../doors/gate/counters.ts';
 import { passKeyPurpose } from '../../doors/gate/pass.ts';
 import { openGeo } from '../../geo/open-geo.ts';
+import { openSystems, type Systems } from '../../geo/systems/systems.ts';
 import {
   createFeedPublisher,
   type FeedPublisher,
@@ -49,6 +50,7 @@ export interface ReputationParts {
   /** Clients that front ends count. */
   readonly counted: BoundedTable;
   readonly gateCounters: GateCounters;
+  readonly systems: Systems;
 }
 
 /** Clients and networks that front ends remember, over all limits. */
@@ -119,10 +121,15 @@ export function openReputation(
   closers.add(() => feeds.stop());
   const usage = createUsage({ handle: quotas, accountCount: access.count, generationOf, clock });
   closers.add(startSampling(usage));
+  const systems = openSystems({
+    ...{ clock, asnMmdbPath },
+    onFailure: (err) => log.warn({ err }, 'geo: a network was not looked up'),
+  });
+  closers.add(() => systems.close());
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
   return {
-    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, gateCounters },
+    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, gateCounters, systems },
     counted: table,
   };
 }

@@ -13,9 +13,17 @@ export const en = {
     home: 'Portcullis, home page',
     footerNavigation: 'More',
   },
+  looks: {
+    language: 'Language',
+    theme: 'Theme',
+    light: 'Light',
+    dark: 'Dark',
+    auto: 'As the device',
+  },
   links: {
     home: 'Home',
     docs: 'Documentation',
+    connect: 'Connect',
     feeds: 'Blocklists',
     captchaDemo: 'CAPTCHA demo',
     report: 'Report an address',

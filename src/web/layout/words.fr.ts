@@ -11,9 +11,17 @@ export const fr: Catalogue = {
     home: 'Portcullis, page d’accueil',
     footerNavigation: 'Plus',
   },
+  looks: {
+    language: 'Langue',
+    theme: 'Thème',
+    light: 'Clair',
+    dark: 'Sombre',
+    auto: 'Comme l’appareil',
+  },
   links: {
     home: 'Accueil',
     docs: 'Documentation',
+    connect: 'Raccorder',
     feeds: 'Listes de blocage',
     captchaDemo: 'Démo du CAPTCHA',
     report: 'Signaler une adresse',

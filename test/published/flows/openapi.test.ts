@@ -106,6 +106,7 @@ for (const threads of threadCounts) {
       status,
       headers: { ...headers },
     });
+    const asJson = { Accept: 'application/json' };
     const keyed = (path: string, status = 200): Try => get(path, status, { Key: server.key });
 
     it('has every route of the server, and the server every path of it', async () => {
@@ -204,14 +205,14 @@ for (const threads of threadCounts) {
         ].map(([status, body, headers]) => ({
           ...post(`${api}/clear-address`, Number(status), String(body), {
             ...(headers as object),
-            // Node frames no body of a DELETE by itself.
             'Content-Length': String(String(body).length),
           }),
           method: 'DELETE',
         })),
-        get('/ip/8.8.8.8', 200, { Accept: 'application/json' }),
-        get('/ip/8.8.8.8'),
-        get('/ip/x', 422, { Accept: 'application/json' }),
+        ...['/ip/8.8.8.8', '/as/13335'].flatMap((path) => [get(path), get(path, 200, asJson)]),
+        ...['/ip/x', '/as/x'].map((path) => get(path, 422, asJson)),
+        get('/as/1.1.1.1', 303),
+        get('/as/192.0.2.1', 404),
       ]);
     });
 
@@ -234,7 +235,6 @@ for (const threads of threadCounts) {
       const range = { Range: 'bytes=0-9' };
       const outside = { Range: 'bytes=99999999-' };
       await within(async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
-      // The voices are made with the first challenge, which takes a busy machine a while.
       await within(async () => (await server.fetch(sound)).status === 200);
       const version = (await server.fetch('/feeds/blocklist.json')).headers['x-feed-version'];
       const etagOf = async (path: string) => (await server.fetch(path)).headers.etag!;

@@ -149,6 +149,7 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'GET /ip/:address ipPage': () => ends(1, asked('/ip/192.0.2.9')),
   'GET /ip ipPage': () => ends(1, asked('/ip?address=x')),
   'GET /ip/* ipPage': () => ends(1, asked('/ip/192.0.2.0/24')),
+  'GET /as/:number ipPage': () => ends(1, asked('/as/64500')),
   'GET /captcha/new captchaNew': () => ends(1, asked('/captcha/new')),
   'GET /captcha/ captchaNew': () => ends(1, asked('/captcha/')),
   'GET /captcha/img/:file captchaImage': () => ends(1, asked('/captcha/img/x.gif')),

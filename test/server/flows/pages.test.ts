@@ -274,6 +274,46 @@ for (const threads of threadCounts) {
       assertPage(await page('/ip/x/24'), 404);
     });
 
+    it('shows the networks of an autonomous system, found by its number or an address of it', async () => {
+      const moved = await page('/as/1.1.1.1');
+      assert.deepEqual([moved.status, moved.headers.location], [303, '/as/13335']);
+      assert.equal((await page('/as/AS13335')).headers.location, '/as/13335');
+      assert.equal((await page('/as/2606:4700::1')).headers.location, '/as/13335');
+      const html = await page('/as/13335');
+      assertPage(html, 200);
+      assert.match(html.body, /Cloudflare, Inc\./);
+      const json = await page('/as/13335', { Accept: 'application/json' });
+      const { data } = json.json() as { data: Record<string, unknown> };
+      assert.deepEqual([data.asn, data.isp], [13_335, 'Cloudflare, Inc.']);
+      assert.ok(Number(data.ranges) > 500, String(data.ranges));
+      // The name servers of the known-good list.
+      assert.ok(Number(data.entries) >= 6, String(data.entries));
+      const names = (data.worst as { ipAddress: string }[]).map(({ ipAddress }) => ipAddress);
+      assert.ok(names.includes('1.1.1.1') && names.includes('2606:4700:4700::1111'), names.join());
+      assert.match((await page('/as/64500')).body, /No network of this number is known/);
+      for (const [path, status] of [
+        ['/as/0', 400],
+        ['/as/4294967296', 400],
+        ['/as/x', 400],
+        ['/as/192.0.2.1', 404],
+      ] as const) {
+        assertPage(await page(path), status);
+      }
+    });
+
+    it('shows what is around an address, and whose it is', async () => {
+      const html = (await page('/ip/198.51.100.7')).body;
+      assert.equal(html.match(/<li class="band-[a-z]+"><a href="\/ip\//g)?.length, 256);
+      assert.match(html, /href="\/ip\/198\.51\.100\.7" [^>]*aria-current="page"/);
+      assert.match(html, /<a class="mono" href="\/ip\/198\.51\.100\.23">/);
+      assert.doesNotMatch(html, /<a class="mono" href="\/ip\/198\.51\.100\.7">/, 'its own');
+      assert.match((await page('/ip/2001:db8:bad::1')).body, /Around it: 2001:db8:bad::\/48/);
+      assert.doesNotMatch((await page('/ip/45.99.1.1')).body, /Around it/);
+      assert.match((await page('/ip/162.142.125.9')).body, /Scanner: Censys/);
+      assert.match((await page('/ip/66.249.66.1')).body, /Crawler: Googlebot/);
+      assert.match((await page('/ip/1.1.1.1')).body, /<a href="\/as\/1\.1\.1\.1">/);
+    });
+
     it('does not call clean what nobody has seen, and says what a special address is', async () => {
       assert.match((await page('/ip/8.8.4.77')).body, /Not observed/);
       const own = (await page('/ip/10.0.0.1')).body;

@@ -140,6 +140,14 @@ describe('sign-on in a browser', () => {
       await passkeyButton.click();
       await page.waitForURL(baseUrl + somewhere);
       assert.match((await page.textContent('header')) ?? '', /demo@portcullis\.example/);
+
+      // Offered in the field of the address: this browser's owner takes it at once.
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.waitForURL(`${baseUrl}/`);
+      await page.goto(`${baseUrl}/signin?return=${encodeURIComponent(somewhere)}`);
+      await page.getByLabel('E-mail address').focus();
+      await page.waitForURL(baseUrl + somewhere);
+      assert.match((await page.textContent('header')) ?? '', /demo@portcullis\.example/);
       assert.deepEqual(await finish(), []);
       const { passkey, token } = kept.value;
       const renewed = await beside.signon.sessions.find(token);

@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
+  type RecipeChoice,
   recipeNames,
   recipesFor,
   type Snippet,
@@ -31,7 +32,11 @@ export interface Machine extends AsyncDisposable {
   run(script: string): string;
 }
 
-export async function openMachine(feedsUrl: string, options = { network: false }) {
+/** @param options.network of its own; `choice`: what the reader of /connect chose */
+export async function openMachine(
+  feedsUrl: string,
+  options: { network?: boolean; choice?: RecipeChoice } = {},
+) {
   const directory = makeTempDir('machine');
   chmodSync(directory.path, 0o755);
   const at = (path: string) => directory.path + path;
@@ -39,7 +44,9 @@ export async function openMachine(feedsUrl: string, options = { network: false }
     mkdirSync(at(`/${folder}`), { recursive: true });
   }
   const snippets = new Map<string, Snippet>(
-    recipeNames.flatMap((name) => recipesFor(feedsUrl)[name]).map((one) => [one.id, one]),
+    recipeNames
+      .flatMap((name) => recipesFor(feedsUrl, options.choice)[name])
+      .map((one) => [one.id, one]),
   );
   let holder: ChildProcess | undefined;
   if (options.network) {

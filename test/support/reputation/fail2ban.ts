@@ -1,12 +1,15 @@
 /**
  * A fail2ban of its own for a test: its directory, socket, database and log are private, its
- * one jail watches one file, and its one action is the Debian package's `abuseipdb.conf`, with
- * nothing changed but the base URL. It needs no firewall.
+ * one jail watches one file, and its one action is the Debian package's `abuseipdb.conf`, as the first
+ * step of the screen /connect/fail2ban changes it: nothing but the base URL. It needs no firewall.
  */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { openSamples } from '../../../src/published/connect/samples.ts';
+import { openTargets } from '../../../src/published/connect/targets.ts';
+import { docsFolder } from '../../../src/published/docs/library.ts';
 import { type LineChild, startCommand } from '../server/child.ts';
 import { within } from '../server/server.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
@@ -41,7 +44,12 @@ export async function startFail2ban(options: {
   const command = action.split('\n').filter((line) => line.startsWith('actionban ='));
   assert.equal(command.length, 1);
   assert.ok(command[0]!.includes(`"${abuseIpDb}/api/v2/report"`), command[0]);
-  writeFileSync(path('action.d/abuseipdb.conf'), action.replaceAll(abuseIpDb, options.baseUrl));
+  copyFileSync(`${installed}/action.d/abuseipdb.conf`, path('action.d/abuseipdb.conf'));
+  const [copy] = stepsOf(options.baseUrl);
+  const done = spawnSync('sh', ['-eu'], {
+    input: copy!.code.replaceAll(installed, directory.path),
+  });
+  assert.equal(done.status, 0, String(done.stderr));
   writeFileSync(watched, '');
   writeFileSync(
     path('jail.conf'),
@@ -53,7 +61,7 @@ logpath = ${watched}
 maxretry = 3
 findtime = 600
 bantime = 600
-action = abuseipdb[abuseipdb_apikey="${options.key}", abuseipdb_category="${options.categories}"]
+action = portcullis[abuseipdb_apikey="${options.key}", abuseipdb_category="${options.categories}"]
 `,
   );
   writeFileSync(
@@ -89,6 +97,15 @@ dbfile = ${path('db')}
     await fail2ban[Symbol.asyncDispose]();
     throw new Error(`fail2ban: ${server.stderr()} ${server.lines.join(' ')}`, { cause: error });
   }
+}
+
+function stepsOf(baseUrl: string) {
+  const targets = openTargets({
+    ...{ baseUrl, secureUrl: baseUrl, proxied: '', dnsZone: undefined },
+    sample: openSamples(docsFolder),
+  });
+  const target = targets.find(({ name }) => name === 'fail2ban')!;
+  return target.steps({ score: 75, key: undefined, email: undefined });
 }
 
 async function endOf(server: LineChild): Promise<void> {

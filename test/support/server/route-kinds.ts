@@ -9,10 +9,13 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/ip(\/\*)?$/,
     /^GET \/captcha$/,
     /^GET \/outbox$/,
+    /^POST \/looks$/,
     /^(GET|POST) \/captcha\/$/,
     /^(GET|POST) \/\.portcullis\/challenge$/,
     /^GET \/docs(\/|\/:page)?$/,
     /^GET \/feeds\/?$/,
+    // And the number that the page's own script asks for.
+    /^GET \/connect(\/seen|\/:target)?$/,
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],
   'text for firewalls, people and programs': [

@@ -6,7 +6,7 @@
 
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { openLoneThread } from '../lone-thread.ts';
+import { openLoneThread } from '../../../core/work/lone-thread.ts';
 import type { StrengthJob } from './password-strength.worker.ts';
 
 /** What zxcvbn sees of a password; its time grows with the square of the length. */

@@ -1,0 +1,173 @@
+/** /connect: what can be connected, and a screen for each with its steps filled in. */
+
+import { button, linkButton } from '../../web/components/button.ts';
+import { card } from '../../web/components/card.ts';
+import { codeBlock } from '../../web/components/code-block.ts';
+import { selectField } from '../../web/components/form.ts';
+import { icon } from '../../web/components/icon.ts';
+import { notice } from '../../web/components/notice.ts';
+import { type Html, html, safeHref } from '../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import type { Catalogue } from '../words.ts';
+import { frameText } from '../words.ts';
+import {
+  type ChoiceName,
+  type Filling,
+  families,
+  groupNames,
+  type Step,
+  scores,
+  type Target,
+} from './targets.ts';
+
+export const connectPath = '/connect';
+
+/** What the page says of the reader's key. */
+export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
+
+export interface ConnectData {
+  readonly target: Target;
+  readonly filling: Filling;
+  readonly key: KeyStanding;
+  /** Requests with the reader's keys in the last 24 hours; undefined without a reader. */
+  readonly seen: number | undefined;
+  /** False: the operator has not turned the door on. */
+  readonly isOpen: boolean;
+  /** Page of the documentation about its door. */
+  readonly docs: string;
+}
+
+export function targetPath(name: string): string {
+  return `${connectPath}/${name}`;
+}
+
+export function connectIndexPage(frame: PageFrame, targets: readonly Target[]): string {
+  const { connect: text } = frameText(frame);
+  return renderDocument(
+    { ...frame, current: 'connect' },
+    {
+      title: text.title,
+      description: text.description,
+      className: 'page-connect',
+      headerLookup: true,
+      body: html`<div class="wrap stack">
+        <div class="section-intro page-intro"><h1>${text.title}</h1><p class="lede">${text.lede}</p></div>
+        ${groupNames.map(
+          (group) => html`<section>
+            <h2>${text.groups[group]}</h2>
+            <ul class="targets">${targets
+              .filter((target) => target.group === group)
+              .map(
+                (target) => html`<li><a class="target" href=${safeHref(targetPath(target.name))}>
+                  <strong>${target.title}</strong><span>${text.doors[target.door].short}</span>
+                </a></li>`,
+              )}</ul>
+          </section>`,
+        )}
+      </div>`,
+    },
+  );
+}
+
+function choices({ target, filling }: ConnectData, { connect: text }: Catalogue): Html | false {
+  const field: Readonly<Record<ChoiceName, () => Html>> = {
+    family: () =>
+      selectField({
+        id: 'family',
+        name: 'family',
+        label: text.family,
+        value: filling.family ?? '',
+        options: [
+          { value: '', label: text.bothFamilies },
+          ...families.map((value) => ({ value, label: `IPv${value}` })),
+        ],
+      }),
+    score: () =>
+      selectField({
+        id: 'score',
+        name: 'score',
+        label: text.score,
+        value: String(filling.score),
+        options: scores.map((n) => ({ value: String(n), label: text.fromScore(n) })),
+      }),
+  };
+  return (
+    target.choices.length > 0 &&
+    html`<form class="connect-choices" method="get" action=${safeHref(targetPath(target.name))}>
+      ${target.choices.map((name) => field[name]())}
+      ${button({ label: text.choose, kind: 'secondary' })}
+    </form>`
+  );
+}
+
+function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): Html | false {
+  if (target.door !== 'api' && target.door !== 'plugin') return false;
+  const to = {
+    shown: undefined,
+    hidden: `/account/confirm?return=${encodeURIComponent(targetPath(target.name))}`,
+    none: '/account/keys',
+    'unknown-reader': `/signin?return=${encodeURIComponent(targetPath(target.name))}`,
+  }[key];
+  return notice({
+    tone: key === 'shown' ? 'success' : 'info',
+    body: html`${text.keys[key].text}${to !== undefined && html` <a href=${safeHref(to)}>${text.keys[key].link}</a>`}`,
+  });
+}
+
+/** Counts requests; its script (connect.js) asks again until there is one more. */
+function seenBox({ target, seen }: ConnectData, { connect: text }: Catalogue): Html | false {
+  if (seen === undefined || (target.door !== 'api' && target.door !== 'plugin')) return false;
+  return html`<div class="connect-seen" id="seen" data-seen=${String(seen)} aria-live="polite">
+    <p class="connect-waiting">${icon('clock')}<span>${seen === 0 ? text.waiting : text.seenBefore(seen)}</span></p>
+    <p class="connect-arrived" hidden>${icon('check')}<span>${text.arrived}</span></p>
+    <noscript><p><a href=${safeHref(targetPath(target.name))}>${text.lookAgain}</a></p></noscript>
+  </div>`;
+}
+
+function placeTitle({ place }: Step, { connect: text }: Catalogue): string {
+  return typeof place === 'string' ? text.places[place] : place.file;
+}
+
+function stepList(data: ConnectData, text: Catalogue): Html {
+  const steps = data.target.steps(data.filling);
+  return html`<ol class="connect-steps">${steps.map((step, i) => {
+    const title = placeTitle(step, text);
+    const label = `${text.connect.step(i + 1)}: ${title}`;
+    return html`<li>${codeBlock({ id: step.id, title, label, code: step.code, text })}</li>`;
+  })}</ol>`;
+}
+
+export function connectPage(frame: PageFrame, data: ConnectData): string {
+  const text = frameText(frame);
+  const { connect } = text;
+  const { target, isOpen } = data;
+  const door = connect.doors[target.door];
+  return renderDocument(
+    { ...frame, current: 'connect' },
+    {
+      title: connect.pageTitle(target.title),
+      description: door.text,
+      className: 'page-connect',
+      headerLookup: true,
+      script: 'connect.js',
+      body: html`<div class="wrap stack">
+        <div class="section-intro page-intro">
+          <p><a href=${connectPath}>${connect.title}</a></p>
+          <h1>${target.title}</h1>
+          <p class="lede">${door.text}</p>
+        </div>
+        ${!isOpen && notice({ tone: 'warning', body: connect.closed })}
+        ${aboutKey(data, text)}
+        ${choices(data, text)}
+        ${stepList(data, text)}
+        ${seenBox(data, text)}
+        ${card({
+          title: connect.moreTitle,
+          icon: 'info',
+          body: html`<p>${door.note}</p>
+            <p>${linkButton({ label: connect.more, href: data.docs, kind: 'secondary' })}</p>`,
+        })}
+      </div>`,
+    },
+  );
+}

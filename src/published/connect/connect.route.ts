@@ -1,0 +1,117 @@
+/**
+ * GET /connect and /connect/:target. The pages know their reader: with a fresh proof of identity the
+ * reader's own key stands in the commands, and the page says when a first request came with it.
+ */
+
+import { fail } from '../../core/result.ts';
+import { once } from '../../core/work/preparation.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { IpFamily } from '../../reputation/blocklists/recipes.ts';
+import type { Desk, Visit } from '../../signon/desk.route.ts';
+import { deskPage } from '../../web/guard/desk-endpoint.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import { docPath } from '../docs/library.ts';
+import {
+  type ConnectData,
+  connectIndexPage,
+  connectPage,
+  connectPath,
+  type KeyStanding,
+} from './connect.page.ts';
+import {
+  type Door,
+  families,
+  openTargets,
+  type Score,
+  scores,
+  type TargetFacts,
+} from './targets.ts';
+
+const indexEndpoint = deskPage(connectPath, 'anyone');
+const seenEndpoint = deskPage(`${connectPath}/seen`, 'verified', { errors: ['store_unavailable'] });
+const targetEndpoint = deskPage(`${connectPath}/:target`, 'anyone', {
+  errors: ['invalid_parameter', 'store_unavailable'],
+});
+
+export const connectEndpoints: readonly Endpoint[] = [indexEndpoint, seenEndpoint, targetEndpoint];
+
+const docsOf: Readonly<Record<Door, string>> = {
+  feed: docPath('feeds'),
+  gate: docPath('gate'),
+  bouncer: docPath('bouncers'),
+  dns: docPath('dns-block-list'),
+  api: docPath('ask-about-an-address'),
+  plugin: docPath('sign-in-button'),
+};
+
+export interface ConnectOptions extends TargetFacts {
+  readonly desk: Desk;
+  readonly keys: {
+    list(accountId: string): Promise<readonly { readonly id: string }[]>;
+    /** The text of a key. */
+    reveal(
+      accountId: string,
+      keyId: string,
+    ): Promise<{ readonly ok: true; readonly value: string } | { readonly ok: false }>;
+  };
+  /** Requests with the keys of an account in the last 24 hours. */
+  readonly seenOf: (accountId: string) => number;
+}
+
+export function connectRoutes(options: ConnectOptions): PlainRoute[] {
+  const { desk, keys, seenOf, dnsZone } = options;
+  const targets = once(() => openTargets(options));
+
+  /** `shown` with the key's text. */
+  async function keyOf({ session }: Visit): Promise<{ standing: KeyStanding; text?: string }> {
+    if (session === undefined || !session.verified) return { standing: 'unknown-reader' };
+    const newest = (await keys.list(session.accountId)).at(-1);
+    if (newest === undefined) return { standing: 'none' };
+    if (!session.fresh || session.reviewing) return { standing: 'hidden' };
+    const text = await keys.reveal(session.accountId, newest.id);
+    return text.ok ? { standing: 'shown', text: text.value } : { standing: 'none' };
+  }
+
+  async function show(visit: Visit, query: Params): Promise<Reply> {
+    const target = targets().find(({ name }) => name === visit.request.param);
+    if (target === undefined) return desk.problem(visit, fail('not_found'));
+    const chosen = choiceOf(query);
+    if (chosen === undefined) return desk.problem(visit, fail('invalid_parameter'));
+    const { session } = visit;
+    const { standing, text } = await keyOf(visit);
+    const data: ConnectData = {
+      target,
+      filling: { ...chosen, key: text, email: session?.email },
+      key: standing,
+      seen: session?.verified ? seenOf(session.accountId) : undefined,
+      isOpen: target.door !== 'dns' || dnsZone !== undefined,
+      docs: docsOf[target.door],
+    };
+    return desk.show(visit, (frame) => connectPage(frame, data), { needs: { connect: true } });
+  }
+
+  return [
+    desk.page(indexEndpoint, (visit) =>
+      desk.show(visit, (frame) => connectIndexPage(frame, targets())),
+    ),
+    desk.page(seenEndpoint, ({ session }) => ({
+      status: 200,
+      headers: [jsonType, noStore],
+      body: JSON.stringify({ requests: seenOf(session.accountId) }),
+    })),
+    desk.page(targetEndpoint, show),
+  ];
+}
+
+/** Undefined for a value that is no choice. */
+function choiceOf(query: Params): { family: IpFamily | undefined; score: Score } | undefined {
+  const family = query.get('family') ?? '';
+  const score = query.get('score') ?? String(scores[0]);
+  const familyFound = families.find((one) => one === family);
+  const scoreFound = scores.find((one) => String(one) === score);
+  if ((family !== '' && familyFound === undefined) || scoreFound === undefined) return undefined;
+  return { family: familyFound, score: scoreFound };
+}

@@ -1,0 +1,289 @@
+/**
+ * What can be connected, and by which steps: the recipes of the feeds and the samples of the
+ * documentation, filled in with what this server and its reader have. Nothing here is written twice.
+ */
+
+import {
+  type IpFamily,
+  type RecipeName,
+  recipesFor,
+  type SnippetPlace,
+} from '../../reputation/blocklists/recipes.ts';
+import { filledIn, type TakeSample } from './samples.ts';
+
+/** By what it asks, which is also what it needs. */
+export type Door = 'feed' | 'gate' | 'bouncer' | 'dns' | 'api' | 'plugin';
+
+export const groupNames = ['firewalls', 'proxies', 'logs', 'mail', 'sites'] as const;
+export type GroupName = (typeof groupNames)[number];
+
+/** What a reader may choose. */
+export type ChoiceName = 'family' | 'score';
+export const families: readonly IpFamily[] = ['4', '6'];
+export const scores = [75, 85, 95] as const;
+export type Score = (typeof scores)[number];
+
+export interface Filling {
+  /** Both unless told. */
+  readonly family?: IpFamily | undefined;
+  readonly score: Score;
+  /** The reader's own, where it may be shown. */
+  readonly key: string | undefined;
+  /** Mail address of the reader's account. */
+  readonly email: string | undefined;
+}
+
+/** Where the code of a step goes. */
+export type StepPlace = SnippetPlace | 'terminal' | 'wordpressAddress' | 'wordpressKey';
+
+export interface Step {
+  /** Unique on the page. */
+  readonly id: string;
+  readonly place: StepPlace;
+  readonly code: string;
+}
+
+export interface Target {
+  /** In the path of its page. */
+  readonly name: string;
+  /** As its makers write it; the same in all languages. */
+  readonly title: string;
+  readonly group: GroupName;
+  readonly door: Door;
+  readonly choices: readonly ChoiceName[];
+  steps(filling: Filling): readonly Step[];
+}
+
+export interface TargetFacts {
+  readonly baseUrl: string;
+  readonly secureUrl: string;
+  /** Host and port that a proxy beside the server asks. */
+  readonly proxied: string;
+  readonly dnsZone: string | undefined;
+  readonly sample: TakeSample;
+}
+
+/** In place of a key that is not shown. */
+export const keyPlaceholder = 'pcl_…';
+const emailPlaceholder = 'you@example.com';
+const sampleHost = '127.0.0.1:8080';
+export const sampleZone = 'bl.example.org';
+const feedFolder = '/var/lib/portcullis';
+const feedScript = '/usr/local/sbin/portcullis-feed';
+/** Of the samples in docs/: what a check calls malicious. */
+const usualScore: Score = 75;
+
+function file(id: string, path: string, code: string): Step {
+  return { id, place: { file: path }, code };
+}
+
+function shell(id: string, ...lines: string[]): Step {
+  return { id, place: 'shell', code: `${lines.join('\n')}\n` };
+}
+
+type Part = Pick<Target, 'name' | 'title' | 'choices'> & Pick<Target, 'steps'>;
+
+function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: GroupName })[] {
+  const of = (
+    name: string,
+    title: string,
+    recipe: RecipeName,
+    more: { choices?: readonly ChoiceName[]; alone?: boolean; group?: GroupName } = {},
+  ) => {
+    const { choices = ['family'], alone = false, group = 'firewalls' } = more;
+    return {
+      ...{ name, title, group, choices },
+      steps({ family, score }: Filling) {
+        const chosen = { family, score: score === usualScore ? undefined : score };
+        const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
+        const [script] = recipes.refresh;
+        const folder = shell('feed-folder', `mkdir -p ${feedFolder} && chmod 755 ${feedScript}`);
+        return alone ? recipes[recipe] : [script!, folder, ...recipes[recipe]];
+      },
+    };
+  };
+  return [
+    of('nftables', 'nftables', 'nftables'),
+    of('ipset', 'iptables + ipset', 'ipset'),
+    of('opnsense', 'OPNsense, pfSense', 'opnsense', { alone: true, choices: ['family', 'score'] }),
+    of('mikrotik', 'MikroTik RouterOS', 'mikrotik', { alone: true }),
+    of('haproxy', 'HAProxy', 'haproxy', { group: 'proxies' }),
+  ];
+}
+
+function gateTargets({ proxied, sample }: TargetFacts): Part[] {
+  const of = (name: string, title: string, path: string) => ({
+    ...{ name, title, choices: ['score'] as const },
+    steps: ({ score }: Filling) => [
+      file(
+        `${name}-gate`,
+        path,
+        filledIn(sample('GATE.md', name === 'envoy' ? 'envoy' : name), [
+          [sampleHost, proxied],
+          ['block=75', `block=${score}`],
+        ]),
+      ),
+    ],
+  });
+  const yaml = of('traefik', 'Traefik', '/etc/traefik/dynamic/portcullis.yaml');
+  return [
+    of('nginx', 'nginx', '/etc/nginx/conf.d/site.conf'),
+    of('caddy', 'Caddy', '/etc/caddy/Caddyfile'),
+    yaml,
+    of('envoy', 'Envoy', 'envoy.yaml'),
+  ];
+}
+
+/** An address may hold what a shell would run. */
+function pasteable(email: string | undefined): string {
+  return email !== undefined && /^[\w.+-]+@[\w.-]+$/.test(email) ? email : emailPlaceholder;
+}
+
+function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
+  const of = (name: string, title: string, number: number, path: string) => ({
+    ...{ name, title, choices: [] },
+    steps: ({ email }: Filling) => [
+      shell(`${name}-key`, `portcullis bouncer add ${pasteable(email)} fw-1`),
+      file(
+        `${name}-settings`,
+        path,
+        filledIn(sample('BOUNCERS.md', 'yaml', number), [[`http://${sampleHost}/`, `${baseUrl}/`]]),
+      ),
+      shell(`${name}-start`, `systemctl restart ${path.split('/').at(-1)!.replace('.yaml', '')}`),
+    ],
+  });
+  const folder = '/etc/crowdsec/bouncers';
+  return [
+    of(
+      'crowdsec-firewall',
+      'CrowdSec firewall bouncer',
+      0,
+      `${folder}/crowdsec-firewall-bouncer.yaml`,
+    ),
+    of('crowdsec-custom', 'CrowdSec custom bouncer', 1, `${folder}/crowdsec-custom-bouncer.yaml`),
+  ];
+}
+
+/** What the zone answers from a score on, as each program writes it. */
+const dnsRanges: Readonly<Record<Score, { postfix: string; pattern: string; codes: string }>> = {
+  75: { postfix: '[2..4]', pattern: '[2-4]', codes: '"127.0.0.2", "127.0.0.3", "127.0.0.4"' },
+  85: { postfix: '[3..4]', pattern: '[3-4]', codes: '"127.0.0.3", "127.0.0.4"' },
+  95: { postfix: '4', pattern: '4', codes: '"127.0.0.4"' },
+};
+
+function dnsTargets({ dnsZone = sampleZone, sample }: TargetFacts): Part[] {
+  const usual = dnsRanges[usualScore];
+  const of = (name: string, title: string, path: string, part: keyof typeof usual) => ({
+    ...{ name, title, choices: ['score'] as const },
+    steps: ({ score }: Filling) => [
+      file(
+        `${name}-zone`,
+        path,
+        filledIn(sample('DNSBL.md', name), [
+          [sampleZone, dnsZone],
+          [usual[part], dnsRanges[score][part]],
+        ]),
+      ),
+    ],
+  });
+  return [
+    of('postfix', 'Postfix', '/etc/postfix/main.cf', 'postfix'),
+    of('rspamd', 'rspamd', '/etc/rspamd/local.d/rbl.conf', 'codes'),
+    of('spamassassin', 'SpamAssassin', '/etc/spamassassin/local.cf', 'pattern'),
+  ];
+}
+
+function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
+  const key = ({ key: own = keyPlaceholder }: Filling): Step => {
+    return { id: 'key', place: 'terminal', code: `export PORTCULLIS_KEY='${own}'\n` };
+  };
+  const guide = 'site/ask-about-an-address.md';
+  const of = (
+    name: string,
+    title: string,
+    path: string,
+    language: string,
+    /** The test of a verdict, and the same by score. */
+    test?: readonly [string, (score: Score) => string],
+  ) => ({
+    ...{ name, title, choices: test === undefined ? [] : (['score'] as const) },
+    steps: (filling: Filling) => {
+      const byScore: [string, string][] =
+        filling.score === usualScore || test === undefined
+          ? []
+          : [[test[0], test[1](filling.score)]];
+      const code = filledIn(sample(guide, language), [['{secure_url}', secureUrl], ...byScore]);
+      return [key(filling), file(`${name}-code`, path, code)];
+    },
+  });
+  const php = "verdict($_SERVER['REMOTE_ADDR'])";
+  return [
+    of('php', 'PHP', 'portcullis.php', 'php', [
+      `${php}['malicious'] ?? false`,
+      (score) => `(${php}['abuseConfidenceScore'] ?? 0) >= ${score}`,
+    ]),
+    of('node', 'Node.js', 'portcullis.mjs', 'js'),
+    of('python', 'Python', 'portcullis.py', 'python', [
+      '["malicious"]',
+      (score) => `["abuseConfidenceScore"] >= ${score}`,
+    ]),
+  ];
+}
+
+/** Debian's own action for AbuseIPDB, with this server in the place of that one. */
+function fail2ban({ secureUrl }: TargetFacts): Part {
+  const actions = '/etc/fail2ban/action.d';
+  return {
+    name: 'fail2ban',
+    title: 'fail2ban',
+    choices: [],
+    steps: ({ key = keyPlaceholder }) => [
+      shell(
+        'fail2ban-action',
+        `sed 's#https://api.abuseipdb.com#${secureUrl}#' \\`,
+        `  ${actions}/abuseipdb.conf > ${actions}/portcullis.conf`,
+      ),
+      file(
+        'fail2ban-jail',
+        '/etc/fail2ban/jail.d/portcullis.local',
+        `[sshd]
+enabled = true
+action = %(action_)s
+         portcullis[abuseipdb_apikey="${key}", abuseipdb_category="18,22"]
+`,
+      ),
+      shell('fail2ban-run', 'fail2ban-client -t && systemctl restart fail2ban'),
+    ],
+  };
+}
+
+function wordpress({ baseUrl }: TargetFacts): Part {
+  const archive = 'wordpress/portcullis-sign-in.zip';
+  return {
+    name: 'wordpress',
+    title: 'WordPress',
+    choices: [],
+    steps: ({ key = keyPlaceholder }) => [
+      shell('wordpress-get', `curl -fsSO ${baseUrl}/kit.zip`, `unzip -jo kit.zip ${archive}`),
+      { id: 'wordpress-address', place: 'wordpressAddress', code: `${baseUrl}\n` },
+      { id: 'wordpress-key', place: 'wordpressKey', code: `${key}\n` },
+    ],
+  };
+}
+
+/** Each is made when it is first looked at; a sample that is gone is an error then. */
+export function openTargets(facts: TargetFacts): readonly Target[] {
+  const as = (door: Door, group: GroupName, parts: readonly Part[]): Target[] =>
+    parts.map((part) => ({ ...part, door, group }));
+  const feeds = feedTargets(facts).map((part) => ({ ...part, door: 'feed' as const }));
+  return [
+    ...feeds.filter(({ group }) => group === 'firewalls'),
+    ...as('bouncer', 'firewalls', bouncerTargets(facts)),
+    ...as('gate', 'proxies', gateTargets(facts)),
+    ...feeds.filter(({ group }) => group === 'proxies'),
+    ...as('api', 'logs', [fail2ban(facts)]),
+    ...as('dns', 'mail', dnsTargets(facts)),
+    ...as('plugin', 'sites', [wordpress(facts)]),
+    ...as('api', 'sites', codeTargets(facts)),
+  ];
+}

@@ -1,0 +1,93 @@
+/** What the page of an address is made of, and with. */
+
+import { type Html, html } from '../../../web/html.ts';
+import type { Format } from '../../../web/layout/format.ts';
+import type { Catalogue } from '../../words.ts';
+import type { Evidence } from '../evidence.ts';
+import type { KnownName } from '../known-names.ts';
+import type { Survey } from '../survey.ts';
+
+export interface IpPageComment {
+  /** As reported; the page masks and escapes it. */
+  readonly text: string;
+  /** Epoch ms. */
+  readonly at: number;
+  /** Names, in the reader's language. */
+  readonly categories: readonly string[];
+}
+
+/** What decided how far reports may go; `ceiling`: the highest score that they may give. */
+export type ScoreReason =
+  | { readonly by: 'list' | 'full' | 'knownGood' }
+  | { readonly by: 'newcomers' | 'some' | 'earned' | 'held'; readonly ceiling: number };
+
+export interface IpPageData {
+  /** Canonical text. */
+  readonly address: string;
+  /** Whole number, 0 to 100; 0 when allowlisted. */
+  readonly score: number;
+  /** ISO 3166 code in upper case; `ZZ` when unknown. */
+  readonly countryCode: string;
+  /** Empty when unknown. */
+  readonly provider: string;
+  readonly anonymousExit: boolean;
+  readonly allowlisted: boolean;
+  /** What the registries say of an address that is no ordinary one, such as `Private-Use`. */
+  readonly special?: { readonly name: string; readonly rfc: string } | undefined;
+  /** Something is known of it: a report, a list, a rule. */
+  readonly observed: boolean;
+  /** The covering entry that made the score, e.g. `203.0.113.0/24`; undefined when it is the address itself, or none. */
+  readonly scorePrefix?: string | undefined;
+  /** Why it goes no further; undefined when nobody reported it, or an operator's rule decides. */
+  readonly why?: ScoreReason | undefined;
+  readonly evidence: Evidence;
+  /** Whose network it is in, of those who scan or crawl openly. */
+  readonly knownAs?: KnownName | undefined;
+  /** What else is known of its network; undefined: nothing. */
+  readonly around?:
+    | (Pick<Survey, 'worst'> & {
+        readonly network: string;
+        /** Of the 256 addresses of an IPv4 /24. */
+        readonly scores?: readonly number[] | undefined;
+      })
+    | undefined;
+  /** By accounts, in the last 365 days. */
+  readonly reports: number;
+  readonly distinctReporters: number;
+  /** What imported lists add to the number of reports. */
+  readonly listReports: number;
+  /** Epoch ms: when the newest of these lists was loaded. */
+  readonly listedAt?: number | undefined;
+  /** Epoch ms. */
+  readonly firstReportedAt?: number | undefined;
+  readonly lastReportedAt?: number | undefined;
+  /** One entry per UTC day, oldest first, 90 of them; `day` is its midnight in epoch ms. */
+  readonly reportsPerDay: readonly { readonly day: number; readonly count: number }[];
+  /** Most frequent first; names in the reader's language. */
+  readonly categories: readonly { readonly name: string; readonly count: number }[];
+  /** Newest first. */
+  readonly comments: readonly IpPageComment[];
+  /** Of how many the chart, the categories and the comments were made, when there are more. */
+  readonly latestReports?: number | undefined;
+  /** A page on which one reports this address. */
+  readonly reportHref?: string | undefined;
+  /** Where a report is sent: the command for it is shown. */
+  readonly reportUrl?: string | undefined;
+  /** Whom to credit for provider names, as their licence asks. */
+  readonly attribution?:
+    | { readonly name: string; readonly href: string; readonly licence: string }
+    | undefined;
+  /** Epoch ms; ages are counted from here. */
+  readonly now: number;
+}
+
+export interface Scene {
+  readonly data: IpPageData;
+  readonly text: Catalogue;
+  readonly format: Format;
+}
+
+/** The address with places to break a long one. */
+export function breakableAddress(address: string): Html {
+  return address.split(/(?<=:)/).map((part) => html`${part}<wbr />`);
+}

@@ -1,0 +1,100 @@
+/** The screens of /connect: each target with each choice, from the samples that the docs have. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { filledIn, openSamples } from '../../src/published/connect/samples.ts';
+import {
+  type Filling,
+  families,
+  keyPlaceholder,
+  openTargets,
+  scores,
+} from '../../src/published/connect/targets.ts';
+import { docsFolder } from '../../src/published/docs/library.ts';
+
+const facts = {
+  baseUrl: 'https://rep.example',
+  secureUrl: 'https://api.rep.example',
+  proxied: '127.0.0.1:9090',
+  dnsZone: 'dns.rep.example',
+  sample: openSamples(docsFolder),
+};
+const targets = openTargets(facts);
+const usual: Filling = { score: 75, key: undefined, email: undefined };
+
+function codeOf(name: string, filling: Partial<Filling> = {}): string {
+  const target = targets.find((one) => one.name === name);
+  assert.ok(target, name);
+  return target
+    .steps({ ...usual, ...filling })
+    .map(({ code }) => code)
+    .join('');
+}
+
+it('no step names a host, a zone or a blank of the docs', () => {
+  for (const target of targets) {
+    for (const family of [undefined, ...families]) {
+      for (const score of scores) {
+        const steps = target.steps({ family, score, key: 'pcl_own', email: 'ada@mail.example' });
+        assert.ok(steps.length > 0, target.name);
+        assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length, target.name);
+        for (const { code } of steps) {
+          assert.doesNotMatch(
+            code,
+            /127\.0\.0\.1:8080|bl\.example\.org|\{(base|secure)_url\}|pcl_own.*…/,
+            target.name,
+          );
+        }
+      }
+    }
+  }
+  const names = targets.map(({ name }) => name);
+  assert.equal(new Set(names).size, names.length);
+});
+
+it('what is chosen changes the texts, and nothing else does', () => {
+  for (const target of targets) {
+    const plain = codeOf(target.name);
+    const changed = {
+      family: codeOf(target.name, { family: '4' }) !== plain,
+      score: codeOf(target.name, { score: 95 }) !== plain,
+    };
+    const choices = { family: false, score: false };
+    for (const choice of target.choices) choices[choice] = true;
+    assert.deepEqual(changed, choices, target.name);
+  }
+  assert.doesNotMatch(codeOf('nftables', { family: '4' }), /@blocklist6/);
+  assert.doesNotMatch(codeOf('nftables', { family: '6' }), /@blocklist4/);
+  assert.match(codeOf('ipset', { family: '6' }), /for v in 6; do/);
+  assert.doesNotMatch(codeOf('mikrotik', { family: '4' }), /\/ipv6 firewall/);
+  assert.match(
+    codeOf('opnsense', { family: '4', score: 95 }),
+    /blocklist\.txt\?aggregate=1&ipVersion=4&minimumScore=95\n/,
+  );
+  assert.match(codeOf('postfix', { score: 85 }), /dns\.rep\.example=127\.0\.0\.\[3\.\.4\]/);
+  assert.match(codeOf('nginx', { score: 95 }), /challenge=50&block=95/);
+  assert.match(codeOf('php', { score: 95 }), /\['abuseConfidenceScore'\] \?\? 0\) >= 95\) \{/);
+});
+
+it('the key and the address of the reader stand in the commands, unless a shell would run them', () => {
+  assert.match(codeOf('fail2ban'), new RegExp(`abuseipdb_apikey="${keyPlaceholder}"`));
+  for (const name of ['fail2ban', 'wordpress', 'php', 'node', 'python']) {
+    assert.match(codeOf(name, { key: 'pcl_own' }), /pcl_own/, name);
+  }
+  const add = (email: string) =>
+    /bouncer add (.*) fw-1/.exec(codeOf('crowdsec-custom', { email }))![1];
+  assert.equal(add('ada.l+x@mail.example'), 'ada.l+x@mail.example');
+  for (const email of [
+    '$(id)@mail.example',
+    "a'b@mail.example",
+    'a`b@mail.example',
+    'a;b@x.example',
+  ]) {
+    assert.equal(add(email), 'you@example.com');
+  }
+});
+
+it('a sample that is gone is an error', () => {
+  assert.throws(() => facts.sample('GATE.md', 'nginx', 9), /GATE\.md: no sample 9 in nginx/);
+  assert.throws(() => filledIn('a b', [['c', 'd']]), /no c/);
+});

@@ -1,0 +1,44 @@
+/** The screens of /connect in a real browser: in order, and the first request shows by itself. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { checkPage, openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
+import { startTestServer } from '../../support/server/server.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
+
+it('the screens are in order, and a first request shows', { timeout: 600_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  await people.register('ada@mail.example');
+  const ada = await people.signIn('ada@mail.example');
+  const made = await ada.post('/account/keys/create');
+  const key = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+  const [name, value] = ada.cookie.split('=') as [string, string];
+  const cookies = [{ name, value, url: server.baseUrl }];
+  await withBrowser(async (browser) => {
+    const at = (path: string) => server.baseUrl + path;
+    await checkPage(browser, at('/connect'), { name: 'connect', widths: [390, 1440] });
+    await checkPage(browser, at('/connect/nftables?family=4'), {
+      name: 'connect-nftables',
+      widths: [390],
+      locale: 'fr-FR',
+    });
+    await checkPage(browser, at('/connect/python'), {
+      name: 'connect-python',
+      widths: [390, 1440],
+      session: { cookies },
+    });
+
+    const context = await openContext(browser);
+    await context.addCookies(cookies);
+    const page = await context.newPage();
+    const finish = await watchPage(page, at('/connect/node'));
+    await page.goto(at('/connect/node'));
+    await page.getByText('Waiting for the first request with your key.').waitFor();
+    assert.match((await page.locator('#key').textContent()) ?? '', new RegExp(key));
+    const check = '/api/v2/check?ipAddress=192.0.2.1';
+    assert.equal((await server.fetch(check, { headers: { Key: key } })).status, 200);
+    await page.getByText('We saw your request. It works.').waitFor();
+    assert.deepEqual(await finish(), []);
+  });
+});
