@@ -9,6 +9,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/ip(\/\*)?$/,
     /^GET \/captcha$/,
     /^GET \/outbox$/,
+    /^POST \/looks$/,
     /^(GET|POST) \/captcha\/$/,
     /^(GET|POST) \/\.portcullis\/challenge$/,
     /^GET \/docs(\/|\/:page)?$/,
