@@ -70,6 +70,8 @@ export const clientLimits = {
   /** Mails that an account asks for to confirm its address, or a new one. */
   ownMail: { max: 10, windowMs: minuteMs },
   register: { max: 5, windowMs: 60 * minuteMs },
+  /** Requests to take back what is said of an address. */
+  removal: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
   /** Of pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */

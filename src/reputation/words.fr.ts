@@ -157,6 +157,35 @@ export const fr: Words = {
     reportLink: 'Signaler cette adresse',
     attribution: 'Noms des fournisseurs :',
   },
+  requests: {
+    removal: {
+      title: 'Demander le retrait',
+      lede: 'C’est mon adresse',
+      note: 'Dites ce qui a changé : une machine nettoyée, une adresse nouvelle pour vous. L’opérateur le lit, et retire des signalements ou non. Aucun nom ni adresse de courriel n’est gardé.',
+      reason: 'Que doit savoir l’opérateur ?',
+      hint: 'Le texte est gardé 90 jours au plus.',
+      wrong: (min, max) => `Écrivez de ${min} à ${max} caractères.`,
+      challengeWrong: 'Ce n’était pas le mot. En voici un autre.',
+      submit: 'Demander le retrait',
+      full: 'Trop de demandes attendent l’opérateur. Demandez à nouveau dans quelques jours.',
+      open: (day) =>
+        `La demande a été faite le ${day}. La décision se voit sur la page de l’adresse.`,
+      link: 'C’est mon adresse : demander le retrait',
+    },
+    report: {
+      title: 'Signaler',
+      lede: 'Qu’a-t-elle fait ?',
+      categories: 'Catégories',
+      noCategory: 'Choisissez-en au moins une.',
+      comment: 'Commentaire',
+      commentHint:
+        'Des lignes de journal aident le plus. Il est public ; adresses et mots de passe y sont masqués.',
+      submit: 'Signaler',
+      noKey:
+        'Un signalement compte pour un compte qui a une clé d’API. Le vôtre n’en a pas encore.',
+      makeKey: 'Créer une clé',
+    },
+  },
   feeds: {
     title: 'Des listes de blocage pour votre pare-feu',
     lede: 'Toutes les adresses qu’une vérification dit malveillantes, prêtes pour l’outil que vous avez. Ni clé ni compte : prenez la liste, puis reprenez-la quand elle a changé.',

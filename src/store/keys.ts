@@ -2,16 +2,13 @@
  * Every key encoding of the store, in one place; docs/STORAGE.md shows the same table.
  * A key is a namespace byte and then parts whose bytes sort as their values do: integers
  * big-endian, text escaped and ended by 0x00 (so `a` sorts before `aa` in any composite),
- * raw bytes only as the last part or at a fixed width.
- *
- * To add a key: take a free namespace number, write a builder here (and a prefix builder if it
- * is scanned), add a row to docs/STORAGE.md. Never reuse or change a number that was released.
+ * raw bytes only as the last part or at a fixed width. Never reuse or change a number that was
+ * released.
  */
 
 import { storeLimits } from './store.ts';
 
 declare const keyBrand: unique symbol;
-/** Made by this file only. */
 export type Key = Uint8Array & { readonly [keyBrand]: 'key' };
 
 /** First byte of a key. 0x01–0x0f: the store's own needs; 0x10–0xef: domains; 0xf0: tests and tools. */
@@ -33,6 +30,7 @@ export const namespaces = {
   apiKeyUse: 0x18,
   allow: 0x20,
   list: 0x21,
+  removal: 0x22,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -221,6 +219,10 @@ export const listRowKey = (list: string, source: string): Key =>
   encodeKey(namespaces.list, text(list), text(source));
 export const listPrefix = (): Key => encodeKey(namespaces.list);
 
+/** 22 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
+export const removalKey = (address: string): Key => encodeKey(namespaces.removal, text(address));
+export const removalPrefix = (): Key => encodeKey(namespaces.removal);
+
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>
   encodeKey(namespaces.reportByAddress, raw(address), descendingTime(reportedAt), raw(id));
@@ -374,17 +376,15 @@ export const auditKey = (at: number, random: Uint8Array): Key =>
   encodeKey(namespaces.audit, time(at), raw(random));
 export const auditPrefix = (): Key => encodeKey(namespaces.audit);
 
-/** 48 bits, earlier times first. */
+/** 48 bits, earlier times first; `descendingTime`: later ones. */
 function time(ms: number): Part {
   const part = Buffer.allocUnsafe(6);
   part.writeUIntBE(ms, 0, 6);
   return part;
 }
 
-/** 48 bits, later times first. */
 const descendingTime = (ms: number): Part => time(0xffff_ffff_ffff - ms);
 
-/** f0 parts: for tests and tools; nothing in production. */
 export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);
 
 export { eventIdRowKey, expiryRowKey, journalRowKey, metaRowKey } from './lmdb-keys.ts';

@@ -57,6 +57,7 @@ const reading = new Set([
   'key list',
   'allow list',
   'report list',
+  'removals list',
   'sitekey list',
   'bouncer list',
   'log audit',
@@ -65,7 +66,18 @@ const reading = new Set([
 /** Their first argument names a person, however it is typed. */
 const personal = /^(account |key create$|sitekey create$|bouncer (add|remove)$)/;
 const optionsKept = ['format', 'confidence', 'hold', 'source', 'readPerMinute', 'writePerMinute'];
-const optionsKeptToo = ['staff', 'member', 'none', 'standing', 'since', 'penalty', 'documentation'];
+const optionsKeptToo = [
+  'staff',
+  'member',
+  'none',
+  'standing',
+  'since',
+  'penalty',
+  'documentation',
+  'knownGood',
+  'service',
+  'allow',
+];
 /** In place of a mail address that has no account. */
 const nobody = '(mail address)';
 const layout = 1;

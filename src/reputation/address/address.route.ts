@@ -219,6 +219,11 @@ async function dataOf(
     lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
     ...summaryOf(found, nowMs, language),
     latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
+    reportHref: isReportable(special) ? `/report?address=${formatIp(family, address)}` : undefined,
+    removalHref:
+      isReportable(special) && (verdict.score > 0 || verdict.reports > 0)
+        ? `/removal?address=${formatIp(family, address)}`
+        : undefined,
     reportUrl: isReportable(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,

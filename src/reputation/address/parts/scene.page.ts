@@ -71,6 +71,8 @@ export interface IpPageData {
   readonly latestReports?: number | undefined;
   /** A page on which one reports this address. */
   readonly reportHref?: string | undefined;
+  /** A page on which its holder asks the operator to take back what is said. */
+  readonly removalHref?: string | undefined;
   /** Where a report is sent: the command for it is shown. */
   readonly reportUrl?: string | undefined;
   /** Whom to credit for provider names, as their licence asks. */
