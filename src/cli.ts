@@ -24,6 +24,7 @@ import {
 import { createOutput } from './commands/shell/output.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
+import { sourceCommands } from './commands/sources/source.ts';
 import { backupCommand } from './commands/store/backup.ts';
 import { clusterCommands } from './commands/store/cluster.ts';
 import { compactCommand } from './commands/store/compact.ts';
@@ -167,6 +168,7 @@ function program(): Command {
       ),
   ).action((from: string, flags: ListFlags) => load('good', from, flags, { format: 'plain' }));
 
+  root.addCommand(sourceCommands(wholeNumber));
   root.addCommand(initCommand());
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));

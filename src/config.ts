@@ -13,6 +13,7 @@ import {
   duration,
   integer,
   list,
+  loopbackEndpoint,
   origin,
   path,
   suffixList,
@@ -189,6 +190,8 @@ export interface Config {
   readonly reputationAnchored: boolean;
   /** Addresses and prefixes of which reports have no effect, besides the bundled ones. */
   readonly knownGood: readonly string[];
+  /** Lists may be fetched from addresses that are not public. */
+  readonly sourceAllowPrivate: boolean;
   /** Suffixes of an intranet under which there may be clients of sign-on; `.`: single labels. */
   readonly clientSuffixes: readonly string[];
   /** Undefined: the server makes no backups. */
@@ -206,6 +209,8 @@ export interface Config {
   readonly dnsAllow: readonly string[];
   /** Name servers that the zone is delegated to. */
   readonly dnsNameServers: readonly string[];
+  /** Where HAProxy asks; undefined: nowhere. */
+  readonly spoeListen: string | undefined;
 }
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
@@ -268,6 +273,7 @@ const schema = v.object({
   REPUTATION: v.optional(v.picklist(['private', 'public'], 'must be private or public')),
   REPUTATION_ANCHORED: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   KNOWN_GOOD: v.optional(list, ''),
+  SOURCE_ALLOW_PRIVATE: v.optional(v.picklist(['on', 'off'], 'must be on or off'), 'off'),
   CLIENT_SUFFIXES: v.optional(suffixList, ''),
   BACKUP_FOLDER: v.optional(path),
   BACKUP_EVERY: v.optional(duration, '24h'),
@@ -283,6 +289,7 @@ const schema = v.object({
   ),
   DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
   DNS_NS: v.optional(domainList, ''),
+  SPOE_LISTEN: v.optional(loopbackEndpoint),
 });
 
 /** What the settings mean is known further up. */
@@ -362,6 +369,7 @@ export function readConfig(
     reputation: s.REPUTATION ?? (s.REGISTRATION === 'open' ? 'public' : 'private'),
     reputationAnchored: s.REPUTATION_ANCHORED === 'on',
     knownGood: Object.freeze(s.KNOWN_GOOD),
+    sourceAllowPrivate: s.SOURCE_ALLOW_PRIVATE === 'on',
     clientSuffixes: Object.freeze(s.CLIENT_SUFFIXES),
     backupFolder: s.BACKUP_FOLDER,
     backupEveryMs: s.BACKUP_EVERY,
@@ -372,6 +380,7 @@ export function readConfig(
     dnsListen: Object.freeze(s.DNS_LISTEN),
     dnsAllow: Object.freeze(s.DNS_ALLOW),
     dnsNameServers: Object.freeze(s.DNS_NS),
+    spoeListen: s.SPOE_LISTEN,
   });
 }
 

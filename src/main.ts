@@ -28,6 +28,7 @@ import { type Listening, listen } from './server/parts/listening.ts';
 import { openExchange, openPeers } from './server/parts/peers.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
+import { startSubscriptions } from './server/parts/subscriptions.ts';
 import type { State } from './server/state.ts';
 import { ownAddresses } from './server/upkeep.ts';
 import { startBudgetMails } from './server/voice-budgets.ts';
@@ -139,11 +140,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
-  await openDoors(opening, { ...reputation, state, metrics });
+  const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
   closers.add(backups.stop);
+  startSubscriptions(opening, data, { metrics, tables });
   observe(opening, { metrics, tables, data, reputation, signon, captcha, own, listening });
 
   function shareAssets(): void {
@@ -162,6 +164,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const drain = () => {
     isDraining = true;
     listening?.drain();
+    doors.drain();
   };
   return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
 }

@@ -51,12 +51,7 @@ export async function loadListCommand(
   output: Output,
 ): Promise<ListResult> {
   const { clock } = workspace;
-  const source = command.source ?? sourceName(command.from);
-  if (!/^[\w.:@+-]{1,64}$/.test(source)) {
-    throw new OperatorError(
-      `--source '${source.slice(0, sourceNameMax)}' may hold letters, digits and . : @ + - _, at most ${sourceNameMax}`,
-    );
-  }
+  const source = sourceName(command.source, command.from);
   const startMs = clock.monotonicMs();
   const { collected, stats } = await read(workspace, command, output);
   const progress = createRowProgress({
@@ -148,8 +143,17 @@ function report(result: ListResult, stats: Readonly<ImportStats>, output: Output
   output.result({ ...result, samples: stats.samples });
 }
 
-/** `https://host/path/ipsum.txt.gz?key=…` and `/tmp/ipsum.txt` are both `ipsum.txt`. */
-function sourceName(from: string): string {
+/**
+ * The name that was given, or one of the address: `https://host/path/ipsum.txt.gz?key=…` and
+ * `/tmp/ipsum.txt` are both `ipsum.txt`.
+ */
+export function sourceName(given: string | undefined, from: string): string {
+  if (given !== undefined) {
+    if (/^[\w.:@+-]{1,64}$/.test(given)) return given;
+    throw new OperatorError(
+      `--source '${given.slice(0, sourceNameMax)}' may hold letters, digits and . : @ + - _, at most ${sourceNameMax}`,
+    );
+  }
   const path = URL.canParse(from) ? new URL(from).pathname : from;
   const name = basename(path)
     .replace(/\.gz$/i, '')

@@ -117,6 +117,12 @@ export const en = {
     nothingReported: 'Nobody has reported this address in the last year.',
     reportedInRange:
       'This address itself was not reported: the reports are about others of its range.',
+    curve: {
+      title: 'What reports gave over the last 90 days',
+      summary: (highest: number, now: number) =>
+        `Score of the reports: ${highest} at most, ${now} now`,
+      note: 'Worked out from the reports that are kept, each reporter counted alike and under the ceiling of today. What lists said then, and reports that were taken back, can’t be known any more.',
+    },
     historyTitle: 'Reports over the last 90 days',
     historySummary: (count: number, formatted: string) =>
       count === 1 ? '1 report in 90 days' : `${formatted} reports in 90 days`,

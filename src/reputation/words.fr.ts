@@ -131,6 +131,11 @@ export const fr: Words = {
     nothingReported: 'Personne n’a signalé cette adresse depuis un an.',
     reportedInRange:
       'Cette adresse elle-même n’a pas été signalée : les signalements visent d’autres adresses de sa plage.',
+    curve: {
+      title: 'Ce que les signalements ont donné en 90 jours',
+      summary: (highest, now) => `Score des signalements : ${highest} au plus, ${now} à présent`,
+      note: 'Calculé d’après les signalements gardés, chaque auteur comptant autant, sous le plafond d’aujourd’hui. Ce que les listes disaient alors, et les signalements retirés, ne peuvent plus être connus.',
+    },
     historyTitle: 'Signalements des 90 derniers jours',
     historySummary: (count, formatted) =>
       count < 2 ? `${formatted} signalement en 90 jours` : `${formatted} signalements en 90 jours`,

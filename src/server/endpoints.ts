@@ -16,6 +16,7 @@ import { type Route, unknownPath } from '../http/router.ts';
 import { connectEndpoints } from '../published/connect/connect.route.ts';
 import * as docs from '../published/docs/docs.route.ts';
 import * as home from '../published/home/home.route.ts';
+import { looksEndpoint } from '../published/home/looks.route.ts';
 import { staticEndpoint } from '../published/home/static.endpoint.ts';
 import * as kit from '../published/kit/kit.route.ts';
 import * as published from '../published/manifest/published.route.ts';
@@ -61,6 +62,7 @@ const open: readonly Endpoint[] = [
   home.homeEndpoint, // GET /
   staticEndpoint, // GET /static/*
   home.faviconEndpoint, // GET /favicon.ico
+  looksEndpoint, // POST /looks
   findAddressEndpoint, // GET /ip
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*

@@ -37,6 +37,7 @@ import { connectRoutes } from '../published/connect/connect.route.ts';
 import { openSamples } from '../published/connect/samples.ts';
 import { docsFolder } from '../published/docs/library.ts';
 import { pageRoutes, staticFiles } from '../published/home/home.route.ts';
+import { looksRoute } from '../published/home/looks.route.ts';
 import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
 import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
@@ -70,6 +71,7 @@ import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
 import { createGuard, type Guard } from '../web/guard/guard.ts';
 import { createHeaderPerson } from '../web/guard/header-person.ts';
+import { createWithLooks } from '../web/guard/looks.ts';
 import {
   createPageTools,
   createRenderErrorPage,
@@ -157,12 +159,13 @@ export function mainRoutes(options: {
     : undefined;
   const callers = createCallers({ limits, check: options.check, clock });
   const https = config.baseUrl.startsWith('https:');
+  const cookies = createCookies(https);
   const captcha = {
     challenges: options.challenges,
     callers,
     visitors: createCaptchaVisitors({
       callers,
-      cookies: createCookies(https),
+      cookies,
       tickets: options.tickets,
       clock,
       limitsOn: config.clientLimitsOn,
@@ -255,6 +258,7 @@ export function mainRoutes(options: {
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),
     ...kitRoutes(kit, guard),
+    looksRoute({ guard, cookies, baseUrl: config.baseUrl }),
     bulkReportRoute({
       ...options,
       guard,
@@ -278,13 +282,15 @@ export function mainRoutes(options: {
   const open = endpoints.filter((declared) => isPage(declared) && !isDeskEndpoint(declared));
   const publicPaths = new Set(open.map(({ path }) => path));
   const withPerson = createHeaderPerson({
-    ...{ tools, likesGlass, sessions: options.signon.sessions, cookies: createCookies(https) },
+    ...{ tools, likesGlass, sessions: options.signon.sessions, cookies },
   });
-  const known = routes.map((route) =>
-    route.kind === 'plain' && route.method === 'GET' && publicPaths.has(route.path)
-      ? withPerson(route)
-      : route,
-  );
+  const withLooks = createWithLooks(cookies);
+  const pages = new Set(endpoints.filter(isPage).map(({ method, path }) => `${method} ${path}`));
+  const known = routes.map((route) => {
+    if (route.kind !== 'plain' || !pages.has(`${route.method} ${route.path}`)) return route;
+    const isPublic = route.method === 'GET' && publicPaths.has(route.path);
+    return withLooks(isPublic ? withPerson(route) : route);
+  });
   return {
     tables: [
       ...(limits === undefined ? [] : [limits.table('client_limits')]),

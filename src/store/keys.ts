@@ -2,13 +2,19 @@
  * Every key encoding of the store, in one place; docs/STORAGE.md shows the same table.
  * A key is a namespace byte and then parts whose bytes sort as their values do: integers
  * big-endian, text escaped and ended by 0x00 (so `a` sorts before `aa` in any composite),
- * raw bytes only as the last part or at a fixed width. Never reuse or change a number that was
- * released.
+ * raw bytes only as the last part or at a fixed width.
+ *
+ * To add a key: take a free namespace number, write a builder here (and a prefix builder if it
+ * is scanned), add a row to docs/STORAGE.md. Never reuse or change a number that was released.
  */
 
+import { descendingTime, type Part, raw, text, time, u8, u16, u32, u64 } from './key-parts.ts';
 import { storeLimits } from './store.ts';
 
+export { raw, text, u8, u16, u32, u64 };
+
 declare const keyBrand: unique symbol;
+/** Made by this file only. */
 export type Key = Uint8Array & { readonly [keyBrand]: 'key' };
 
 /** First byte of a key. 0x01–0x0f: the store's own needs; 0x10–0xef: domains; 0xf0: tests and tools. */
@@ -30,7 +36,8 @@ export const namespaces = {
   apiKeyUse: 0x18,
   allow: 0x20,
   list: 0x21,
-  removal: 0x22,
+  subscription: 0x22,
+  removal: 0x23,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -68,53 +75,6 @@ export const namespaces = {
 } as const;
 
 type Namespace = (typeof namespaces)[keyof typeof namespaces];
-/** A part of a key: its bytes, sorting as the value does. */
-type Part = Uint8Array;
-
-export function u8(value: number): Part {
-  return Uint8Array.of(checkedInteger(value, 0xff));
-}
-
-export function u16(value: number): Part {
-  const part = Buffer.alloc(2);
-  part.writeUInt16BE(checkedInteger(value, 0xffff));
-  return part;
-}
-
-export function u32(value: number): Part {
-  const part = Buffer.alloc(4);
-  part.writeUInt32BE(checkedInteger(value, 0xffff_ffff));
-  return part;
-}
-
-export function u64(value: bigint): Part {
-  const part = Buffer.alloc(8);
-  part.writeBigUInt64BE(value);
-  return part;
-}
-
-/** UTF-8, each 0x00 escaped as 0x00 0xff, ended by 0x00: sorts right also when parts follow. */
-export function text(value: string): Part {
-  const size = Buffer.byteLength(value, 'utf8');
-  const ended = Buffer.allocUnsafe(size + 1);
-  ended.write(value, 0, size, 'utf8');
-  ended[size] = 0;
-  if (ended.indexOf(0) === size) return ended;
-  const bytes = ended.subarray(0, size);
-  const out: number[] = [];
-  for (const byte of bytes) {
-    out.push(byte);
-    if (byte === 0) out.push(0xff);
-  }
-  out.push(0);
-  return Uint8Array.from(out);
-}
-
-/** Raw bytes: only as the last part, or where every key of the namespace has the same width here. */
-export function raw(value: Uint8Array): Part {
-  return value;
-}
-
 /** For a new namespace's builder; elsewhere use the typed builders below. */
 export function encodeKey(namespace: Namespace, ...parts: Part[]): Key {
   let length = 1;
@@ -219,7 +179,12 @@ export const listRowKey = (list: string, source: string): Key =>
   encodeKey(namespaces.list, text(list), text(source));
 export const listPrefix = (): Key => encodeKey(namespaces.list);
 
-/** 22 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
+/** 22 name 00: a list that the server fetches (reputation/lists/subscriptions/subscriptions.ts). */
+export const subscriptionKey = (name: string): Key =>
+  encodeKey(namespaces.subscription, text(name));
+export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
+
+/** 23 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
 export const removalKey = (address: string): Key => encodeKey(namespaces.removal, text(address));
 export const removalPrefix = (): Key => encodeKey(namespaces.removal);
 
@@ -376,24 +341,9 @@ export const auditKey = (at: number, random: Uint8Array): Key =>
   encodeKey(namespaces.audit, time(at), raw(random));
 export const auditPrefix = (): Key => encodeKey(namespaces.audit);
 
-/** 48 bits, earlier times first; `descendingTime`: later ones. */
-function time(ms: number): Part {
-  const part = Buffer.allocUnsafe(6);
-  part.writeUIntBE(ms, 0, 6);
-  return part;
-}
-
-const descendingTime = (ms: number): Part => time(0xffff_ffff_ffff - ms);
-
+/** f0 parts: for tests and tools; nothing in production. */
 export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);
 
 export { eventIdRowKey, expiryRowKey, journalRowKey, metaRowKey } from './lmdb-keys.ts';
 
 const given = (id?: string): Part[] => (id === undefined ? [] : [text(id)]);
-
-function checkedInteger(value: number, max: number): number {
-  if (!Number.isInteger(value) || value < 0 || value > max) {
-    throw new RangeError(`${value} is not an integer from 0 to ${max}`);
-  }
-  return value;
-}

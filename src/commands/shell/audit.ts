@@ -56,6 +56,7 @@ const reading = new Set([
   'account show',
   'key list',
   'allow list',
+  'source list',
   'report list',
   'removals list',
   'sitekey list',
@@ -66,18 +67,8 @@ const reading = new Set([
 /** Their first argument names a person, however it is typed. */
 const personal = /^(account |key create$|sitekey create$|bouncer (add|remove)$)/;
 const optionsKept = ['format', 'confidence', 'hold', 'source', 'readPerMinute', 'writePerMinute'];
-const optionsKeptToo = [
-  'staff',
-  'member',
-  'none',
-  'standing',
-  'since',
-  'penalty',
-  'documentation',
-  'knownGood',
-  'service',
-  'allow',
-];
+const optionsKeptToo = ['staff', 'member', 'none', 'standing', 'since', 'penalty', 'documentation'];
+const optionsOfSources = ['every', 'knownGood', 'service', 'allow'];
 /** In place of a mail address that has no account. */
 const nobody = '(mail address)';
 const layout = 1;
@@ -143,7 +134,7 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
     for (const [i, arg] of args.entries()) {
       parts.push(await harmless(store, arg, i === 0 && personal.test(name)));
     }
-    for (const option of [...optionsKept, ...optionsKeptToo]) {
+    for (const option of [...optionsKept, ...optionsKeptToo, ...optionsOfSources]) {
       const value = given[option];
       if (value === undefined || value === false) continue;
       parts.push(`${option}=${await harmless(store, String(value))}`);

@@ -15,7 +15,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
-import { categories, comments, hasReports, history } from './parts/reported.page.ts';
+import { categories, comments, hasReports, history, scoreHistory } from './parts/reported.page.ts';
 import { breakableAddress, type IpPageData, type Scene } from './parts/scene.page.ts';
 import { around, evidence, reason } from './parts/why.page.ts';
 
@@ -178,7 +178,7 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
       ${evidence(scene)}
       ${
         hasReports(data)
-          ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`
+          ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${scoreHistory(scene)}${comments(scene)}`
           : html`<section class="card">${emptyState('flag', data.reports === 0 ? text.ip.nothingReported : text.ip.reportedInRange)}</section>`
       }
       ${around(scene)}

@@ -13,7 +13,7 @@ import { randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { notCounted, readLedger } from '../../store/ledger.ts';
-import type { NewEvent, SetRow, Store } from '../../store/store.ts';
+import type { Check, NewEvent, SetRow, Store } from '../../store/store.ts';
 import { encodeEvent, type ListKind, type ListRef, type RowBatch } from '../state/events.ts';
 import { findList, listRow, rowsUnderWay } from './list-rows.ts';
 import { askRoom, type RoomLimits } from './room.ts';
@@ -44,6 +44,8 @@ export interface LoadListOptions {
   readonly holdDays: number;
   /** At most `rowsPerEventMax` rows each. */
   readonly batches: readonly RowBatch[];
+  /** What must be as it was read when the run begins. */
+  readonly unlessChanged?: Check;
   /** Bounds of the tables; for tests. */
   readonly limits?: LoadLimits;
   /** Told after each commit how many rows are durable so far. */
@@ -52,7 +54,8 @@ export interface LoadListOptions {
 
 /**
  * @returns the journal's sequence number of the run's end, once all of it is durable.
- * `capacity_exceeded`: too many lists, or no room for its rows; nothing was written.
+ * `capacity_exceeded`: too many lists, or no room for its rows; `conflict`: `unlessChanged` was
+ * changed. Nothing was written.
  */
 export async function loadList(options: LoadListOptions): Promise<Result<bigint>> {
   const { store, clock, random, batches } = options;
@@ -84,7 +87,7 @@ async function begin(
   ref: ListRef,
   rows: number,
 ): Promise<Result<bigint>> {
-  const { store, clock, random, holdDays } = options;
+  const { store, clock, random, holdDays, unlessChanged } = options;
   const limits = options.limits ?? defaultLimits;
   const event = encodeEvent(createEventId(clock, random), { kind: 'list.begun', ref, holdDays });
   for (let attempt = 0; attempt < retriesMax; attempt++) {
@@ -102,12 +105,13 @@ async function begin(
     if (!room.ok) return room;
     const row = { run: ref.run, rows, begunAt: clock.now(), loading: true };
     const done = await store.commit({
-      check: [ledger.check, found.check],
+      check: [ledger.check, found.check, ...(unlessChanged === undefined ? [] : [unlessChanged])],
       set: [ledger.set(ledger.used + (found.row === undefined ? 1 : 0)), listRow(ref, row)],
       events: [event],
     });
     if (done.ok) return ok(done.seq);
     if (done.error === 'store_unavailable') await later();
+    else if (done.failedCheck === 2) return fail('conflict');
   }
   return fail('store_unavailable', 'the data directory can not be written');
 }

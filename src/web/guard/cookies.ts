@@ -2,13 +2,14 @@
  * The cookies. `session` is the sign-in; `form` names a browser that has none yet, so that forms
  * before sign-in have a token too; `browser` tells a browser that signed in before; `asked` one that
  * asked for a mailed link to sign in (signon/sessions/sign-in/ask-seals.ts); `captcha` gives a browser
- * its own share of challenges (captcha/page/captcha-visitors.route.ts), also in other sites' pages. Over https each has the `__Host-` prefix: no sub-domain can set or read it. On plain
+ * its own share of challenges (captcha/page/captcha-visitors.route.ts), also in other sites' pages; `looks`
+ * holds the language and the theme that a reader chose (looks.ts). Over https each has the `__Host-` prefix: no sub-domain can set or read it. On plain
  * http (loopback) browsers would refuse that prefix and `Secure`, so both are left out.
  */
 
 import type { Header, Request } from '../../http/message.ts';
 
-export type CookieName = 'session' | 'form' | 'browser' | 'captcha' | 'asked';
+export type CookieName = 'session' | 'form' | 'browser' | 'captcha' | 'asked' | 'looks';
 
 export interface Cookies {
   /** Undefined when it did not come or can't be ours. */
@@ -21,7 +22,9 @@ export interface Cookies {
 /** Of all that we set; only `asked` is longer than 90. */
 const valueShape = /^[0-9A-Za-z_.-]{22,90}$/;
 const askedShape = /^[0-9A-Za-z_-]{22,1500}$/;
-const shapeOf = (name: CookieName) => (name === 'asked' ? askedShape : valueShape);
+const looksShape = /^[a-z-]{1,5}\.[a-z-]{1,5}$/;
+const shapes: Partial<Record<CookieName, RegExp>> = { asked: askedShape, looks: looksShape };
+const shapeOf = (name: CookieName) => shapes[name] ?? valueShape;
 const pairsMax = 100;
 
 export function createCookies(https: boolean): Cookies {

@@ -4,12 +4,13 @@
  * keep it. Every other one says that it depends on the cookie.
  */
 
-import type { Header, Reply, Request } from '../../http/message.ts';
+import type { Header, Reply } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { withPersonMenu } from '../layout/layout.ts';
 import { languageOf, type PageTools } from '../page-tools.ts';
 import { noStore } from '../shape.ts';
 import type { Cookies } from './cookies.ts';
+import { isHtml, replacedHeaders, textOf, unconditional } from './own-copy.ts';
 import type { SessionLike } from './visit.ts';
 
 export interface HeaderPersonOptions<Session extends SessionLike> {
@@ -18,11 +19,6 @@ export interface HeaderPersonOptions<Session extends SessionLike> {
   readonly cookies: Cookies;
   readonly tools: PageTools;
 }
-
-/** They ask for a part, a copy or an encoding of the page that everybody gets. */
-const conditions = ['if-none-match', 'if-modified-since', 'accept-encoding', 'range'];
-/** They speak of that page. */
-const replaced = ['cache-control', 'etag', 'last-modified', 'accept-ranges', 'age'];
 
 /** A route that gives such a page, with the reader's session in its header. */
 export function createHeaderPerson<Session extends SessionLike>(
@@ -37,39 +33,23 @@ export function createHeaderPerson<Session extends SessionLike>(
       const session = token === undefined ? undefined : await sessions.find(token);
       if (session === undefined) return forAll(await route.handle(request, caller));
       const reply = await route.handle(unconditional(request), caller);
-      const markup = isPage(reply) ? textOf(reply) : undefined;
+      const markup = isHtml(reply) ? textOf(reply) : undefined;
       if (markup === undefined) return forAll(reply);
       const person = {
         ...{ email: session.email, csrf: session.csrf },
         likesGlass: await likesGlass(session),
       };
       const body = withPersonMenu(markup, { ...tools.frame(languageOf(request)), person });
-      const kept = reply.headers.filter(([name]) => !replaced.includes(name.toLowerCase()));
+      const kept = reply.headers.filter(([name]) => !replacedHeaders.includes(name.toLowerCase()));
       return forAll({ status: reply.status, headers: [...kept, noStore], body });
     },
   });
 }
 
-function unconditional(request: Request): Request {
-  const headers = Object.entries(request.headers).filter(([name]) => !conditions.includes(name));
-  return { ...request, headers: Object.fromEntries(headers) };
-}
-
-function isPage({ headers }: Reply): boolean {
-  return headers.some(
-    ([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('text/html'),
-  );
-}
-
-function textOf({ body }: Reply): string | undefined {
-  if (body === undefined || typeof body === 'string') return body;
-  return Buffer.concat(body instanceof Uint8Array ? [body] : body).toString('utf8');
-}
-
 /** A cache must not give one visitor's page to another. */
 function forAll(reply: Reply): Reply {
   const vary: Header = ['Vary', 'Cookie'];
-  return isPage(reply) || reply.status === 304
+  return isHtml(reply) || reply.status === 304
     ? { ...reply, headers: [...reply.headers, vary] }
     : reply;
 }

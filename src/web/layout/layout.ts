@@ -9,7 +9,7 @@ import { lookupForm } from '../components/field.ts';
 import { form } from '../components/form.ts';
 import { icon } from '../components/icon.ts';
 import { classes, type Html, html, renderHtml, safeHref } from '../html.ts';
-import { type Catalogue, catalogueFor, type Language } from '../language.ts';
+import { type Catalogue, catalogueFor, type Language, languages } from '../language.ts';
 import { logo } from './logo.ts';
 
 export type LinkName = keyof Catalogue['links'];
@@ -194,12 +194,33 @@ function documentHeader(frame: PageFrame, options: DocumentOptions): Html {
   </div></header>`;
 }
 
+const languageNames: Readonly<Record<Language, string>> = { en: 'English', fr: 'Français' };
+
+/** Which theme was chosen is known when the page is finished (web/guard/looks.ts): the style marks it. */
+function looksForm(frame: PageFrame): Html {
+  const { looks: text } = frameText(frame);
+  return html`<form class="site-looks" method="post" action="/looks">
+    <fieldset><legend class="visually-hidden">${text.language}</legend>
+      ${languages.map(
+        (language) => html`<button name="language" value=${language} lang=${language}
+          aria-pressed=${language === frame.language ? 'true' : 'false'}>${languageNames[language]}</button>`,
+      )}
+    </fieldset>
+    <fieldset><legend class="visually-hidden">${text.theme}</legend>
+      ${(['light', 'dark', 'auto'] as const).map(
+        (theme) => html`<button name="theme" value=${theme}>${text[theme]}</button>`,
+      )}
+    </fieldset>
+  </form>`;
+}
+
 function documentFooter(frame: PageFrame): Html {
   const text = frameText(frame);
   const items = linkItems(frame, footerLinks);
   return html`<footer class="site-footer"><div class="wrap site-footer-row">
     <p class="site-tagline">${logo()}<span><strong>${text.site.name}</strong> ${text.site.tagline}</span></p>
     ${items.length > 0 && html`<nav aria-label=${text.site.footerNavigation}><ul>${items}</ul></nav>`}
+    ${!frame.isGuest && looksForm(frame)}
   </div></footer>`;
 }
 

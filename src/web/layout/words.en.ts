@@ -13,6 +13,13 @@ export const en = {
     home: 'Portcullis, home page',
     footerNavigation: 'More',
   },
+  looks: {
+    language: 'Language',
+    theme: 'Theme',
+    light: 'Light',
+    dark: 'Dark',
+    auto: 'As the device',
+  },
   links: {
     home: 'Home',
     docs: 'Documentation',

@@ -11,6 +11,13 @@ export const fr: Catalogue = {
     home: 'Portcullis, page d’accueil',
     footerNavigation: 'Plus',
   },
+  looks: {
+    language: 'Langue',
+    theme: 'Thème',
+    light: 'Clair',
+    dark: 'Sombre',
+    auto: 'Comme l’appareil',
+  },
   links: {
     home: 'Accueil',
     docs: 'Documentation',

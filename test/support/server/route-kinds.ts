@@ -10,6 +10,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^(GET|POST) \/(removal|report)$/,
     /^GET \/captcha$/,
     /^GET \/outbox$/,
+    /^POST \/looks$/,
     /^(GET|POST) \/captcha\/$/,
     /^(GET|POST) \/\.portcullis\/challenge$/,
     /^GET \/docs(\/|\/:page)?$/,

@@ -3,50 +3,79 @@
  * the whole. The body is handed on as it comes; nothing is buffered here.
  */
 
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { OperatorError } from '../../../core/errors.ts';
 import { escapeControls } from './bad-line.ts';
+
+/** What a server said of a list, for the question whether it has changed. Empty: nothing. */
+export interface Validators {
+  readonly etag: string;
+  readonly lastModified: string;
+}
+
+/** Who may be asked at all; every redirect is judged anew. */
+export interface Destinations {
+  /** @throws OperatorError for an address that may not be asked */
+  admit(url: URL): void;
+  /** Names become addresses that may be asked, and the connection goes to one of these. */
+  readonly lookup: LookupFunction;
+}
 
 export interface DownloadOptions {
   readonly signal: AbortSignal | undefined;
   /** Bound on the wait for an answer and for each next piece. */
   readonly timeoutMs: number;
   readonly deadlineMs: number;
+  /** Absent: everybody. */
+  readonly destinations?: Destinations | undefined;
+  /** Of what is here already: the server may say that it is unchanged. */
+  readonly known?: Validators | undefined;
 }
 
 export interface Download {
   readonly label: string;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Undefined when the server doesn't say, or says it of a packed body that arrives unpacked. */
+  /** As sent, packed when it is packed; undefined when the server doesn't say. */
   readonly totalBytes: number | undefined;
+  /** It is as `known` says, and there are no chunks. */
+  readonly isUnchanged: boolean;
+  readonly validators: Validators;
   close(): Promise<void>;
 }
 
 const redirectsMax = 5;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** A longer one is not sent back: the list is read again. */
+const validatorCharsMax = 300;
 
 /** The address without user, query and fragment: those may hold a secret. */
 export function urlLabel(url: URL): string {
   return escapeControls(`${url.origin}${url.pathname}`);
 }
 
-/** Throws `OperatorError` for what the server answered; network errors as `fetch` throws them. */
+/** Throws `OperatorError` for what the server answered; network errors as Node throws them. */
 export async function startDownload(url: URL, options: DownloadOptions): Promise<Download> {
   const label = urlLabel(url);
   const guard = createGuard(label, options);
   try {
-    const response = await followRedirects(url, label, guard);
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      throw new OperatorError(`${label}: the server answered ${response.status}, not 200`);
+    const response = await followRedirects(url, label, guard, options);
+    const isUnchanged = response.statusCode === 304 && options.known !== undefined;
+    if (response.statusCode !== 200 && !isUnchanged) {
+      response.destroy();
+      throw new OperatorError(`${label}: the server answered ${response.statusCode}, not 200`);
     }
+    refusePacked(response, label);
     return {
       label,
       chunks: bodyChunks(response, guard),
       totalBytes: lengthOf(response),
+      isUnchanged,
+      validators: validatorsOf(response),
       async close() {
         guard.end();
-        // A body that is being read is locked, and its reader lets it go.
-        if (!response.bodyUsed) await response.body?.cancel();
+        response.destroy();
       },
     };
   } catch (error) {
@@ -89,27 +118,55 @@ function createGuard(label: string, { signal, timeoutMs, deadlineMs }: DownloadO
   };
 }
 
-async function followRedirects(start: URL, label: string, guard: Guard): Promise<Response> {
+async function followRedirects(
+  start: URL,
+  label: string,
+  guard: Guard,
+  options: DownloadOptions,
+): Promise<IncomingMessage> {
   let url = start;
   for (let redirects = 0; ; redirects++) {
     if (url.username !== '' || url.password !== '') {
       throw new OperatorError(`${label}: an address with a user name is not read`);
     }
-    const response = await guard.wait(
-      fetch(url, {
-        redirect: 'manual',
-        signal: guard.signal,
-        headers: { accept: '*/*', 'user-agent': 'portcullis' },
-      }),
-    );
-    const location = response.headers.get('location');
-    if (!redirectStatuses.has(response.status) || location === null) return response;
-    await response.body?.cancel();
+    options.destinations?.admit(url);
+    const response = await guard.wait(answerOf(url, guard.signal, options));
+    const { location } = response.headers;
+    if (!redirectStatuses.has(response.statusCode!) || location === undefined) return response;
+    response.destroy();
     if (redirects === redirectsMax) {
       throw new OperatorError(`${label}: more than ${redirectsMax} redirects`);
     }
     url = redirectTarget(location, url, label);
   }
+}
+
+/** A connection of its own: its address is the one that was looked up for it. */
+function answerOf(
+  url: URL,
+  signal: AbortSignal,
+  { destinations, known }: DownloadOptions,
+): Promise<IncomingMessage> {
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const headers = {
+    accept: '*/*',
+    'user-agent': 'portcullis',
+    // A file that is packed already gains nothing, and gzip inside gzip is not read.
+    'accept-encoding': url.pathname.endsWith('.gz') ? 'identity' : 'gzip',
+    ...(known?.etag ? { 'if-none-match': known.etag } : {}),
+    ...(known?.lastModified ? { 'if-modified-since': known.lastModified } : {}),
+  };
+  const lookup = destinations === undefined ? {} : { lookup: destinations.lookup };
+  return new Promise((resolve, reject) => {
+    request(url, { agent: false, signal, headers, ...lookup })
+      .on('response', (response) => {
+        // Whoever reads is told; when nobody reads any more there is nobody to tell.
+        response.on('error', () => {});
+        resolve(response);
+      })
+      .on('error', reject)
+      .end();
+  });
 }
 
 function redirectTarget(location: string, from: URL, label: string): URL {
@@ -123,32 +180,39 @@ function redirectTarget(location: string, from: URL, label: string): URL {
   return target;
 }
 
-/** `content-length`, unless fetch unpacks the body: then bytes as sent are never seen here. */
-function lengthOf(response: Response): number | undefined {
-  const encoding = response.headers.get('content-encoding') ?? 'identity';
-  const length = response.headers.get('content-length');
-  if (encoding !== 'identity' || length === null || !/^\d{1,15}$/.test(length)) return undefined;
-  return Number(length);
+/** gzip is told by its bytes and unpacked later, within the bound on size. */
+function refusePacked(response: IncomingMessage, label: string): void {
+  const encoding = response.headers['content-encoding'] ?? 'identity';
+  if (/^(identity|(x-)?gzip)$/i.test(encoding)) return;
+  response.destroy();
+  throw new OperatorError(`${label}: comes in an encoding that is not read; gzip is`);
+}
+
+function validatorsOf({ headers }: IncomingMessage): Validators {
+  const kept = (text = '') => (text.length <= validatorCharsMax ? text : '');
+  return { etag: kept(headers.etag), lastModified: kept(headers['last-modified']) };
+}
+
+function lengthOf({ headers }: IncomingMessage): number | undefined {
+  const length = headers['content-length'] ?? '';
+  return /^\d{1,15}$/.test(length) ? Number(length) : undefined;
 }
 
 async function* bodyChunks(
-  response: Response,
+  response: IncomingMessage,
   guard: Guard,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return guard.end();
-  let done = false;
+  const reader = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
-    while (!done) {
-      const step = await guard.wait(reader.read());
-      done = step.done;
-      if (step.value !== undefined) yield step.value;
+    for (;;) {
+      const step = await guard.wait(reader.next());
+      if (step.done) return;
+      yield step.value;
     }
   } catch (error) {
     throw guard.failure() ?? error;
   } finally {
     guard.end();
-    // Rejects when the body has failed already; there is nothing left to let go then.
-    if (!done) await reader.cancel().catch(() => {});
+    response.destroy();
   }
 }

@@ -10,7 +10,13 @@ import type { Readable } from 'node:stream';
 import { OperatorError } from '../../../core/errors.ts';
 import { escapeControls } from './bad-line.ts';
 import { decodeList } from './decode.ts';
-import { type Download, startDownload, urlLabel } from './download.ts';
+import {
+  type Destinations,
+  type Download,
+  startDownload,
+  urlLabel,
+  type Validators,
+} from './download.ts';
 
 export interface OpenOptions {
   /** Ends the reading with `OperatorError`. */
@@ -21,6 +27,10 @@ export interface OpenOptions {
   readonly timeoutMs?: number;
   /** Bound on a whole download. */
   readonly deadlineMs?: number;
+  /** Who may be asked; absent: everybody. */
+  readonly destinations?: Destinations;
+  /** Of what is here already: a server that says it is unchanged sends nothing. */
+  readonly known?: Validators | undefined;
   /** What `-` reads. */
   readonly stdin?: Readable;
 }
@@ -32,6 +42,9 @@ export interface OpenedList {
   readonly chunks: AsyncIterable<Buffer>;
   /** Size as stored or sent (packed, when it is packed); undefined when unknown. */
   readonly totalBytes: number | undefined;
+  /** The server says that it is as `known`; nothing is read. */
+  readonly isUnchanged: boolean;
+  readonly validators: Validators;
   /** How much of `totalBytes` was read so far. */
   readBytes(): number;
   /** Lets go of a list that will not be iterated. */
@@ -42,6 +55,9 @@ const maxBytesDefault = 1 << 30;
 const timeoutMsDefault = 30_000;
 const deadlineMsDefault = 3_600_000;
 const readBytesPerChunk = 262_144;
+
+/** What only a server says. */
+const local = { isUnchanged: false, validators: { etag: '', lastModified: '' } } as const;
 
 export async function openList(pathOrUrl: string, options: OpenOptions = {}): Promise<OpenedList> {
   const { signal, maxBytes = maxBytesDefault } = options;
@@ -65,6 +81,8 @@ export async function openList(pathOrUrl: string, options: OpenOptions = {}): Pr
     label,
     chunks: decodeList(counted(), { label, maxBytes }),
     totalBytes: source.totalBytes,
+    isUnchanged: source.isUnchanged,
+    validators: source.validators,
     readBytes: () => readBytes,
     close: source.close,
   };
@@ -76,7 +94,11 @@ async function openSource(pathOrUrl: string, options: OpenOptions): Promise<Down
     if (!URL.canParse(pathOrUrl)) throw new OperatorError('the address of the list is not valid');
     const url = new URL(pathOrUrl);
     try {
-      return await startDownload(url, { signal, timeoutMs, deadlineMs });
+      return await startDownload(url, {
+        ...{ signal, timeoutMs, deadlineMs },
+        destinations: options.destinations,
+        known: options.known,
+      });
     } catch (error) {
       throw readFailure(error, urlLabel(url), signal);
     }
@@ -97,7 +119,7 @@ async function openFile(path: string, signal: AbortSignal | undefined): Promise<
     await access(path, constants.R_OK);
     // A pipe (`<(curl …)`) has no size.
     const totalBytes = found.isFile() ? found.size : undefined;
-    return { label, chunks: fileChunks(path, signal), totalBytes, async close() {} };
+    return { ...local, label, chunks: fileChunks(path, signal), totalBytes, async close() {} };
   } catch (error) {
     throw readFailure(error, label, signal);
   }
@@ -114,6 +136,7 @@ async function* fileChunks(
 
 function fromStream(label: string, stream: Readable): Download {
   return {
+    ...local,
     label,
     chunks: stream,
     totalBytes: undefined,
@@ -128,14 +151,13 @@ function readFailure(error: unknown, label: string, signal: AbortSignal | undefi
   if (error instanceof OperatorError) return error;
   if (signal?.aborted) return new OperatorError(`${label}: reading was cancelled`);
   if (!(error instanceof Error)) return error;
-  // fetch wraps what happened: "fetch failed" or "terminated" alone help nobody.
-  const cause = error.cause instanceof Error ? error.cause : error;
-  const code = (cause as NodeJS.ErrnoException).code;
-  if (code === undefined && cause === error && !(error instanceof TypeError)) return error;
-  return new OperatorError(`${label}: can't be read (${reasonOf(code, cause)})`);
+  const code = (error as NodeJS.ErrnoException).code;
+  // Of a bug, not of the network or the disk.
+  if (code === undefined) return error;
+  return new OperatorError(`${label}: can't be read (${reasonOf(code)})`);
 }
 
-function reasonOf(code: string | undefined, cause: Error): string {
+function reasonOf(code: string): string {
   switch (code) {
     case 'ENOENT':
       return 'no such file';
@@ -145,9 +167,10 @@ function reasonOf(code: string | undefined, cause: Error): string {
       return 'no such host';
     case 'ECONNREFUSED':
       return 'connection refused';
-    case 'UND_ERR_SOCKET':
+    case 'ECONNRESET':
+    case 'ERR_STREAM_PREMATURE_CLOSE':
       return 'the connection broke off';
     default:
-      return escapeControls(code ?? cause.message);
+      return escapeControls(code);
   }
 }

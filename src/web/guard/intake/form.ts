@@ -20,7 +20,7 @@ const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
  * @param baseUrl BASE_URL. A service on plain http is looked at on its own machine, under any of
  *   the machine's names for itself.
  */
-function isOwnOrigin(request: Request, baseUrl: string): boolean {
+export function isOwnOrigin(request: Request, baseUrl: string): boolean {
   const site = firstHeader(request, 'sec-fetch-site');
   if (site !== undefined && site !== 'same-origin') return false;
   const lines = request.headers.origin ?? [];

@@ -1,0 +1,284 @@
+/** `portcullis source …`: lists that the server fetches by itself. */
+
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { durationMs, durationRule } from '../../config/rules.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { urlLabel } from '../../reputation/lists/import/download.ts';
+import {
+  confidenceDefault,
+  goodFormats,
+  type ListFormatName,
+  seedFormats,
+} from '../../reputation/lists/import/parse.ts';
+import { type ServiceName, serviceNames } from '../../reputation/lists/known-services.ts';
+import { findList } from '../../reputation/lists/list-rows.ts';
+import { loadList } from '../../reputation/lists/load-list.ts';
+import {
+  openDestinations,
+  sourceFault,
+} from '../../reputation/lists/subscriptions/destinations.ts';
+import {
+  addSubscription,
+  changeSubscription,
+  forgetSubscription,
+  listSubscriptions,
+  type Subscription,
+} from '../../reputation/lists/subscriptions/subscriptions.ts';
+import { sourceName } from '../lists.ts';
+import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
+import { expect, type Workspace, withWorkspace } from '../shell/workspace.ts';
+
+interface Flags {
+  readonly json?: boolean;
+}
+
+interface AddFlags extends Flags {
+  readonly format: ListFormatName;
+  readonly every: number;
+  readonly source?: string;
+  readonly confidence: number;
+  readonly hold: number;
+  readonly knownGood?: boolean;
+  readonly service?: ServiceName;
+  readonly documentation?: boolean;
+}
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+const everyMsMax = 30 * dayMs;
+const holdDaysDefault = 30;
+const urlCharsMax = 2_000;
+
+function every(text: string): number {
+  const ms = durationMs(text);
+  if (ms !== undefined && ms >= minuteMs && ms <= everyMsMax) return ms;
+  throw new InvalidArgumentError(`It ${durationRule}, from 1m to 30d.`);
+}
+
+export function sourceCommands(
+  wholeNumber: (min: number, max: number) => (text: string) => number,
+): Command {
+  const source = new Command('source').description('lists that the running server fetches itself');
+  source
+    .command('add')
+    .description('fetch a list again and again; the running server begins within seconds')
+    .argument('<url>', 'an http(s) address; gzip is detected')
+    .addOption(
+      new Option('--format <format>', 'how the list is written')
+        .choices([...new Set([...seedFormats, ...goodFormats]), 'anon'])
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--every <duration>', 'how often, such as 30m, 6h or 1d')
+        .argParser(every)
+        .default(6 * 60 * minuteMs, '6h'),
+    )
+    .option('--source <name>', 'name of the list (default: from the address)')
+    .addOption(
+      new Option('--confidence <score>', 'score of rows that bring none')
+        .argParser(wholeNumber(0, 100))
+        .default(confidenceDefault),
+    )
+    .addOption(
+      new Option('--hold <days>', 'how long the rows hold while no download is good')
+        .argParser(wholeNumber(1, 3_650))
+        .default(holdDaysDefault),
+    )
+    .option('--known-good', 'the list names services of which reports have no effect')
+    .addOption(
+      new Option('--service <what>', 'with --known-good: what its ranges belong to').choices(
+        serviceNames,
+      ),
+    )
+    .option('--documentation', 'take documentation ranges too (RFC 5737, RFC 3849): for tests')
+    .option('--json', 'print the source as JSON')
+    .action(add);
+  source
+    .command('list')
+    .description('sources with their age, rows, last changes and failures')
+    .option('--json', 'print the sources as JSON')
+    .action(list);
+  command(source, 'refresh', 'fetch it now, however long it still has', (row, now) =>
+    row.state === 'active' ? { dueAt: now } : `${row.name} is paused: source resume fetches it`,
+  );
+  command(source, 'accept', 'take the download that was held because it shrank', (row, now) =>
+    row.heldRows === 0
+      ? `${row.name} has no download that is held`
+      : { acceptedRows: row.heldRows, heldRows: 0, dueAt: now },
+  );
+  command(source, 'pause', 'fetch it no more; its rows stay until they end', (row) =>
+    row.state === 'removing' ? `${row.name} is being removed` : { state: 'paused' },
+  );
+  command(source, 'resume', 'fetch it again, from now on', (row, now) =>
+    row.state === 'removing' ? `${row.name} is being removed` : { state: 'active', dueAt: now },
+  );
+  source
+    .command('remove')
+    .description('fetch it no more and take its rows back')
+    .argument('<name>')
+    .option('--json', 'print the source as JSON')
+    .action(remove);
+  return source;
+}
+
+/** A command that changes the row and says so. */
+function command(
+  source: Command,
+  name: string,
+  description: string,
+  change: (row: Subscription, now: number) => Partial<Subscription> | string,
+): void {
+  source
+    .command(name)
+    .description(description)
+    .argument('<name>')
+    .option('--json', 'print the source as JSON')
+    .action(async (of: string, flags: Flags) => {
+      const output = createOutput(flags.json === true);
+      const now = await withWorkspace(async (w) => {
+        const at = w.clock.now();
+        return { at, row: expect(await changeSubscription(w.store, of, (row) => change(row, at))) };
+      });
+      const due = now.row.state === 'active' ? 'the running server fetches it within seconds' : '';
+      output.line(`${of}: ${due || 'it is fetched no more'}`);
+      output.result(shown(now.row, now.at));
+    });
+}
+
+async function add(given: string, flags: AddFlags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  if (!URL.canParse(given) || given.length > urlCharsMax) {
+    throw new OperatorError('the address of the list is not valid');
+  }
+  const url = new URL(given);
+  url.hash = '';
+  if (flags.hold * dayMs < 2 * flags.every) {
+    throw new OperatorError('--hold must be twice as long as --every, or longer');
+  }
+  checkFormat(flags);
+  const { row, at } = await withWorkspace(async (w) => {
+    const destinations = openDestinations({ allowPrivate: w.config.sourceAllowPrivate });
+    const fault = await sourceFault(url, destinations);
+    if (fault !== undefined) throw new OperatorError(fault);
+    const terms = {
+      name: sourceName(flags.source, url.href),
+      url: url.href,
+      list: flags.knownGood === true ? 'good' : flags.format === 'anon' ? 'anon' : 'seed',
+      format: flags.format,
+      confidence: flags.confidence,
+      holdDays: flags.hold,
+      allowDocumentation: flags.documentation === true,
+      service: flags.service,
+      everyMs: flags.every,
+    } as const;
+    const at = w.clock.now();
+    return { at, row: expect(await addSubscription(w.store, terms, at)) };
+  });
+  output.line(`${row.name}: the running server fetches it, ${urlLabel(url)}`);
+  output.result(shown(row, at));
+}
+
+function checkFormat({ format, knownGood = false, service }: AddFlags): void {
+  const formats: readonly string[] = knownGood ? goodFormats : [...seedFormats, 'anon'];
+  if (!formats.includes(format)) {
+    throw new OperatorError(
+      knownGood
+        ? `--known-good reads ${goodFormats.join(', ')}`
+        : `--format ${format} goes with --known-good`,
+    );
+  }
+  if (service !== undefined && !knownGood) {
+    throw new OperatorError('--service goes with --known-good');
+  }
+}
+
+async function list(flags: Flags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const { rows, now } = await withWorkspace(async (w) => {
+    return { rows: await listSubscriptions(w.store), now: w.clock.now() };
+  });
+  const sources = rows.map((row) => shown(row, now));
+  const header = ['source', 'state', 'rows', 'age', 'last change', 'bad lines', 'failures', 'from'];
+  const lines = sources.map((one) => [
+    ...[one.name, one.state, grouped(one.rows), ageText(one.ageSeconds)],
+    ...[`+${grouped(one.added)} -${grouped(one.removed)}`, grouped(one.badLines)],
+    ...[grouped(one.failures), one.url],
+  ]);
+  if (lines.length > 0) for (const line of columns([header, ...lines])) output.line(line);
+  for (const one of sources) for (const line of remarks(one)) output.line(`  ${one.name}: ${line}`);
+  if (rows.length === 0) output.line('there is no source yet');
+  output.result(sources);
+}
+
+function remarks(one: ReturnType<typeof shown>): string[] {
+  const lines: string[] = [];
+  if (one.failure !== null) lines.push(one.failure);
+  if (one.heldRows !== null) {
+    lines.push(
+      `held: ${grouped(one.heldRows)} rows are less than half of what was there; source accept takes them`,
+    );
+  }
+  for (const { line, reason, text } of one.samples) {
+    lines.push(`line ${grouped(line)}: ${reason}: ${text}`);
+  }
+  return lines;
+}
+
+/**
+ * The list's rows go by an empty run that holds for no day. Marked first, so that no download that
+ * is under way brings them back, and so that a command cut short can be given again.
+ */
+async function remove(name: string, flags: Flags): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const { row, at } = await withWorkspace(async (w) => {
+    const { store } = w;
+    const row = expect(await changeSubscription(store, name, () => ({ state: 'removing' })));
+    await takeBack(w, row);
+    expect(await forgetSubscription(store, name));
+    return { row, at: w.clock.now() };
+  });
+  output.line(`${name}: it is fetched no more, and its rows are taken back`);
+  output.result(shown(row, at));
+}
+
+async function takeBack(workspace: Workspace, { name, list }: Subscription): Promise<void> {
+  const ref = { list, source: name };
+  if ((await findList(workspace.store, ref)).row === undefined) return;
+  expect(await loadList({ ...workspace, ...ref, holdDays: 0, batches: [], onRows: () => {} }));
+}
+
+/** Never the query of its address, which may hold a key, nor what names its rows inside. */
+function shown(row: Subscription, now: number) {
+  const dateOf = (ms: number) => (ms === 0 ? null : dateText(ms));
+  const { name, list, format, confidence, holdDays, everyMs, rows, badLines, samples } = row;
+  const { leftOut } = row;
+  const { added, removed, loads, unchanged, holds, failures } = row;
+  return {
+    ...{ name, url: urlLabel(new URL(row.url)), list, format, confidence, holdDays },
+    everySeconds: everyMs / 1_000,
+    state: row.state !== 'active' ? row.state : stateOf(row),
+    ...{ rows, added, removed, badLines, samples, leftOut },
+    ageSeconds: row.freshAt === 0 ? null : Math.max(0, Math.round((now - row.freshAt) / 1_000)),
+    ...{ loads, unchanged, holds, failures, failuresEver: row.failuresEver },
+    failure: row.failure || null,
+    heldRows: row.heldRows || null,
+    addedAt: dateText(row.addedAt),
+    triedAt: dateOf(row.triedAt),
+    freshAt: dateOf(row.freshAt),
+    dueAt: row.state === 'active' ? dateOf(Math.max(row.dueAt, now)) : null,
+  };
+}
+
+function stateOf({ heldRows, failures, triedAt }: Subscription): string {
+  if (heldRows > 0) return 'held';
+  if (failures > 0) return 'failing';
+  return triedAt === 0 ? 'new' : 'active';
+}
+
+function ageText(seconds: number | null): string {
+  if (seconds === null) return 'never';
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800
+    ? `${Math.floor(seconds / 3_600)} h`
+    : `${Math.floor(seconds / 86_400)} d`;
+}

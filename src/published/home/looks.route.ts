@@ -1,0 +1,77 @@
+/** POST /looks: the language or the theme that a reader chose in the footer, kept in the browser. */
+
+import { fail } from '../../core/result.ts';
+import { parseForm } from '../../http/body.ts';
+import { firstHeader, type Reply, type Request } from '../../http/message.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { Cookies } from '../../web/guard/cookies.ts';
+import { openPage } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import { isOwnOrigin } from '../../web/guard/intake/form.ts';
+import { ownPath } from '../../web/guard/intake/local-path.ts';
+import { type Looks, looksOf, looksText, themes } from '../../web/guard/looks.ts';
+import { languages } from '../../web/language.ts';
+import { pageRequestHeaders } from '../../web/page-tools.ts';
+import { noStore } from '../../web/shape.ts';
+
+const bodyBytesMax = 256;
+const keptSeconds = 400 * 86_400;
+
+export const looksEndpoint = openPage('/looks', {
+  method: 'POST',
+  headers: [
+    'content-type',
+    'cookie',
+    'origin',
+    'referer',
+    'sec-fetch-site',
+    'host',
+    ...pageRequestHeaders,
+  ],
+  body: { types: ['form'], bytesMax: bodyBytesMax },
+  errors: ['invalid_parameter'],
+  robots: 'disallow',
+});
+
+export function looksRoute(options: {
+  guard: Guard;
+  cookies: Cookies;
+  baseUrl: string;
+}): PlainRoute {
+  const { guard, cookies, baseUrl } = options;
+
+  return guard.open(looksEndpoint, (request): Reply | ReturnType<typeof fail> => {
+    if (!isOwnOrigin(request, baseUrl)) return fail('form_expired');
+    const form = parseForm(request.body, { pairsMax: 2 });
+    if (!form.ok) return fail('bad_request');
+    const language = form.value.get('language');
+    const theme = form.value.get('theme');
+    const known: Looks = looksOf(cookies, request);
+    const chosen: Looks = {
+      language: languages.find((one) => one === language) ?? known.language,
+      theme: theme === 'auto' ? undefined : (themes.find((one) => one === theme) ?? known.theme),
+    };
+    const isUnknown = (value: string | undefined, values: readonly string[]) =>
+      value !== undefined && !values.includes(value);
+    if (isUnknown(language, languages)) return fail('invalid_parameter', undefined, 'language');
+    if (isUnknown(theme, [...themes, 'auto'])) return fail('invalid_parameter', undefined, 'theme');
+    const text = looksText(chosen);
+    return {
+      status: 303,
+      headers: [
+        ['Location', backOf(request)],
+        noStore,
+        text === undefined ? cookies.clear('looks') : cookies.set('looks', text, keptSeconds),
+      ],
+    };
+  });
+}
+
+/** The page that the reader is on, as far as it is ours. */
+function backOf(request: Request): string {
+  const referer = firstHeader(request, 'referer') ?? '';
+  if (!URL.canParse(referer)) return '/';
+  const { host, pathname, search } = new URL(referer);
+  const isOwn = host === firstHeader(request, 'host');
+  return (isOwn ? ownPath(`${pathname}${search}`) : undefined) ?? '/';
+}

@@ -1,0 +1,210 @@
+/**
+ * Fetches subscribed lists when they are due, and takes what is good.
+ *
+ * Invariants: the rows of a list change only after a download was read to its end, parsed and found
+ * to be no less than half of what was there, or as few as the operator has accepted. What came of a
+ * try is one commit behind it: a server that is killed before tries again. Whoever changes or
+ * removes a subscription meanwhile wins, since the run begins under a check of its row.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import type { Log } from '../../../core/log/log.ts';
+import type { Random } from '../../../core/random.ts';
+import type { Store } from '../../../store/store.ts';
+import { LeaseLostError } from '../../../store/upkeep.ts';
+import type { ListRef, RowBatch } from '../../state/events.ts';
+import { findList } from '../list-rows.ts';
+import { loadList } from '../load-list.ts';
+import { dueAfter, isDue } from './due.ts';
+import { type Fetched, type FetchedRows, type FetchJob, fetchBounds } from './fetching.ts';
+import {
+  changeSubscription,
+  findSubscription,
+  listSubscriptions,
+  type Subscription,
+} from './subscriptions.ts';
+
+const dayMs = 86_400_000;
+/** Downloads at one time; the others wait for the next look. */
+const fetchesMax = 2;
+
+export interface Refresher {
+  /** Begins what is due. The rows as they are, for who shows them. */
+  look(): Promise<readonly Subscription[]>;
+  /** When nothing is under way. */
+  idle(): Promise<void>;
+  /** Cuts short what is under way; it is done again later. */
+  stop(): Promise<void>;
+}
+
+export interface RefresherOptions {
+  readonly store: Store;
+  /** False: another node does it. */
+  readonly isMine: () => boolean;
+  readonly allowPrivate: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly fetch: (job: FetchJob, signal: AbortSignal) => Promise<Fetched>;
+  /** How many of the rows the list has already. */
+  readonly countKnown: (
+    list: Pick<ListRef, 'list' | 'source'>,
+    batches: readonly RowBatch[],
+  ) => Promise<number>;
+}
+
+type Change = Partial<Subscription>;
+
+export function createRefresher(options: RefresherOptions): Refresher {
+  const { store, isMine, clock, random, log } = options;
+  const running = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+
+  const fraction = () => Buffer.from(random.bytes(4)).readUInt32BE() / 2 ** 32;
+
+  /** What the journal holds of the list: whole, and by this subscription, or not. */
+  async function held(row: Subscription) {
+    const found = (await findList(store, { list: row.list, source: row.name })).row;
+    const isOurs = found?.run === row.run && found.loading === false && row.run !== '';
+    // The list ends when it is not loaded in time: once in a while all is written anew.
+    const anewMs = Math.min(dayMs, (row.holdDays * dayMs) / 2);
+    const isRecent = Math.abs(clock.now() - row.loadedAt) < anewMs;
+    const rows = found === undefined ? 0 : found.loading ? row.rows : found.rows;
+    return { rows, isCurrent: isOurs && isRecent };
+  }
+
+  async function refresh(row: Subscription): Promise<void> {
+    const before = await held(row);
+    const { etag, lastModified } = row;
+    const canAsk = before.isCurrent && etag + lastModified !== '';
+    const answer = await options.fetch(
+      {
+        ...fetchBounds,
+        terms: row,
+        allowPrivate: options.allowPrivate,
+        known: canAsk ? { etag, lastModified } : undefined,
+      },
+      stopping.signal,
+    );
+    if (stopping.signal.aborted || !isMine()) return;
+    const change = await outcomeOf(row, before, answer);
+    if (change === undefined) return;
+    await note(row, change);
+    tell(row, change);
+  }
+
+  /** What came of a try, and when the next one is. */
+  function note(row: Subscription, change: Change) {
+    return changeSubscription(store, row.name, (now) => {
+      // Removed and added again meanwhile: it is another one.
+      if (now.addedAt !== row.addedAt) return 'changed meanwhile';
+      const next = { ...now, triedAt: clock.now(), ...change };
+      // Asked for meanwhile: the word of the operator came too late for this try.
+      if (now.dueAt !== row.dueAt) return next;
+      return { ...next, dueAt: dueAfter(next, clock.now(), fraction()) };
+    });
+  }
+
+  /** Undefined: somebody changed it meanwhile, and it is due again at the next look. */
+  async function outcomeOf(
+    row: Subscription,
+    before: { rows: number; isCurrent: boolean },
+    answer: Fetched,
+  ): Promise<Change | undefined> {
+    if ('failed' in answer) return failed(row, answer.failed);
+    const fresh = { failures: 0, failure: '', heldRows: 0, acceptedRows: 0, freshAt: clock.now() };
+    if ('unchanged' in answer) return { ...fresh, unchanged: row.unchanged + 1 };
+    const { rows, digest, badLines, samples, leftOut, validators } = answer.fetched;
+    const lines = { badLines, samples, leftOut };
+    const seen = { ...validators, ...lines };
+    if (before.isCurrent && digest === row.digest) {
+      return { ...fresh, ...seen, unchanged: row.unchanged + 1 };
+    }
+    const least =
+      (row.acceptedRows > 0 ? Math.min(row.acceptedRows, before.rows) : before.rows) / 2;
+    if (rows < least) {
+      return { failures: 0, failure: '', ...lines, heldRows: rows, holds: row.holds + 1 };
+    }
+    const loaded = await load(row, before.rows, answer.fetched);
+    return loaded && ('failure' in loaded ? loaded : { ...fresh, ...seen, ...loaded });
+  }
+
+  function failed(row: Subscription, failure: string): Change {
+    return { failures: row.failures + 1, failuresEver: row.failuresEver + 1, failure };
+  }
+
+  async function load(
+    row: Subscription,
+    rowsBefore: number,
+    { batches, rows, digest }: FetchedRows,
+  ): Promise<Change | undefined> {
+    const { name, list, holdDays } = row;
+    const found = await findSubscription(store, name);
+    if (found?.row.addedAt !== row.addedAt || found.row.state !== 'active') return undefined;
+    const ref = { list, source: name };
+    const known = await options.countKnown(ref, batches);
+    const done = await loadList({
+      ...{ store, clock, random, ...ref, holdDays, batches },
+      unlessChanged: found.check,
+      // A run that never ends takes nothing back, and the next start tries again.
+      onRows: () => stopping.signal.throwIfAborted(),
+    });
+    if (!done.ok) {
+      if (done.error === 'conflict') return undefined;
+      return failed(row, done.detail ?? done.error);
+    }
+    const added = rows - known;
+    const removed = Math.max(0, rowsBefore - known);
+    return {
+      ...{ rows, digest, added, removed, loadedAt: clock.now(), loads: row.loads + 1 },
+      run: (await findList(store, ref)).row?.run ?? '',
+      addedEver: row.addedEver + added,
+      removedEver: row.removedEver + removed,
+    };
+  }
+
+  function tell({ name: source, failures }: Subscription, change: Change): void {
+    if (change.failure) log.warn({ source, reason: change.failure }, 'lists: source not read');
+    else if (change.heldRows) {
+      const detail = 'less than half of what was there: portcullis source accept takes it';
+      log.warn({ source, rows: change.heldRows, detail }, 'lists: source held');
+    } else if (change.rows !== undefined) {
+      log.info({ source, rows: change.rows }, 'lists: source loaded');
+    } else if (failures > 0) log.info({ source }, 'lists: source is read again');
+  }
+
+  function begin(row: Subscription): void {
+    const work = refresh(row)
+      .catch(async (error: unknown) => {
+        if (error instanceof LeaseLostError || stopping.signal.aborted) return;
+        log.error({ source: row.name, err: error }, 'lists: source not refreshed');
+        await note(row, failed(row, 'an unexpected error, which the log has'));
+      })
+      // The store can't write: it is due again when it can.
+      .catch(() => {})
+      .finally(() => running.delete(row.name));
+    running.set(row.name, work);
+  }
+
+  const idle = async () => {
+    while (running.size > 0) await Promise.all(running.values());
+  };
+
+  return {
+    async look() {
+      const rows = await listSubscriptions(store);
+      if (!isMine() || stopping.signal.aborted) return rows;
+      // Who waits longest goes first.
+      const due = rows
+        .filter((row) => isDue(row, clock.now()) && !running.has(row.name))
+        .sort((a, b) => a.dueAt - b.dueAt);
+      for (const row of due.slice(0, fetchesMax - running.size)) begin(row);
+      return rows;
+    },
+    idle,
+    async stop() {
+      stopping.abort();
+      await idle();
+    },
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * Lists that the server fetches by itself, as rows of the store. The command line writes what the
+ * operator wants, the server what came of it, both into one row under a check: of two changes at
+ * once the second sees the first.
+ */
+
+import { capacities } from '../../../config.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
+import { subscriptionKey, subscriptionPrefix } from '../../../store/keys.ts';
+import {
+  flag,
+  group,
+  list,
+  mapped,
+  oneOf,
+  record,
+  text,
+  time,
+  varint,
+} from '../../../store/record.ts';
+import type { Check, Store } from '../../../store/store.ts';
+import type { ListKind } from '../../state/events.ts';
+import type { BadLine } from '../import/bad-line.ts';
+import type { ListFormatName } from '../import/parse.ts';
+import { type ServiceName, serviceNumber, serviceOf } from '../known-services.ts';
+
+/** What the operator wants. */
+export interface SubscriptionTerms {
+  /** Of the list. */
+  readonly name: string;
+  /** As it was given: its query may hold a key, so it is shown without. */
+  readonly url: string;
+  readonly list: ListKind;
+  readonly format: ListFormatName;
+  readonly confidence: number;
+  readonly holdDays: number;
+  readonly allowDocumentation: boolean;
+  /** Of a known-good list: what its ranges belong to, where the format does not say. */
+  readonly service: ServiceName | undefined;
+  readonly everyMs: number;
+}
+
+/** What came of it. Times are milliseconds since 1970, 0 for never. */
+export interface SubscriptionOutcome {
+  /** When it is fetched next. */
+  readonly dueAt: number;
+  readonly triedAt: number;
+  /** When its rows were last as the source has them. */
+  readonly freshAt: number;
+  /** When they were last written, and by which run. */
+  readonly loadedAt: number;
+  readonly run: string;
+  /** SHA-256 of the rows, base64url. */
+  readonly digest: string;
+  readonly etag: string;
+  readonly lastModified: string;
+  readonly rows: number;
+  readonly badLines: number;
+  readonly samples: readonly BadLine[];
+  /** Ranges of special use, and of rented machines. */
+  readonly leftOut: number;
+  /** Of the last load. */
+  readonly added: number;
+  readonly removed: number;
+  readonly addedEver: number;
+  readonly removedEver: number;
+  readonly loads: number;
+  readonly unchanged: number;
+  /** In a row. */
+  readonly failures: number;
+  readonly failuresEver: number;
+  /** Empty: the last try was good. */
+  readonly failure: string;
+  /** Rows of a download that waits for the operator's word, and how many came again since. */
+  readonly heldRows: number;
+  readonly holds: number;
+  /** So few rows the operator has accepted; 0: nothing. */
+  readonly acceptedRows: number;
+}
+
+export const subscriptionStates = ['active', 'paused', 'removing'] as const;
+
+export interface Subscription extends SubscriptionTerms, SubscriptionOutcome {
+  readonly addedAt: number;
+  readonly state: (typeof subscriptionStates)[number];
+}
+
+/** More than there may be: two commands at once may add one too many. */
+const scanRows = 1_000;
+
+const untried: SubscriptionOutcome = {
+  ...{ dueAt: 0, triedAt: 0, freshAt: 0, loadedAt: 0 },
+  ...{ run: '', digest: '', etag: '', lastModified: '' },
+  ...{
+    rows: 0,
+    badLines: 0,
+    samples: [],
+    leftOut: 0,
+    added: 0,
+    removed: 0,
+    addedEver: 0,
+    removedEver: 0,
+  },
+  ...{ loads: 0, unchanged: 0, failures: 0, failuresEver: 0, failure: '' },
+  ...{ heldRows: 0, holds: 0, acceptedRows: 0 },
+};
+
+const rows = record<Subscription>(1, {
+  name: text,
+  url: text,
+  list: oneOf(['seed', 'anon', 'good']),
+  format: mapped<ListFormatName, string>(text, String, (name) => name as ListFormatName),
+  confidence: varint,
+  holdDays: varint,
+  allowDocumentation: flag,
+  service: mapped<ServiceName | undefined, number>(varint, serviceNumber, serviceOf),
+  everyMs: varint,
+  addedAt: time,
+  state: oneOf(subscriptionStates),
+  dueAt: time,
+  triedAt: time,
+  freshAt: time,
+  loadedAt: time,
+  run: text,
+  digest: text,
+  etag: text,
+  lastModified: text,
+  rows: varint,
+  badLines: varint,
+  samples: list(group<BadLine>({ line: varint, reason: text, text })),
+  leftOut: varint,
+  added: varint,
+  removed: varint,
+  addedEver: varint,
+  removedEver: varint,
+  loads: varint,
+  unchanged: varint,
+  failures: varint,
+  failuresEver: varint,
+  failure: text,
+  heldRows: varint,
+  holds: varint,
+  acceptedRows: varint,
+});
+
+export interface FoundSubscription {
+  readonly row: Subscription;
+  readonly check: Check;
+}
+
+export async function listSubscriptions(store: Store): Promise<Subscription[]> {
+  const found = await store.scan(subscriptionPrefix(), { limit: scanRows });
+  return found.flatMap(({ value }) => rows.decode(value) ?? []);
+}
+
+export async function findSubscription(
+  store: Store,
+  name: string,
+): Promise<FoundSubscription | undefined> {
+  const key = subscriptionKey(name);
+  const found = await store.get(key);
+  const row = found && rows.decode(found.value);
+  return found && row && { row, check: { key, version: found.version } };
+}
+
+/** `conflict`: the name is taken. */
+export async function addSubscription(
+  store: Store,
+  terms: SubscriptionTerms,
+  now: number,
+): Promise<Result<Subscription>> {
+  if ((await listSubscriptions(store)).length >= capacities.sources) {
+    return fail('capacity_exceeded', `there are ${capacities.sources} sources, which is the most`);
+  }
+  const row: Subscription = { ...terms, ...untried, addedAt: now, state: 'active' };
+  const key = subscriptionKey(terms.name);
+  const done = await commitOnce(store, {
+    check: [{ key, version: null }],
+    set: [{ key, value: rows.encode(row) }],
+  });
+  if (done === 'lost') {
+    return fail('conflict', `there is a source '${terms.name}' already: give another --name`);
+  }
+  return done.ok ? ok(row) : done;
+}
+
+/**
+ * @param change what is new, or why it can't be
+ * @returns `not_found` without such a subscription
+ */
+export function changeSubscription(
+  store: Store,
+  name: string,
+  change: (row: Subscription) => Partial<Subscription> | string,
+): Promise<Result<Subscription>> {
+  return untilUndisturbed(async () => {
+    const found = await findSubscription(store, name);
+    if (found === undefined) return fail('not_found', `there is no source '${name}'`);
+    const changed = change(found.row);
+    if (typeof changed === 'string') return fail('conflict', changed);
+    const row = { ...found.row, ...changed };
+    const { key } = found.check;
+    const done = await commitOnce(store, {
+      check: [found.check],
+      set: [{ key, value: rows.encode(row) }],
+    });
+    return written(done, row);
+  });
+}
+
+export async function forgetSubscription(store: Store, name: string): Promise<Result<void>> {
+  const done = await store.commit({ del: [subscriptionKey(name)] });
+  return done.ok ? ok(undefined) : fail('store_unavailable');
+}

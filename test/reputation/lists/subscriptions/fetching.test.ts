@@ -1,0 +1,112 @@
+/** A download in its thread: bounds, conditional requests, and an end that is asked for. */
+
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import {
+  type Fetched,
+  type FetchJob,
+  fetchBounds,
+  fetchInThread,
+} from '../../../../src/reputation/lists/subscriptions/fetching.ts';
+import { batchRows } from '../../../support/reputation/lists.ts';
+
+const text = '9.9.9.9\n149.112.112.112\nno address\n';
+const etag = '"one"';
+const lastModified = 'Mon, 23 Nov 2026 01:00:00 GMT';
+const rest = { confidence: 80, allowDocumentation: false, service: undefined };
+let seen: IncomingMessage[] = [];
+let onSlow: () => void = () => {};
+const routes: Record<string, RequestListener> = {
+  '/list': (req, res) => {
+    res.setHeader('etag', etag).setHeader('last-modified', lastModified);
+    if (req.headers['if-none-match'] === etag) res.writeHead(304).end();
+    else res.end(text);
+  },
+  '/packed': (_, res) => res.setHeader('content-encoding', 'gzip').end(gzipSync(text)),
+  '/brotli': (_, res) => res.setHeader('content-encoding', 'br').end(text),
+  '/bomb.gz': (_, res) => res.end(gzipSync(Buffer.alloc(5_000_000, '9.9.9.9\n'))),
+  '/many': (_, res) => res.end(Array.from({ length: 200 }, (_, i) => `9.9.1.${i}\n`).join('')),
+  '/not-asked': (_, res) => res.writeHead(304).end(),
+  '/slow': (_, res) => {
+    res.write('9.9.9.9\n');
+    onSlow();
+  },
+};
+const server = createServer((req, res) => {
+  seen.push(req);
+  (routes[req.url!] ?? ((_, reply) => reply.writeHead(404).end()))(req, res);
+});
+let origin = '';
+before(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function fetchPath(
+  path: string,
+  over: Partial<FetchJob> = {},
+  signal = new AbortController().signal,
+): Promise<Fetched> {
+  seen = [];
+  const url = origin + path;
+  const terms = { url, format: 'plain', ...rest } as const;
+  return fetchInThread(
+    { ...fetchBounds, terms, allowPrivate: true, known: undefined, ...over },
+    signal,
+  );
+}
+
+const failureOf = (answer: Fetched) => ('failed' in answer ? answer.failed : '');
+
+test('rows, bad lines and what to ask with the next time', async () => {
+  const answer = await fetchPath('/list');
+  assert.ok('fetched' in answer, failureOf(answer));
+  const { batches, rows, badLines, samples, validators, digest } = answer.fetched;
+  assert.deepEqual(batches.flatMap(batchRows), ['9.9.9.9/32 80', '149.112.112.112/32 80']);
+  assert.deepEqual([rows, badLines, samples[0]!.text], [2, 1, 'no address']);
+  assert.deepEqual(validators, { etag, lastModified });
+  const packed = await fetchPath('/packed');
+  assert.ok('fetched' in packed && packed.fetched.digest === digest, failureOf(packed));
+  assert.equal(seen[0]!.headers['if-none-match'], undefined);
+});
+
+test('what is known is asked about, and need not be sent again', async () => {
+  const known = { etag, lastModified };
+  assert.deepEqual(await fetchPath('/list', { known }), { unchanged: true });
+  const { headers } = seen[0]!;
+  assert.equal(headers['if-none-match'], etag);
+  assert.equal(headers['if-modified-since'], lastModified);
+  assert.match(failureOf(await fetchPath('/not-asked')), /answered 304, not 200/);
+});
+
+test('size after unpacking, rows and time are bounded', async () => {
+  assert.match(failureOf(await fetchPath('/bomb.gz', { bytesMax: 1_000_000 })), /larger than/);
+  assert.match(failureOf(await fetchPath('/many', { rowsMax: 100 })), /more than 100 rows/);
+  assert.match(failureOf(await fetchPath('/slow', { waitMsMax: 50 })), /no data for 50 ms/);
+  assert.match(failureOf(await fetchPath('/slow', { fetchMsMax: 50 })), /took too long/);
+  assert.match(failureOf(await fetchPath('/brotli')), /encoding that is not read/);
+});
+
+test('an address that is not public is refused in the thread too, and nobody is asked', async () => {
+  const byName = origin.replace('127.0.0.1', 'localhost');
+  for (const url of [origin, byName]) {
+    const terms = { url, format: 'plain', ...rest } as const;
+    const refused = await fetchPath('/list', { terms, allowPrivate: false });
+    assert.match(failureOf(refused), /not public/, url);
+    assert.equal(seen.length, 0);
+  }
+});
+
+test('a download ends when it is asked to', async () => {
+  const ending = new AbortController();
+  onSlow = () => ending.abort();
+  assert.match(failureOf(await fetchPath('/slow', {}, ending.signal)), /cancelled|ended/);
+  assert.match(failureOf(await fetchPath('/list', {}, ending.signal)), /./);
+});
