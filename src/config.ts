@@ -71,7 +71,6 @@ export const clientLimits = {
   /** Mails that an account asks for to confirm its address, or a new one. */
   ownMail: { max: 10, windowMs: minuteMs },
   register: { max: 5, windowMs: 60 * minuteMs },
-  /** Requests to take back what is said of an address. */
   removal: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
