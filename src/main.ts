@@ -17,6 +17,7 @@ import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
+import { createRemovals } from './reputation/requests/removals.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
@@ -124,6 +125,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
     }),
+    removals: createRemovals({ store, clock }),
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
