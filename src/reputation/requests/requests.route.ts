@@ -27,7 +27,7 @@ import { removalPage, reportPage } from './requests.page.ts';
 interface Person extends SessionLike {
   readonly accountId: string;
 }
-type AnyVisit = AnyVisit<Person>;
+type PersonVisit = AnyVisit<Person>;
 
 export const requestEndpoints = {
   askRemoval: deskPage('/removal', 'anyone', { errors: ['invalid_parameter'] }),
@@ -92,10 +92,10 @@ function tooMany(retryAfterSeconds: number): Failure {
 function removalRoutes(options: RequestOptions): PlainRoute[] {
   const { desk, removals, challenges, callers, allowDocumentation } = options;
 
-  const isPerson = ({ session }: AnyVisit) => session?.verified === true;
+  const isPerson = ({ session }: PersonVisit) => session?.verified === true;
 
   async function show(
-    visit: AnyVisit,
+    visit: PersonVisit,
     ip: string,
     reason = '',
     wrong?: 'reason' | 'challenge' | 'full',
@@ -111,7 +111,7 @@ function removalRoutes(options: RequestOptions): PlainRoute[] {
     });
   }
 
-  async function send(visit: AnyVisit, form: Params): Promise<Reply> {
+  async function send(visit: PersonVisit, form: Params): Promise<Reply> {
     const asked = addressIn(form, allowDocumentation);
     if (asked === undefined) return desk.problem(visit, noAddress);
     const typed = form.get('reason') ?? '';
@@ -148,7 +148,7 @@ function reportRoutes(options: RequestOptions): PlainRoute[] {
   const serverAddresses = new Set(options.serverAddresses);
 
   function show(
-    visit: AnyVisit & { session: Person },
+    visit: PersonVisit & { session: Person },
     ip: string,
     comment = '',
     failure?: Failure,
@@ -159,7 +159,7 @@ function reportRoutes(options: RequestOptions): PlainRoute[] {
     return desk.show(visit, (frame) => reportPage(frame, data), { status, failure });
   }
 
-  async function send(visit: AnyVisit & { session: Person }, form: Params): Promise<Reply> {
+  async function send(visit: PersonVisit & { session: Person }, form: Params): Promise<Reply> {
     const asked = addressIn(form, allowDocumentation);
     if (asked === undefined) return desk.problem(visit, noAddress);
     const { accountId } = visit.session;
