@@ -117,7 +117,7 @@ it('no cookie and no path of a visitor gets him past his verdict', async (contex
   const cookies = [
     'portcullis_pass=',
     'portcullis_pass=a=b',
-    `portcullis_pass=${'x'.repeat(9_000)}`,
+    `portcullis_pass=${'x'.repeat(14_500)}`,
   ];
   for (const Cookie of cookies) {
     assert.equal((await ask(blocked, '/', { headers: { ...page, Cookie } })).status, 403);

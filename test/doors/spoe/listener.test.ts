@@ -32,9 +32,9 @@ interface Client {
   readonly closed: Promise<unknown>;
 }
 
-async function visit(port: number): Promise<Client> {
+async function visit(port: number, options = {}): Promise<Client> {
   const parts: Buffer[] = [];
-  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  const socket = connect({ port, host: '127.0.0.1', ...options }).on('error', () => {});
   socket.on('data', (part: Buffer) => parts.push(part));
   const closed = new Promise((resolve) => socket.once('close', resolve));
   await once(socket, 'connect');
@@ -118,11 +118,22 @@ it('who doesn’t read is asked nothing more, holds little, and is ended as slow
   await listener.close();
 });
 
-it('what comes behind the last frame is not read', async () => {
-  const { listener } = await open();
-  const { socket, said, closed } = await visit(listener.port);
-  socket.write(Buffer.concat([hello(), Buffer.of(255, 255, 255, 255), question, question]));
-  await closed;
-  assert.deepEqual(said(), ['101', '102 3']);
+it('what comes behind the last frame is not read, and nobody else is told of it', async () => {
+  const { listener, ends } = await open();
+  const rubbish = Buffer.of(255, 255, 255, 255);
+  const first = await visit(listener.port, { allowHalfOpen: true });
+  first.socket.write(Buffer.concat([hello(), rubbish, question, question]));
+  await until(() => first.said().length === 2, 'the goodbye');
+  first.socket.write(Buffer.concat([rubbish, question]));
+  first.socket.end();
+  await first.closed;
+  await until(() => listener.open() === 0, 'it is gone');
+  assert.deepEqual(first.said(), ['101', '102 3']);
+  const second = await visit(listener.port);
+  second.socket.write(hello());
+  await until(() => second.said().length > 0, 'HELLO');
+  assert.deepEqual(second.said(), ['101']);
+  assert.deepEqual(ends, ['too_big']);
   await listener.close();
+  await second.closed;
 });

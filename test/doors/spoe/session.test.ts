@@ -234,6 +234,13 @@ it('a frame longer than HAProxy itself takes is refused, too', () => {
 /** A frame's own bytes with some of them changed, or rubbish. */
 const hostile = fc.oneof(
   fc.uint8Array({ maxLength: 400 }),
+  // A length that is right, around a payload that ends anywhere.
+  fc
+    .tuple(fc.constantFrom('45.10.0.90', '2a10::90'), fc.nat(60), fc.constantFrom(1, 3))
+    .map(([ip, end, type]) => {
+      const payload = message('check-ip', { host: 'site.example', ip: address(ip) });
+      return frame(type, payload.slice(0, end));
+    }),
   fc
     .tuple(
       fc.constantFrom(
