@@ -56,9 +56,9 @@ export async function makeBundle() {
   const fresh = `${bundle}.${process.pid}`;
   const threads = readdirSync(compiled, { recursive: true })
     .map(String)
-    // What was moved or removed since is still there as it was compiled, and fits nothing any more.
     .filter((name) => /\.(worker|child)\.js$/.test(name))
-    .filter((name) => existsSync(join('src', name.replace(/\.js$/, '.ts'))));
+    // What an earlier version compiled stays in the folder, and imports what is no more.
+    .filter((name) => existsSync(join('src', name.replace(/js$/, 'ts'))));
   await build({
     entryPoints: ['cli.js', ...threads].map((name) => join(compiled, name)),
     outbase: compiled,
