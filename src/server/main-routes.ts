@@ -233,6 +233,7 @@ export function mainRoutes(options: {
       ...config,
       desk,
       proxied: proxiedHost(config),
+      spoe: config.spoeListen,
       sample: openSamples(docsFolder),
       keys: options.ownKeys,
       seenOf(accountId) {

@@ -50,6 +50,11 @@ test('many reports of one account fill a cap, others add; the ceiling of today h
       )!,
     ) <= 49,
   );
+  const newestFirst: [string, number][] = [
+    ['a', 1],
+    ['b', 60],
+  ];
+  assert.ok(curve(newestFirst, 50, 49)![40]! > 0, 'the older one counts from its day on');
 });
 
 test('without reports, or without evidence, there is no curve', () => {
