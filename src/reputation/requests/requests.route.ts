@@ -44,7 +44,7 @@ export const requestEndpoints = {
   }),
 };
 
-export interface RequestOptions {
+export interface RequestPageOptions {
   readonly desk: AnyDesk<Person>;
   readonly removals: Removals;
   readonly challenges: FormChallenges;
@@ -81,7 +81,7 @@ function addressIn(params: Params, allowDocumentation: boolean): Asked | undefin
   return { ip: formatIp(family, words), family, words };
 }
 
-export function requestRoutes(options: RequestOptions): PlainRoute[] {
+export function requestRoutes(options: RequestPageOptions): PlainRoute[] {
   return [...removalRoutes(options), ...reportRoutes(options)];
 }
 
@@ -89,7 +89,7 @@ function tooMany(retryAfterSeconds: number): Failure {
   return { ...fail('too_many_attempts'), retryAfterSeconds };
 }
 
-function removalRoutes(options: RequestOptions): PlainRoute[] {
+function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   const { desk, removals, challenges, callers, allowDocumentation } = options;
 
   const isPerson = ({ session }: PersonVisit) => session?.verified === true;
@@ -143,7 +143,7 @@ function removalRoutes(options: RequestOptions): PlainRoute[] {
   ];
 }
 
-function reportRoutes(options: RequestOptions): PlainRoute[] {
+function reportRoutes(options: RequestPageOptions): PlainRoute[] {
   const { desk, check, clock, geo, reports, slotOf, allowDocumentation } = options;
   const serverAddresses = new Set(options.serverAddresses);
 
