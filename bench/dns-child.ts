@@ -4,7 +4,7 @@
  */
 
 import { createSocket } from 'node:dgram';
-import { createCounters } from '../src/doors/dns/counters.ts';
+import { createDnsCounters } from '../src/doors/dns/counters.ts';
 import { createResponder } from '../src/doors/dns/responder.ts';
 import { createResponseRate } from '../src/doors/dns/response-rate.ts';
 import { listenUdp } from '../src/doors/dns/udp.ts';
@@ -14,7 +14,7 @@ import { zone } from './rbldnsd-peer.ts';
 
 async function startOurs(entries: number): Promise<number> {
   const { frontEnd } = createCheckEngine(entries);
-  const counters = createCounters();
+  const counters = createDnsCounters();
   const responder = createResponder({
     ...{ zone, nameServers: [], baseUrl: 'https://portcullis.example', counters },
     judge: frontEnd.check.judge,

@@ -12,6 +12,7 @@ import { bouncerCommands } from './commands/keys/bouncer.ts';
 import { siteKeyCommands } from './commands/keys/sitekey.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { logCommands } from './commands/log.ts';
+import { removalCommands } from './commands/removals.ts';
 import { reportCommands } from './commands/report.ts';
 import {
   type AuditedCommand,
@@ -171,6 +172,7 @@ function program(): Command {
   root.addCommand(initCommand());
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
+  root.addCommand(removalCommands());
   root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));

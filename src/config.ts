@@ -13,6 +13,7 @@ import {
   duration,
   integer,
   list,
+  loopbackEndpoint,
   origin,
   path,
   suffixList,
@@ -70,6 +71,7 @@ export const clientLimits = {
   /** Mails that an account asks for to confirm its address, or a new one. */
   ownMail: { max: 10, windowMs: minuteMs },
   register: { max: 5, windowMs: 60 * minuteMs },
+  removal: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
   /** Of pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */
@@ -206,6 +208,8 @@ export interface Config {
   readonly dnsAllow: readonly string[];
   /** Name servers that the zone is delegated to. */
   readonly dnsNameServers: readonly string[];
+  /** Where HAProxy asks; undefined: nowhere. */
+  readonly spoeListen: string | undefined;
 }
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
@@ -284,6 +288,7 @@ const schema = v.object({
   ),
   DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
   DNS_NS: v.optional(domainList, ''),
+  SPOE_LISTEN: v.optional(loopbackEndpoint),
 });
 
 /** What the settings mean is known further up. */
@@ -374,6 +379,7 @@ export function readConfig(
     dnsListen: Object.freeze(s.DNS_LISTEN),
     dnsAllow: Object.freeze(s.DNS_ALLOW),
     dnsNameServers: Object.freeze(s.DNS_NS),
+    spoeListen: s.SPOE_LISTEN,
   });
 }
 

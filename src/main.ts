@@ -17,6 +17,7 @@ import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence.ts';
+import { createRemovals } from './reputation/requests/removals.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
@@ -124,6 +125,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
     }),
+    removals: createRemovals({ store, clock }),
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
@@ -138,7 +140,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
-  await openDoors(opening, { ...reputation, state, metrics });
+  const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
@@ -162,6 +164,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const drain = () => {
     isDraining = true;
     listening?.drain();
+    doors.drain();
   };
   return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
 }

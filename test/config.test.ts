@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
 import { type Config, frontEndsOf, readConfig } from '../src/config.ts';
 import { OperatorError } from '../src/core/errors.ts';
-import { readEndpoint } from '../src/doors/dns/endpoint.ts';
+import { readEndpoint } from '../src/doors/endpoint.ts';
 import { parsePrefix } from '../src/ip/prefix.ts';
 import { suffixFault } from '../src/signon/sites/clients/client-suffixes.ts';
 
@@ -205,6 +205,17 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       field: 'dnsNameServers',
       good: [['NS1.example.org., ns2.example.org', ['ns1.example.org', 'ns2.example.org']]],
       bad: ['a b', 'a,b,c,d,e', 'ns_1..x'],
+    },
+    SPOE_LISTEN: {
+      field: 'spoeListen',
+      good: [
+        ['127.0.0.1:9002', '127.0.0.1:9002'],
+        ['[::1]:0', '[::1]:0'],
+      ],
+      bad: [
+        ...['0.0.0.0:9002', '192.0.2.1:9002', '127.0.0.1', '127.0.0.1:65536', '127.0.0.256:1'],
+        ...['127.0.0.01:1', 'localhost:9002', '[::]:9002', '127.0.0.1:9002,127.0.0.2:9002', 'a\nb'],
+      ],
     },
     CLIENT_SUFFIXES: {
       field: 'clientSuffixes',

@@ -103,6 +103,19 @@ export const countryList = v.pipe(
   v.transform((text) => text.split(',').map((code) => code.trim())),
 );
 
+/** For what has no keys of its own: whoever is on this machine is let in. */
+export const loopbackEndpoint = v.pipe(
+  v.string(),
+  v.regex(
+    /^(127(\.(0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])){3}|\[::1\]):\d{1,5}$/,
+    'must be a loopback address with a port, such as 127.0.0.1:9002',
+  ),
+  v.check(
+    (text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535,
+    'must end with a port',
+  ),
+);
+
 const labelPattern = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /** Names of the DNS, of at most so many characters that every answer has room for some of them. */

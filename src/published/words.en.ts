@@ -37,6 +37,11 @@ export const en = {
         text: 'It asks about each request. Good visitors get in, suspects solve a challenge, the malicious are blocked.',
         note: 'The server must know the proxy: its address stands in TRUSTED_PROXIES. A proxy on another machine asks the address of this server in place of the one shown.',
       },
+      spoe: {
+        short: 'asks about each visitor',
+        text: 'It asks about each request over SPOE. Good visitors get in, suspects solve a challenge, the malicious are blocked.',
+        note: 'HAProxy runs on the machine of this server, whose TRUSTED_PROXIES hold 127.0.0.1. While the server does not answer, visitors get in.',
+      },
       bouncer: {
         short: 'fetches decisions every second',
         text: 'It fetches decisions as from a CrowdSec local API, and has a key of its own.',
@@ -72,8 +77,10 @@ export const en = {
     score: 'Block',
     fromScore: (n: number) => `from score ${n} on`,
     choose: 'Fill in',
-    closed:
-      'This server answers no DNS queries at the moment: its operator sets DNS_ZONE. The zone below is an example.',
+    closed: {
+      dns: 'This server answers no DNS queries at the moment: its operator sets DNS_ZONE. The zone below is an example.',
+      spoe: 'This server does not answer HAProxy at the moment: its operator sets SPOE_LISTEN. The address below is an example.',
+    },
     keys: {
       shown: { text: 'The commands hold your key. Nobody else sees this page.', link: '' },
       hidden: {

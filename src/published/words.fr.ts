@@ -39,6 +39,11 @@ export const fr: Words = {
         text: 'Il interroge pour chaque requête. Les bons visiteurs entrent, les suspects résolvent un défi, les malveillants sont bloqués.',
         note: 'Le serveur doit connaître le proxy : son adresse est dans TRUSTED_PROXIES. Un proxy sur une autre machine interroge l’adresse de ce serveur à la place de celle affichée.',
       },
+      spoe: {
+        short: 'interroge pour chaque visiteur',
+        text: 'Il interroge pour chaque requête par SPOE. Les bons visiteurs entrent, les suspects résolvent un défi, les malveillants sont bloqués.',
+        note: 'HAProxy est sur la machine de ce serveur, dont TRUSTED_PROXIES contient 127.0.0.1. Tant que le serveur ne répond pas, les visiteurs entrent.',
+      },
       bouncer: {
         short: 'lit les décisions chaque seconde',
         text: 'Il lit les décisions comme d’une API locale de CrowdSec, avec une clé à lui.',
@@ -74,8 +79,10 @@ export const fr: Words = {
     score: 'Bloquer',
     fromScore: (n: number) => `à partir du score ${n}`,
     choose: 'Remplir',
-    closed:
-      'Ce serveur ne répond pas aux requêtes DNS pour le moment : son opérateur définit DNS_ZONE. La zone ci-dessous est un exemple.',
+    closed: {
+      dns: 'Ce serveur ne répond pas aux requêtes DNS pour le moment : son opérateur définit DNS_ZONE. La zone ci-dessous est un exemple.',
+      spoe: 'Ce serveur ne répond pas à HAProxy pour le moment : son opérateur définit SPOE_LISTEN. L’adresse ci-dessous est un exemple.',
+    },
     keys: {
       shown: {
         text: 'Les commandes contiennent votre clé. Personne d’autre ne voit cette page.',

@@ -117,6 +117,12 @@ export const en = {
     nothingReported: 'Nobody has reported this address in the last year.',
     reportedInRange:
       'This address itself was not reported: the reports are about others of its range.',
+    curve: {
+      title: 'What reports gave over the last 90 days',
+      summary: (highest: number, now: number) =>
+        `Score of the reports: ${highest} at most, ${now} now`,
+      note: 'Worked out from the reports that are kept, each reporter counted alike and under the ceiling of today. What lists said then, and reports that were taken back, can’t be known any more.',
+    },
     historyTitle: 'Reports over the last 90 days',
     historySummary: (count: number, formatted: string) =>
       count === 1 ? '1 report in 90 days' : `${formatted} reports in 90 days`,
@@ -140,6 +146,34 @@ export const en = {
     reportText: 'Reports from firewalls, mail servers and web sites keep the score honest.',
     reportLink: 'Report this address',
     attribution: 'Provider names:',
+  },
+  requests: {
+    removal: {
+      title: 'Ask for removal',
+      lede: 'This is my address',
+      note: 'Say what has changed: a machine that was cleaned, an address that is new to you. The operator reads it, and takes reports back or not. No name and no mail address are kept.',
+      reason: 'What should the operator know?',
+      hint: 'The text is kept for 90 days at most.',
+      wrong: (min: number, max: number) => `Write ${min} to ${max} characters.`,
+      challengeWrong: 'That was not the word. Here is a new one.',
+      submit: 'Ask for removal',
+      full: 'Too many requests wait for the operator. Ask again in some days.',
+      open: (day: string) =>
+        `The operator was asked on ${day}. What is decided shows on the page of the address.`,
+      link: 'This is my address: ask for removal',
+    },
+    report: {
+      title: 'Report',
+      lede: 'What did it do?',
+      categories: 'Categories',
+      noCategory: 'Choose at least one.',
+      comment: 'Comment',
+      commentHint:
+        'Lines of a log help most. It is shown in public; addresses and passwords in it are masked.',
+      submit: 'Report',
+      noKey: 'Reports count for an account with an API key. Yours has none yet.',
+      makeKey: 'Make a key',
+    },
   },
   feeds: {
     title: 'Blocklists for your firewall',

@@ -131,6 +131,11 @@ export const fr: Words = {
     nothingReported: 'Personne n’a signalé cette adresse depuis un an.',
     reportedInRange:
       'Cette adresse elle-même n’a pas été signalée : les signalements visent d’autres adresses de sa plage.',
+    curve: {
+      title: 'Ce que les signalements ont donné en 90 jours',
+      summary: (highest, now) => `Score des signalements : ${highest} au plus, ${now} à présent`,
+      note: 'Calculé d’après les signalements gardés, chaque auteur comptant autant, sous le plafond d’aujourd’hui. Ce que les listes disaient alors, et les signalements retirés, ne peuvent plus être connus.',
+    },
     historyTitle: 'Signalements des 90 derniers jours',
     historySummary: (count, formatted) =>
       count < 2 ? `${formatted} signalement en 90 jours` : `${formatted} signalements en 90 jours`,
@@ -156,6 +161,35 @@ export const fr: Words = {
       'Les signalements des pare-feux, des serveurs de courrier et des sites gardent le score juste.',
     reportLink: 'Signaler cette adresse',
     attribution: 'Noms des fournisseurs :',
+  },
+  requests: {
+    removal: {
+      title: 'Demander le retrait',
+      lede: 'C’est mon adresse',
+      note: 'Dites ce qui a changé : une machine nettoyée, une adresse nouvelle pour vous. L’opérateur le lit, et retire des signalements ou non. Aucun nom ni adresse de courriel n’est gardé.',
+      reason: 'Que doit savoir l’opérateur ?',
+      hint: 'Le texte est gardé 90 jours au plus.',
+      wrong: (min, max) => `Écrivez de ${min} à ${max} caractères.`,
+      challengeWrong: 'Ce n’était pas le mot. En voici un autre.',
+      submit: 'Demander le retrait',
+      full: 'Trop de demandes attendent l’opérateur. Demandez à nouveau dans quelques jours.',
+      open: (day) =>
+        `La demande a été faite le ${day}. La décision se voit sur la page de l’adresse.`,
+      link: 'C’est mon adresse : demander le retrait',
+    },
+    report: {
+      title: 'Signaler',
+      lede: 'Qu’a-t-elle fait ?',
+      categories: 'Catégories',
+      noCategory: 'Choisissez-en au moins une.',
+      comment: 'Commentaire',
+      commentHint:
+        'Des lignes de journal aident le plus. Il est public ; adresses et mots de passe y sont masqués.',
+      submit: 'Signaler',
+      noKey:
+        'Un signalement compte pour un compte qui a une clé d’API. Le vôtre n’en a pas encore.',
+      makeKey: 'Créer une clé',
+    },
   },
   feeds: {
     title: 'Des listes de blocage pour votre pare-feu',

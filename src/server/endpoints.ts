@@ -34,6 +34,7 @@ import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
 import * as reports from '../reputation/reports/reports.route.ts';
+import { requestEndpoints } from '../reputation/requests/requests.route.ts';
 import * as avatar from '../signon/account/avatar.route.ts';
 import * as confirm from '../signon/account/confirm.route.ts';
 import * as data from '../signon/account/data.route.ts';
@@ -66,6 +67,8 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
+  requestEndpoints.askRemoval, // GET /removal
+  requestEndpoints.removal, // POST /removal
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
@@ -181,6 +184,8 @@ const verified: readonly Endpoint[] = [
   profile.profileEndpoints.show, // GET /account
   profile.profileEndpoints.save, // POST /account/profile
   profile.profileEndpoints.changeEmail, // POST /account/email
+  requestEndpoints.askReport, // GET /report
+  requestEndpoints.report, // POST /report
   recover.recoverEndpoints.askConfirm, // GET /account/email/confirm
   recover.recoverEndpoints.confirm, // POST /account/email/confirm
   avatar.ownAvatarEndpoints.put, // POST /account/avatar

@@ -5,7 +5,7 @@ import { keyScopes } from '../access/keys/key-scopes.ts';
 import type { OwnKeys } from '../access/keys/own-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
-import type { Gate } from '../access/quota/gate.ts';
+import { type Gate, quotaKind } from '../access/quota/gate.ts';
 import type { Usage } from '../access/quota/usage.ts';
 import type { Shares } from '../access/shares/shares.ts';
 import { captchaMedia, captchaRoutes } from '../captcha/challenge/challenge.route.ts';
@@ -51,6 +51,8 @@ import type { Check } from '../reputation/check/check.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
+import type { Removals } from '../reputation/requests/removals.ts';
+import { requestRoutes } from '../reputation/requests/requests.route.ts';
 import type { SpaceOptions } from '../signon/account/space.route.ts';
 import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
 import type { Signon } from '../signon/open-signon.ts';
@@ -128,6 +130,7 @@ export function mainRoutes(options: {
   challenges: Challenges;
   tickets: Tickets;
   evidence: EvidenceReader;
+  removals: Removals;
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
@@ -221,10 +224,16 @@ export function mainRoutes(options: {
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
+    ...requestRoutes({
+      ...{ ...options, desk, callers, challenges, allowDocumentation: options.demo },
+      slotOf: (accountId) => options.standingOf(accountId)?.slot,
+      spend: (slot) => options.gate.spend(slot, quotaKind.write, 1),
+    }),
     ...connectRoutes({
       ...config,
       desk,
       proxied: proxiedHost(config),
+      spoe: config.spoeListen,
       sample: openSamples(docsFolder),
       keys: options.ownKeys,
       seenOf(accountId) {

@@ -37,6 +37,7 @@ export const namespaces = {
   allow: 0x20,
   list: 0x21,
   subscription: 0x22,
+  removal: 0x23,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -182,6 +183,10 @@ export const listPrefix = (): Key => encodeKey(namespaces.list);
 export const subscriptionKey = (name: string): Key =>
   encodeKey(namespaces.subscription, text(name));
 export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
+
+/** 23 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
+export const removalKey = (address: string): Key => encodeKey(namespaces.removal, text(address));
+export const removalPrefix = (): Key => encodeKey(namespaces.removal);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { createCounters } from '../../src/doors/dns/counters.ts';
+import { createDnsCounters } from '../../src/doors/dns/counters.ts';
 import { createResponder, type Listing } from '../../src/doors/dns/responder.ts';
 import { createResponseRate } from '../../src/doors/dns/response-rate.ts';
 import { formatIp, parseIp } from '../../src/ip/address.ts';
@@ -40,7 +40,7 @@ function open(
 ) {
   const { allowed = true, perSecond = 1_000_000 } = options;
   const { nameServers = ['ns1.example.org', 'ns2.example.org'] } = options;
-  const counters = createCounters();
+  const counters = createDnsCounters();
   const responder = createResponder({
     zone,
     nameServers,

@@ -17,6 +17,7 @@ const facts = {
   secureUrl: 'https://api.rep.example',
   proxied: '127.0.0.1:9090',
   dnsZone: 'dns.rep.example',
+  spoe: '127.0.0.1:9911',
   sample: openSamples(docsFolder),
 };
 const targets = openTargets(facts);
@@ -41,7 +42,7 @@ it('no step names a host, a zone or a blank of the docs', () => {
         for (const { code } of steps) {
           assert.doesNotMatch(
             code,
-            /127\.0\.0\.1:8080|bl\.example\.org|\{(base|secure)_url\}|pcl_own.*…/,
+            /127\.0\.0\.1:(8080|9002)|bl\.example\.org|\{(base|secure)_url\}|pcl_own.*…/,
             target.name,
           );
         }

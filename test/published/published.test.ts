@@ -25,7 +25,12 @@ const secureUrl = 'https://ip.example';
 const kit = { path: '/kit.zip', version: '1.2.3', sha256: 'ab'.repeat(32) };
 
 function published(
-  more: { kit?: typeof kit; endpoints?: readonly Endpoint[]; dnsZone?: string } = {},
+  more: {
+    kit?: typeof kit;
+    endpoints?: readonly Endpoint[];
+    dnsZone?: string;
+    spoeListen?: string;
+  } = {},
 ): readonly PlainRoute[] {
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: true });
   return publishedRoutes({
@@ -148,7 +153,7 @@ test('what a key pays is what the endpoints declare', async () => {
 
 test('the manifest obeys its schema, with a kit and without', async () => {
   const validate = strictAjv().compile(await jsonOf('/manifest.schema.json'));
-  const zoned = published({ dnsZone: 'bl.example.org' });
+  const zoned = published({ dnsZone: 'bl.example.org', spoeListen: '127.0.0.1:9002' });
   for (const from of [routes, published({ kit }), zoned]) {
     assert.ok(validate(await jsonOf('/manifest', from)), JSON.stringify(validate.errors));
   }
@@ -159,6 +164,10 @@ test('the manifest obeys its schema, with a kit and without', async () => {
     sha256: kit.sha256,
   });
   assert.equal((await jsonOf('/manifest')).kit, null);
+  const haproxyOf = async (from?: typeof routes) =>
+    ((await jsonOf('/manifest', from)).gate as { haproxy: { message: string } | null }).haproxy;
+  assert.equal(await haproxyOf(), null);
+  assert.equal((await haproxyOf(zoned))?.message, 'check-ip');
   const { dns_block_list: zones, bouncers } = await jsonOf('/manifest', zoned);
   assert.equal((zones as { scores: string }).scores, 'score.bl.example.org');
   const doors = new Set(Object.values(bouncers as Record<string, string>));

@@ -119,6 +119,7 @@ export const suspectAddress: IpPageData = {
     ],
     fallsBelowAt: nowMs + 9 * dayMs,
   },
+  scorePerDay: days((index) => Math.max(0, index - 45)).map(({ count }) => count),
   knownAs: { name: 'Example Scanner', kind: 'scanner' },
   around: {
     network: '198.51.100.0/24',

@@ -11,6 +11,7 @@ import type { Browser } from 'playwright-core';
 import { homePage } from '../../src/published/home/home.page.ts';
 import { ipPage } from '../../src/reputation/address/address.page.ts';
 import { feedsPage } from '../../src/reputation/blocklists/feeds.page.ts';
+import { removalPage, reportPage } from '../../src/reputation/requests/requests.page.ts';
 import { type Language, pickLanguage } from '../../src/web/language.ts';
 import { errorPage } from '../../src/web/layout/error.page.ts';
 import { pageHeaders } from '../../src/web/security-headers.ts';
@@ -45,10 +46,21 @@ const pages: Record<string, (language: Language) => string> = {
   '/ip/suspect': (language) => ipPage(testFrame(language), suspectAddress),
   '/ip/malicious': (language) => ipPage(testFrame(language), maliciousAddress),
   '/ip/allowlisted': (language) => ipPage(testFrame(language), allowlistedAddress),
+  '/removal': (language) => removalPage(testFrame(language), removalForm),
+  '/report': (language) => reportPage(testFrame(language), reportForm),
   '/broken': () =>
     '<!doctype html><html><body><div style="color:red">x</div><table width="3000"><tr><td>' +
     '<font color="#dddddd">pale</font></td></tr></table><img src="/gone.png" alt=""></body></html>',
 };
+
+const removalForm = {
+  ...({ address: '198.51.100.23', csrf: 'x', reason: 'Short', wrong: 'reason' } as const),
+  challenge: 'signed-in',
+} as const;
+const reportForm = {
+  ...{ address: '198.51.100.23', csrf: 'x', hasKey: true, comment: '' },
+  failure: { ok: false, error: 'duplicate_report' },
+} as const;
 
 let server: Server;
 let origin = '';
@@ -110,6 +122,11 @@ test('the pages are clean in a browser', { timeout: 600_000 }, async (t) => {
         themes: ['dark'],
       }),
     );
+    for (const name of ['removal', 'report']) {
+      await t.test(`form: ${name}`, () =>
+        checkPage(browser, `${origin}/${name}`, { name, widths: [390, 1440], locale: 'fr-FR' }),
+      );
+    }
     await t.test('not found', () =>
       checkPage(browser, `${origin}/nowhere`, { name: 'error-404', status: 404 }),
     );

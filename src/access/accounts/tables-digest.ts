@@ -3,7 +3,7 @@
  * their memories are the same. Trust is left out, for it is a float; the quotas that follow from it are in.
  */
 
-import { createMix } from '../../core/mix.ts';
+import { createMix } from '../../store/nodes/mix.ts';
 import type { AccessTables } from './fold.ts';
 
 export interface DigestedTables {

@@ -58,6 +58,7 @@ const reading = new Set([
   'allow list',
   'source list',
   'report list',
+  'removals list',
   'sitekey list',
   'bouncer list',
   'log audit',
@@ -67,7 +68,7 @@ const reading = new Set([
 const personal = /^(account |key create$|sitekey create$|bouncer (add|remove)$)/;
 const optionsKept = ['format', 'confidence', 'hold', 'source', 'readPerMinute', 'writePerMinute'];
 const optionsKeptToo = ['staff', 'member', 'none', 'standing', 'since', 'penalty', 'documentation'];
-const optionsOfSources = ['every', 'knownGood'];
+const optionsOfSources = ['every', 'knownGood', 'service', 'allow'];
 /** In place of a mail address that has no account. */
 const nobody = '(mail address)';
 const layout = 1;

@@ -13,7 +13,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { createLog, type Log } from '../../core/log/log.ts';
 import { type Random, systemRandom } from '../../core/random.ts';
 import type { Result } from '../../core/result.ts';
-import { readEndpoint } from '../../doors/dns/endpoint.ts';
+import { readEndpoint } from '../../doors/endpoint.ts';
 import { readPrefix } from '../../ip/written.ts';
 import { profileBeside } from '../../signon/people/profile/profile-companion.ts';
 import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';

@@ -1,6 +1,8 @@
-/** Queries by what became of them, in shared memory: the DNS thread counts, the main thread reads. */
+/** What can become of a query to the DNS block list. */
 
-export const outcomes = [
+import { type Counters, createCounters } from '../counters.ts';
+
+const outcomes = [
   'listed',
   'unlisted',
   'no_data',
@@ -17,21 +19,7 @@ export const outcomes = [
 ] as const;
 
 export type DnsOutcome = (typeof outcomes)[number];
+export type DnsCounters = Counters<DnsOutcome>;
 
-export interface DnsCounters {
-  readonly buffer: SharedArrayBuffer;
-  count(outcome: DnsOutcome): void;
-  read(): Iterable<[DnsOutcome, number]>;
-}
-
-export function createCounters(buffer = new SharedArrayBuffer(outcomes.length * 8)): DnsCounters {
-  const counts = new Float64Array(buffer);
-  const rowOf = new Map(outcomes.map((outcome, row) => [outcome, row]));
-  return {
-    buffer,
-    count(outcome) {
-      counts[rowOf.get(outcome)!]! += 1;
-    },
-    read: () => outcomes.map((outcome, row): [DnsOutcome, number] => [outcome, counts[row]!]),
-  };
-}
+export const createDnsCounters = (buffer?: SharedArrayBuffer): DnsCounters =>
+  createCounters(outcomes, buffer);

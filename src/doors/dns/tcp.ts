@@ -1,7 +1,7 @@
 /** The zone over TCP, on one address: two bytes of length before each message (RFC 7766), pipelined. */
 
 import { createServer, type Server, type Socket } from 'node:net';
-import type { DnsEndpoint } from './endpoint.ts';
+import type { DoorEndpoint } from '../endpoint.ts';
 import { short } from './question.ts';
 import type { Responder } from './responder.ts';
 import { withoutZone } from './udp.ts';
@@ -21,7 +21,7 @@ const queryBytesMax = 1_024;
 const unreadBytesMax = 65_536;
 
 export interface TcpOptions {
-  readonly endpoint: DnsEndpoint;
+  readonly endpoint: DoorEndpoint;
   readonly responder: Responder;
   readonly parse: (text: string, words: Uint32Array) => 0 | 4 | 6;
   readonly within: <T>(work: () => T) => T;

@@ -4,8 +4,8 @@
  */
 
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import type { DoorEndpoint } from '../endpoint.ts';
 import type { DnsCounters } from './counters.ts';
-import type { DnsEndpoint } from './endpoint.ts';
 import type { Responder } from './responder.ts';
 import { udpBytesMax } from './wire.ts';
 
@@ -19,7 +19,7 @@ const sendingMax = 1_024;
 const receiveBytes = 1_048_576;
 
 export interface UdpOptions {
-  readonly endpoint: DnsEndpoint;
+  readonly endpoint: DoorEndpoint;
   readonly responder: Responder;
   readonly counters: DnsCounters;
   /** Strict text of an address to words; 0: none. */

@@ -1,12 +1,10 @@
 /**
  * What a proxy asks for each request of its visitors, answered in the turn in which it comes, from shared
  * memory: GET /gate/check (nginx: auth_request; Caddy and Traefik: forward_auth), and /gate/envoy/<policy>/*
- * for Envoy, which asks by the visitor's own method and path. Only the address and its score ever block:
- * a limit lets in or challenges, and an error is no verdict.
+ * for Envoy, which asks by the visitor's own method and path. `decide.ts` says what becomes of him.
  */
 
-import type { Clock } from '../../core/clock.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
+import { fail, type Result } from '../../core/result.ts';
 import { type Head, numberField, renderHead, withNumber } from '../../http/head.ts';
 import type { Header } from '../../http/message.ts';
 import { parseQuery } from '../../http/query.ts';
@@ -15,27 +13,14 @@ import { parseIp } from '../../ip/address.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { pickLanguage } from '../../web/language.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
-import { isListable } from '../listable.ts';
 import type { Outcome } from './counters.ts';
+import { createDecider, type DeciderOptions } from './decide.ts';
 import { gateDocs } from './gate.openapi.ts';
-import { hostOf, type Passes } from './pass.ts';
-import { type Policy, readPolicy, type Verdict, verdictOf } from './policy.ts';
+import { hostOf } from './pass.ts';
+import type { Policy, Verdict } from './policy.ts';
 import { challengeHref } from './way-back.ts';
 
-export interface GateOptions {
-  readonly check: {
-    judge(
-      family: 4 | 6,
-      words: Uint32Array,
-      nowMs: number,
-    ): {
-      readonly score: number;
-      readonly anonymousExit: boolean;
-      readonly allowlisted: boolean;
-    };
-  };
-  readonly passes: Pick<Passes, 'look'>;
-  readonly clock: Pick<Clock, 'now'>;
+export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
   /** Whether anybody's `X-Forwarded-For` is believed. */
   readonly hasProxies: boolean;
   readonly count: (outcome: Outcome) => void;
@@ -109,8 +94,6 @@ function blockPage(language: string, title: string, text: string): string {
 
 const unnamedProxy =
   'X-Forwarded-For is not believed: TRUSTED_PROXIES names no proxy, so all visitors would look like one.';
-/** A site has a few policies; beyond it they are read each time. */
-const policiesMax = 256;
 
 /** What a visitor asks of the site, as the proxy tells it. */
 interface Asked {
@@ -122,23 +105,16 @@ interface Asked {
   readonly host: string;
 }
 
-export function gateRoutes({ check, passes, clock, hasProxies, count }: GateOptions): HotRoute[] {
-  const policies = new Map<string, Policy>();
+export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRoute[] {
+  const { policyOf, decide } = createDecider({ ...given, readParams: parseQuery });
   const words = new Uint32Array(4);
 
   function policyIn(text: string, { values }: HotRequest): Result<Policy> {
     if (!hasProxies && values[5] !== undefined) return fail('invalid_parameter', unnamedProxy);
-    const known = policies.get(text);
-    if (known !== undefined) return ok(known);
-    const params = parseQuery(text);
-    const read = params.ok ? readPolicy(params.value) : params;
-    // A copy: a part of a path would hold the whole of it.
-    const kept = Buffer.from(text, 'latin1').toString('latin1');
-    if (read.ok && policies.size < policiesMax) policies.set(kept, read.value);
-    return read;
+    return policyOf(text);
   }
 
-  function decide(request: HotRequest, asked: Asked): void {
+  function respond(request: HotRequest, asked: Asked): void {
     const { values } = request;
     const read = policyIn(asked.policy, request);
     if (!read.ok) {
@@ -146,30 +122,20 @@ export function gateRoutes({ check, passes, clock, hasProxies, count }: GateOpti
       request.answer(badHead, apiErrorBody(422, read.detail ?? '', read.parameter));
       return;
     }
-    const policy = read.value;
     const family = parseIp(request.clientIp(), words);
-    const isKnown = family !== 0 && isListable(family, words);
-    const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
-    const score = found?.score ?? 0;
-    const isAnonymous = found?.anonymousExit === true && !found.allowlisted;
-    const verdict = verdictOf(policy, score, isAnonymous);
-    let outcome: Outcome = verdict;
-    if (verdict === 'challenge') {
-      const visitor = { host: asked.host, family: family || 4, words } as const;
-      const pass = passes.look(values[0], visitor, policy.passMs);
-      if (pass !== 'none') outcome = pass === 'good' ? 'pass' : 'over_pass';
-    }
+    const visit = { family, words, host: asked.host, cookies: values[0] };
+    const { outcome, score } = decide(read.value, visit);
     count(outcome);
     if (outcome === 'block') block(request, score);
     else if (outcome === 'allow' || outcome === 'pass') {
       request.answer(withNumber(allowHead, scoreField, score), '');
-    } else toChallenge(request, asked, policy, score);
+    } else toChallenge(request, asked, read.value, score);
   }
 
   function handle(request: HotRequest): void {
     const { values, query } = request;
     const host = hostOf(values[6], values[3]);
-    decide(request, { policy: query, method: values[7], uri: values[8], host });
+    respond(request, { policy: query, method: values[7], uri: values[8], host });
   }
 
   /** The host is the visitor's own: Envoy keeps it. No header but those of the visit is believed. */
@@ -180,7 +146,7 @@ export function gateRoutes({ check, passes, clock, hasProxies, count }: GateOpti
     const end = slash < 0 ? path.length : slash;
     const uri = `${path.slice(end) || '/'}${query === '' ? '' : `?${query}`}`;
     const host = hostOf(undefined, values[3]);
-    decide(request, { policy: path.slice(start, end), method, uri, host });
+    respond(request, { policy: path.slice(start, end), method, uri, host });
   }
 
   const base = { kind: 'hot', method: 'GET' } as const;

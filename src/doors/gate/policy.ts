@@ -34,7 +34,8 @@ export const passSeconds = { min: 60, max: 86_400 } as const;
 
 const verdicts: readonly Verdict[] = ['allow', 'challenge', 'block'];
 
-interface Params {
+/** Of a query. */
+export interface Params {
   readonly names: Iterable<string>;
   get(name: string): string | undefined;
 }

@@ -156,7 +156,7 @@ export function connectPage(frame: PageFrame, data: ConnectData): string {
           <h1>${target.title}</h1>
           <p class="lede">${door.text}</p>
         </div>
-        ${!isOpen && notice({ tone: 'warning', body: connect.closed })}
+        ${!isOpen && notice({ tone: 'warning', body: connect.closed[target.door === 'dns' ? 'dns' : 'spoe'] })}
         ${aboutKey(data, text)}
         ${choices(data, text)}
         ${stepList(data, text)}

@@ -41,6 +41,7 @@ export const connectEndpoints: readonly Endpoint[] = [indexEndpoint, seenEndpoin
 const docsOf: Readonly<Record<Door, string>> = {
   feed: docPath('feeds'),
   gate: docPath('gate'),
+  spoe: docPath('gate'),
   bouncer: docPath('bouncers'),
   dns: docPath('dns-block-list'),
   api: docPath('ask-about-an-address'),
@@ -62,8 +63,11 @@ export interface ConnectOptions extends TargetFacts {
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
-  const { desk, keys, seenOf, dnsZone } = options;
+  const { desk, keys, seenOf, dnsZone, spoe } = options;
   const targets = once(() => openTargets(options));
+
+  const isClosed = (door: Door) =>
+    (door === 'dns' && dnsZone === undefined) || (door === 'spoe' && spoe === undefined);
 
   /** `shown` with the key's text. */
   async function keyOf({ session }: Visit): Promise<{ standing: KeyStanding; text?: string }> {
@@ -87,7 +91,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       filling: { ...chosen, key: text, email: session?.email },
       key: standing,
       seen: session?.verified ? seenOf(session.accountId) : undefined,
-      isOpen: target.door !== 'dns' || dnsZone !== undefined,
+      isOpen: !isClosed(target.door),
       docs: docsOf[target.door],
     };
     return desk.show(visit, (frame) => connectPage(frame, data), { needs: { connect: true } });

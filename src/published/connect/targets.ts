@@ -12,7 +12,7 @@ import {
 import { filledIn, type TakeSample } from './samples.ts';
 
 /** By what it asks, which is also what it needs. */
-export type Door = 'feed' | 'gate' | 'bouncer' | 'dns' | 'api' | 'plugin';
+export type Door = 'feed' | 'gate' | 'spoe' | 'bouncer' | 'dns' | 'api' | 'plugin';
 
 export const groupNames = ['firewalls', 'proxies', 'logs', 'mail', 'sites'] as const;
 export type GroupName = (typeof groupNames)[number];
@@ -60,6 +60,8 @@ export interface TargetFacts {
   /** Host and port that a proxy beside the server asks. */
   readonly proxied: string;
   readonly dnsZone: string | undefined;
+  /** Address and port that answer HAProxy. */
+  readonly spoe: string | undefined;
   readonly sample: TakeSample;
 }
 
@@ -107,7 +109,7 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
     of('ipset', 'iptables + ipset', 'ipset'),
     of('opnsense', 'OPNsense, pfSense', 'opnsense', { alone: true, choices: ['family', 'score'] }),
     of('mikrotik', 'MikroTik RouterOS', 'mikrotik', { alone: true }),
-    of('haproxy', 'HAProxy', 'haproxy', { group: 'proxies' }),
+    of('haproxy-list', 'HAProxy', 'haproxy', { group: 'proxies' }),
   ];
 }
 
@@ -162,6 +164,32 @@ function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
     ),
     of('crowdsec-custom', 'CrowdSec custom bouncer', 1, `${folder}/crowdsec-custom-bouncer.yaml`),
   ];
+}
+
+const sampleSpoe = '127.0.0.1:9002';
+
+function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
+  return {
+    name: 'haproxy',
+    title: 'HAProxy',
+    choices: ['score'],
+    steps: ({ score }) => [
+      file(
+        'haproxy-spoe',
+        '/etc/haproxy/portcullis.conf',
+        filledIn(sample('GATE.md', 'spoe'), [['block=75', `block=${score}`]]),
+      ),
+      file(
+        'haproxy-site',
+        '/etc/haproxy/haproxy.cfg',
+        filledIn(sample('GATE.md', 'haproxy'), [
+          [sampleHost, proxied],
+          [sampleSpoe, spoe],
+        ]),
+      ),
+      shell('haproxy-run', 'haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy'),
+    ],
+  };
 }
 
 /** What the zone answers from a score on, as each program writes it. */
@@ -280,6 +308,7 @@ export function openTargets(facts: TargetFacts): readonly Target[] {
     ...feeds.filter(({ group }) => group === 'firewalls'),
     ...as('bouncer', 'firewalls', bouncerTargets(facts)),
     ...as('gate', 'proxies', gateTargets(facts)),
+    ...as('spoe', 'proxies', [haproxy(facts)]),
     ...feeds.filter(({ group }) => group === 'proxies'),
     ...as('api', 'logs', [fail2ban(facts)]),
     ...as('dns', 'mail', dnsTargets(facts)),

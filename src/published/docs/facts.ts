@@ -36,6 +36,7 @@ const limitWords: Readonly<Record<ClientLimitName, string>> = {
   passkey: 'steps of a sign-in by passkey',
   passkeyRegister: 'steps of a registration by passkey',
   register: 'registrations',
+  removal: 'requests to take back what is said of an address',
   avatar: 'pictures of a profile sent',
   authorize: 'pages that lead to the consent for a site',
   consent: 'what follows there, the sign-in aside',

@@ -84,6 +84,9 @@ export const manifestSchema: JsonObject = closed(
       check: url,
       challenge_path: text,
       defaults: closed({ challenge: whole, block: whole, anon: text, pass: whole, mode: text }),
+      haproxy: {
+        anyOf: [closed({ protocol: text, message: text, variables: list(text) }), { type: 'null' }],
+      },
     }),
     dns_block_list: {
       anyOf: [closed({ malicious: text, scores: text, anonymous_exits: text }), { type: 'null' }],

@@ -11,6 +11,7 @@ import { liveEndpoint } from '../../doors/bouncers/live.route.ts';
 import { gateEndpoint } from '../../doors/gate/check.route.ts';
 import { policyDefaults } from '../../doors/gate/policy.ts';
 import { challengePath } from '../../doors/gate/way-back.ts';
+import { spoeNames } from '../../doors/spoe/session.ts';
 import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalog.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
@@ -51,6 +52,8 @@ export interface ManifestOptions {
   readonly kit: PublishedKit | undefined;
   /** Of the DNS block list, when it is served. */
   readonly dnsZone?: string | undefined;
+  /** Where HAProxy asks the gate, when it may. */
+  readonly spoeListen?: string | undefined;
 }
 
 /** What people look for who take this for OpenID Connect. */
@@ -71,7 +74,7 @@ export const publishedPaths = {
 } as const;
 
 export function manifestOf(options: ManifestOptions): JsonObject {
-  const { version, baseUrl, secureUrl, kit, dnsZone } = options;
+  const { version, baseUrl, secureUrl, kit, dnsZone, spoeListen } = options;
   const api = `${secureUrl}/api/v2`;
   const endpoints: Record<(typeof endpointNames)[number], string> = {
     authorization: `${baseUrl}/authorize.php`,
@@ -146,6 +149,10 @@ export function manifestOf(options: ManifestOptions): JsonObject {
       check: `${secureUrl}${gateEndpoint.path}`,
       challenge_path: challengePath,
       defaults: policyDefaults,
+      haproxy:
+        spoeListen === undefined
+          ? null
+          : { protocol: 'SPOP 2.0', message: spoeNames.message, variables: spoeNames.variables },
     },
     dns_block_list:
       dnsZone === undefined

@@ -37,6 +37,8 @@ export interface PublishedOptions {
   readonly kit?: PublishedKit | undefined;
   /** Of the DNS block list, when it is served. */
   readonly dnsZone?: string | undefined;
+  /** Where HAProxy asks the gate, when it may. */
+  readonly spoeListen?: string | undefined;
 }
 
 export function publishedRoutes(options: PublishedOptions): {

@@ -15,7 +15,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
-import { categories, comments, hasReports, history } from './parts/reported.page.ts';
+import { categories, comments, hasReports, history, scoreHistory } from './parts/reported.page.ts';
 import { breakableAddress, type IpPageData, type Scene } from './parts/scene.page.ts';
 import { around, evidence, reason } from './parts/why.page.ts';
 
@@ -103,7 +103,8 @@ function verdict(scene: Scene): Html {
   return html`<section class=${`verdict band-${isUnseen(data) ? 'none' : band}`}>
     ${gauge({ id: 'score-gate', score: data.score, text, unknown: isUnseen(data) ? text.ip.notObserved : undefined })}
     <div class="verdict-text">
-      <h1><span class="eyebrow">${text.ip.heading}</span> <span class="address mono">${breakableAddress(data.address)}</span></h1>
+      <h1><span class="eyebrow">${text.ip.heading}</span> <span class="address mono" id="address">${breakableAddress(data.address)}</span>
+        <button class="code-copy" type="button" hidden data-copy="address" data-done=${text.code.copied}>${icon('copy')}<span aria-live="polite">${text.code.copy}</span></button></h1>
       <p class="verdict-line">${verdictLine(data, text)}</p>
       ${data.special !== undefined && html`<p class="verdict-note">${text.ip.special(data.special.name, data.special.rfc)}</p>`}
       ${data.score > 0 && data.reports === 0 && html`<p class="verdict-note">${text.ip.noReportsButScore}</p>`}
@@ -123,7 +124,11 @@ function verdict(scene: Scene): Html {
       ${facts(scene)}
       ${
         canReport(data) &&
-        html`<p class="verdict-report"><a href="#report">${icon('flag')}<span>${text.ip.reportLink}</span></a></p>`
+        html`<p class="verdict-report"><a href=${data.reportHref ?? '#report'} rel="nofollow">${icon('flag')}<span>${text.ip.reportLink}</span></a></p>`
+      }
+      ${
+        data.removalHref !== undefined &&
+        html`<p class="verdict-report"><a href=${data.removalHref} rel="nofollow">${icon('shield')}<span>${text.requests.removal.link}</span></a></p>`
       }
     </div>
   </section>`;
@@ -173,7 +178,7 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
       ${evidence(scene)}
       ${
         hasReports(data)
-          ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${comments(scene)}`
+          ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${scoreHistory(scene)}${comments(scene)}`
           : html`<section class="card">${emptyState('flag', data.reports === 0 ? text.ip.nothingReported : text.ip.reportedInRange)}</section>`
       }
       ${around(scene)}

@@ -24,7 +24,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
+import { formatNetwork, formatPrefix, maskWords, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
@@ -46,6 +46,7 @@ import { findAddressRoute } from './find.route.ts';
 import { openKnownNames } from './known-names.ts';
 import { networkRoute, scoresOf } from './network.route.ts';
 import type { IpPageData, ScoreReason } from './parts/scene.page.ts';
+import { scoreCurve } from './score-curve.ts';
 import { surveyOf } from './survey.ts';
 import { systemRoute } from './systems/system.route.ts';
 
@@ -217,12 +218,32 @@ async function dataOf(
     distinctReporters: entry === 0 ? 0 : reportersOf(index.records, entry),
     firstReportedAt: entry === 0 ? undefined : seconds(firstReportedAtOf(index.records, entry)),
     lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
+    scorePerDay: curveOf(verdict, found, family, options),
     ...summaryOf(found, nowMs, language),
     latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
+    reportHref: isReportable(special) ? `/report?address=${formatIp(family, address)}` : undefined,
+    removalHref:
+      isReportable(special) && (verdict.score > 0 || verdict.reports > 0)
+        ? `/removal?address=${formatIp(family, address)}`
+        : undefined,
     reportUrl: isReportable(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,
   };
+}
+
+/** Of the address's own reports, where they have an effect. */
+function curveOf(
+  { reportedEntry: entry, knownGood, allowlisted }: Verdict,
+  reports: readonly StoredReport[],
+  family: 4 | 6,
+  { index, clock }: IpPageOptions,
+): number[] | undefined {
+  if (entry === 0 || knownGood || allowlisted) return undefined;
+  if (index.prefixOf(entry)?.length !== widthOf(family)) return undefined;
+  const strength = strengthOf(index.records, entry);
+  const ceiling = ceilingOf(metaOf(index.records, entry));
+  return scoreCurve({ reports, strength, ceiling, nowMs: clock.now(), days: chartDays });
 }
 
 /** What is known next to an address. */

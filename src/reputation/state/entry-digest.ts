@@ -6,9 +6,9 @@
  * differ after a restart. So strengths are left out, and what follows from them.
  */
 
-import { createMix } from '../../core/mix.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
+import { createMix } from '../../store/nodes/mix.ts';
 import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
 import { entryPages, type PageLists } from './page-lists.ts';
 

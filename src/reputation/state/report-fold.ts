@@ -50,9 +50,10 @@ export interface ReportFold {
   refusedVoices(): number;
 }
 
-const capPerWeight = 1.5;
+/** What the reports of one account come to at most, for each unit of its weight. */
+export const capPerWeight = 1.5;
 /** Share of what is missing to the cap that one report adds. */
-const fillShare = 2 / 3;
+export const fillShare = 2 / 3;
 /** IPv6 reports count for the network of this length too, */
 const networkLength = 64;
 /** at this share of their weight. */

@@ -13,7 +13,8 @@ import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
 import type { FeedPublisher } from '../../reputation/blocklists/publish.ts';
 import type { Store } from '../../store/store.ts';
 import type { State } from '../state.ts';
-import { startDnsThread } from '../threads/dns-thread.ts';
+import { startDnsThread } from '../threads/doors/dns-thread.ts';
+import { startSpoeThread } from '../threads/doors/spoe-thread.ts';
 import type { FrontEndMemory } from '../threads/front-end.ts';
 import type { Opening } from './dependencies.ts';
 
@@ -51,28 +52,42 @@ export function openBouncers(
   };
 }
 
+interface DoorParts {
+  readonly state: Pick<State, 'index'>;
+  readonly memory: FrontEndMemory;
+  readonly gateCounters: GateCounters;
+  readonly metrics: Metrics;
+}
+
 export async function openDoors(
-  { config, random, log, closers }: Opening,
-  parts: {
-    state: Pick<State, 'index'>;
-    memory: FrontEndMemory;
-    gateCounters: GateCounters;
-    metrics: Metrics;
-  },
-): Promise<void> {
-  const { metrics } = parts;
-  metrics.counterBy(
+  opening: Opening,
+  parts: DoorParts,
+): Promise<{ drain: () => void }> {
+  parts.metrics.counterBy(
     'portcullis_gate_requests_total',
     'Questions to the gate, by what became of them.',
     ['outcome'],
-    function* () {
-      for (const [outcome, count] of parts.gateCounters.read()) yield [{ outcome }, count];
-    },
+    () => labelled('outcome', parts.gateCounters.read()),
   );
+  await openDns(opening, parts);
+  return openSpoe(opening, parts);
+}
+
+function* labelled(
+  label: string,
+  counts: Iterable<[string, number]>,
+): Generator<[Record<string, string>, number]> {
+  for (const [name, count] of counts) yield [{ [label]: name }, count];
+}
+
+async function openDns(
+  { config, random, log, closers }: Opening,
+  { state, memory, metrics }: DoorParts,
+): Promise<void> {
   const { dnsZone: zone, dnsNameServers: nameServers, secureUrl: baseUrl } = config;
   if (zone === undefined) return;
   const dns = await startDnsThread({
-    ...{ zone, nameServers, baseUrl, log, memory: parts.memory, index: parts.state.index },
+    ...{ zone, nameServers, baseUrl, log, memory, index: state.index },
     listen: config.dnsListen,
     allow: config.dnsAllow,
     seed: Buffer.from(random.bytes(4)).readUInt32BE(0),
@@ -82,8 +97,30 @@ export async function openDoors(
     'portcullis_dns_queries_total',
     'Queries to the DNS block list, by what became of them.',
     ['outcome'],
-    function* () {
-      for (const [outcome, count] of dns.read()) yield [{ outcome }, count];
-    },
+    () => labelled('outcome', dns.read()),
   );
+}
+
+async function openSpoe(
+  { config, log, closers }: Opening,
+  { state, memory, metrics }: DoorParts,
+): Promise<{ drain: () => void }> {
+  const { spoeListen: listen, logLevel } = config;
+  if (listen === undefined) return { drain() {} };
+  const spoe = await startSpoeThread({ listen, logLevel, log, memory, index: state.index });
+  closers.add(spoe.close);
+  metrics.counterBy(
+    'portcullis_spoe_requests_total',
+    'Questions of HAProxy, by what became of them.',
+    ['outcome'],
+    () => labelled('outcome', spoe.outcomes()),
+  );
+  metrics.counterBy(
+    'portcullis_spoe_connections_ended_total',
+    'Connections of HAProxy that ended, by the reason.',
+    ['reason'],
+    () => labelled('reason', spoe.ends()),
+  );
+  metrics.gauge('portcullis_spoe_connections', 'Connections of HAProxy.', spoe.open);
+  return spoe;
 }

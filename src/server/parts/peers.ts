@@ -4,7 +4,7 @@ import { deriveKey } from '../../access/keys/master-key.ts';
 import type { Party } from '../../access/shares/exchange.ts';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { readEndpoint } from '../../doors/dns/endpoint.ts';
+import { readEndpoint } from '../../doors/endpoint.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
 import { startExchanging } from '../peers/exchanging.ts';
 import { openInternalListener } from '../peers/internal-listener.ts';

@@ -23,6 +23,8 @@ export interface BarChartOptions {
   readonly summary: string;
   /** The highest value, formatted, beside the top line. */
   readonly top: string;
+  /** What a bar of full height stands for; the highest value when left out. */
+  readonly whole?: number;
   readonly tableLabel: string;
   readonly columns: readonly [string, string];
 }
@@ -45,7 +47,7 @@ function barShape(bar: Bar, index: number, highest: number): Html {
 
 export function barChart(options: BarChartOptions): Html {
   const bars = options.bars.slice(0, barsMax);
-  const highest = Math.max(1, ...bars.map((bar) => bar.value));
+  const highest = options.whole ?? Math.max(1, ...bars.map((bar) => bar.value));
   const middle = bars[Math.floor(bars.length / 2)];
   return html`<figure class="chart">
     <div class="chart-frame">

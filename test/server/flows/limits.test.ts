@@ -130,6 +130,7 @@ const wrongChallenge = {
   ...{ captcha_token: 'x', captcha_answer: 'x' },
   ...{ email: 'new@example.org', password: personPassword },
 };
+const removal = { address: '45.10.0.7', reason: 'The machine was cleaned.' };
 const nobody = () => ({ email: `nobody${persons++}@example.org`, password: 'wrong-guess-1' });
 
 /** A form of /register with its challenge solved, sent by this client. */
@@ -186,6 +187,28 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     const [, value] = /^captcha=([^;]+)/.exec(greeting.headers['set-cookie']![0]!)!;
     user.visitor.cookies.set('captcha', value!);
     await ends(2, posts(user, '/register', wrongChallenge));
+  },
+  'POST /removal captchaVerify': async () => {
+    const user = await formUser();
+    const ask = posts(user, '/removal', { ...wrongChallenge, ...removal });
+    await ends(1, async () => {
+      user.visitor.cookies.delete('captcha');
+      return ask();
+    });
+  },
+  'POST /removal captchaFree': async () => {
+    const user = await formUser();
+    const greeting = await server.fetch('/captcha/new', { headers: from(newClient()) });
+    const [, value] = /^captcha=([^;]+)/.exec(greeting.headers['set-cookie']![0]!)!;
+    user.visitor.cookies.set('captcha', value!);
+    await ends(2, posts(user, '/removal', { ...wrongChallenge, ...removal }));
+  },
+  'POST /removal removal': async () => {
+    const visitor = webVisitor(server, from(newClient()));
+    await visitor.signIn(await newPerson(), personPassword);
+    const page = await visitor.get('/removal?address=45.10.0.7');
+    const { csrf } = hiddenOf(page, '/removal');
+    await ends(1, posts({ visitor, csrf: csrf! }, '/removal', removal));
   },
   'POST /register register': async () => {
     // The solver misreads one in ten.

@@ -172,7 +172,8 @@ for (const threads of threadCounts) {
       assert.equal(after.headers['x-robots-tag'], undefined);
       assert.match(after.body, /Balayage de ports/);
       assert.match(after.body, /from \[address\]/);
-      assert.match(after.body, /href="#report"/);
+      assert.match(after.body, /href="\/report\?address=9\.9\.9\.9"/);
+      assert.match(after.body, /id="report"/);
       const json = await page('/ip/9.9.9.9', { ...asked, Accept: 'application/json' });
       const { data } = json.json() as { data: Record<string, unknown> };
       assert.equal(data.totalReports, 1);

@@ -101,7 +101,7 @@ dbfile = ${path('db')}
 
 function stepsOf(baseUrl: string) {
   const targets = openTargets({
-    ...{ baseUrl, secureUrl: baseUrl, proxied: '', dnsZone: undefined },
+    ...{ baseUrl, secureUrl: baseUrl, proxied: '', dnsZone: undefined, spoe: undefined },
     sample: openSamples(docsFolder),
   });
   const target = targets.find(({ name }) => name === 'fail2ban')!;

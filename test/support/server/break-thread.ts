@@ -1,7 +1,7 @@
 /**
  * Preloaded into a server (`node --import`), and with it into each of its threads: at SIGUSR2 an
- * error is thrown inside front-end thread 0 and the thread of the DNS block list. The server itself has
- * no such door.
+ * error is thrown inside front-end thread 0 and the threads of the DNS block list and of HAProxy. The
+ * server itself has no such door.
  *
  * Not through the debugger: a thread that ends while a session of it is being closed makes Node
  * call a freed object, and the whole process is gone (v20.20, NodeWorkers::Detached).
@@ -25,7 +25,7 @@ const faults = [
 function isVictim(): boolean {
   const setup: unknown = workerData;
   if (typeof setup !== 'object' || setup === null) return false;
-  return ('thread' in setup && setup.thread === 0) || 'zone' in setup;
+  return ('thread' in setup && setup.thread === 0) || 'zone' in setup || 'ends' in setup;
 }
 
 if (isMainThread) {

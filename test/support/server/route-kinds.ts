@@ -7,6 +7,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/\*$/,
     /^GET \/$/,
     /^GET \/ip(\/\*)?$/,
+    /^(GET|POST) \/(removal|report)$/,
     /^GET \/captcha$/,
     /^GET \/outbox$/,
     /^POST \/looks$/,

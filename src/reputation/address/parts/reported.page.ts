@@ -51,6 +51,31 @@ export function history(scene: Scene): Html {
   });
 }
 
+/** What reports amounted to on each day, as far as they can be worked out. */
+export function scoreHistory({ data, text, format }: Scene): Html {
+  const { scorePerDay } = data;
+  if (scorePerDay === undefined) return false;
+  const words = text.ip.curve;
+  const days = data.reportsPerDay.map(({ day }) => format.day(day));
+  return card({
+    title: words.title,
+    icon: 'chart',
+    className: 'history',
+    body: html`${barChart({
+      bars: scorePerDay.map((score, i) => ({
+        label: days[i] ?? '',
+        value: score,
+        formatted: String(score),
+        title: `${days[i]}: ${score}`,
+      })),
+      summary: words.summary(Math.max(...scorePerDay), scorePerDay.at(-1) ?? 0),
+      ...{ top: '100', whole: 100, tableLabel: text.ip.historyTable },
+      columns: [text.ip.historyDay, text.ip.find.columns.score],
+    })}
+    <p class="card-note card-foot">${words.note}</p>`,
+  });
+}
+
 export function categories(scene: Scene): Html {
   const { data, text, format } = scene;
   return card({

@@ -63,6 +63,8 @@ export interface IpPageData {
   readonly lastReportedAt?: number | undefined;
   /** One entry per UTC day, oldest first, 90 of them; `day` is its midnight in epoch ms. */
   readonly reportsPerDay: readonly { readonly day: number; readonly count: number }[];
+  /** What reports gave by themselves at the end of each of these days; undefined: nothing to show. */
+  readonly scorePerDay?: readonly number[] | undefined;
   /** Most frequent first; names in the reader's language. */
   readonly categories: readonly { readonly name: string; readonly count: number }[];
   /** Newest first. */
@@ -71,6 +73,8 @@ export interface IpPageData {
   readonly latestReports?: number | undefined;
   /** A page on which one reports this address. */
   readonly reportHref?: string | undefined;
+  /** A page on which its holder asks the operator to take back what is said. */
+  readonly removalHref?: string | undefined;
   /** Where a report is sent: the command for it is shown. */
   readonly reportUrl?: string | undefined;
   /** Whom to credit for provider names, as their licence asks. */

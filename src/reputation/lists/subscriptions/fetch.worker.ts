@@ -3,19 +3,19 @@
 import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { OperatorError } from '../../../core/errors.ts';
-import type { RowBatch } from '../../state/events.ts';
+import { emptyRows, type RowBatch } from '../../state/events.ts';
 import { collectRows } from '../import/collect.ts';
 import { openList } from '../import/open-list.ts';
 import { parseList } from '../import/parse.ts';
 import { openDestinations } from './destinations.ts';
-import type { Fetched, FetchJob } from './fetching.ts';
+import type { FetchJob, Sent } from './fetching.ts';
 
 const job = workerData as FetchJob;
 const port = parentPort!;
 const ending = new AbortController();
 port.on('message', () => ending.abort());
 
-async function fetchRows(): Promise<Fetched> {
+async function fetchRows(): Promise<Sent | { readonly unchanged: true }> {
   const { url, format, confidence, allowDocumentation, service } = job.terms;
   const opened = await openList(url, {
     signal: ending.signal,
@@ -33,38 +33,45 @@ async function fetchRows(): Promise<Fetched> {
     const { batches, rows } = await collectRows(parse, { label, maxRows: job.rowsMax });
     const { badLines, samples, notPublic, rented } = parse.stats;
     const leftOut = notPublic + rented;
-    return {
-      fetched: { batches, rows, digest: digestOf(batches), badLines, samples, leftOut, validators },
-    };
+    const all = joined(batches, rows);
+    return { all, sent: { rows, digest: digestOf(all), badLines, samples, leftOut, validators } };
   } finally {
     await opened.close();
   }
 }
 
-const fieldsOf = (batch: RowBatch): Uint8Array[] => {
-  const { words, reports } = batch;
-  const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
-  const fields = [batch.families, bytes, batch.lengths, batch.scores];
-  return reports === undefined ? fields : [...fields, reports];
-};
+/** All batches behind one another: `collectRows` makes them of one kind. */
+function joined(batches: readonly RowBatch[], rows: number): RowBatch {
+  const all = emptyRows(rows, batches[0]?.reports !== undefined);
+  let at = 0;
+  for (const batch of batches) {
+    all.families.set(batch.families, at);
+    all.words.set(batch.words, 4 * at);
+    all.lengths.set(batch.lengths, at);
+    all.scores.set(batch.scores, at);
+    if (batch.reports !== undefined) all.reports?.set(batch.reports, at);
+    at += batch.count;
+  }
+  return all;
+}
 
-function digestOf(batches: readonly RowBatch[]): string {
+function fieldsOf({ families, words, lengths, scores, reports }: RowBatch) {
+  return [families, words, lengths, scores, ...(reports === undefined ? [] : [reports])];
+}
+
+function digestOf(all: RowBatch): string {
   const hash = createHash('sha256');
-  for (const batch of batches) for (const field of fieldsOf(batch)) hash.update(field);
+  for (const { buffer } of fieldsOf(all)) hash.update(new Uint8Array(buffer));
   return hash.digest('base64url');
 }
 
-const answer = await fetchRows().catch((error: unknown): Fetched => {
+const answer = await fetchRows().catch((error: unknown) => {
   // Any other error is of a bug, and ends the thread with its stack.
   if (error instanceof OperatorError) return { failed: error.message };
   throw error;
 });
 const moved =
-  'fetched' in answer
-    ? answer.fetched.batches.flatMap((batch) =>
-        fieldsOf(batch).map(({ buffer }) => buffer as ArrayBuffer),
-      )
-    : [];
+  'all' in answer ? fieldsOf(answer.all).map(({ buffer }) => buffer as ArrayBuffer) : [];
 port.postMessage(answer, moved);
 // Nothing else keeps the thread: it ends.
 port.close();

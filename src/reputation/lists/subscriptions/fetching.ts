@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import type { RowBatch } from '../../state/events.ts';
 import type { BadLine } from '../import/bad-line.ts';
 import type { Validators } from '../import/download.ts';
+import { batchRowsMax } from '../import/rows.ts';
 import type { SubscriptionTerms } from './subscriptions.ts';
 
 /** Bounds of one download. */
@@ -48,13 +49,16 @@ export interface FetchedRows {
   readonly validators: Validators;
 }
 
+/** As the thread sends it: all rows in one array a field. Thousands of small ones take 60 ms to receive. */
+export type Sent = { readonly sent: Omit<FetchedRows, 'batches'>; readonly all: RowBatch };
+
 export type Fetched =
   | { readonly fetched: FetchedRows }
   | { readonly unchanged: true }
   | { readonly failed: string };
 
 /** What has not ended by then hangs in one long sort at most. */
-const endMsMax = 10_000;
+const endMsMax = 2_000;
 
 /** @param signal asks the thread to end; its answer is then of no interest */
 export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetched> {
@@ -71,8 +75,11 @@ export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetch
   if (signal.aborted) end();
   return new Promise<Fetched>((resolve) => {
     let answer: Fetched = { failed: 'the thread that reads it ended' };
-    worker.once('message', (message: Fetched) => {
-      answer = message;
+    worker.once('message', (message: Sent | Exclude<Fetched, { fetched: unknown }>) => {
+      answer =
+        'sent' in message
+          ? { fetched: { ...message.sent, batches: inBatches(message.all) } }
+          : message;
     });
     worker.once('error', (error: Error) => {
       answer = { failed: `the thread that reads it failed: ${error.message}` };
@@ -82,5 +89,20 @@ export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetch
       signal.removeEventListener('abort', end);
       resolve(answer);
     });
+  });
+}
+
+function inBatches({ count, families, words, lengths, scores, reports }: RowBatch): RowBatch[] {
+  return Array.from({ length: Math.ceil(count / batchRowsMax) }, (_, i) => {
+    const from = i * batchRowsMax;
+    const to = Math.min(count, from + batchRowsMax);
+    return {
+      count: to - from,
+      families: families.subarray(from, to),
+      words: words.subarray(4 * from, 4 * to),
+      lengths: lengths.subarray(from, to),
+      scores: scores.subarray(from, to),
+      ...(reports === undefined ? {} : { reports: reports.subarray(from, to) }),
+    };
   });
 }

@@ -146,7 +146,8 @@ export function createRefresher(options: RefresherOptions): Refresher {
     const done = await loadList({
       ...{ store, clock, random, ...ref, holdDays, batches },
       unlessChanged: found.check,
-      onRows: () => {},
+      // A run that never ends takes nothing back, and the next start tries again.
+      onRows: () => stopping.signal.throwIfAborted(),
     });
     if (!done.ok) {
       if (done.error === 'conflict') return undefined;

@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { manualClock } from '../../../../src/core/clock.ts';
-import { createLog } from '../../../../src/core/log/log.ts';
 import { seededRandom } from '../../../../src/core/random.ts';
 import type { Fetched, FetchJob } from '../../../../src/reputation/lists/subscriptions/fetching.ts';
 import { createRefresher } from '../../../../src/reputation/lists/subscriptions/refresher.ts';
@@ -21,12 +20,12 @@ import { openLmdbStore } from '../../../../src/store/lmdb.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { LeaseLostError } from '../../../../src/store/upkeep.ts';
 import { batchRows, parseText } from '../../../support/reputation/lists.ts';
+import { memoryLog } from '../../../support/server/memory-log.ts';
 import { makeTempDir } from '../../../support/server/temp-dir.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-const log = createLog('silent');
 const directory = makeTempDir('refresher');
 const stores: Store[] = [];
 after(async () => {
@@ -63,12 +62,15 @@ async function rowsInJournal(store: Store, source: string): Promise<string[]> {
 /** A refresher with a server of which the test says what it answers. */
 function open(name: string, seed: number) {
   const random = seededRandom(seed);
+  const { log, lines } = memoryLog();
   const clock = manualClock(Date.UTC(2026, 10, 23));
   const store = openLmdbStore({ path: `${directory.path}/${name}`, clock, log });
   stores.push(store);
   const world = {
-    ...{ store, clock, random },
+    ...{ store, clock, random, lines },
     isMine: true,
+    /** Between the last look at the row and the run. */
+    beforeRun: async () => {},
     jobs: [] as FetchJob[],
     held: new Set<string>(),
     answer: async (): Promise<Fetched> => ({ failed: 'nothing was said' }),
@@ -81,13 +83,19 @@ function open(name: string, seed: number) {
           world.jobs.push(job);
           return world.answer();
         },
-        countKnown: async (_, batches) =>
-          batches.flatMap(batchRows).filter((row) => world.held.has(row)).length,
+        countKnown: async (_, batches) => {
+          await world.beforeRun();
+          return batches.flatMap(batchRows).filter((row) => world.held.has(row)).length;
+        },
       });
     },
     async look() {
       await world.refresher.look();
       await world.refresher.idle();
+    },
+    async add(name: string, everyMs = hourMs) {
+      const done = await addSubscription(store, { ...terms, name, everyMs }, clock.now());
+      assert.ok(done.ok);
     },
     row: async (source: string) => (await findSubscription(store, source))!.row,
     change: async (source: string, change: Partial<Subscription>) => {
@@ -126,8 +134,7 @@ for (const seed of [1, 2, 3]) {
     const world = open(`model-${seed}`, seed);
     const { clock, random, store } = world;
     const everyMs = [15 * minuteMs, 6 * hourMs, dayMs][seed % 3]!;
-    const added = await addSubscription(store, { ...terms, name: 'bad', everyMs }, clock.now());
-    assert.ok(added.ok);
+    await world.add('bad', everyMs);
     const pick = (n: number) => Math.floor(random.next() * n);
     const model = {
       rows: [] as string[],
@@ -235,7 +242,7 @@ test('a clock that was ahead does not hold a list up', async () => {
 test('two are fetched at a time, the longest due first', async () => {
   const world = open('many', 8);
   for (const [i, name] of ['a', 'b', 'c'].entries()) {
-    await addSubscription(world.store, { ...terms, name, everyMs: hourMs }, world.clock.now());
+    await world.add(name);
     await world.change(name, { dueAt: world.clock.now() - i * minuteMs, url: `https://${name}/` });
   }
   const urls = () => world.jobs.map(({ terms: { url } }) => url);
@@ -270,6 +277,52 @@ test('rows of a source that was paused while it was read are not taken', async (
   assert.equal((await world.row('bad')).triedAt, 0);
 });
 
+test('a source that is changed as its run begins keeps its rows', async () => {
+  const world = open('changed', 11);
+  await world.add('bad');
+  world.answer = () => fetched(addressesOf(0, 30));
+  world.beforeRun = () => world.change('bad', { state: 'removing' });
+  await world.look();
+  assert.equal(world.jobs.length, 1);
+  assert.equal(await world.store.lastSeq(), 0n);
+});
+
+test('a stop in the middle of a run takes nothing back, and the next start tries again', async () => {
+  const world = open('stop', 12);
+  await world.add('bad');
+  const first = addressesOf(0, 2_100);
+  world.answer = () => fetched(first);
+  await world.look();
+  world.answer = () => fetched(addressesOf(1_000, 6_000));
+  let stopped: Promise<void> | undefined;
+  world.beforeRun = async () => {
+    stopped = world.refresher.stop();
+  };
+  await world.change('bad', { dueAt: world.clock.now() });
+  await world.look();
+  await stopped;
+  assert.deepEqual(await rowsInJournal(world.store, 'bad'), rowsOf(first));
+  assert.equal((await world.row('bad')).loads, 1);
+  assert.ok(!world.lines.some(({ level }) => level >= 50));
+  world.beforeRun = async () => {};
+  world.restart();
+  await world.look();
+  assert.deepEqual(await rowsInJournal(world.store, 'bad'), rowsOf(addressesOf(1_000, 6_000)));
+  // What broke off is no base for a question whether there is something new.
+  assert.equal(world.jobs.at(-1)!.known, undefined);
+});
+
+test('an answer that breaks the program is a failure with a pause behind it', async () => {
+  const world = open('bug', 13);
+  await world.add('bad');
+  world.answer = () => Promise.reject(new TypeError('a bug'));
+  await world.look();
+  await world.look();
+  assert.equal(world.jobs.length, 1);
+  const { failures, failure } = await world.row('bad');
+  assert.deepEqual([failures, failure], [1, 'an unexpected error, which the log has']);
+});
+
 test('another node fetches: nothing is begun, and what was begun is not written', async () => {
   const world = open('node', 10);
   await addSubscription(world.store, { ...terms, name: 'bad', everyMs: hourMs }, world.clock.now());
@@ -299,4 +352,5 @@ test('another node fetches: nothing is begun, and what was begun is not written'
   Object.assign(world.store, { commit });
   assert.equal(world.jobs.length, 2);
   assert.equal((await world.row('bad')).triedAt, 0);
+  assert.ok(!world.lines.some(({ level }) => level >= 50), 'nothing to tell');
 });

@@ -1,8 +1,8 @@
 /** Where a door listens: one address and one port. */
 
-import { formatIp, parseIp } from '../../ip/address.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
 
-export interface DnsEndpoint {
+export interface DoorEndpoint {
   readonly family: 4 | 6;
   /** Canonical text. */
   readonly address: string;
@@ -15,7 +15,7 @@ const pattern = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):(\d{1,5})$/;
  * `192.0.2.1:53`, `[2001:db8::1]:53`. Undefined for anything else, and for the wildcards: an answer
  * over UDP would leave from whatever address the system picks, and its client would not take it.
  */
-export function readEndpoint(text: string): DnsEndpoint | undefined {
+export function readEndpoint(text: string): DoorEndpoint | undefined {
   const [, bracketed, quad, digits] = pattern.exec(text) ?? [];
   const words = new Uint32Array(4);
   const family = parseIp(bracketed ?? quad ?? '', words);
@@ -27,6 +27,6 @@ export function readEndpoint(text: string): DnsEndpoint | undefined {
 }
 
 /** As it is written in settings. */
-export function endpointText({ family, address, port }: DnsEndpoint): string {
+export function endpointText({ family, address, port }: DoorEndpoint): string {
   return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -1,29 +1,30 @@
 /** The thread of the DNS block list: reads the sockets, answers from shared memory, asks nobody. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
-import { openKeyTableReader } from '../../access/keys/key-table.ts';
-import { openLabelReader } from '../../access/keys/label-reader.ts';
-import { openQuotas, quotaKind } from '../../access/quota/quota.ts';
-import { systemClock } from '../../core/clock.ts';
-import { createCounters } from '../../doors/dns/counters.ts';
-import { readEndpoint } from '../../doors/dns/endpoint.ts';
-import { createResponder } from '../../doors/dns/responder.ts';
-import { createResponseRate } from '../../doors/dns/response-rate.ts';
-import { createConnections, listenTcp } from '../../doors/dns/tcp.ts';
-import { listenUdp } from '../../doors/dns/udp.ts';
-import { isListable } from '../../doors/listable.ts';
-import { createGeoFragments } from '../../geo/fragments.ts';
-import { openGeoReader } from '../../geo/reader.ts';
-import { openIpIndexReader } from '../../index/reader.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
-import { contains } from '../../ip/prefix.ts';
-import { readPrefix } from '../../ip/written.ts';
-import { openCheck } from '../../reputation/check/check.ts';
-import type { DnsThreadSetup, FromDnsThread } from './dns-thread.ts';
-import { duringTurn } from './during-turn.ts';
+import { openAccountsTable } from '../../../access/accounts/accounts-table.ts';
+import { openKeyTableReader } from '../../../access/keys/key-table.ts';
+import { openLabelReader } from '../../../access/keys/label-reader.ts';
+import { openQuotas, quotaKind } from '../../../access/quota/quota.ts';
+import { systemClock } from '../../../core/clock.ts';
+import { createDnsCounters } from '../../../doors/dns/counters.ts';
+import { createResponder } from '../../../doors/dns/responder.ts';
+import { createResponseRate } from '../../../doors/dns/response-rate.ts';
+import { createConnections, listenTcp } from '../../../doors/dns/tcp.ts';
+import { listenUdp } from '../../../doors/dns/udp.ts';
+import { readEndpoint } from '../../../doors/endpoint.ts';
+import { isListable } from '../../../doors/listable.ts';
+import { createGeoFragments } from '../../../geo/fragments.ts';
+import { openGeoReader } from '../../../geo/reader.ts';
+import { openIpIndexReader } from '../../../index/reader.ts';
+import { formatIp, parseIp } from '../../../ip/address.ts';
+import { contains } from '../../../ip/prefix.ts';
+import { readPrefix } from '../../../ip/written.ts';
+import { openCheck } from '../../../reputation/check/check.ts';
+import { duringTurn } from '../during-turn.ts';
+import type { DnsThreadSetup } from './dns-thread.ts';
+import type { FromDoorThread } from './door-thread.ts';
 
-function tell(message: FromDnsThread): void {
+function tell(message: FromDoorThread): void {
   parentPort?.postMessage(message);
 }
 
@@ -43,7 +44,7 @@ async function run(setup: DnsThreadSetup): Promise<void> {
     if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
     return prefix.value;
   });
-  const counters = createCounters(setup.counters);
+  const counters = createDnsCounters(setup.counters);
   const responder = createResponder({
     ...{ zone, nameServers, baseUrl, judge, counters, clock },
     isListable,

@@ -1,0 +1,95 @@
+/** `portcullis removals list|accept|refuse`: who asks to take back what is said of an address. */
+
+import { Command } from 'commander';
+import { OperatorError } from '../core/errors.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
+import { createAllowlist } from '../reputation/lists/allowlist.ts';
+import { createReportStore } from '../reputation/reports/store/report-store.ts';
+import { createRemovals } from '../reputation/requests/removals.ts';
+import { columns, createOutput, dateText } from './shell/output.ts';
+import { expect, type Workspace, withWorkspace } from './shell/workspace.ts';
+
+const reportsPerStep = 10_000;
+
+export function removalCommands(): Command {
+  const removals = new Command('removals').description(
+    'requests to take back what is said of an address',
+  );
+  removals
+    .command('list')
+    .description('what is asked for, the oldest first')
+    .option('--json', 'print the requests as JSON')
+    .action(async (flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const found = await withWorkspace((w) => createRemovals(w).list());
+      const rows = found.map((one) => ({ ...one, at: dateText(one.at) }));
+      const cells = rows.map(({ address, at, fromAddress, signedIn, reason }) => [
+        address,
+        at,
+        fromAddress ? 'from there' : '-',
+        signedIn ? 'signed in' : '-',
+        reason,
+      ]);
+      for (const line of columns(cells)) output.line(line.trimEnd());
+      if (rows.length === 0) output.line('nobody asks for a removal');
+      output.result(rows);
+    });
+  removals
+    .command('accept')
+    .description('take back all reports of the address, at no cost of trust; lists stay')
+    .argument('<address>', 'as list shows it')
+    .option('--allow', 'put it on the allowlist too, so that no list blocks it')
+    .option('--json', 'print the result as JSON')
+    .action(async (text: string, flags: { allow?: boolean; json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      await withWorkspace(async (w) => {
+        const address = canonical(text);
+        if ((await createRemovals(w).find(address)) === undefined) throw noRequest(address);
+        const removed = await takeBackAll(w, address);
+        if (flags.allow) expect(await createAllowlist(w).add(address, 'asked for its removal'));
+        expect(await createRemovals(w).remove(address));
+        output.line(`${removed} reports of ${address} are taken back`);
+        output.result({ address, removed, allowed: flags.allow === true });
+      });
+    });
+  removals
+    .command('refuse')
+    .description('leave everything as it is; the address may be asked for again')
+    .argument('<address>', 'as list shows it')
+    .option('--json', 'print the result as JSON')
+    .action(async (text: string, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const address = canonical(text);
+      expect(await withWorkspace((w) => createRemovals(w).remove(address)));
+      output.line(`the request for ${address} is refused`);
+      output.result({ address });
+    });
+  return removals;
+}
+
+function noRequest(address: string): OperatorError {
+  return new OperatorError(`there is no request for ${address}`);
+}
+
+function canonical(text: string): string {
+  const words = new Uint32Array(4);
+  const family = parseIp(text, words);
+  if (family === 0) throw new OperatorError(`'${text.slice(0, 50)}' is not an address`);
+  return formatIp(family, words);
+}
+
+/** @returns how many reports went */
+async function takeBackAll(workspace: Workspace, address: string): Promise<number> {
+  const reports = createReportStore(workspace);
+  const words = new Uint32Array(4);
+  const family = parseIp(address, words) as 4 | 6;
+  let removed = 0;
+  for (;;) {
+    const found = await reports.list(family, words, 0, reportsPerStep);
+    const before = removed;
+    for (const account of new Set(found.map((one) => one.account))) {
+      removed += expect(await reports.withdraw(account, family, words, false)).removed;
+    }
+    if (found.length < reportsPerStep || removed === before) return removed;
+  }
+}

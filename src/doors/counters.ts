@@ -1,0 +1,22 @@
+/** What became of questions to a door, in shared memory: its thread counts, the main thread reads. */
+
+export interface Counters<Outcome extends string> {
+  readonly buffer: SharedArrayBuffer;
+  count(outcome: Outcome): void;
+  read(): Iterable<[Outcome, number]>;
+}
+
+export function createCounters<Outcome extends string>(
+  outcomes: readonly Outcome[],
+  buffer = new SharedArrayBuffer(outcomes.length * 8),
+): Counters<Outcome> {
+  const counts = new Float64Array(buffer);
+  const rowOf = new Map(outcomes.map((outcome, row) => [outcome, row]));
+  return {
+    buffer,
+    count(outcome) {
+      counts[rowOf.get(outcome)!]! += 1;
+    },
+    read: () => outcomes.map((outcome, row): [Outcome, number] => [outcome, counts[row]!]),
+  };
+}

@@ -1,0 +1,48 @@
+/** What HAProxy asks, answered by the gate's own decision; what it must not ask sets no variable. */
+
+import type { Decider } from '../gate/decide.ts';
+import { hostOf, passCookie } from '../gate/pass.ts';
+import type { SpoeOutcome } from './counters.ts';
+import type { Agent, Answer, Question } from './session.ts';
+
+const noAddress = 'check-ip has no ip that is an IPv4 or IPv6 address';
+
+export function createAgent(options: {
+  readonly decider: Decider;
+  readonly count: (outcome: SpoeOutcome) => void;
+  /** Questions that can't be answered, for who sets HAProxy up. */
+  readonly warn: (reason: string) => void;
+  readonly isDraining: () => boolean;
+}): Agent {
+  const { decider, count, warn, isDraining } = options;
+
+  function refuse(outcome: SpoeOutcome, reason: string): undefined {
+    count(outcome);
+    warn(reason);
+  }
+
+  function answer({ family, words, host, cookie, policy }: Question): Answer | undefined {
+    const read = decider.policyOf(policy);
+    if (!read.ok) return refuse('bad_policy', read.detail ?? read.error);
+    if (family === 0) return refuse('no_address', noAddress);
+    // No pass has an equals sign: a text with one is a header.
+    const cookies =
+      cookie === undefined || cookie.includes('=') ? cookie : `${passCookie}=${cookie}`;
+    const visit = { family, words, host: hostOf(undefined, host), cookies };
+    const { outcome, score } = decider.decide(read.value, visit);
+    count(outcome);
+    if (outcome === 'pass') return { verdict: 'allow', score };
+    return { verdict: outcome === 'over_pass' ? 'challenge' : outcome, score };
+  }
+
+  return {
+    isDraining,
+    answer(question) {
+      try {
+        return answer(question);
+      } catch (error) {
+        return refuse('failed', String(error));
+      }
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** The thread that HAProxy asks: reads the socket, answers from shared memory, asks nobody. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../../core/clock.ts';
+import { createLog, type LogLevel } from '../../../core/log/log.ts';
+import { systemRandom } from '../../../core/random.ts';
+import { readEndpoint } from '../../../doors/endpoint.ts';
+import { createDecider } from '../../../doors/gate/decide.ts';
+import { createPasses } from '../../../doors/gate/pass.ts';
+import { createAgent } from '../../../doors/spoe/agent.ts';
+import { createSpoeEnds, createSpoeOutcomes } from '../../../doors/spoe/counters.ts';
+import { listenSpoe } from '../../../doors/spoe/listener.ts';
+import { createGeoFragments } from '../../../geo/fragments.ts';
+import { openGeoReader } from '../../../geo/reader.ts';
+import { parseQuery } from '../../../http/query.ts';
+import { openIpIndexReader } from '../../../index/reader.ts';
+import { openCheck } from '../../../reputation/check/check.ts';
+import { duringTurn } from '../during-turn.ts';
+import type { FromDoorThread, ToDoorThread } from './door-thread.ts';
+import type { SpoeThreadSetup } from './spoe-thread.ts';
+
+/** A mistake in HAProxy's configuration is the same with each request. */
+const warnEveryMs = 60_000;
+const countOpenEveryMs = 1_000;
+
+function tell(message: FromDoorThread): void {
+  parentPort?.postMessage(message);
+}
+
+async function run(setup: SpoeThreadSetup): Promise<void> {
+  const { memory } = setup;
+  const clock = systemClock();
+  const log = createLog(setup.logLevel as LogLevel);
+  const reader = openIpIndexReader(setup.reader);
+  const check = openCheck({
+    index: reader,
+    geo: createGeoFragments(openGeoReader(memory.geo)),
+  });
+  const passes = createPasses({ key: memory.gate.passKey, clock, random: systemRandom() });
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  let isDraining = false;
+  const agent = createAgent({
+    decider: createDecider({ check, passes, clock, readParams: parseQuery }),
+    count: createSpoeOutcomes(setup.outcomes).count,
+    isDraining: () => isDraining,
+    warn(reason) {
+      if (clock.monotonicMs() - warnedMs < warnEveryMs) return;
+      warnedMs = clock.monotonicMs();
+      log.warn({ reason }, 'spoe: a question without an answer; HAProxy lets in as configured');
+    },
+  });
+  const [text] = setup.listen;
+  const endpoint = readEndpoint(text ?? '');
+  if (endpoint === undefined) throw new Error(`'${text}' is no address to listen on`);
+  const listener = await listenSpoe({
+    ...{ endpoint, agent, within: duringTurn(reader), nowMs: clock.monotonicMs },
+    count: createSpoeEnds(setup.ends).count,
+  });
+  const open = new Int32Array(setup.open);
+  const counting = setInterval(() => Atomics.store(open, 0, listener.open()), countOpenEveryMs);
+  parentPort?.on('message', (message: ToDoorThread) => {
+    isDraining = true;
+    if ('drain' in message) return;
+    clearInterval(counting);
+    // Nothing holds the thread after this: it ends by itself.
+    void listener.close().finally(() => parentPort?.close());
+  });
+  tell({ listening: { ...endpoint, port: listener.port } });
+  tell({ ready: true });
+}
+
+// Nothing here holds what others need: the thread may be ended at any moment.
+try {
+  await run(workerData as SpoeThreadSetup);
+} catch (error) {
+  tell({ failed: error instanceof Error ? error.message : String(error) });
+  process.exit(1);
+}

@@ -1,0 +1,121 @@
+/** The forms about an address: a request for removal with the operator's queue, and a report by hand. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { hiddenOf, type WebVisitor, webVisitor } from '../../support/browser/web-visitor.ts';
+import { solveGif } from '../../support/captcha/solver.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
+
+const email = 'reporter@example.org';
+const address = '45.30.0.7';
+const reason = 'The machine <b>was</b> cleaned,\nsee our ticket.';
+let server: TestServer;
+let people: People;
+let person: WebVisitor;
+
+before(async () => {
+  const env = { TRUSTED_PROXIES: '127.0.0.1', CLIENT_LIMITS: 'off' };
+  server = await startTestServer({ threads: 1, demo: false, env });
+  people = openPeopleOf(server);
+  await people.register(email);
+  person = webVisitor(server);
+  await person.signIn(email, personPassword);
+});
+
+after(async () => {
+  await people?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
+
+async function summary(ip: string) {
+  const answer = await server.fetch(`/ip/${ip}`, { headers: { Accept: 'application/json' } });
+  return (answer.json() as { data: { totalReports: number; abuseConfidenceScore: number } }).data;
+}
+
+it('a report by hand wants an account with a key, and counts at once', async () => {
+  const stranger = await webVisitor(server).get(`/report?address=${address}`);
+  assert.equal(stranger.status, 303);
+  assert.match(String(stranger.headers.location), /^\/signin\?return=%2Freport/);
+  assert.match((await person.get(`/report?address=${address}`)).body, /href="\/account\/keys"/);
+  await server.cliJson('key', 'create', email);
+  const page = await (async () => {
+    let found = await person.get(`/report?address=${address}`);
+    await within(async () => {
+      found = await person.get(`/report?address=${address}`);
+      return found.body.includes('name="categories"');
+    }, 'the key');
+    return found;
+  })();
+  const fields = hiddenOf(page, '/report');
+  const none = await person.post('/report', new URLSearchParams(fields).toString());
+  assert.equal(none.status, 422);
+  assert.match(none.body, /Choose at least one/);
+  const body = new URLSearchParams({ ...fields, comment: 'knocked at the gate' });
+  for (const category of ['18', '22']) body.append('categories', category);
+  const sent = await person.post('/report', body.toString());
+  assert.deepEqual([sent.status, sent.headers.location], [303, `/ip/${address}`]);
+  assert.equal((await summary(address)).totalReports, 1);
+  const shown = (await server.fetch(`/ip/${address}`)).body;
+  for (const text of ['knocked at the gate', 'SSH', `/removal?address=${address}`]) {
+    assert.ok(shown.includes(text), text);
+  }
+  const again = await person.post('/report', body.toString());
+  assert.match(again.body, /only report the same IP address/);
+  for (const bad of ['', 'x', '10.0.0.1', '192.0.2.1']) {
+    assert.equal((await person.get(`/report?address=${bad}`)).status, 422, bad);
+    assert.equal((await person.get(`/removal?address=${bad}`)).status, 422, bad);
+  }
+});
+
+it('who is signed in asks without a challenge, and the operator accepts', async () => {
+  const page = await person.get(`/removal?address=${address}`);
+  assert.doesNotMatch(page.body, /captcha_token/);
+  const short = await person.submit(page, '/removal', { reason: 'short' });
+  assert.equal(short.status, 422);
+  assert.match(short.body, /Write 10 to 1000 characters/);
+  const sent = await person.submit(page, '/removal', { reason });
+  assert.deepEqual([sent.status, sent.headers.location], [303, `/removal?address=${address}`]);
+  assert.match((await person.get(`/removal?address=${address}`)).body, /The operator was asked on/);
+  const [open, ...others] = await server.cliJson('removals', 'list');
+  assert.deepEqual(others, []);
+  const { at, ...rest } = open;
+  assert.match(at, /^\d{4}-/);
+  assert.deepEqual(rest, {
+    address,
+    reason: 'The machine <b>was</b> cleaned, see our ticket.',
+    fromAddress: false,
+    signedIn: true,
+  });
+  const done = await server.cliJson('removals', 'accept', address);
+  assert.deepEqual(done, { address, removed: 1, allowed: false });
+  await within(async () => (await summary(address)).totalReports === 0, 'the report is gone');
+  assert.deepEqual(await server.cliJson('removals', 'list'), []);
+  const twice = await server.cli('removals', 'accept', address);
+  assert.deepEqual([twice.code, /there is no request/.test(twice.stderr)], [1, true]);
+});
+
+it('others solve a challenge; from the address itself is noted, and a refusal changes nothing', async () => {
+  const visitor = webVisitor(server, { 'X-Forwarded-For': address });
+  const path = `/removal?address=${address}`;
+  const wrong = await visitor.submit(await visitor.get(path), '/removal', {
+    ...{ reason, captcha_answer: 'wrong' },
+  });
+  assert.equal(wrong.status, 422);
+  assert.deepEqual(await server.cliJson('removals', 'list'), []);
+  let sent = wrong;
+  // The solver misreads one in ten.
+  for (let i = 0; i < 8 && sent.status !== 303; i++) {
+    const page = await visitor.get(path);
+    const { captcha_token: token } = hiddenOf(page, '/removal');
+    const picture = await server.fetch(`/captcha/img/${token}.gif`);
+    const { word } = solveGif(new Uint8Array(picture.bytes));
+    sent = await visitor.submit(page, '/removal', { reason, captcha_answer: word });
+  }
+  assert.equal(sent.status, 303, sent.body.slice(0, 500));
+  const [open] = await server.cliJson('removals', 'list');
+  assert.deepEqual([open.fromAddress, open.signedIn], [true, false]);
+  assert.deepEqual(await server.cliJson('removals', 'refuse', address), { address });
+  assert.deepEqual(await server.cliJson('removals', 'list'), []);
+  assert.doesNotMatch((await visitor.get(path)).body, /The operator was asked on/);
+});

@@ -1,0 +1,77 @@
+/** Nodes of one cluster: one of them fetches lists for all, and when it is gone another one does. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, it, type TestContext } from 'node:test';
+import { hasTool } from '../support/house/tools.ts';
+import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
+import {
+  type Environment,
+  metric,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const directory = makeTempDir('nodes-sources');
+let database: TestPostgres;
+let env: Environment = {};
+const nodes: TestServer[] = [];
+let list = ['9.9.9.9'];
+/** Slower than every node looks for what is due: two that fetch would both have begun. */
+const answerMs = 4_000;
+const publisher = createServer((_, res) => {
+  setTimeout(() => res.end(list.join('\n')), answerMs);
+});
+
+before(async (context) => {
+  if (!hasTool(context as TestContext, postgresProgram)) return;
+  await new Promise<void>((resolve) => publisher.listen(0, '127.0.0.1', resolve));
+  const key = `${directory.path}/master.key`;
+  writeFileSync(key, randomBytes(32).toString('hex'), { mode: 0o600 });
+  database = await startPostgres();
+  env = {
+    DATABASE_URL: await database.createDatabase(),
+    MASTER_KEY_FILE: key,
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    BASE_URL: 'http://localhost:8080',
+    SOURCE_ALLOW_PRIVATE: 'on',
+  };
+  for (const n of [1, 2]) {
+    const dataDir = `${directory.path}/${n}`;
+    const own = { ...env, DATA_DIR: dataDir };
+    nodes.push(await startTestServer({ threads: 1, demo: false, dataDir, env: own }));
+  }
+});
+after(async () => {
+  for (const node of nodes) await node[Symbol.asyncDispose]();
+  await database?.stop();
+  publisher.closeAllConnections();
+  publisher.close();
+  directory.remove();
+});
+
+const rowsOf = async (node: TestServer) =>
+  (await metric(node, 'portcullis_source_rows')).get('source="bad"') ?? 0;
+const fetchesOf = (node: TestServer) => node.stderr().split('"lists: source loaded"').length - 1;
+
+it('one node fetches for all, and the other one when that is gone', async () => {
+  const { port } = publisher.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/`;
+  const words = ['--format', 'plain', '--source', 'bad'];
+  await nodes[1]!.cliJson('source', 'add', url, ...words);
+  for (const node of nodes) await within(async () => (await rowsOf(node)) === 1, 'the first load');
+  await within(() => nodes.some((node) => fetchesOf(node) > 0), 'the word of it');
+  assert.deepEqual(nodes.map(fetchesOf).sort(), [0, 1]);
+  const doer = nodes.findIndex((node) => fetchesOf(node) === 1);
+  const [gone, heir] = [nodes[doer]!, nodes[1 - doer]!];
+  await gone.kill();
+  list = ['9.9.9.9', '149.112.112.112'];
+  await heir.cliJson('source', 'refresh', 'bad');
+  await within(async () => (await rowsOf(heir)) === 2, 'the second load');
+  await within(() => fetchesOf(heir) === 1, 'the word of the heir');
+});
