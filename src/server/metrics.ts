@@ -14,6 +14,7 @@ import { mailsWaitingMax } from '../signon/mail/mailer.ts';
 import type { Pacing } from '../signon/people/pacing.ts';
 import type { TallyStats } from '../signon/people/row-tally.ts';
 import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
+import type { Membership } from '../store/nodes/nodes.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
 import type { MainRoutes } from './main-routes.ts';
 import type { Opening } from './parts/dependencies.ts';
@@ -359,7 +360,7 @@ export async function readinessOf(
   store: Pick<Store, 'lastSeq' | 'writeState'>,
   clock: Clock,
   isDraining: boolean,
-  isShared = false,
+  member?: Pick<Membership, 'memory'>,
 ): Promise<Readiness> {
   const { follower } = state;
   const lastSeq = await store.lastSeq().catch((error: unknown) => {
@@ -381,6 +382,6 @@ export async function readinessOf(
     newestListAgeSeconds: Number.isFinite(newest)
       ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
       : null,
-    ...(isShared ? { staleSeconds: Math.ceil(staleMs / 1_000) } : {}),
+    ...(member && { staleSeconds: Math.ceil(staleMs / 1_000), memory: member.memory() }),
   };
 }

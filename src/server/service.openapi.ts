@@ -1,5 +1,6 @@
 /** What OpenAPI says of the readiness of the service. */
 
+import { memoryVerdicts } from '../store/nodes/digests.ts';
 import {
   answer,
   boolean,
@@ -28,8 +29,9 @@ export const readinessDocs: Described = {
         behind: count,
         newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
         staleSeconds: count,
+        memory: { type: 'string', enum: [...memoryVerdicts] },
       },
-      { optional: ['staleSeconds'] },
+      { optional: ['staleSeconds', 'memory'] },
     ),
   },
 };

@@ -10,6 +10,7 @@ import { fail } from '../core/result.ts';
 import { forwardingHeaders } from '../http/client-ip.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../http/message.ts';
 import type { PlainRoute } from '../http/router.ts';
+import type { MemoryVerdict } from '../store/nodes/digests.ts';
 import type { Assets } from '../web/assets.ts';
 import { type Endpoint, openFile } from '../web/guard/endpoint.ts';
 import type { Guard } from '../web/guard/guard.ts';
@@ -34,6 +35,8 @@ export interface Readiness {
   readonly newestListAgeSeconds: number | null;
   /** Of a node with a shared database: how long that has been out of reach. */
   readonly staleSeconds?: number;
+  /** Of a node: its memory beside those of the others. An outvoted one is not ready. */
+  readonly memory?: MemoryVerdict;
 }
 
 const dayMs = 86_400_000;
@@ -80,6 +83,7 @@ export function serviceRoutes(options: {
     const ok =
       state.indexLoaded &&
       !state.draining &&
+      state.memory !== 'outvoted' &&
       (staleSeconds === undefined ? writable : staleSeconds <= staleSecondsMax);
     const retry: Header[] = ok ? [] : [['Retry-After', '5']];
     return {

@@ -10,7 +10,8 @@
 
 import { type AccountsHandle, createAccountsTable } from '../access/accounts/accounts-table.ts';
 import { decodeAccessEvent, isAccessEvent } from '../access/accounts/events.ts';
-import { type AccessFold, createAccessFold } from '../access/accounts/fold.ts';
+import { type AccessFold, type AccessTables, createAccessFold } from '../access/accounts/fold.ts';
+import { type DigestedTables, digestTables } from '../access/accounts/tables-digest.ts';
 import { createKeyRecords } from '../access/keys/key-records.ts';
 import { createKeyTable, type KeyTable, type KeyTableHandle } from '../access/keys/key-table.ts';
 import { namedHashesMax } from '../access/keys/named-keys.ts';
@@ -34,14 +35,11 @@ import { createPolicyKeeper, type PolicyKeeper } from '../reputation/voices/poli
 import type { Policy } from '../reputation/voices/quorum.ts';
 import { createEventId } from '../store/event-id.ts';
 import { createFollower, type Follower } from '../store/follower.ts';
-import {
-  createProjection,
-  type Projection,
-  type ProjectionHeader,
-  readCheckpointSeq,
-} from '../store/projection.ts';
+import { createProjection, type Projection, readCheckpointSeq } from '../store/projection.ts';
 import type { Store, StoreEvent } from '../store/store.ts';
 import { asUpkeep, ownUpkeep, type Upkeep } from '../store/upkeep.ts';
+import { createStateDigest, type StateDigest } from './memory/digest.ts';
+import { headerOf } from './memory/header.ts';
 import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
 
 /** Keys of an account that work at one time. */
@@ -76,6 +74,8 @@ export interface State {
   readonly isMended: boolean;
   readonly shared: SharedState;
   readonly takeUsedKeys: KeyTable['takeUsed'];
+  /** Of a node that shares its journal with others. */
+  readonly digest: StateDigest | undefined;
   /** Writes what changed since the last checkpoint. */
   checkpoint(): Promise<void>;
   /** What the last checkpoint wrote stays as it is while the work runs. */
@@ -122,6 +122,8 @@ interface Parts {
   readonly projection: Projection;
   readonly shared: SharedState;
   readonly takeUsedKeys: KeyTable['takeUsed'];
+  /** With a shared journal. */
+  readonly digested?: DigestedTables;
 }
 
 /** The parts of the state with what the store knows of them, from a snapshot when there is one. */
@@ -131,7 +133,7 @@ async function loadParts(options: StateOptions): Promise<Parts> {
   const sequence = await readCheckpointSeq(store);
   const snapshot =
     path === undefined ? undefined : takeSnapshot({ path, entriesMax, sequence, log });
-  const parts = restored(options, entriesMax, snapshot?.parts) ?? createParts(store, entriesMax);
+  const parts = restored(options, entriesMax, snapshot?.parts) ?? createParts(options, entriesMax);
   await parts.projection.load();
   await snapshot?.gone;
   return parts;
@@ -139,26 +141,27 @@ async function loadParts(options: StateOptions): Promise<Parts> {
 
 /** Undefined without a snapshot, and when it does not fit. */
 function restored(
-  { store, log }: StateOptions,
+  options: StateOptions,
   entriesMax: number,
   snapshot: SnapshotParts | undefined,
 ): Parts | undefined {
   if (snapshot === undefined) return undefined;
-  const parts = createParts(store, entriesMax, snapshot.index);
+  const parts = createParts(options, entriesMax, snapshot.index);
   const { entries, projection } = parts;
   if (entries.restore(snapshot.image) && projection.restore(snapshot.image, entryPages)) {
     return parts;
   }
-  log.warn('snapshot: ignored, it does not fit');
+  options.log.warn('snapshot: ignored, it does not fit');
   return undefined;
 }
 
 function createParts(
-  store: Store,
+  { store, upkeep }: StateOptions,
   entriesMax: number,
   index = createIpIndex({ entriesMax }),
 ): Parts {
   const slots = capacities.accounts + slotReserve;
+  const isShared = upkeep?.isShared === true;
   const keyTable = createKeyTable(slots * keysPerAccount + namedHashesMax);
   const accountsTable = createAccountsTable(slots);
   const quotas = createQuotaMemory(slots);
@@ -175,14 +178,17 @@ function createParts(
     contributionsMax: entriesMax * capacities.contributionsPerEntry,
     touchPage,
     policy: policy.get,
+    isDigested: isShared,
   });
+  const own: AccessTables = {
+    addKey: (hash, slot, scopes) => keyTable.add(hash, slot, scopes).ok,
+    revokeKey: (hash) => keyTable.revoke(hash),
+    setAccount: (slot, state) => accountsTable.set(slot, state),
+    clearAccount: accountsTable.clear,
+  };
+  const digested = isShared ? digestTables(own, slots) : undefined;
   const access = createAccessFold({
-    tables: {
-      addKey: (hash, slot, scopes) => keyTable.add(hash, slot, scopes).ok,
-      revokeKey: (hash) => keyTable.revoke(hash),
-      setAccount: (slot, state) => accountsTable.set(slot, state),
-      clearAccount: accountsTable.clear,
-    },
+    tables: digested?.tables ?? own,
     accountsMax: slots,
     firstPage: entryPages,
     touchPage,
@@ -196,37 +202,8 @@ function createParts(
   });
   const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
   const { takeUsed: takeUsedKeys } = keyTable;
-  return { index, entries, sources, policy, access, refusals, projection, shared, takeUsedKeys };
-}
-
-/** What stands in the checkpoint record; an older one ends behind the lists. */
-function headerOf({
-  sources,
-  access,
-  refusals,
-  policy,
-}: Pick<Parts, 'sources' | 'access' | 'refusals' | 'policy'>): ProjectionHeader {
-  let isOld = false;
-  return {
-    encode(out) {
-      sources.encode(out);
-      access.encodeHeader(out);
-      refusals.encode(out);
-      policy.encode(out);
-    },
-    load(input) {
-      if (!sources.load(input)) return false;
-      isOld = input.remaining() === 0;
-      if (isOld) return true;
-      access.loadHeader(input);
-      refusals.load(input);
-      policy.load(input);
-      return !input.failed();
-    },
-    loaded() {
-      if (isOld) access.releaseBlank();
-    },
-  };
+  const memory = { index, entries, sources, policy, access, refusals, projection };
+  return { ...memory, shared, takeUsedKeys, ...(digested && { digested }) };
 }
 
 /** Reads the last checkpoint. The journal's rest is applied from `start` on. */
@@ -247,19 +224,26 @@ export async function openState(options: StateOptions): Promise<State> {
   /** While an event is being applied, and for good when that failed. */
   let isPartial = false;
 
+  const digest =
+    parts.digested &&
+    createStateDigest({
+      entries: entries.digest!,
+      accounts: parts.digested,
+      settledAt: () => (isPartial ? undefined : stateSeq),
+    });
+
+  function applied(seq: bigint): void {
+    stateSeq = seq;
+    isPartial = false;
+    digest?.applied(seq);
+  }
+
   function apply(event: StoreEvent): void | Promise<void> {
     isPartial = true;
     const done = applyEvent(event);
-    if (done === undefined) {
-      stateSeq = event.seq;
-      isPartial = false;
-      return;
-    }
+    if (done === undefined) return applied(event.seq);
     applying = done
-      .then(() => {
-        stateSeq = event.seq;
-        isPartial = false;
-      })
+      .then(() => applied(event.seq))
       .finally(() => {
         applying = undefined;
       });
@@ -363,7 +347,7 @@ export async function openState(options: StateOptions): Promise<State> {
   const { shared, takeUsedKeys } = parts;
   return {
     ...{ index, entries, sources, fold, access, refusals, follower, projection, isMended },
-    ...{ shared, takeUsedKeys },
+    ...{ shared, takeUsedKeys, digest },
     checkpoint,
     withoutCheckpoint,
     housekeep,
@@ -371,6 +355,7 @@ export async function openState(options: StateOptions): Promise<State> {
     policy: policy.get,
     reconcile,
     start() {
+      digest?.start();
       follower.start();
       timers.push(setInterval(tick, options.checkpointMs ?? checkpointMsDefault));
       timers.push(
@@ -382,6 +367,7 @@ export async function openState(options: StateOptions): Promise<State> {
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
+      digest?.stop();
       await follower.stop();
       while (writing !== undefined) await writing.catch(() => undefined);
       if (isBroken() || options.isStoreLost?.() === true) return;

@@ -6,12 +6,26 @@ import { systemClock } from '../../src/core/clock.ts';
 import { createMetrics } from '../../src/core/metrics.ts';
 import type { Request } from '../../src/http/message.ts';
 import { readinessOf } from '../../src/server/metrics.ts';
-import { serviceRoutes } from '../../src/server/service.route.ts';
+import { type Readiness, serviceRoutes } from '../../src/server/service.route.ts';
 import type { State } from '../../src/server/state.ts';
 import { createFollower } from '../../src/store/follower.ts';
-import type { StoreEvent } from '../../src/store/store.ts';
+import type { MemoryVerdict } from '../../src/store/nodes/digests.ts';
+import { type StoreEvent, StoreUnavailableError } from '../../src/store/store.ts';
 import { guardOf } from '../support/server/guard.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
+
+/** What /readyz answers. */
+async function readyzOf(readiness: () => Promise<Readiness>) {
+  const routes = serviceRoutes({
+    ...{ guard: guardOf(), assets: { url: String }, endpoints: [], clock: systemClock() },
+    ...{ metrics: createMetrics(), metricsToken: undefined },
+    ...{ isProxied: false, baseUrl: 'http://localhost', readiness },
+  });
+  const route = routes.find(({ path }) => path === '/readyz')!;
+  const request: Partial<Request> = { method: 'GET', path: '/readyz', query: '', headers: {} };
+  const reply = await route.handle(request as Request, { onGone: () => {} } as never);
+  return { status: reply.status, ...JSON.parse(String(reply.body)) };
+}
 
 it('a server whose follower has failed is not ready, and says how far behind it stays', async () => {
   const clock = systemClock();
@@ -35,25 +49,9 @@ it('a server whose follower has failed is not ready, and says how far behind it 
     },
   });
   const state = { follower, sources: { list: () => [] }, index: { size: () => 7 } };
-  const routes = serviceRoutes({
-    ...{
-      guard: guardOf(),
-      assets: { url: String },
-      endpoints: [],
-      clock,
-      metrics: createMetrics(),
-      metricsToken: undefined,
-    },
-    ...{ isProxied: false, baseUrl: 'http://localhost' },
-    readiness: () => readinessOf(state as unknown as State, store, clock, isDraining),
-  });
   let isDraining = false;
-  async function ask() {
-    const route = routes.find(({ path }) => path === '/readyz')!;
-    const request: Partial<Request> = { method: 'GET', path: '/readyz', query: '', headers: {} };
-    const reply = await route.handle(request as Request, { onGone: () => {} } as never);
-    return { status: reply.status, ...JSON.parse(String(reply.body)) };
-  }
+  const ask = () =>
+    readyzOf(() => readinessOf(state as unknown as State, store, clock, isDraining));
   const facts = { writable: true, draining: false, entries: 7, newestListAgeSeconds: null };
 
   assert.deepEqual(await ask(), {
@@ -86,4 +84,39 @@ it('a server whose follower has failed is not ready, and says how far behind it 
     behind: 2,
   });
   await follower.stop();
+});
+
+it('a node is ready for 15 minutes without the database and says how stale it is; an outvoted memory is not ready', async () => {
+  const clock = systemClock();
+  let staleMs = 0;
+  let memory: MemoryVerdict = 'agrees';
+  let isAway = true;
+  const store = {
+    async lastSeq() {
+      if (isAway) throw new StoreUnavailableError('away');
+      return 1n;
+    },
+    writeState: () => ({ available: true, fatal: false, detail: '' }),
+  };
+  const follower = { staleMs: () => staleMs, appliedSeq: () => 1n, isFollowing: () => true };
+  const state = { follower, sources: { list: () => [] }, index: { size: () => 7 } };
+  const readiness = () =>
+    readinessOf(state as unknown as State, store, clock, false, { memory: () => memory });
+  async function ask() {
+    const { status, writable, staleSeconds, memory } = await readyzOf(readiness);
+    return { status, writable, staleSeconds, memory };
+  }
+  const agrees = { memory: 'agrees', writable: false };
+  assert.deepEqual(await ask(), { status: 200, ...agrees, staleSeconds: 1 });
+  staleMs = 900_000;
+  assert.deepEqual(await ask(), { status: 200, ...agrees, staleSeconds: 900 });
+  staleMs++;
+  assert.deepEqual(await ask(), { status: 503, ...agrees, staleSeconds: 901 });
+  isAway = false;
+  const back = { writable: true, staleSeconds: 0 };
+  assert.deepEqual(await ask(), { status: 200, memory: 'agrees', ...back });
+  memory = 'differs';
+  assert.deepEqual(await ask(), { status: 200, memory, ...back });
+  memory = 'outvoted';
+  assert.deepEqual(await ask(), { status: 503, memory, ...back });
 });

@@ -10,7 +10,9 @@ export function clusterCommands(): Command {
   const cluster = new Command('cluster').description('the servers that share one database');
   cluster
     .command('status')
-    .description('nodes, how far each one has followed the journal, and who does the upkeep')
+    .description(
+      'nodes, how far each has followed the journal, whether their memories agree, and who does the upkeep',
+    )
     .option('--json', 'print the result as JSON')
     .action(showStatus);
   return cluster;
@@ -43,7 +45,7 @@ async function showStatus(flags: { json?: boolean }): Promise<void> {
   }));
   const events = `${grouped(Number(lastSeq))} events, removed up to ${grouped(Number(prunedThrough))}`;
   output.line(`journal ${epoch}: ${events}`);
-  const heads = ['node', 'name', 'version', 'state', 'heard of', 'behind', 'upkeep'];
+  const heads = ['node', 'name', 'version', 'state', 'heard of', 'behind', 'memory', 'upkeep'];
   const rows = shown.map((node) => [
     `${node.id}`,
     node.name,
@@ -51,6 +53,7 @@ async function showStatus(flags: { json?: boolean }): Promise<void> {
     node.state,
     `${node.seenSecondsAgo} s ago`,
     grouped(node.behind),
+    node.memory,
     node.hasUpkeep ? 'yes' : '',
   ]);
   if (nodes.length === 0) output.line('no node has joined yet');

@@ -46,6 +46,7 @@ import {
   refOf,
   unitsIn,
 } from './contributions.ts';
+import { createEntryDigest, type EntryDigest } from './entry-digest.ts';
 import { entryFlags } from './entry-flags.ts';
 import { createEntryRow, createPageWriter, pageMark, readEntryRow } from './entry-page.ts';
 import { createPageLists, entryPages, pageOf } from './page-lists.ts';
@@ -71,6 +72,8 @@ export interface Entries {
   /** The ceiling that the entry keeps from before though its quorum has lapsed, 0 for none. */
   heldCeiling(entry: number): number;
   readonly section: PageSection;
+  /** Where it was asked for. */
+  readonly digest: EntryDigest | undefined;
   /** What is beside the index, for the start's snapshot. */
   image(): ArrayImage;
   /** Into an empty state, over an index from the same snapshot. False: unusable, start afresh. */
@@ -93,6 +96,8 @@ export function createEntries(options: {
   touchPage: (page: number) => void;
   /** Whose word counts how much, at present. */
   policy: () => Policy;
+  /** Others fold the same journal, and compare. */
+  isDigested?: boolean;
   /** Kept free for reports that are committed and not yet applied. */
   reserve?: number;
 }): Entries {
@@ -100,6 +105,9 @@ export function createEntries(options: {
   const { records } = index;
   const contributions = createContributions(options.entriesMax, options.contributionsMax);
   const pages = createPageLists(options.entriesMax);
+  const digest = options.isDigested
+    ? createEntryDigest({ index, contributions, pages, entriesMax: options.entriesMax })
+    : undefined;
   const count = createCount();
   /** Ceilings above those of the present quorum; see held-ceiling.ts. */
   const held = new Uint8Array(options.entriesMax + 1);
@@ -119,6 +127,7 @@ export function createEntries(options: {
     const before = index.size();
     const entry = index.insert(sought);
     if (index.size() !== before) pages.add(entry, page);
+    digest?.before(entry);
     return entry;
   }
 
@@ -307,10 +316,14 @@ export function createEntries(options: {
     claim,
     hasRoomFor,
     get: (family, words, length) => index.get({ family, words, length }),
-    touch: (entry) => touchPage(pages.page(entry)),
+    touch(entry) {
+      touchPage(pages.page(entry));
+      digest?.before(entry);
+    },
     settle,
     tallyOf,
     heldCeiling: (entry) => held[entry]!,
+    digest,
     section: { firstPage: 0, pages: entryPages, encode: encodePage, load: loadPage },
     image: () =>
       new Map([

@@ -252,6 +252,7 @@ export function createReportFold(options: {
   ): void {
     const node = nodeOf(place, slot);
     if (node === 0) return;
+    entries.touch(c.owner[node]!);
     const z = c.detail[node]!;
     const isLast = countIn(z) <= reports;
     if ((z & said.confirmed) !== 0 && isLast) reporters.rememberWithdrawn(slot, markOf(place), at);

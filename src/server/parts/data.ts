@@ -66,6 +66,7 @@ export async function openData(opening: Opening): Promise<Data> {
   member?.follow(() => ({
     appliedSeq: state.follower.appliedSeq(),
     checkpointSeq: state.projection.checkpointSeq(),
+    ...(state.digest && { digests: state.digest.latest() }),
   }));
   closers.add(async () => {
     const done = state.stop();

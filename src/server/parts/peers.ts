@@ -42,5 +42,10 @@ export async function openExchange(
   const tellings = sealedTellings(member.tellings, deriveKey(masterKey, tellingsKeyPurpose));
   const exchanging = await startExchanging({ parties, tellings, clock, log });
   exchanging.register(metrics);
+  metrics.gauge(
+    'portcullis_memory_differs',
+    "1 while this node's memory is another than that of a node that was at the same event.",
+    () => (['differs', 'outvoted'].includes(member.memory()) ? 1 : 0),
+  );
   closers.add(exchanging.stop);
 }

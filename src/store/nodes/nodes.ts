@@ -17,6 +17,13 @@ import { splitStore } from '../split.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import type { Upkeep } from '../upkeep.ts';
 import { type PruneOptions, pruneJournal } from './checkpoints.ts';
+import {
+  type Digests,
+  decodeDigests,
+  encodeDigests,
+  judge,
+  type MemoryVerdict,
+} from './digests.ts';
 import { createLease, fencedStore } from './lease.ts';
 import { createTellings, type Tellings } from './tellings.ts';
 
@@ -40,12 +47,19 @@ export interface NodePositions {
   readonly checkpointSeq: bigint;
 }
 
+/** What a heartbeat tells. */
+export interface NodeTold extends NodePositions {
+  readonly digests?: Digests;
+}
+
 export interface Membership {
   readonly id: number;
   readonly upkeep: Upkeep;
   readonly tellings: Tellings;
   /** From now on each heartbeat says how far this node is. */
-  follow(positions: () => NodePositions): void;
+  follow(positions: () => NodeTold): void;
+  /** Of this node's memory beside those of the others. */
+  memory(): MemoryVerdict;
   /** Where other nodes ask this one. */
   announce(url: string): Promise<void>;
   /** Where another node is asked; undefined when none with this number is up. */
@@ -62,6 +76,8 @@ export interface NodeRow extends NodeIdentity, NodePositions {
   readonly state: 'up' | 'away' | 'stopped';
   readonly startedAt: number;
   readonly seenMsAgo: number;
+  /** Beside the nodes that are up. */
+  readonly memory: MemoryVerdict;
   /** It does the work that one node does for all. */
   readonly hasUpkeep: boolean;
 }
@@ -109,7 +125,7 @@ async function register(
                  $1::uuid, $2::uuid, $3, $4, ${nowMs}, ${nowMs}, $5, $6
                on conflict (node) do update set
                  boot = excluded.boot, name = excluded.name, version = excluded.version,
-                 started_at = excluded.started_at, seen_at = excluded.seen_at, is_stopped = false,
+                 started_at = excluded.started_at, seen_at = excluded.seen_at, is_stopped = false, digests = null,
                  applied_seq = excluded.applied_seq, checkpoint_seq = excluded.checkpoint_seq
                returning id`,
         values: [
@@ -138,7 +154,8 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   const joinedMs = clock.monotonicMs();
   await session.query({ text: `delete from nodes where seen_at < ${nowMs} - ${forgetMs}` });
   const id = await register(session, node, boot, options);
-  let positions = () => options.positions;
+  let told = (): NodeTold => options.positions;
+  let memory: MemoryVerdict = 'unknown';
   let hasLeft = false;
   const alive = options.aliveMs ?? aliveMs;
   const lease = createLease({
@@ -155,20 +172,35 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
 
   /** @returns false when the row is another process's, or gone */
   async function heard(state: string): Promise<boolean> {
-    const { appliedSeq, checkpointSeq } = positions();
+    const { appliedSeq, checkpointSeq, digests } = told();
     const rows = await (await store.session()).query({
-      text: `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, ${state}
+      text: `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, digests = $5, ${state}
              where id = $1 and boot = $2::uuid returning id`,
-      values: [id, boot, `${appliedSeq}`, `${checkpointSeq}`],
+      values: [id, boot, `${appliedSeq}`, `${checkpointSeq}`, encodeDigests(digests ?? new Map())],
     });
     return rows.length > 0;
+  }
+
+  /** Once a difference was seen it stays said until memories that can be compared agree. */
+  async function compareMemories(): Promise<void> {
+    const nodes = await readNodes(await store.session(), undefined);
+    const next = nodes.find((node) => node.id === id)?.memory ?? 'unknown';
+    if (next === 'unknown' || next === memory) return;
+    const facts = { memory: next, nodes: nodes.map((node) => [node.id, node.memory].join(' ')) };
+    if (next !== 'agrees') log.error(facts, 'node: memory differs from that of other nodes');
+    else if (memory !== 'unknown')
+      log.info(facts, 'node: memory agrees with the other nodes again');
+    memory = next;
   }
 
   async function beat(): Promise<void> {
     const sinceMs = clock.monotonicMs();
     const isHeard = await heard('is_stopped = false');
     if (hasLeft) return;
-    if (isHeard) return lease.look(sinceMs);
+    if (isHeard) {
+      await lease.look(sinceMs);
+      return compareMemories();
+    }
     hasLeft = true;
     lease.lose();
     options.onReplaced(
@@ -201,8 +233,9 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     },
     tellings: createTellings(store.session, boot),
     follow(next) {
-      positions = next;
+      told = next;
     },
+    memory: () => memory,
     async announce(url) {
       await (await store.session()).query({
         text: 'update nodes set url = $3 where id = $1 and boot = $2::uuid',
@@ -264,6 +297,7 @@ interface StoredNode {
   readonly applied_seq: string;
   readonly checkpoint_seq: string;
   readonly is_stopped: boolean;
+  readonly digests: string | null;
 }
 
 /** @param holder the process that has the lease */
@@ -274,16 +308,19 @@ export async function readNodes(
   const rows = await session.query<StoredNode>({
     text: `select *, ${nowMs} - seen_at as ago from nodes order by id`,
   });
+  const isUp = (row: StoredNode) => !row.is_stopped && Number(row.ago) < aliveMs;
+  const up = rows.filter(isUp).map(({ id, digests }) => ({ id, digests: decodeDigests(digests) }));
   return rows.map((row) => {
-    const seenMsAgo = Math.max(0, Number(row.ago));
-    const isUp = seenMsAgo < aliveMs;
+    const others = up.filter(({ id }) => id !== row.id).map(({ digests }) => digests);
+    const own = up.find(({ id }) => id === row.id)?.digests;
     return {
       id: row.id,
       name: row.name,
       version: row.version,
-      state: row.is_stopped ? 'stopped' : isUp ? 'up' : 'away',
+      state: row.is_stopped ? 'stopped' : isUp(row) ? 'up' : 'away',
       startedAt: Number(row.started_at),
-      seenMsAgo,
+      seenMsAgo: Math.max(0, Number(row.ago)),
+      memory: own === undefined ? 'unknown' : judge(own, others),
       appliedSeq: BigInt(row.applied_seq),
       checkpointSeq: BigInt(row.checkpoint_seq),
       hasUpkeep: row.boot === holder,

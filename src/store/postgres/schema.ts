@@ -85,6 +85,8 @@ const steps: readonly string[] = [
      bytes bytea not null,
      primary key (boot, seq)
    )`,
+  // Event and digest of the node's memory, in pairs.
+  'alter table nodes add column digests text',
 ];
 
 /** Versions that a node takes at a time; the sequence's increment. */

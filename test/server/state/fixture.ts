@@ -26,7 +26,12 @@ export interface StateFixture {
   readonly failures: readonly unknown[];
   readonly snapshotPath: string;
   /** A state on the store; with the snapshot unless told otherwise. */
-  open(options?: { snapshot?: boolean; log?: Log; checkpointMs?: number }): Promise<State>;
+  open(options?: {
+    snapshot?: boolean;
+    log?: Log;
+    checkpointMs?: number;
+    isShared?: boolean;
+  }): Promise<State>;
   /** Opened, started, and brought to the journal's end. */
   openCaughtUp(options?: Parameters<StateFixture['open']>[0]): Promise<State>;
   /** Commits so many random events of all kinds. */
@@ -73,7 +78,8 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
     }
   }
 
-  function open({ snapshot = true, log = silent, checkpointMs = neverMs } = {}): Promise<State> {
+  const open: StateFixture['open'] = (options = {}) => {
+    const { snapshot = true, log = silent, checkpointMs = neverMs, isShared = false } = options;
     return openState({
       store,
       clock,
@@ -82,9 +88,10 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
       onFailure: (error) => failures.push(error),
       entriesMax,
       checkpointMs,
+      upkeep: { isMine: () => true, isShared, store },
       ...(snapshot ? { snapshotPath } : {}),
     });
-  }
+  };
 
   return {
     clock,

@@ -1,0 +1,93 @@
+/**
+ * A sum over all entries by which nodes find out whether their memories are the same. It goes along with the
+ * changes: an entry leaves the sum before it changes, and comes back when somebody asks.
+ *
+ * Invariant: nothing in it is a float, and nothing depends on numbers of entries or nodes, which
+ * differ after a restart. So strengths are left out, and what follows from them.
+ */
+
+import type { IpIndex } from '../../index/ip-index.ts';
+import { firstReportedAtOf, lastReportedAtOf, reportsOf } from '../../index/records.ts';
+import { createMix } from '../../store/nodes/mix.ts';
+import { type Contributions, contributionKinds, kindOf } from './contributions.ts';
+import { entryPages, type PageLists } from './page-lists.ts';
+
+export interface EntryDigest {
+  /** Must come before the entry changes, and once it was made. */
+  before(entry: number): void;
+  /** @returns whether the sum is whole; false: the time was over first */
+  settle(untilMs: number): boolean;
+  readonly sum: Uint32Array;
+}
+
+/** In the sum; out of it and on the list; else of a page that was not read yet, or not there. */
+const counted = 1;
+const listed = 2;
+const entriesPerLook = 64;
+
+export function createEntryDigest(options: {
+  index: IpIndex;
+  contributions: Contributions;
+  pages: PageLists;
+  entriesMax: number;
+}): EntryDigest {
+  const { index, contributions: c, pages } = options;
+  const { records } = index;
+  const states = new Uint8Array(options.entriesMax + 1);
+  const sum = new Uint32Array(2);
+  const mix = createMix();
+  const changed: number[] = [];
+  /** What the start loaded is read page by page; pages below are in the sum. */
+  let nextPage = 0;
+
+  function put(entry: number, sign: 1 | -1): boolean {
+    const prefix = index.prefixOf(entry);
+    // A number keeps its prefix for a while after its entry went, for readers.
+    if (prefix === undefined || index.get(prefix) !== entry) return false;
+    mix.clear();
+    mix.word(prefix.family * 256 + prefix.length);
+    const words = prefix.family === 4 ? 1 : 4;
+    for (let word = 0; word < words; word++) mix.word(prefix.words[word]!);
+    mix.word(reportsOf(records, entry));
+    mix.word(firstReportedAtOf(records, entry));
+    mix.word(lastReportedAtOf(records, entry));
+    for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
+      const tag = c.tag[node]!;
+      mix.word(tag);
+      mix.word(c.newest[node]!);
+      mix.word(c.detail[node]!);
+      mix.word(kindOf(tag) === contributionKinds.reports ? c.voice[node]! : c.listed[node]!);
+    }
+    mix.into(sum, sign);
+    return true;
+  }
+
+  function readPage(page: number): void {
+    pages.visit(page, (entry) => {
+      if (states[entry] === 0 && put(entry, 1)) states[entry] = counted;
+    });
+  }
+
+  return {
+    before(entry) {
+      if (entry === 0 || states[entry] === listed) return;
+      if (states[entry] === counted) put(entry, -1);
+      else if (pages.page(entry) >= nextPage) return;
+      states[entry] = listed;
+      changed.push(entry);
+    },
+    settle(untilMs) {
+      for (let looks = 1; changed.length > 0; looks++) {
+        if (looks % entriesPerLook === 0 && performance.now() > untilMs) return false;
+        const entry = changed.pop()!;
+        states[entry] = put(entry, 1) ? counted : 0;
+      }
+      for (; nextPage < entryPages; nextPage++) {
+        if (nextPage % 16 === 0 && performance.now() > untilMs) return false;
+        readPage(nextPage);
+      }
+      return true;
+    },
+    sum,
+  };
+}

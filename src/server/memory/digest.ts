@@ -1,0 +1,59 @@
+/**
+ * The digest of the folded state at events of the journal, for nodes that share one. A digest that would
+ * take too long at its event is left out; what is left of the work is done between events.
+ */
+
+import type { EntryDigest } from '../../reputation/state/entry-digest.ts';
+import { createDigestRing, digestEvery } from '../../store/nodes/digests.ts';
+
+const sliceMs = 3;
+const restMs = 50;
+
+export interface StateDigest {
+  /** The event was applied whole. */
+  applied(seq: bigint): void;
+  /** At round events, and at the last one. */
+  latest(): Map<bigint, string>;
+  start(): void;
+  stop(): void;
+}
+
+export function createStateDigest(options: {
+  readonly entries: EntryDigest;
+  readonly accounts: { readonly sum: Uint32Array };
+  /** The last event; undefined while one is being applied. */
+  readonly settledAt: () => bigint | undefined;
+}): StateDigest {
+  const { entries, accounts, settledAt } = options;
+  const ring = createDigestRing();
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Undefined when there is no time for it now. */
+  function present(): string | undefined {
+    if (!entries.settle(performance.now() + sliceMs)) return undefined;
+    const words = [...entries.sum, ...accounts.sum];
+    return words.map((word) => word.toString(16).padStart(8, '0')).join('');
+  }
+
+  return {
+    applied(seq) {
+      if (seq % digestEvery !== 0n) return;
+      const digest = present();
+      if (digest !== undefined) ring.add(seq, digest);
+    },
+    latest() {
+      const digests = ring.kept();
+      const seq = settledAt();
+      const digest = seq === undefined ? undefined : present();
+      if (seq !== undefined && digest !== undefined) digests.set(seq, digest);
+      return digests;
+    },
+    start() {
+      timer = setInterval(() => {
+        if (settledAt() !== undefined) entries.settle(performance.now() + sliceMs);
+      }, restMs);
+      timer.unref();
+    },
+    stop: () => clearInterval(timer),
+  };
+}

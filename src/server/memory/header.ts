@@ -1,0 +1,39 @@
+/** The part of the checkpoint that belongs to no page. */
+
+import type { AccessFold } from '../../access/accounts/fold.ts';
+import type { Sources } from '../../reputation/lists/sources.ts';
+import type { Refusals } from '../../reputation/reports/refusals.ts';
+import type { PolicyKeeper } from '../../reputation/voices/policy-keeper.ts';
+import type { ProjectionHeader } from '../../store/projection.ts';
+
+interface HeaderParts {
+  readonly sources: Sources;
+  readonly access: AccessFold;
+  readonly refusals: Refusals;
+  readonly policy: PolicyKeeper;
+}
+
+/** What stands in the checkpoint record; an older one ends behind the lists. */
+export function headerOf({ sources, access, refusals, policy }: HeaderParts): ProjectionHeader {
+  let isOld = false;
+  return {
+    encode(out) {
+      sources.encode(out);
+      access.encodeHeader(out);
+      refusals.encode(out);
+      policy.encode(out);
+    },
+    load(input) {
+      if (!sources.load(input)) return false;
+      isOld = input.remaining() === 0;
+      if (isOld) return true;
+      access.loadHeader(input);
+      refusals.load(input);
+      policy.load(input);
+      return !input.failed();
+    },
+    loaded() {
+      if (isOld) access.releaseBlank();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/** Two nodes compare what they made of the journal: a node with a broken row is found. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { after, before, it, type TestContext } from 'node:test';
+import { systemClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log/log.ts';
+import { systemRandom } from '../../src/core/random.ts';
+import { setReports } from '../../src/index/records.ts';
+import { openState } from '../../src/server/state.ts';
+import { snapshotFile } from '../../src/store/presence.ts';
+import { open as openLocal } from '../store/lmdb-opener.ts';
+import { hasTool } from '../support/house/tools.ts';
+import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
+import {
+  type Environment,
+  runCli,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const directory = makeTempDir('nodes-memory');
+const metricsToken = 'a-token-for-metrics';
+let database: TestPostgres;
+let env: Environment = {};
+let nodes: TestServer[] = [];
+
+function startNode(n: number): Promise<TestServer> {
+  const dataDir = `${directory.path}/${n}`;
+  return startTestServer({ threads: 1, demo: false, dataDir, env });
+}
+
+before(async (context) => {
+  if (!hasTool(context as TestContext, postgresProgram)) return;
+  const key = `${directory.path}/master.key`;
+  writeFileSync(key, randomBytes(32).toString('hex'), { mode: 0o600 });
+  database = await startPostgres();
+  env = {
+    DATABASE_URL: await database.createDatabase(),
+    MASTER_KEY_FILE: key,
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    METRICS_TOKEN: metricsToken,
+    CLIENT_LIMITS: 'off',
+  };
+  nodes = [await startNode(1), await startNode(2)];
+});
+after(async () => {
+  for (const node of nodes) await node[Symbol.asyncDispose]();
+  await database?.stop();
+  directory.remove();
+});
+
+/** What status, readiness and metrics of both nodes say. */
+async function memories(): Promise<string[]> {
+  const status = await runCli(['cluster', 'status', '--json'], {
+    ...env,
+    DATA_DIR: nodes[0]!.dataDir,
+  });
+  assert.equal(status.code, 0, status.stderr);
+  const rows = JSON.parse(status.stdout) as { nodes: { memory: string }[] };
+  const said = rows.nodes.map(({ memory }) => memory);
+  for (const node of nodes) {
+    const ready = await node.fetch('/readyz');
+    assert.equal(ready.status, 200, 'of two nobody knows which one is right');
+    said.push((ready.json() as { memory: string }).memory);
+    const headers = { Authorization: `Bearer ${metricsToken}` };
+    const { body } = await node.fetch('/metrics', { headers });
+    said.push(/^portcullis_memory_differs (\d)$/m.exec(body)![1]!);
+  }
+  return said;
+}
+
+async function saying(expected: string[]): Promise<void> {
+  let said: string[] = [];
+  const isSaid = async () => {
+    said = await memories();
+    return said.join() === expected.join();
+  };
+  await within(isSaid).catch(() => assert.deepEqual(said, expected));
+}
+
+/** In what a node that is stopped saved of its memory. */
+async function breakRow(dataDir: string): Promise<void> {
+  rmSync(`${dataDir}/node/${snapshotFile}`, { force: true });
+  const clock = systemClock();
+  const store = await openLocal(`${dataDir}/node/store`, clock);
+  const onFailure = (error: unknown) => assert.fail(String(error));
+  const log = createLog('silent');
+  const state = await openState({ store, clock, random: systemRandom(), log, onFailure });
+  const entry = state.entries.get(4, Uint32Array.of(0x0909_0909, 0, 0, 0), 32);
+  assert.ok(entry > 0);
+  state.entries.touch(entry);
+  setReports(state.index.records, entry, 77);
+  // A checkpoint is of its own event: the next one, which changes nothing of this.
+  await state.projection.checkpoint(state.projection.checkpointSeq() + 1n);
+  await store.close();
+}
+
+it('nodes whose memories agree say so, and one broken row is found and told by both', async () => {
+  const file = `${directory.path}/list.txt`;
+  writeFileSync(file, '9.9.9.9\n9.9.9.10\n');
+  await nodes[0]!.cliJson('seed', '--format', 'plain', '--confidence', '100', file);
+  await saying(['agrees', 'agrees', 'agrees', '0', 'agrees', '0']);
+
+  await nodes[1]!.stop();
+  await nodes[0]!.cliJson('account', 'create', 'nobody@example.org');
+  await breakRow(nodes[1]!.dataDir);
+  nodes[1] = await startNode(2);
+  await saying(['differs', 'differs', 'differs', '1', 'differs', '1']);
+  for (const node of nodes) assert.match(node.stderr(), /memory differs from that of other nodes/);
+
+  await nodes[1]!.stop();
+  rmSync(nodes[1]!.dataDir, { recursive: true });
+  nodes[1] = await startNode(2);
+  await within(async () => (await nodes[0]!.fetch('/readyz')).body.includes('"memory":"agrees"'));
+});
