@@ -26,7 +26,7 @@ import type { Store } from '../store/store.ts';
 import { expect, standingOf } from './shell/workspace.ts';
 
 const demoEmail = 'demo@portcullis.example';
-/** Checked from the compiled file: dist/src/cli/. */
+/** Seen from the compiled file: dist/src/commands/. */
 const seedFolder = fileURLToPath(new URL('../../../data/seed/', import.meta.url));
 const demoHoldDays = 3_650;
 /** One of each kind, for the home page. */
