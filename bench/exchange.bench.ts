@@ -17,7 +17,7 @@ import { systemRandom } from '../src/core/random.ts';
 import { createServer } from '../src/http/server.ts';
 import { parseRequestQuery } from '../src/server/parts/signon.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
-import { createAuthorization, type SignedIn } from '../src/signon/sites/authorization.ts';
+import { createAuthorization, type SignedInVisitor } from '../src/signon/sites/authorization.ts';
 import { profileExchangeRoutes } from '../src/signon/sites/pages/exchange.route.ts';
 import { raw, scratchKey } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
@@ -72,11 +72,11 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   if (reading.kind !== 'request') throw new Error('the request is refused');
   const { request } = reading;
   const asked = { query: String(new URLSearchParams(parameters)), askedAt: clock.now() };
-  const people = Array.from({ length: plan.people }, (_, i): SignedIn => {
+  const people = Array.from({ length: plan.people }, (_, i): SignedInVisitor => {
     return { sessionId: `session-${i}`, accountId: `account-${i}`, signedInAt: 0, verified: true };
   });
 
-  async function connect(person: SignedIn): Promise<void> {
+  async function connect(person: SignedInVisitor): Promise<void> {
     const email = `${person.accountId}@mail.example`;
     await store.commit({ set: [profiles.newRow(person.accountId, email, true)] });
     const form = await authorization.transactions.begin(asked, person.sessionId);

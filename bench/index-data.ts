@@ -5,13 +5,13 @@
  */
 
 import { seededRandom } from '../src/core/random.ts';
-import { hostMask, type Prefix } from '../src/index/prefix.ts';
+import { hostMask, type IndexPrefix } from '../src/index/prefix.ts';
 
-export function prefix4(address: number, length: number): Prefix {
+export function prefix4(address: number, length: number): IndexPrefix {
   return { family: 4, words: Uint32Array.of(address & ~hostMask(length)), length };
 }
 
-export function prefix6(words: ArrayLike<number>, length: number): Prefix {
+export function prefix6(words: ArrayLike<number>, length: number): IndexPrefix {
   const out = Uint32Array.from({ length: 4 }, (_, i) => words[i]! & ~hostMask(length - 32 * i));
   return { family: 6, words: out, length };
 }
@@ -29,7 +29,7 @@ export function dice(seed: number): Dice {
 }
 
 /** Endless; may repeat itself. */
-export function* clustered({ next, below, word }: Dice, cidrShare = 0): Generator<Prefix> {
+export function* clustered({ next, below, word }: Dice, cidrShare = 0): Generator<IndexPrefix> {
   const sites = Array.from({ length: 2_000 }, () => word() & 0xffff_0000);
   const nets = Array.from({ length: 12_000 }, () => sites[below(2_000)]! | (below(256) << 8));
   for (;;) {
@@ -38,12 +38,12 @@ export function* clustered({ next, below, word }: Dice, cidrShare = 0): Generato
   }
 }
 
-export function* sparse({ word }: Dice): Generator<Prefix> {
+export function* sparse({ word }: Dice): Generator<IndexPrefix> {
   for (;;) yield prefix4(word(), 32);
 }
 
 /** Hosts in /64s of providers' /32s, one in fifty a /48 to /64. */
-export function* clustered6({ next, below, word }: Dice): Generator<Prefix> {
+export function* clustered6({ next, below, word }: Dice): Generator<IndexPrefix> {
   const sites = Array.from({ length: 3_000 }, () => 0x2400_0000 | below(0x0c00_0000));
   const nets = Array.from({ length: 60_000 }, () => [sites[below(3_000)]!, word()] as const);
   for (;;) {
@@ -58,7 +58,7 @@ export interface Adversary {
   readonly name: string;
   /** Bytes per entry that nodes and key blocks may take; records and roots apart. */
   readonly bytesMax: number;
-  prefixes(): Iterable<Prefix>;
+  prefixes(): Iterable<IndexPrefix>;
 }
 
 /** Sets of about `count` prefixes made to waste memory or time. */

@@ -1,7 +1,7 @@
 /** A filled index with what was put in, in typed arrays: the bench must not load the heap. */
 
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
-import type { Prefix } from '../src/index/prefix.ts';
+import type { IndexPrefix } from '../src/index/prefix.ts';
 import { setReports } from '../src/index/records.ts';
 
 export interface Table {
@@ -12,14 +12,14 @@ export interface Table {
   readonly insertNs: number;
 }
 
-export function fill(source: Iterable<Prefix>, entries: number): Table {
+export function fill(source: Iterable<IndexPrefix>, entries: number): Table {
   const index = createIpIndex({ entriesMax: Math.max(entries, 1000) * 2 });
   const words = new Uint32Array(entries * 4);
   const lengths = new Uint8Array(entries);
   let count = 0;
   let insertMs = 0;
   let attempts = 0;
-  let batch: Prefix[] = [];
+  let batch: IndexPrefix[] = [];
 
   function flush(): void {
     const start = performance.now();
@@ -51,7 +51,7 @@ export function fill(source: Iterable<Prefix>, entries: number): Table {
   };
 }
 
-export function prefixAt({ words, lengths }: Table, family: 4 | 6, i: number): Prefix {
+export function prefixAt({ words, lengths }: Table, family: 4 | 6, i: number): IndexPrefix {
   const at = i * 4;
   return { family, words: words.slice(at, at + (family === 4 ? 1 : 4)), length: lengths[i]! };
 }

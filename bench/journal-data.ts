@@ -7,7 +7,7 @@ import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { seededRandom } from '../src/core/random.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
-import type { Prefix } from '../src/index/prefix.ts';
+import type { IndexPrefix } from '../src/index/prefix.ts';
 import { loadList } from '../src/reputation/lists/load-list.ts';
 import { type RowBatch, rowsPerEventMax } from '../src/reputation/state/events.ts';
 import { openState, type State } from '../src/server/state.ts';
@@ -81,10 +81,10 @@ export function* batches(rows: number): Generator<RowBatch> {
   const kinds = [clustered(dice(1)), sparse(dice(2)), clustered6(dice(3))] as const;
   // An index tells the rows seen before: a set of texts would leave its garbage to the measured.
   const seen = createIpIndex({ entriesMax: rows + 1 });
-  let batch: Prefix[] = [];
+  let batch: IndexPrefix[] = [];
   while (seen.size() < rows) {
     const roll = rolls.next();
-    const prefix = kinds[roll < 0.6 ? 0 : roll < 0.9 ? 1 : 2].next().value as Prefix;
+    const prefix = kinds[roll < 0.6 ? 0 : roll < 0.9 ? 1 : 2].next().value as IndexPrefix;
     const before = seen.size();
     seen.insert(prefix);
     if (seen.size() === before) continue;
@@ -95,7 +95,7 @@ export function* batches(rows: number): Generator<RowBatch> {
   }
 }
 
-function packed(prefixes: readonly Prefix[]): RowBatch {
+function packed(prefixes: readonly IndexPrefix[]): RowBatch {
   const batch = {
     count: prefixes.length,
     families: Uint8Array.from(prefixes, ({ family }) => family),

@@ -12,7 +12,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { seededRandom } from '../src/core/random.ts';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
-import { hostMask, type Prefix } from '../src/index/prefix.ts';
+import { hostMask, type IndexPrefix } from '../src/index/prefix.ts';
 import type { TortureReport, TortureTask } from './torture.worker.ts';
 import { hashAround, writeChanging, writeFixed } from './torture-payload.ts';
 
@@ -78,7 +78,7 @@ function createPools(family: 4 | 6, next: () => number): Pools {
 }
 
 /** The prefix of that length around an address of a pool. */
-function prefixAround(family: 4 | 6, words: Int32Array, at: number, length: number): Prefix {
+function prefixAround(family: 4 | 6, words: Int32Array, at: number, length: number): IndexPrefix {
   const out = new Uint32Array(family === 4 ? 1 : 4);
   for (let word = 0; word < out.length; word++) {
     out[word] = words[at + word]! & ~hostMask(length - (word << 5));
@@ -98,13 +98,13 @@ function createWriter(index: IpIndex, pools: Pools[], next: () => number): Write
   let generation = 0;
   const below = (limit: number): number => Math.floor(next() * limit);
 
-  function hashOfPrefix({ family, words, length }: Prefix): number {
+  function hashOfPrefix({ family, words, length }: IndexPrefix): number {
     const address = new Int32Array(4);
     address.set(words);
     return hashAround(family, address, 0, length);
   }
 
-  function insert(prefix: Prefix): void {
+  function insert(prefix: IndexPrefix): void {
     const hash = hashOfPrefix(prefix);
     index.insert(prefix, (entry) => writeFixed(index.records, entry, hash));
   }
@@ -116,7 +116,7 @@ function createWriter(index: IpIndex, pools: Pools[], next: () => number): Write
   }
 
   /** A host mostly, else a prefix that stays within the half that is not absent. */
-  function volatilePrefix({ family, volatile }: Pools): Prefix {
+  function volatilePrefix({ family, volatile }: Pools): IndexPrefix {
     const at = below(volatile.length >> 2) << 2;
     const bits = family === 4 ? 32 : 128;
     return prefixAround(family, volatile, at, next() < 0.8 ? bits : bits - below(8));

@@ -22,7 +22,7 @@ import {
 import { OperatorError } from './core/errors.ts';
 import { type LogLevel, logLevels } from './core/log/log.ts';
 
-/** At most `max` requests of one client IP in `windowMs`. */
+/** At most `max` requests of one client IP, 1 to 65,535, in any `windowMs`. */
 export interface ClientLimit {
   readonly max: number;
   readonly windowMs: number;

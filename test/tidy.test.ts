@@ -66,6 +66,20 @@ test('in a wing only routes import http/, and only routes, pages and words impor
 /** These three are one thing each, cut into more pieces than a folder should have. */
 const largeRooms = ['src/index', 'src/http', 'src/store'];
 
+/** Each wing has its own: its texts, and one language's of them. */
+const ofEachWing = ['Words', 'Catalogue'];
+
+test('an exported type has a name of its own', () => {
+  const places = new Map<string, string[]>();
+  for (const { path, text } of sources) {
+    const names = text.matchAll(/^export (?:abstract )?(?:interface|type|class) (\w+)/gm);
+    for (const [, name] of names) places.set(name!, [...(places.get(name!) ?? []), path]);
+  }
+  assert.ok(places.size > 500);
+  const shared = [...places].filter(([name, at]) => at.length > 1 && !ofEachWing.includes(name));
+  assert.deepEqual(shared, []);
+});
+
 test('no folder holds more than 12 files', () => {
   const counts = new Map<string, number>();
   for (const { path } of sources) {

@@ -20,7 +20,7 @@ import { createEventId } from '../store/event-id.ts';
 import { accountKey, accountSlotKey } from '../store/keys.ts';
 import { notCounted, readLedger } from '../store/ledger.ts';
 import { bareRecord, bytes, mapped, u8 } from '../store/record.ts';
-import type { Check, SetRow, Store } from '../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../store/store.ts';
 import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
 import { encodeAccessEvent } from './accounts/events.ts';
 import type { AccessFold } from './accounts/fold.ts';
@@ -39,7 +39,7 @@ const rowsPerCommit = 500;
 
 /** What goes into the commit that makes a key. */
 export interface SlotClaim {
-  readonly check: readonly Check[];
+  readonly check: readonly RowCheck[];
   readonly set: readonly SetRow[];
   /** For the event of the key; empty when the account holds a slot already. */
   readonly facts: Uint8Array;
@@ -49,7 +49,7 @@ interface SlotRow {
   readonly isHeld: boolean;
   /** Undefined: nothing but what a new account has. */
   readonly facts: Account | undefined;
-  readonly check: Check;
+  readonly check: RowCheck;
 }
 
 async function readRow(store: Store, accountId: string): Promise<SlotRow> {
@@ -105,7 +105,7 @@ export async function changeFacts(
   store: Store,
   account: { readonly id: string; readonly createdAt: number },
   change: (facts: Account) => void,
-): Promise<{ check: Check[]; set: SetRow[] } | undefined> {
+): Promise<{ check: RowCheck[]; set: SetRow[] } | undefined> {
   const row = await readRow(store, account.id);
   if (row.isHeld) return undefined;
   const facts = row.facts ?? newAccount('', account.createdAt, true);
@@ -138,7 +138,7 @@ export function createSlotKeeper(options: {
   /** Of accounts that took their slots before there were rows. */
   async function writeMissingRows(): Promise<void> {
     let set: SetRow[] = [];
-    let check: Check[] = [];
+    let check: RowCheck[] = [];
     async function flush(): Promise<void> {
       // What changed meanwhile has a row by now, or is looked at by the next start.
       if (set.length > 0) await store.commit({ check, set });

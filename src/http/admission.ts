@@ -23,7 +23,7 @@ import {
   type RenderProblem,
   type Reply,
 } from './message.ts';
-import type { Pace } from './pace.ts';
+import type { ClientPace } from './pace.ts';
 import {
   lengthRequired,
   missedDeadline,
@@ -43,7 +43,7 @@ export interface AdmissionOptions {
   readonly defaultHeaders: readonly Header[];
   /** False: a chunked request is refused, whatever it asks for. */
   readonly takesChunked: boolean;
-  readonly pace: Pace;
+  readonly pace: ClientPace;
   readonly isClosing: () => boolean;
   readonly shouldProbe: () => boolean;
   readonly shouldEnd: () => boolean;

@@ -17,7 +17,7 @@ export interface FormSink {
   file(name: string, fileName: string | undefined): ((bytes: Uint8Array) => void) | Failure;
 }
 
-export interface FormRules {
+export interface MultipartRules {
   readonly contentType: string | undefined;
   /** Whether a part is a file also when it comes without a file name. */
   readonly isFile: (name: string) => boolean;
@@ -25,7 +25,7 @@ export interface FormRules {
   readonly partsMax: number;
 }
 
-export interface Part {
+export interface FormPart {
   readonly name: string;
   /** Undefined for a plain field. Never a path to use: a label that the client chose. */
   readonly fileName: string | undefined;
@@ -45,7 +45,7 @@ const malformed = fail('invalid_parameter', 'The multipart form is malformed.', 
 export async function readParts(
   body: Uint8Array,
   contentType: string | undefined,
-): Promise<Result<readonly Part[]>> {
+): Promise<Result<readonly FormPart[]>> {
   const parts: { name: string; fileName: string | undefined; pieces: Uint8Array[] }[] = [];
   const read = await readPartsInto(
     [body],
@@ -69,7 +69,7 @@ export async function readParts(
  */
 export async function readPartsInto(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  rules: FormRules,
+  rules: MultipartRules,
   sink: FormSink,
   turns: Turns | undefined = undefined,
 ): Promise<Result<void>> {
@@ -93,7 +93,7 @@ export async function readPartsInto(
 }
 
 /** Undefined when the content type has no boundary. */
-function openForm(contentType: string, rules: FormRules, sink: FormSink) {
+function openForm(contentType: string, rules: MultipartRules, sink: FormSink) {
   const { isFile, fileBytesMax } = rules;
   let refusal: Failure | undefined;
   const refuse = (why: Failure): void => {

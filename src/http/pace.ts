@@ -7,11 +7,9 @@
  * ones count, once that is known. Probes count apart: a flood of pages must not hide how the service is.
  */
 
-import {
-  type ClientLimit,
-  createClientLimits,
-  type LimitRecords,
-} from '../access/quota/client-limits.ts';
+import { createClientLimits } from '../access/quota/client-limits.ts';
+import type { LimitRecords } from '../access/quota/ring.ts';
+import type { ClientLimit } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Networks } from '../ip/networks.ts';
 import { type Problem, problem } from './message.ts';
@@ -19,7 +17,7 @@ import type { Route } from './router.ts';
 
 export type PaceLimit = 'answers' | 'answersNear' | 'probes';
 
-export interface Pace {
+export interface ClientPace {
   /** Why there is no answer, or undefined; what counts from its arrival on is counted then. */
   refusalOf(networks: Networks, route: Route | undefined): Problem | undefined;
   /** Of a request that had an answer. */
@@ -34,7 +32,7 @@ export function createPace(
   bounds: Readonly<Record<PaceLimit, ClientLimit>> | undefined,
   clock: Pick<Clock, 'monotonicMs'>,
   records?: LimitRecords,
-): Pace {
+): ClientPace {
   if (bounds === undefined) return { refusalOf: () => undefined, answered: () => {} };
   const limits = createClientLimits<PaceLimit>(
     { answers: bounds.answers, answersNear: bounds.answersNear, probes: bounds.probes },

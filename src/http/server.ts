@@ -20,7 +20,7 @@ import { type AskedBelow, createHotLane, type HotLane } from './hot-lane.ts';
 import { defaultLimits, type HttpLimits } from './limits.ts';
 import type { Header, RenderProblem } from './message.ts';
 import { loadNative } from './native.ts';
-import { createPace, type Pace } from './pace.ts';
+import { type ClientPace, createPace } from './pace.ts';
 import { isSaneRequestId, newRequestId, traceOf } from './request-id.ts';
 import { createRouter, type HotRoute, type Route, type Router } from './router.ts';
 
@@ -34,7 +34,7 @@ export interface ServerOptions {
   /** Default: what is known of the build, see `native.ts`. */
   readonly takesChunked?: boolean;
   /** Default: none. */
-  readonly pace?: Pace;
+  readonly pace?: ClientPace;
   /** Browsers reach the service over https: every answer says that it shall stay so. */
   readonly https?: boolean;
   /**

@@ -16,11 +16,11 @@ import {
 } from './layout.ts';
 import { coverPartOffset, depthOf, slotOffset, slotsOffset } from './nodes.ts';
 import { leafOf, nodePositions, retire, rootPositions, type TrieTools } from './place.ts';
-import { byteAt, type Prefix } from './prefix.ts';
+import { byteAt, type IndexPrefix } from './prefix.ts';
 import { PARENT, ROW_SHIFT } from './records.ts';
 
 /** The returned function takes out an entry that is in the trie. Its row stays readable. */
-export function createDisplace(tools: TrieTools): (prefix: Prefix, entry: number) => void {
+export function createDisplace(tools: TrieTools): (prefix: IndexPrefix, entry: number) => void {
   const { memory, nodesOf } = tools;
   const { root, nodes, rows } = memory;
   const covers = new Int32Array(256);
@@ -39,7 +39,7 @@ export function createDisplace(tools: TrieTools): (prefix: Prefix, entry: number
   }
 
   /** The slot that should stand for an unpublished node: a node of one item is not kept. */
-  function simplified(prefix: Prefix, slot: number, depth: number): number {
+  function simplified(prefix: IndexPrefix, slot: number, depth: number): number {
     const count = nodesOf.slotCount(slot);
     const hasCovers = (slot & COVER_FLAG) !== 0;
     if (count === 0) {
@@ -83,7 +83,7 @@ export function createDisplace(tools: TrieTools): (prefix: Prefix, entry: number
   }
 
   /** Records the way to the slot whose node or leaf holds the prefix; returns its level. */
-  function wayTo(prefix: Prefix): number {
+  function wayTo(prefix: IndexPrefix): number {
     let level = 0;
     wayArrays[0] = root;
     wayOffsets[0] = rootCell(prefix.family, prefix.words);
@@ -100,7 +100,7 @@ export function createDisplace(tools: TrieTools): (prefix: Prefix, entry: number
     }
   }
 
-  return function displace(prefix: Prefix, entry: number): void {
+  return function displace(prefix: IndexPrefix, entry: number): void {
     if (prefix.length < ROOT_BITS) {
       const start = prefix.words[0]! >>> ROOT_BITS;
       removeCover(rows, rootPositions(root, prefix.family), start, entry);

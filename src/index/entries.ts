@@ -8,7 +8,7 @@
 
 import { KEY_ENTRY, KEY_LENGTH, KEY_WORDS } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
-import type { Prefix } from './prefix.ts';
+import type { IndexPrefix } from './prefix.ts';
 import {
   clearRecord,
   KEY,
@@ -47,7 +47,7 @@ function lengthCode({ rows }: IndexMemory, entry: number): number {
 }
 
 /** Undefined for 0, for a number out of range and for one not in use. */
-export function prefixOf(memory: IndexMemory, entry: number): Prefix | undefined {
+export function prefixOf(memory: IndexMemory, entry: number): IndexPrefix | undefined {
   const length = lengthCode(memory, entry);
   if (length === LENGTH_UNUSED || length === LENGTH_FREE) return undefined;
   const family = length < LENGTH_6 ? 4 : 6;
@@ -64,9 +64,9 @@ export function readPrefix(memory: IndexMemory, entry: number, out: Uint32Array)
   return lengthOf(memory.rows, entry);
 }
 
-export interface Entries {
+export interface EntryRows {
   /** A cleared record for the prefix, or 0 when all numbers are taken. */
-  allocate(prefix: Prefix): number;
+  allocate(prefix: IndexPrefix): number;
   /** After the grace period only. */
   release(entry: number): void;
   hasRoom(): boolean;
@@ -85,7 +85,7 @@ export interface EntriesState {
   readonly freeKey: number;
 }
 
-export function createEntries(memory: IndexMemory, from?: EntriesState): Entries {
+export function createEntries(memory: IndexMemory, from?: EntriesState): EntryRows {
   const { rows, keys, records } = memory;
   const entriesMax = rows.length / ROW_WORDS - 1;
   let topEntry = from?.topEntry ?? 0;

@@ -17,7 +17,7 @@ import {
 } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
 import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
-import { byteAt, hostMask, type Prefix } from './prefix.ts';
+import { byteAt, hostMask, type IndexPrefix } from './prefix.ts';
 import { KEY, ROW_SHIFT } from './records.ts';
 
 /** Offset of the root cell of an address. */
@@ -66,7 +66,7 @@ function hasWords(memory: IndexMemory, family: 4 | 6, entry: number, words: Uint
 }
 
 /** 0 = none. The prefix must be valid (`isPrefix`). */
-export function exactEntry(memory: IndexMemory, { family, words, length }: Prefix): number {
+export function exactEntry(memory: IndexMemory, { family, words, length }: IndexPrefix): number {
   const { root, nodes, rows, keys } = memory;
   const cell = rootCell(family, words);
   if (length < ROOT_BITS) {

@@ -18,7 +18,7 @@ import { createLookup } from './lookup.ts';
 import { createMemory, type IndexMemory, nodeBytesFor } from './memory.ts';
 import { createNodes } from './nodes.ts';
 import { CHANGE_WORDS_MAX, createPlace } from './place.ts';
-import { isPrefix, type Prefix } from './prefix.ts';
+import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
 import { walk } from './walk.ts';
@@ -53,9 +53,9 @@ export interface IpIndex extends IndexView {
    * The prefix's entry, made if it is new, or 0 when the index is full. `fill` runs for a new
    * entry before any reader can find it; without it the record says "nothing known".
    */
-  insert(prefix: Prefix, fill?: (entry: number) => void): number;
+  insert(prefix: IndexPrefix, fill?: (entry: number) => void): number;
   /** False when there was no such entry. */
-  remove(prefix: Prefix): boolean;
+  remove(prefix: IndexPrefix): boolean;
   /** A handle for one more reading thread, or undefined when all 64 are taken. */
   openReader(): ReaderHandle | undefined;
   /** When a reader's thread has ended, in whatever state it was. */
@@ -147,7 +147,7 @@ export function openIpIndex(
     control[SIZE] = size;
   }
 
-  function checkChange(prefix: Prefix): void {
+  function checkChange(prefix: IndexPrefix): void {
     if (!isPrefix(prefix)) throw new RangeError('not a masked prefix');
     if (isWalking) throw new Error('a walk must not change the index');
   }
@@ -233,7 +233,7 @@ export function openIpIndex(
   };
 
   /** Numbers may all wait in limbo: those that readers have forgotten are given back first. */
-  function retryAllocate(prefix: Prefix): number {
+  function retryAllocate(prefix: IndexPrefix): number {
     for (let waitedMs = 0; waitedMs <= WAIT_MS_MAX; waitedMs += WAIT_STEP_MS) {
       limbo.drain();
       const entry = entries.allocate(prefix);

@@ -15,7 +15,7 @@ import { NODE_WORDS_MAX, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS, WILD_SHIFT }
 import type { Limbo } from './limbo.ts';
 import type { IndexMemory } from './memory.ts';
 import { depthOf, type Nodes, pathPartOffset, slotOffset } from './nodes.ts';
-import { byteAt, commonBits, type Prefix } from './prefix.ts';
+import { byteAt, commonBits, type IndexPrefix } from './prefix.ts';
 import { KEY, ROW_SHIFT } from './records.ts';
 
 /** Words that one change can allocate at most: two large copies and some nodes of two items. */
@@ -57,7 +57,7 @@ export function retire({ limbo, nodesOf }: TrieTools, slot: number): void {
  * The returned function publishes an entry whose row is complete and whose prefix is valid and
  * not in the trie.
  */
-export function createPlace(tools: TrieTools): (prefix: Prefix, entry: number) => void {
+export function createPlace(tools: TrieTools): (prefix: IndexPrefix, entry: number) => void {
   const { memory, nodesOf, epoch } = tools;
   const { root, nodes, rows, keys } = memory;
   const covers = new Int32Array(256);
@@ -100,7 +100,7 @@ export function createPlace(tools: TrieTools): (prefix: Prefix, entry: number) =
 
   /** A node above `slot`, whose path leaves that of `prefix` at bit `shared`. */
   function split(
-    prefix: Prefix,
+    prefix: IndexPrefix,
     slot: number,
     depth: number,
     shared: number,
@@ -119,7 +119,7 @@ export function createPlace(tools: TrieTools): (prefix: Prefix, entry: number) =
     return replaced(one, two);
   }
 
-  return function place(prefix: Prefix, entry: number): void {
+  return function place(prefix: IndexPrefix, entry: number): void {
     const { family, length } = prefix;
     const cell = rootCell(family, prefix.words);
     if (length < ROOT_BITS) {

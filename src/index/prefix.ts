@@ -4,7 +4,7 @@
  * is the one place that checks this.
  */
 
-export interface Prefix {
+export interface IndexPrefix {
   readonly family: 4 | 6;
   /** Big-endian words: one or more for IPv4 (the first counts), four for IPv6. */
   readonly words: Uint32Array;
@@ -18,7 +18,7 @@ export function bitsOf(family: 4 | 6): number {
 }
 
 /** True when length, word count and masking are right. */
-export function isPrefix({ family, words, length }: Prefix): boolean {
+export function isPrefix({ family, words, length }: IndexPrefix): boolean {
   const bits = bitsOf(family);
   if (!Number.isInteger(length) || length < 0 || length > bits) return false;
   if (words.length < bits >> 5) return false;
@@ -49,7 +49,7 @@ export function commonBits(a: Uint32Array, b: Uint32Array, limit: number): numbe
 }
 
 /** Address order; a shorter prefix comes before the longer ones beneath it. */
-export function comparePrefixes(a: Prefix, b: Prefix): number {
+export function comparePrefixes(a: IndexPrefix, b: IndexPrefix): number {
   if (a.family !== b.family) return a.family - b.family;
   for (let word = 0; word < bitsOf(a.family) >> 5; word++) {
     if (a.words[word] !== b.words[word]) return a.words[word]! < b.words[word]! ? -1 : 1;
@@ -58,7 +58,7 @@ export function comparePrefixes(a: Prefix, b: Prefix): number {
 }
 
 /** True when every address of `inner` lies in `outer`. */
-export function covers(outer: Prefix, inner: Prefix): boolean {
+export function covers(outer: IndexPrefix, inner: IndexPrefix): boolean {
   return (
     outer.family === inner.family &&
     outer.length <= inner.length &&

@@ -12,7 +12,7 @@ import { type ReaderEpoch, readerEpoch, SIZE } from './epochs.ts';
 import { exactEntry } from './exact.ts';
 import { createLookup, type Lookup } from './lookup.ts';
 import { type IndexBuffers, viewMemory } from './memory.ts';
-import type { Prefix } from './prefix.ts';
+import type { IndexPrefix } from './prefix.ts';
 import type { Records } from './records.ts';
 import { type WalkOptions, type WalkPosition, walk } from './walk.ts';
 
@@ -28,13 +28,13 @@ export interface IndexView extends Lookup {
   /** When each list was refreshed, by its number: seconds since 1970; written by the owner. */
   readonly listTimes: Uint32Array;
   /** The entry of exactly this prefix; 0 = none. */
-  get(prefix: Prefix): number;
+  get(prefix: IndexPrefix): number;
   /** What an entry stands for; undefined for a number not in use. */
-  prefixOf(entry: number): Prefix | undefined;
+  prefixOf(entry: number): IndexPrefix | undefined;
   /** The same without an object: its length, -1 if not in use; `out` gets one word or four. */
   readPrefix(entry: number, out: Uint32Array): number;
   /** Visits the entries in `within`, itself included, in address order; see walk.ts. */
-  walk(within: Prefix, visit: (entry: number) => void, options?: WalkOptions): WalkPosition;
+  walk(within: IndexPrefix, visit: (entry: number) => void, options?: WalkOptions): WalkPosition;
   /** Entries in use. */
   size(): number;
 }

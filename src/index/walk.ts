@@ -11,25 +11,32 @@ import { leafEntry, nodeCover } from './exact.ts';
 import { COVER_FLAG, OFFSET_MASK, PATH_FLAG, ROOT_6, ROOT_BITS } from './layout.ts';
 import type { IndexMemory } from './memory.ts';
 import { coverPartOffset, depthOf, pathPartOffset, slotOffset } from './nodes.ts';
-import { bitsOf, byteAt, commonBits, comparePrefixes, hostMask, type Prefix } from './prefix.ts';
+import {
+  bitsOf,
+  byteAt,
+  commonBits,
+  comparePrefixes,
+  hostMask,
+  type IndexPrefix,
+} from './prefix.ts';
 import { PARENT, ROW_SHIFT } from './records.ts';
 
 export interface WalkOptions {
   /** Only what comes after this prefix in order. */
-  readonly after?: Prefix | undefined;
+  readonly after?: IndexPrefix | undefined;
   /** Stop after so many entries. */
   readonly limit?: number | undefined;
 }
 
 /** Where the walk stopped: the `after` of the next call; undefined = all visited. */
-export type WalkPosition = Prefix | undefined;
+export type WalkPosition = IndexPrefix | undefined;
 
 /** State of one call. */
 interface Walk {
   readonly memory: IndexMemory;
   readonly family: 4 | 6;
-  readonly within: Prefix;
-  readonly after: Prefix | undefined;
+  readonly within: IndexPrefix;
+  readonly after: IndexPrefix | undefined;
   /** First and last address of interest. */
   readonly low: Uint32Array;
   readonly high: Uint32Array;
@@ -42,7 +49,7 @@ interface Walk {
 /** Visits the entries that lie in `within`, itself included. */
 export function walk(
   memory: IndexMemory,
-  within: Prefix,
+  within: IndexPrefix,
   visit: (entry: number) => void,
   { after, limit = Number.MAX_SAFE_INTEGER }: WalkOptions = {},
 ): WalkPosition {

@@ -1,7 +1,7 @@
 /** The guard's desk and visit, with the session of sign-on in them. */
 
-import type { Desk as AnyDesk } from '../web/guard/desk.ts';
-import type { Visit as AnyVisit } from '../web/guard/visit.ts';
+import type { AnyDesk } from '../web/guard/desk.ts';
+import type { AnyVisit } from '../web/guard/visit.ts';
 import type { Session } from './sessions/sessions.ts';
 
 export type Visit = AnyVisit<Session>;

@@ -9,9 +9,9 @@ import { readKnownAddress } from '../core/names/mail-address.ts';
 import type { Random } from '../core/random.ts';
 import { accountByEmailKey, accountKey, credentialsKey } from '../store/keys.ts';
 import { bytes, group, list, oneOf, record, since, text, time, varint } from '../store/record.ts';
-import type { Check, SetRow, Store } from '../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../store/store.ts';
 import { newToken } from './tokens.ts';
-import { browserHash, type Language, languages } from './visitor.ts';
+import { browserHash, languages, type StoredLanguage } from './visitor.ts';
 
 export interface Credentials {
   /** PHC string; empty: no password was set yet. */
@@ -20,7 +20,7 @@ export interface Credentials {
   readonly passwordChangedAt: number;
   /** Sessions of another epoch are over. Growing it ends them all in one commit. */
   readonly epoch: number;
-  readonly language: Language;
+  readonly language: StoredLanguage;
   /** Browsers that signed in (`browserHash`), newest last. */
   readonly browsers: readonly Uint8Array[];
   /** Grows with each change of a factor: a proof of identity from before is stale. */
@@ -127,7 +127,7 @@ export function isActive(person: Person): boolean {
 }
 
 /** The checks that nobody has changed the person since it was loaded. */
-export function unchanged(person: Person): Check[] {
+export function unchanged(person: Person): RowCheck[] {
   return [
     { key: accountKey(person.id), version: person.accountVersion },
     { key: credentialsKey(person.id), version: person.credentialsVersion },

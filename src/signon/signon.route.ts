@@ -29,7 +29,7 @@ import type { Authorization } from './sites/authorization.ts';
 import { authorizeRoutes } from './sites/pages/authorize.route.ts';
 import { consentRoute } from './sites/pages/consent.route.ts';
 
-export interface DeskOptions {
+export interface SignonDeskOptions {
   readonly config: Config;
   readonly log: Log;
   readonly random: Random;
@@ -42,7 +42,7 @@ export interface DeskOptions {
 }
 
 /** For all pages that know who reads them. */
-export function openDesk(options: DeskOptions): Desk {
+export function openDesk(options: SignonDeskOptions): Desk {
   const { config, signon } = options;
   const { baseUrl } = config;
   const cookies = createCookies(baseUrl.startsWith('https:'));

@@ -7,7 +7,7 @@ import { sha256 } from '../core/digest.ts';
 
 /** In this order on disk. */
 export const languages = ['en', 'fr'] as const;
-export type Language = (typeof languages)[number];
+export type StoredLanguage = (typeof languages)[number];
 
 export interface Visitor {
   /** The client's network, see `networksOf` in ip/networks.ts: IPv4 or an IPv6 /64. */
@@ -24,7 +24,7 @@ export interface Visitor {
   readonly browserId?: string | undefined;
   /** The cookie of a browser that asked for a mailed link to sign in, if it came. */
   readonly asked?: string | undefined;
-  readonly language: Language;
+  readonly language: StoredLanguage;
 }
 
 /** Order matters: most browsers name others too. */

@@ -5,11 +5,11 @@
 
 import type { Key } from './keys.ts';
 import { type EntryHeader, isExpired } from './rows.ts';
-import type { Check, CommitResult } from './store.ts';
+import type { CommitResult, RowCheck } from './store.ts';
 
 /** A commit with its rows as bytes of their own, so that the caller may reuse its buffers at once. */
 export interface PreparedCommit {
-  readonly check: readonly Check[];
+  readonly check: readonly RowCheck[];
   readonly set: readonly PreparedRow[];
   readonly del: readonly Key[];
   readonly events: readonly PreparedEvent[];

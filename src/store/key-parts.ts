@@ -4,32 +4,32 @@
  */
 
 /** A part of a key: its bytes, sorting as the value does. */
-export type Part = Uint8Array;
+export type KeyPart = Uint8Array;
 
-export function u8(value: number): Part {
+export function u8(value: number): KeyPart {
   return Uint8Array.of(checkedInteger(value, 0xff));
 }
 
-export function u16(value: number): Part {
+export function u16(value: number): KeyPart {
   const part = Buffer.alloc(2);
   part.writeUInt16BE(checkedInteger(value, 0xffff));
   return part;
 }
 
-export function u32(value: number): Part {
+export function u32(value: number): KeyPart {
   const part = Buffer.alloc(4);
   part.writeUInt32BE(checkedInteger(value, 0xffff_ffff));
   return part;
 }
 
-export function u64(value: bigint): Part {
+export function u64(value: bigint): KeyPart {
   const part = Buffer.alloc(8);
   part.writeBigUInt64BE(value);
   return part;
 }
 
 /** UTF-8, each 0x00 escaped as 0x00 0xff, ended by 0x00: sorts right also when parts follow. */
-export function text(value: string): Part {
+export function text(value: string): KeyPart {
   const size = Buffer.byteLength(value, 'utf8');
   const ended = Buffer.allocUnsafe(size + 1);
   ended.write(value, 0, size, 'utf8');
@@ -46,19 +46,19 @@ export function text(value: string): Part {
 }
 
 /** Raw bytes: only as the last part, or where every key of the namespace has the same width here. */
-export function raw(value: Uint8Array): Part {
+export function raw(value: Uint8Array): KeyPart {
   return value;
 }
 
 /** 48 bits, earlier times first. */
-export function time(ms: number): Part {
+export function time(ms: number): KeyPart {
   const part = Buffer.allocUnsafe(6);
   part.writeUIntBE(ms, 0, 6);
   return part;
 }
 
 /** 48 bits, later times first. */
-export const descendingTime = (ms: number): Part => time(0xffff_ffff_ffff - ms);
+export const descendingTime = (ms: number): KeyPart => time(0xffff_ffff_ffff - ms);
 
 function checkedInteger(value: number, max: number): number {
   if (!Number.isInteger(value) || value < 0 || value > max) {

@@ -8,7 +8,7 @@
  * is scanned), add a row to docs/STORAGE.md. Never reuse or change a number that was released.
  */
 
-import { descendingTime, type Part, raw, text, time, u8, u16, u32, u64 } from './key-parts.ts';
+import { descendingTime, type KeyPart, raw, text, time, u8, u16, u32, u64 } from './key-parts.ts';
 import { storeLimits } from './store.ts';
 
 export { raw, text, u8, u16, u32, u64 };
@@ -76,7 +76,7 @@ export const namespaces = {
 
 type Namespace = (typeof namespaces)[keyof typeof namespaces];
 /** For a new namespace's builder; elsewhere use the typed builders below. */
-export function encodeKey(namespace: Namespace, ...parts: Part[]): Key {
+export function encodeKey(namespace: Namespace, ...parts: KeyPart[]): Key {
   let length = 1;
   for (const part of parts) length += part.length;
   if (length > storeLimits.keyBytesMax) throw new RangeError(`key of ${length} bytes is too long`);
@@ -342,8 +342,8 @@ export const auditKey = (at: number, random: Uint8Array): Key =>
 export const auditPrefix = (): Key => encodeKey(namespaces.audit);
 
 /** f0 parts: for tests and tools; nothing in production. */
-export const scratchKey = (...parts: Part[]): Key => encodeKey(namespaces.scratch, ...parts);
+export const scratchKey = (...parts: KeyPart[]): Key => encodeKey(namespaces.scratch, ...parts);
 
 export { eventIdRowKey, expiryRowKey, journalRowKey, metaRowKey } from './lmdb-keys.ts';
 
-const given = (id?: string): Part[] => (id === undefined ? [] : [text(id)]);
+const given = (id?: string): KeyPart[] => (id === undefined ? [] : [text(id)]);

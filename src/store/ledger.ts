@@ -10,7 +10,7 @@
 
 import { createWriter, decode } from './codec.ts';
 import { checkpointKey, ledgerKey } from './keys.ts';
-import type { Check, SetRow, Store } from './store.ts';
+import type { RowCheck, SetRow, Store } from './store.ts';
 
 export type LedgerTable = 'account_slots' | 'lists' | 'allow_rules';
 
@@ -22,7 +22,7 @@ export interface LedgerEntry {
   /** Undefined: the server has to run once, for nobody has counted yet. */
   readonly known: boolean;
   /** For the commit: the row must be as it was read. */
-  readonly check: Check;
+  readonly check: RowCheck;
   /** For the same commit. */
   set(used: number): SetRow;
 }

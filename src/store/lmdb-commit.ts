@@ -3,12 +3,12 @@
 import type { PreparedCommit, PreparedEvent, PreparedRow, RowView } from './apply-commit.ts';
 import { eventIdRowKey, expiryRowKey, journalRowKey, type Key } from './keys.ts';
 import {
-  type Counters,
   encodeEventIdRow,
   encodeExpiryTarget,
   expiryKinds,
   readCounters,
   readEventIdSeq,
+  type TableCounters,
   type Tables,
 } from './lmdb-tables.ts';
 import {
@@ -26,7 +26,7 @@ export interface WriteContext {
   readonly tables: Tables;
   readonly nowMs: number;
   /** Written back at the end of the callback, if anything was written. */
-  readonly counters: Counters;
+  readonly counters: TableCounters;
   /** Rows written or removed so far. */
   writes: number;
 }
@@ -53,7 +53,7 @@ export function prepareCommit(commit: Commit): PreparedCommit {
 class LmdbRows implements RowView, WriteContext {
   readonly tables: Tables;
   readonly nowMs: number;
-  readonly counters: Counters;
+  readonly counters: TableCounters;
   writes = 0;
 
   constructor(tables: Tables, nowMs: number) {

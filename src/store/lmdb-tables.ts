@@ -102,7 +102,7 @@ export function otherReader({ root }: Tables): number | undefined {
   return pids.find((pid) => pid !== process.pid);
 }
 
-export interface Counters {
+export interface TableCounters {
   lastSeq: number;
   /** Given to the row set last, in the whole store: a version never comes twice. */
   lastVersion: number;
@@ -110,7 +110,7 @@ export interface Counters {
   prunedThrough: number;
 }
 
-export function readCounters(meta: { get(key: Uint8Array): Buffer | undefined }): Counters {
+export function readCounters(meta: { get(key: Uint8Array): Buffer | undefined }): TableCounters {
   const row = meta.get(metaRowKey('counters'));
   if (row === undefined) return { lastSeq: 0, lastVersion: 0, prunedThrough: 0 };
   return {
@@ -120,7 +120,7 @@ export function readCounters(meta: { get(key: Uint8Array): Buffer | undefined })
   };
 }
 
-export function writeCounters(meta: Table, counters: Counters): void {
+export function writeCounters(meta: Table, counters: TableCounters): void {
   const row = Buffer.allocUnsafe(18);
   row.writeUIntBE(counters.lastSeq, 0, 6);
   row.writeUIntBE(counters.lastVersion, 6, 6);

@@ -24,7 +24,7 @@ export interface Found {
 }
 
 /** All members of `T`, in the order of their bytes. */
-export type Fields<T> = { readonly [Name in keyof T]-?: Field<T[Name]> };
+export type RecordFields<T> = { readonly [Name in keyof T]-?: Field<T[Name]> };
 
 export interface RecordCodec<T> {
   encode(value: T): Uint8Array;
@@ -96,7 +96,7 @@ export function list<T>(item: Field<T>): Field<readonly T[]> {
 }
 
 /** A record inside of a record. */
-export function group<T>(fields: Fields<T>): Field<T> {
+export function group<T>(fields: RecordFields<T>): Field<T> {
   const entries = Object.entries(fields) as [string, Field<unknown>][];
   return {
     write(out, value) {
@@ -145,7 +145,11 @@ export function mapped<T, Stored>(
  * @param layout that is written
  * @param oldest that is still read
  */
-export function record<T>(layout: number, fields: Fields<T>, oldest = layout): RecordCodec<T> {
+export function record<T>(
+  layout: number,
+  fields: RecordFields<T>,
+  oldest = layout,
+): RecordCodec<T> {
   const body = group(fields);
   return {
     encode(value) {
@@ -163,7 +167,7 @@ export function record<T>(layout: number, fields: Fields<T>, oldest = layout): R
 }
 
 /** The same without a number in front: its layout never changes, or its owner wrote the number. */
-export function bareRecord<T>(fields: Fields<T>): RecordCodec<T> {
+export function bareRecord<T>(fields: RecordFields<T>): RecordCodec<T> {
   const body = group(fields);
   return {
     encode(value) {

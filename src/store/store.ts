@@ -50,7 +50,7 @@ export interface Entry {
   readonly version: number;
 }
 
-export interface Check {
+export interface RowCheck {
   readonly key: Key;
   /** The version the entry must have; null: it must be absent or expired. */
   readonly version: number | null;
@@ -65,7 +65,7 @@ export interface SetRow {
 
 /** A key may be set or deleted once in a commit, not both. */
 export interface Commit {
-  readonly check?: readonly Check[];
+  readonly check?: readonly RowCheck[];
   readonly set?: readonly SetRow[];
   readonly del?: readonly Key[];
   readonly events?: readonly NewEvent[];

@@ -8,8 +8,8 @@
 
 import { metaRowKey } from './keys.ts';
 import {
-  type Counters,
   readCounters,
+  type TableCounters,
   type TableName,
   type Tables,
   tableNames,
@@ -22,7 +22,7 @@ export interface RawRow {
 }
 
 export interface View {
-  readonly counters: Counters;
+  readonly counters: TableCounters;
   meta(name: Parameters<typeof metaRowKey>[0]): Buffer | undefined;
   get(table: TableName, key: Uint8Array): Buffer | undefined;
   /** Rows in all tables, for a progress bar: about as many. */

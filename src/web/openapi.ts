@@ -5,18 +5,18 @@
 
 import { jsonType } from './shape.ts';
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-export interface JsonObject {
+export type Json = null | boolean | number | string | readonly Json[] | JsonMembers;
+export interface JsonMembers {
   readonly [name: string]: Json;
 }
 /** A JSON Schema, 2020-12. */
-export type Schema = JsonObject;
+export type Schema = JsonMembers;
 
-export interface Answer {
+export interface DescribedAnswer {
   readonly description: string;
-  readonly headers?: JsonObject;
+  readonly headers?: JsonMembers;
   /** By media type. */
-  readonly content?: JsonObject;
+  readonly content?: JsonMembers;
 }
 
 export interface Operation {
@@ -26,8 +26,8 @@ export interface Operation {
   readonly description?: string;
   readonly security?: readonly Json[];
   readonly parameters?: readonly Json[];
-  readonly requestBody?: JsonObject;
-  readonly responses: Readonly<Record<string, Answer>>;
+  readonly requestBody?: JsonMembers;
+  readonly responses: Readonly<Record<string, DescribedAnswer>>;
 }
 
 export const jsonMedia = jsonType[1];
@@ -64,27 +64,31 @@ export function list(items: Schema): Schema {
   return { type: 'array', items };
 }
 
-export function media(schema: Schema, type: string = jsonMedia): JsonObject {
+export function media(schema: Schema, type: string = jsonMedia): JsonMembers {
   return { [type]: { schema } };
 }
 
-export function answer(description: string, content: JsonObject, headers?: JsonObject): Answer {
+export function answer(
+  description: string,
+  content: JsonMembers,
+  headers?: JsonMembers,
+): DescribedAnswer {
   return { description, content, ...(headers === undefined ? {} : { headers }) };
 }
 
-const wholeNumber = (description: string, required: boolean): JsonObject => ({
+const wholeNumber = (description: string, required: boolean): JsonMembers => ({
   description,
   required,
   schema: { type: 'integer', minimum: 0 },
 });
 
 /** On every answer to a request with a valid key. */
-export const quotaHeaders: JsonObject = {
+export const quotaHeaders: JsonMembers = {
   'X-RateLimit-Limit': wholeNumber('Requests a minute.', true),
   'X-RateLimit-Remaining': wholeNumber('What is left of them.', true),
   'X-RateLimit-Reset': wholeNumber('Unix time in seconds at which there is more.', true),
 };
-export const retryAfter: JsonObject = { 'Retry-After': wholeNumber('Seconds to wait.', true) };
+export const retryAfter: JsonMembers = { 'Retry-After': wholeNumber('Seconds to wait.', true) };
 
 export function query(name: string, schema: Schema, description: string, required = false): Json {
   return { name, in: 'query', required, schema, description };
@@ -100,17 +104,17 @@ export interface Described extends Pick<Operation, 'summary' | 'description' | '
   /** `operationId`: of this method and path alone. */
   readonly id: string;
   readonly tag: string;
-  readonly requestBody?: JsonObject;
+  readonly requestBody?: JsonMembers;
   /** Its own successes and odd answers, by status. */
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly answers: Readonly<Record<number, DescribedAnswer>>;
   /** In place of the shape's own, where refusals look in more than one way. */
-  readonly refusals?: JsonObject;
+  readonly refusals?: JsonMembers;
   /** Named schemas that `ref` names here. */
   readonly schemas?: Readonly<Record<string, Schema>>;
 }
 
 /** The same fields as a form, a multipart form or JSON. */
-export function formOrJson(schema: Schema, required = true): JsonObject {
+export function formOrJson(schema: Schema, required = true): JsonMembers {
   return {
     required,
     content: {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adversaries } from '../../bench/index-data.ts';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
-import type { Prefix } from '../../src/index/prefix.ts';
+import type { IndexPrefix } from '../../src/index/prefix.ts';
 import { masked } from './golden.ts';
 
 /** Roots apart: 1 MiB however many entries there are. */
@@ -15,7 +15,7 @@ function bytesPerEntry(index: IpIndex): number {
 for (const { name, bytesMax, prefixes } of adversaries(20_000)) {
   test(`${name}: at most ${bytesMax} bytes per entry, and all is given back`, () => {
     const index = createIpIndex({ entriesMax: 100_000 });
-    const seen: Prefix[] = [];
+    const seen: IndexPrefix[] = [];
     for (const prefix of prefixes()) {
       if (index.get(prefix) === 0) seen.push(prefix);
       assert.ok(index.insert(prefix) > 0);

@@ -1,8 +1,14 @@
 /** A slow index that is right by inspection: a map from prefix text to value, asked per length. */
 
-import { bitsOf, comparePrefixes, covers, hostMask, type Prefix } from '../../src/index/prefix.ts';
+import {
+  bitsOf,
+  comparePrefixes,
+  covers,
+  hostMask,
+  type IndexPrefix,
+} from '../../src/index/prefix.ts';
 
-export function masked(family: 4 | 6, words: ArrayLike<number>, length: number): Prefix {
+export function masked(family: 4 | 6, words: ArrayLike<number>, length: number): IndexPrefix {
   const out = new Uint32Array(bitsOf(family) >> 5);
   for (let word = 0; word < out.length; word++) {
     out[word] = words[word]! & ~hostMask(length - (word << 5));
@@ -10,23 +16,23 @@ export function masked(family: 4 | 6, words: ArrayLike<number>, length: number):
   return { family, words: out, length };
 }
 
-export function textOf({ family, words, length }: Prefix): string {
+export function textOf({ family, words, length }: IndexPrefix): string {
   const hex = Array.from(words, (word) => word.toString(16).padStart(8, '0')).join('');
   return `${family}:${hex}/${length}`;
 }
 
 export interface Golden {
-  readonly entries: Map<string, { prefix: Prefix; value: number }>;
-  set(prefix: Prefix, value: number): void;
-  delete(prefix: Prefix): boolean;
+  readonly entries: Map<string, { prefix: IndexPrefix; value: number }>;
+  set(prefix: IndexPrefix, value: number): void;
+  delete(prefix: IndexPrefix): boolean;
   /** Values of all entries that cover the address, most specific first. */
   covering(family: 4 | 6, words: Uint32Array): number[];
   /** Texts of the entries within `within`, in address order. */
-  within(within: Prefix): string[];
+  within(within: IndexPrefix): string[];
 }
 
 export function createGolden(): Golden {
-  const entries = new Map<string, { prefix: Prefix; value: number }>();
+  const entries = new Map<string, { prefix: IndexPrefix; value: number }>();
   return {
     entries,
     set: (prefix, value) => void entries.set(textOf(prefix), { prefix, value }),

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
 import { COVERING_MAX } from '../../src/index/layout.ts';
-import type { Prefix } from '../../src/index/prefix.ts';
+import type { IndexPrefix } from '../../src/index/prefix.ts';
 import { createGolden, type Golden, masked, textOf } from './golden.ts';
 import { chain, createSample, type Sample } from './sample.ts';
 
@@ -25,7 +25,7 @@ function checkAddress(index: IpIndex, golden: Golden, family: 4 | 6, words: Uint
   assert.deepEqual([...out.subarray(0, count)], expected);
 }
 
-function walked(index: IpIndex, within: Prefix): string[] {
+function walked(index: IpIndex, within: IndexPrefix): string[] {
   const texts: string[] = [];
   index.walk(within, (entry) => texts.push(textOf(index.prefixOf(entry)!)));
   return texts;
@@ -53,7 +53,7 @@ function checkAll(index: IpIndex, golden: Golden, sample: Sample): void {
   }
 }
 
-function insert(index: IpIndex, golden: Golden, prefix: Prefix): void {
+function insert(index: IpIndex, golden: Golden, prefix: IndexPrefix): void {
   const entry = index.insert(prefix);
   assert.ok(entry > 0);
   golden.set(prefix, entry);
@@ -84,7 +84,7 @@ test('removing in another order takes every insertion back, to the last word', (
   const sample = createSample(7);
   const index = createIpIndex(small);
   const empty = index.stats();
-  const prefixes = new Map<string, Prefix>();
+  const prefixes = new Map<string, IndexPrefix>();
   for (let i = 0; i < 5000; i++) {
     const prefix = sample.prefix(i % 2 === 0 ? 4 : 6);
     prefixes.set(textOf(prefix), prefix);
@@ -191,7 +191,7 @@ test('a full table refuses with 0 and keeps answering; a removal makes room', ()
 
 test('a full node arena refuses with 0, and removals still work to the end', () => {
   const index = createIpIndex({ entriesMax: 200_000, nodeBytesMax: 1 << 20 });
-  const hosts: Prefix[] = [];
+  const hosts: IndexPrefix[] = [];
   for (let i = 0; i < 200_000; i++) {
     // Two hosts that part in the last byte: the costliest kind.
     const host = masked(6, [0x2001_0000 + (i >> 1), 0, i >> 1, i & 1], 128);
@@ -214,7 +214,7 @@ test('a walk in slices meets every lasting entry once and in order, whatever cha
     const added = new Set<string>();
     const all = masked(family, new Uint32Array(4), 0);
     const seen: string[] = [];
-    let after: Prefix | undefined;
+    let after: IndexPrefix | undefined;
     do {
       after = index.walk(all, (entry) => seen.push(textOf(index.prefixOf(entry)!)), {
         after,

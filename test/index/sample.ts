@@ -1,7 +1,7 @@
 /** Seeded prefixes that collide on purpose: shared bytes, nesting, edges of the address space. */
 
 import { seededRandom } from '../../src/core/random.ts';
-import { bitsOf, type Prefix } from '../../src/index/prefix.ts';
+import { bitsOf, type IndexPrefix } from '../../src/index/prefix.ts';
 import { masked } from './golden.ts';
 
 export interface Sample {
@@ -9,7 +9,7 @@ export interface Sample {
   below(limit: number): number;
   /** An address of few distinct bytes, near others. */
   address(family: 4 | 6): Uint32Array;
-  prefix(family: 4 | 6): Prefix;
+  prefix(family: 4 | 6): IndexPrefix;
   shuffle<T>(items: T[]): T[];
 }
 
@@ -50,6 +50,6 @@ export function createSample(seed: number): Sample {
 }
 
 /** Every prefix of an address, /0 to the host. */
-export function chain(family: 4 | 6, words: Uint32Array): Prefix[] {
+export function chain(family: 4 | 6, words: Uint32Array): IndexPrefix[] {
   return Array.from({ length: bitsOf(family) + 1 }, (_, length) => masked(family, words, length));
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createIpIndex, type IpIndex } from '../../src/index/ip-index.ts';
-import type { Prefix } from '../../src/index/prefix.ts';
+import type { IndexPrefix } from '../../src/index/prefix.ts';
 import { setReports } from '../../src/index/records.ts';
 import { loadSnapshot, saveSnapshot } from '../../src/index/snapshot.ts';
 import { masked, textOf } from './golden.ts';
@@ -27,10 +27,10 @@ function contents(index: IpIndex): string[] {
   return lines;
 }
 
-function filled(seed: number, count: number): { index: IpIndex; prefixes: Prefix[] } {
+function filled(seed: number, count: number): { index: IpIndex; prefixes: IndexPrefix[] } {
   const sample = createSample(seed);
   const index = createIpIndex(options);
-  const prefixes: Prefix[] = [];
+  const prefixes: IndexPrefix[] = [];
   for (let i = 0; i < count; i++) {
     const prefix = sample.prefix(i % 2 === 0 ? 4 : 6);
     setReports(index.records, index.insert(prefix), i);
@@ -40,7 +40,9 @@ function filled(seed: number, count: number): { index: IpIndex; prefixes: Prefix
   return { index, prefixes };
 }
 
-async function saved(name: string): Promise<{ path: string; index: IpIndex; prefixes: Prefix[] }> {
+async function saved(
+  name: string,
+): Promise<{ path: string; index: IpIndex; prefixes: IndexPrefix[] }> {
   const path = join(directory, name);
   const { index, prefixes } = filled(1, 3000);
   const extra = new Map([

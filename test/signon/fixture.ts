@@ -6,7 +6,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { parseRequestQuery } from '../../src/server/parts/signon.ts';
 import type { Profile } from '../../src/signon/people/profile/profile.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
-import { createAuthorization, type SignedIn } from '../../src/signon/sites/authorization.ts';
+import { createAuthorization, type SignedInVisitor } from '../../src/signon/sites/authorization.ts';
 import type { AuthorizationRequest } from '../../src/signon/sites/authorize.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -76,7 +76,7 @@ export async function openSignon(options: { path?: string } = {}) {
     parseQuery: parseRequestQuery,
     avatarUrl: (avatar) => `https://sso.example/avatars/${avatar}`,
   });
-  const session: SignedIn = {
+  const session: SignedInVisitor = {
     sessionId: 'session-1',
     accountId: 'account-1',
     signedInAt: startMs - 1_000,
@@ -95,7 +95,7 @@ export async function openSignon(options: { path?: string } = {}) {
   }
 
   /** As the form sends it: with what it shows now. */
-  async function allow(id: string, who: SignedIn, granted: readonly string[]) {
+  async function allow(id: string, who: SignedInVisitor, granted: readonly string[]) {
     const found = await authorization.transactions.find(id, who.sessionId);
     const asked = found && (await authorization.asked(found.request, who, id));
     return authorization.allow(id, who, granted, asked?.shown ?? '');
@@ -105,7 +105,7 @@ export async function openSignon(options: { path?: string } = {}) {
   async function codeFor(
     request: AuthorizationRequest = requestOf(),
     granted: readonly string[] = request.scopes,
-    who: SignedIn = session,
+    who: SignedInVisitor = session,
   ): Promise<string> {
     const asked = { query: queryFor(request), askedAt: clock.now() };
     const id = await authorization.transactions.begin(asked, who.sessionId);

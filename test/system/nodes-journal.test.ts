@@ -9,7 +9,7 @@ import { upkeepLease } from '../../src/store/nodes/lease.ts';
 import { joinNodes, type Membership } from '../../src/store/nodes/nodes.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
 import { createProjection } from '../../src/store/projection.ts';
-import { type Check, JournalPrunedError, type Store } from '../../src/store/store.ts';
+import { JournalPrunedError, type RowCheck, type Store } from '../../src/store/store.ts';
 import { LeaseLostError } from '../../src/store/upkeep.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';
 import { hasTool } from '../support/house/tools.ts';
@@ -94,12 +94,12 @@ async function append(store: PostgresStore, count: number): Promise<void> {
   }
 }
 
-async function fenceOf(store: PostgresStore): Promise<Check> {
+async function fenceOf(store: PostgresStore): Promise<RowCheck> {
   const key = leaseKey(upkeepLease);
   return { key, version: (await store.get(key))!.version };
 }
 
-async function prune(store: PostgresStore, local: Store, fence?: Check): Promise<number> {
+async function prune(store: PostgresStore, local: Store, fence?: RowCheck): Promise<number> {
   return pruneJournal({
     ...{ store, local, fence: fence ?? (await fenceOf(store)), everyEvents: 1, keepEvents: 0 },
     withoutCheckpoint: (work) => work(),

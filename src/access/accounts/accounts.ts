@@ -15,7 +15,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../../store/keys.ts';
-import type { Check, NewEvent, SetRow, Store } from '../../store/store.ts';
+import type { NewEvent, RowCheck, SetRow, Store } from '../../store/store.ts';
 import {
   type AccountInfo,
   findAccountId,
@@ -63,7 +63,7 @@ export interface Accounts {
   /** `conflict` when one that is being deleted is to be enabled: what it is given would be left. */
   setDisabled(email: string, disabled: boolean): Promise<Result<AccountInfo>>;
   /** Quotas by hand; undefined leaves one as it is, 0 gives it back to trust. */
-  setQuotas(email: string, quotas: Quotas): Promise<Result<AccountInfo>>;
+  setQuotas(email: string, quotas: KeyQuotas): Promise<Result<AccountInfo>>;
   /**
    * Makes a key and shows its text, the only time that the text leaves sealed storage unasked.
    * `capacity_exceeded`: no room for another account with keys; nothing is made.
@@ -71,7 +71,7 @@ export interface Accounts {
    */
   createKey(
     email: string,
-    also?: { readonly check?: readonly Check[]; readonly set?: readonly SetRow[] },
+    also?: { readonly check?: readonly RowCheck[]; readonly set?: readonly SetRow[] },
   ): Promise<Result<{ id: string; text: string; replaces?: string }>>;
   revokeKey(keyId: string): Promise<Result<KeyInfo>>;
   listKeys(): Promise<KeyInfo[]>;
@@ -81,7 +81,7 @@ export interface Accounts {
   retireKeys(): Promise<number>;
 }
 
-export interface Quotas {
+export interface KeyQuotas {
   readonly readPerMinute?: number | undefined;
   readonly writePerMinute?: number | undefined;
 }
@@ -102,7 +102,7 @@ export function createAccounts(options: {
   const event = (body: AccessEvent): NewEvent =>
     encodeAccessEvent(createEventId(clock, random), body);
 
-  const write = (check: Check[], set: SetRow[], events: NewEvent[]) =>
+  const write = (check: RowCheck[], set: SetRow[], events: NewEvent[]) =>
     commitOnce(store, { check, set, events });
 
   async function unconfirmedAt(email: string) {
@@ -194,7 +194,7 @@ export function createAccounts(options: {
     });
   }
 
-  async function setQuotas(email: string, quotas: Quotas): Promise<Result<AccountInfo>> {
+  async function setQuotas(email: string, quotas: KeyQuotas): Promise<Result<AccountInfo>> {
     for (const quota of [quotas.readPerMinute, quotas.writePerMinute]) {
       if (quota === undefined) continue;
       if (Number.isInteger(quota) && quota >= 0 && quota <= perMinuteMax) continue;
@@ -227,7 +227,7 @@ export function createAccounts(options: {
 
   function createKey(
     email: string,
-    also: { readonly check?: readonly Check[]; readonly set?: readonly SetRow[] } = {},
+    also: { readonly check?: readonly RowCheck[]; readonly set?: readonly SetRow[] } = {},
   ): Promise<Result<{ id: string; text: string; replaces?: string }>> {
     return untilUndisturbed(async () => {
       const found = await load(email);
@@ -262,7 +262,7 @@ export function createAccounts(options: {
         sealed: seal(masterKey, random, `${account.id}/${made.id}`, made.text),
         ...plainKey,
       };
-      const check: Check[] = [
+      const check: RowCheck[] = [
         { key: account.key, version: account.version },
         { key: apiKeyKey(made.id), version: null },
         ...slot.value.check,

@@ -8,7 +8,7 @@
 
 import { apiKeyKey, apiKeyUseKey } from '../../store/keys.ts';
 import { f64, record, text, time } from '../../store/record.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 
 export interface KeyUse {
   /** Milliseconds since 1970. */
@@ -37,7 +37,7 @@ const rowsPerCommit = 200;
 const triesMax = 4;
 const unused: KeyUse = { lastUsedAt: 0, agent: '', address: '', processed: 0, dropped: 0 };
 
-async function readRow(store: Store, keyId: string): Promise<{ use: KeyUse; check: Check }> {
+async function readRow(store: Store, keyId: string): Promise<{ use: KeyUse; check: RowCheck }> {
   const key = apiKeyUseKey(keyId);
   const row = await store.get(key);
   const read = row && rows.decode(row.value);
@@ -73,7 +73,7 @@ export async function noteKeyUse(
 }
 
 async function writePart(store: Store, part: readonly [string, KeyUseChange][]): Promise<boolean> {
-  const check: Check[] = [];
+  const check: RowCheck[] = [];
   const set: SetRow[] = [];
   for (const [id, change] of part) {
     // The key of a deleted account is gone, and nothing is kept of it.

@@ -5,7 +5,7 @@
 
 import { fail, ok, type Result } from '../../core/result.ts';
 import { accountKey } from '../../store/keys.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { decodeAccount } from '../accounts/records.ts';
 import type { KeyRecords } from './key-records.ts';
@@ -22,7 +22,7 @@ export interface OwnKey {
 
 /** Of the same commit. */
 export interface Also {
-  readonly check?: readonly Check[];
+  readonly check?: readonly RowCheck[];
   readonly set?: readonly SetRow[];
 }
 

@@ -8,6 +8,7 @@
  * address anyway; IPv6 therefore counts per /64, the smallest network a subscriber gets.
  */
 
+import type { ClientLimit } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import {
   addCount,
@@ -18,15 +19,7 @@ import {
   sliceCount,
 } from './ring.ts';
 
-export type { LimitRecords };
-
 const keyLengthMax = 320;
-
-export interface ClientLimit {
-  /** Requests in any window, 1 to 65,535. */
-  readonly max: number;
-  readonly windowMs: number;
-}
 
 export interface ClientLimits<Name extends string> {
   /**

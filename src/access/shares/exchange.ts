@@ -34,7 +34,7 @@ export interface Party {
   setPeers?(peers: number): void;
 }
 
-export interface Exchange {
+export interface ShareExchange {
   /** Rejects when the others can't be reached: nothing is lost, and the next call goes on. */
   once(): Promise<void>;
   readonly peers: number;
@@ -45,7 +45,7 @@ export function createExchange(options: {
   readonly tellings: Tellings;
   /** What another node told can't be read. */
   readonly onUnread: (error: unknown) => void;
-}): Exchange {
+}): ShareExchange {
   const { parties, tellings, onUnread } = options;
   const heardUpTo = new Map<string, number>();
   let seq = 0;

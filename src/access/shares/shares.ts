@@ -3,8 +3,8 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { deriveKey, type MasterKey } from '../keys/master-key.ts';
-import type { LimitRecords } from '../quota/client-limits.ts';
 import { createLimitMemory, type LimitMemory, openLimitRecords } from '../quota/limit-records.ts';
+import type { LimitRecords } from '../quota/ring.ts';
 import { type Deeds, deedParty } from './deeds.ts';
 import type { Party } from './exchange.ts';
 import { limitParty } from './limit-shares.ts';

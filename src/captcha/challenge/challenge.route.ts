@@ -23,7 +23,7 @@ import {
 import type { CaptchaVisitor, Challenges } from './challenge.ts';
 import { ticketPattern } from './ticket.ts';
 
-export interface CaptchaOptions {
+export interface ChallengeRouteOptions {
   readonly challenges: Challenges;
   readonly callers: Pick<Callers, 'networkOf' | 'isMalicious' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
@@ -54,7 +54,10 @@ export const imagePath = (token: string) => `/captcha/img/${token}.gif`;
 export const audioPath = (token: string) => `/captcha/audio/${token}.wav`;
 
 /** A client address with a bad name gets a longer word. Fails with `client_limit_exceeded`. */
-export function issueChallenge(options: CaptchaOptions, request: Request): Result<IssuedChallenge> {
+export function issueChallenge(
+  options: ChallengeRouteOptions,
+  request: Request,
+): Result<IssuedChallenge> {
   const { challenges, callers, visitors } = options;
   const waitSeconds =
     visitors.take('captchaNew', request).waitSeconds ||
@@ -78,7 +81,7 @@ export interface AnswerAttempt {
 
 /** Takes the challenge, whatever the answer; a wrong one counts for more. */
 export async function judge(
-  { challenges, callers }: Pick<CaptchaOptions, 'challenges' | 'callers'>,
+  { challenges, callers }: Pick<ChallengeRouteOptions, 'challenges' | 'callers'>,
   request: Request,
   payment: Payment,
   { token, answer }: { readonly token: string; readonly answer: string },
@@ -90,7 +93,7 @@ export async function judge(
 
 /** One attempt by a form or JSON. What can't be read is a wrong answer to no challenge. */
 export async function attempt(
-  options: CaptchaOptions,
+  options: ChallengeRouteOptions,
   request: Request,
   payment: Payment,
 ): Promise<AnswerAttempt> {
@@ -120,7 +123,7 @@ export function readableBy(request: Request, reply: Reply): Reply {
 export type AnswerMedia = (request: Request) => Promise<Answer>;
 
 /** Picture and sound of a challenge, by the file's name in the path. The limits are taken here. */
-export function captchaMedia(options: CaptchaOptions): {
+export function captchaMedia(options: ChallengeRouteOptions): {
   readonly picture: AnswerMedia;
   readonly sound: AnswerMedia;
 } {
@@ -149,7 +152,9 @@ export function captchaMedia(options: CaptchaOptions): {
   };
 }
 
-export function captchaRoutes(options: CaptchaOptions & { readonly guard: Guard }): PlainRoute[] {
+export function captchaRoutes(
+  options: ChallengeRouteOptions & { readonly guard: Guard },
+): PlainRoute[] {
   const { callers, guard, visitors, lifetimeMs } = options;
 
   function create(request: Request): Reply {

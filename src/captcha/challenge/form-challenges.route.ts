@@ -7,13 +7,13 @@ import type { FormChallenges } from '../../web/guard/form-challenges.ts';
 import { shownSize } from '../picture/profiles.ts';
 import {
   audioPath,
-  type CaptchaOptions,
+  type ChallengeRouteOptions,
   imagePath,
   issueChallenge,
   judge,
 } from './challenge.route.ts';
 
-export function createFormChallenges(captcha: CaptchaOptions): FormChallenges {
+export function createFormChallenges(captcha: ChallengeRouteOptions): FormChallenges {
   function issue(request: Request): Result<ChallengeView> {
     const issued = issueChallenge(captcha, request);
     if (!issued.ok) return issued;

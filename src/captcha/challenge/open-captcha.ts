@@ -12,7 +12,7 @@ import { openRenderThreads, type Renderer } from '../rendering/render-threads.ts
 import { type ChallengeStats, type Challenges, createChallenges } from './challenge.ts';
 import { createTickets, type Tickets } from './ticket.ts';
 
-export interface CaptchaOptions {
+export interface OpenCaptchaOptions {
   readonly threads: number;
   /** Of several machines; tickets name it. */
   readonly node?: number;
@@ -47,7 +47,7 @@ export interface Captcha {
   close(): Promise<void>;
 }
 
-export function openCaptcha(options: CaptchaOptions): Captcha {
+export function openCaptcha(options: OpenCaptchaOptions): Captcha {
   const { threads, random, log, bounds, sharesOn } = options;
   // Waiting requests and a batch for the stock on each thread, and one more as it is replaced.
   const queueMax = bounds.waitingMax + 2 * threads;

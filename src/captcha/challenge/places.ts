@@ -17,7 +17,7 @@ export interface Place<T> {
   open: T | undefined;
 }
 
-export interface Places<T> {
+export interface ChallengePlaces<T> {
   get(token: string): Place<T> | undefined;
   hasRoom(wide: string, inShares: boolean): boolean;
   isFull(): boolean;
@@ -28,7 +28,7 @@ export interface Places<T> {
   readonly size: number;
 }
 
-export function createPlaces<T>(max: number): Places<T> {
+export function createPlaces<T>(max: number): ChallengePlaces<T> {
   const byToken = new Map<string, Place<T>>();
   const byWide = new Tally();
   /** By the second in which they end. */

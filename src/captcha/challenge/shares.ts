@@ -14,7 +14,7 @@ export interface SharesOptions {
 }
 
 /** `evict`: first take this one out. `greedy`: the network's own share is full. `full`: all is. */
-export type Admission<T> =
+export type ShareAdmission<T> =
   | { readonly kind: 'free' }
   | { readonly kind: 'evict'; readonly item: T }
   | { readonly kind: 'greedy' }
@@ -22,7 +22,7 @@ export type Admission<T> =
 
 export interface NetworkShares<T> {
   /** Whether one thing more of this network has room. Changes nothing. */
-  admission(network: Network): Admission<T>;
+  admission(network: Network): ShareAdmission<T>;
   add(network: Network, item: T): void;
   /** Does nothing for an item that isn't there. */
   remove(network: Network, item: T): void;
@@ -76,7 +76,7 @@ export function createShares<T>({ max, narrowMax, wideMax }: SharesOptions): Net
   let size = 0;
 
   /** Within one network: its greediest part gives way to one that holds fewer. */
-  function within(wide: Wide<T>, own: number, refusal: 'greedy' | 'full'): Admission<T> {
+  function within(wide: Wide<T>, own: number, refusal: 'greedy' | 'full'): ShareAdmission<T> {
     const greediest = wide.ranking.highest();
     if (greediest === undefined || greediest.count <= own + 1) return { kind: refusal };
     return { kind: 'evict', item: newestOf(greediest) };

@@ -19,14 +19,14 @@ import { verifyBytesMax } from '../challenge/challenge.endpoints.ts';
 import {
   attempt,
   audioPath,
-  type CaptchaOptions,
+  type ChallengeRouteOptions,
   imagePath,
   issueChallenge,
 } from '../challenge/challenge.route.ts';
 import { shownSize } from '../picture/profiles.ts';
 import { type CaptchaPageData, captchaPage } from './captcha.page.ts';
 
-export interface CaptchaPageOptions extends CaptchaOptions {
+export interface CaptchaPageOptions extends ChallengeRouteOptions {
   readonly tools: PageTools;
   readonly secureUrl: string;
   /** Of the widget that is shown live; the demo's. */

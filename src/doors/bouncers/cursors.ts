@@ -30,13 +30,13 @@ interface Cursor {
 }
 
 /** `since` undefined: the client is unknown here. `whole`: the whole list is due. */
-export interface Place {
+export interface CursorPlace {
   readonly since: number | undefined;
   readonly whole: boolean;
 }
 
 export interface Cursors {
-  find(client: string, nowMs: number): Place;
+  find(client: string, nowMs: number): CursorPlace;
   /** An answer as of `version` went out. */
   move(client: string, version: number, how: 'started' | 'whole' | 'changes', nowMs: number): void;
   /** Whether anybody follows at present. */

@@ -20,13 +20,13 @@ const schema = v.looseObject({
   remediation_components: v.optional(v.nullable(v.pipe(v.array(component), v.maxLength(64)))),
 });
 
-export interface Usage {
+export interface BouncerUsage {
   readonly processed: number;
   readonly dropped: number;
 }
 
 /** Undefined when the bytes are nothing of the kind. */
-export function readUsage(body: Uint8Array): Usage | undefined {
+export function readUsage(body: Uint8Array): BouncerUsage | undefined {
   let given: unknown;
   try {
     given = JSON.parse(Buffer.from(body).toString('utf8'));

@@ -17,7 +17,7 @@ import type { Outcome } from './counters.ts';
 import { createDecider, type DeciderOptions } from './decide.ts';
 import { gateDocs } from './gate.openapi.ts';
 import { hostOf } from './pass.ts';
-import type { Policy, Verdict } from './policy.ts';
+import type { GatePolicy, GateVerdict } from './policy.ts';
 import { challengeHref } from './way-back.ts';
 
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
@@ -66,7 +66,7 @@ export const envoyEndpoint = endpoint({
 const htmlType: Header = ['Content-Type', 'text/html; charset=utf-8'];
 const noRules: Header = ['Content-Security-Policy', "default-src 'none'"];
 const scoreField = numberField('X-Portcullis-Score');
-const said = (verdict: Verdict): Header[] => [noStore, ['X-Portcullis-Verdict', verdict]];
+const said = (verdict: GateVerdict): Header[] => [noStore, ['X-Portcullis-Verdict', verdict]];
 
 const allowHead = renderHead(200, said('allow'));
 const blockPageHead = renderHead(403, [htmlType, noRules, ...said('block')]);
@@ -109,7 +109,7 @@ export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRou
   const { policyOf, decide } = createDecider({ ...given, readParams: parseQuery });
   const words = new Uint32Array(4);
 
-  function policyIn(text: string, { values }: HotRequest): Result<Policy> {
+  function policyIn(text: string, { values }: HotRequest): Result<GatePolicy> {
     if (!hasProxies && values[5] !== undefined) return fail('invalid_parameter', unnamedProxy);
     return policyOf(text);
   }
@@ -170,7 +170,7 @@ function block({ values, answer }: HotRequest, score: number): void {
 function toChallenge(
   { values, answer }: HotRequest,
   { method, uri }: Asked,
-  { mode }: Policy,
+  { mode }: GatePolicy,
   score: number,
 ): void {
   const isNavigation =

@@ -8,7 +8,13 @@ import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';
 import { isListable } from '../listable.ts';
 import type { Passes } from './pass.ts';
-import { type Params, type Policy, readPolicy, type Verdict, verdictOf } from './policy.ts';
+import {
+  type GateParams,
+  type GatePolicy,
+  type GateVerdict,
+  readPolicy,
+  verdictOf,
+} from './policy.ts';
 
 export interface Judged {
   readonly score: number;
@@ -23,10 +29,10 @@ export interface DeciderOptions {
   readonly passes: Pick<Passes, 'look'>;
   readonly clock: Pick<Clock, 'now'>;
   /** Of a query. */
-  readonly readParams: (text: string) => Result<Params>;
+  readonly readParams: (text: string) => Result<GateParams>;
 }
 
-export interface Visit {
+export interface GateVisit {
   /** 0: no address. */
   readonly family: 0 | 4 | 6;
   readonly words: Uint32Array;
@@ -36,15 +42,15 @@ export interface Visit {
   readonly cookies: string | undefined;
 }
 
-export interface Decision {
-  readonly outcome: Verdict | 'pass' | 'over_pass';
+export interface GateDecision {
+  readonly outcome: GateVerdict | 'pass' | 'over_pass';
   readonly score: number;
 }
 
 export interface Decider {
   /** @param text as the query of /gate/check has it, ASCII */
-  policyOf(text: string): Result<Policy>;
-  decide(policy: Policy, visit: Visit): Decision;
+  policyOf(text: string): Result<GatePolicy>;
+  decide(policy: GatePolicy, visit: GateVisit): GateDecision;
 }
 
 /** A site has a few policies; beyond it they are read each time. */
@@ -54,7 +60,7 @@ const keptLengthMax = 256;
 
 export function createDecider(options: DeciderOptions): Decider {
   const { check, passes, clock, readParams } = options;
-  const policies = new Map<string, Policy>();
+  const policies = new Map<string, GatePolicy>();
   return {
     policyOf(text) {
       const known = policies.get(text);

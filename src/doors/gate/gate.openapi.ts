@@ -3,7 +3,7 @@
 import {
   answer,
   type Described,
-  type JsonObject,
+  type JsonMembers,
   media,
   object,
   query,
@@ -12,11 +12,11 @@ import {
 } from '../../web/openapi.ts';
 import { passSeconds, policyDefaults } from './policy.ts';
 
-const always: JsonObject = {
+const always: JsonMembers = {
   'X-Portcullis-Verdict': { required: true, schema: { enum: ['allow', 'challenge', 'block'] } },
   'X-Portcullis-Score': { required: true, schema: score },
 };
-const toChallenge: JsonObject = { ...always, Location: { required: true, schema: string } };
+const toChallenge: JsonMembers = { ...always, Location: { required: true, schema: string } };
 const { challenge, block, anon, pass, mode } = policyDefaults;
 
 export const gateDocs: Described = {

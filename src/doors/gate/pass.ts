@@ -23,16 +23,20 @@ export const passLifeSeconds = passSeconds.max;
 const passLifeMs = passLifeSeconds * 1_000;
 
 /** Canonical: `hostOf`; the address as `parseIp` gives it. */
-export interface Visitor {
+export interface GateVisitor {
   readonly host: string;
   readonly family: 4 | 6;
   readonly words: Uint32Array;
 }
 
 export interface Passes {
-  issue(visitor: Visitor): string;
+  issue(visitor: GateVisitor): string;
   /** The first good pass of a `Cookie` header; `over`: it asked too often in this minute. */
-  look(cookies: string | undefined, visitor: Visitor, ageMsMax: number): 'good' | 'over' | 'none';
+  look(
+    cookies: string | undefined,
+    visitor: GateVisitor,
+    ageMsMax: number,
+  ): 'good' | 'over' | 'none';
 }
 
 interface Known {
@@ -95,7 +99,7 @@ export function createPasses(options: {
     return read;
   }
 
-  function isGood(pass: Known, { host, family, words }: Visitor, ageMsMax: number): boolean {
+  function isGood(pass: Known, { host, family, words }: GateVisitor, ageMsMax: number): boolean {
     const ageMs = clock.now() - (pass.endMs - passLifeMs);
     if (ageMs >= Math.min(ageMsMax, passLifeMs) || ageMs < -skewMsMax) return false;
     if (pass.host !== host || pass.family !== family) return false;

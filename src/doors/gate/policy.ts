@@ -6,15 +6,15 @@
 
 import { fail, ok, type Result } from '../../core/result.ts';
 
-export type Verdict = 'allow' | 'challenge' | 'block';
+export type GateVerdict = 'allow' | 'challenge' | 'block';
 
-export interface Policy {
+export interface GatePolicy {
   /** From this score on there is a challenge; infinite: never. */
   readonly challengeFrom: number;
   /** From this score on the address is blocked, whatever pass it has; infinite: never. */
   readonly blockFrom: number;
   /** What exits of anonymising networks get at least. */
-  readonly anonymous: Verdict;
+  readonly anonymous: GateVerdict;
   /** How old a pass may be. */
   readonly passMs: number;
   /** nginx takes 401 with a `Location` for what others take 302. */
@@ -32,15 +32,15 @@ export const policyDefaults = {
 /** Seconds that a pass may be good for. */
 export const passSeconds = { min: 60, max: 86_400 } as const;
 
-const verdicts: readonly Verdict[] = ['allow', 'challenge', 'block'];
+const verdicts: readonly GateVerdict[] = ['allow', 'challenge', 'block'];
 
 /** Of a query. */
-export interface Params {
+export interface GateParams {
   readonly names: Iterable<string>;
   get(name: string): string | undefined;
 }
 
-export function readPolicy(params: Params): Result<Policy> {
+export function readPolicy(params: GateParams): Result<GatePolicy> {
   for (const name of params.names) {
     if (Object.hasOwn(policyDefaults, name)) continue;
     const known = Object.keys(policyDefaults).join(', ');
@@ -72,7 +72,7 @@ export function readPolicy(params: Params): Result<Policy> {
 }
 
 /** Without regard to a pass. */
-export function verdictOf(policy: Policy, score: number, isAnonymous: boolean): Verdict {
+export function verdictOf(policy: GatePolicy, score: number, isAnonymous: boolean): GateVerdict {
   const { anonymous } = policy;
   if (score >= policy.blockFrom || (isAnonymous && anonymous === 'block')) return 'block';
   if (score >= policy.challengeFrom || (isAnonymous && anonymous === 'challenge')) {

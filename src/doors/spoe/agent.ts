@@ -3,7 +3,7 @@
 import type { Decider } from '../gate/decide.ts';
 import { hostOf, passCookie } from '../gate/pass.ts';
 import type { SpoeOutcome } from './counters.ts';
-import type { Agent, Answer, Question } from './session.ts';
+import type { Agent, SpoeAnswer, SpoeQuestion } from './session.ts';
 
 const noAddress = 'check-ip has no ip that is an IPv4 or IPv6 address';
 
@@ -21,7 +21,7 @@ export function createAgent(options: {
     warn(reason);
   }
 
-  function answer({ family, words, host, cookie, policy }: Question): Answer | undefined {
+  function answer({ family, words, host, cookie, policy }: SpoeQuestion): SpoeAnswer | undefined {
     const read = decider.policyOf(policy);
     if (!read.ok) return refuse('bad_policy', read.detail ?? read.error);
     if (family === 0) return refuse('no_address', noAddress);

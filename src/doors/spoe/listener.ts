@@ -7,7 +7,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { DoorEndpoint } from '../endpoint.ts';
 import type { SpoeEnd } from './counters.ts';
-import { type Agent, createSession, type Session } from './session.ts';
+import { type Agent, createSession, type SpoeSession } from './session.ts';
 import { type Status, status, WireWriter } from './wire.ts';
 
 export interface SpoeLimits {
@@ -41,7 +41,7 @@ export interface SpoeListener {
 
 interface Connection {
   readonly socket: Socket;
-  readonly session: Session;
+  readonly session: SpoeSession;
   /** When it last got further. */
   sinceMs: number;
   /** It has been told goodbye: nothing that it says is read. */

@@ -5,7 +5,7 @@
  * goes on. At most one frame is held, an answer is never longer than `ackBytesMax`.
  */
 
-import type { Verdict } from '../gate/policy.ts';
+import type { GateVerdict } from '../gate/policy.ts';
 import {
   finFlag,
   frameBytesMax,
@@ -24,7 +24,7 @@ import {
 } from './wire.ts';
 
 /** What HAProxy asks in the message `check-ip`. */
-export interface Question {
+export interface SpoeQuestion {
   /** 0: `ip` is missing or no address. */
   family: 0 | 4 | 6;
   readonly words: Uint32Array;
@@ -34,15 +34,15 @@ export interface Question {
   policy: string;
 }
 
-export interface Answer {
-  readonly verdict: Verdict;
+export interface SpoeAnswer {
+  readonly verdict: GateVerdict;
   /** 0 to 100. */
   readonly score: number;
 }
 
 export interface Agent {
   /** The question is good until it returns. Undefined: there is no verdict. */
-  answer(question: Question): Answer | undefined;
+  answer(question: SpoeQuestion): SpoeAnswer | undefined;
   /** Whether checks of health are told to look elsewhere. */
   isDraining(): boolean;
 }
@@ -57,7 +57,7 @@ export type Ending =
   | 'fragmented'
   | 'refused_hello';
 
-export interface Session {
+export interface SpoeSession {
   /** Undefined: it goes on. All that is to be sent is in `out`, its last frame too. */
   take(chunk: Buffer, out: WireWriter): Ending | undefined;
   readonly isGreeted: boolean;
@@ -83,7 +83,7 @@ const setAction = (name: string, value: readonly number[]) => [
   ...value,
 ];
 /** All but the score itself, which is one byte. */
-const actionsOf = (verdict: Verdict) =>
+const actionsOf = (verdict: GateVerdict) =>
   Buffer.from([
     ...setAction(spoeNames.variables[0], stringValue(verdict)),
     ...setAction(spoeNames.variables[1], [valueType.int32]),
@@ -95,9 +95,9 @@ const actions = {
 } as const;
 const scores = Array.from({ length: 101 }, (_, score) => Buffer.of(score));
 
-export function createSession(agent: Agent): Session {
+export function createSession(agent: Agent): SpoeSession {
   const reader = new WireReader();
-  const question: Question = {
+  const question: SpoeQuestion = {
     ...{ family: 0, words: new Uint32Array(4), host: undefined, cookie: undefined, policy: '' },
   };
   let held: Buffer | undefined;
@@ -196,7 +196,7 @@ export function createSession(agent: Agent): Session {
   /** Of several questions in one frame the first counts: they would set the same variables. */
   function readNotify(bytes: Buffer, ids: number, out: WireWriter): Ending | undefined {
     const payload = reader.at;
-    let answer: Answer | undefined;
+    let answer: SpoeAnswer | undefined;
     let isAsked = false;
     while (!reader.isAtEnd && !reader.isBroken) {
       const isQuestion = reader.text() === spoeNames.message && !isAsked;

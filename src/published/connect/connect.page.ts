@@ -12,12 +12,12 @@ import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
 import {
   type ChoiceName,
+  type ConnectStep,
+  type ConnectTarget,
   type Filling,
   families,
   groupNames,
-  type Step,
   scores,
-  type Target,
 } from './targets.ts';
 
 export const connectPath = '/connect';
@@ -26,7 +26,7 @@ export const connectPath = '/connect';
 export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
 
 export interface ConnectData {
-  readonly target: Target;
+  readonly target: ConnectTarget;
   readonly filling: Filling;
   readonly key: KeyStanding;
   /** Requests with the reader's keys in the last 24 hours; undefined without a reader. */
@@ -41,7 +41,7 @@ export function targetPath(name: string): string {
   return `${connectPath}/${name}`;
 }
 
-export function connectIndexPage(frame: PageFrame, targets: readonly Target[]): string {
+export function connectIndexPage(frame: PageFrame, targets: readonly ConnectTarget[]): string {
   const { connect: text } = frameText(frame);
   return renderDocument(
     { ...frame, current: 'connect' },
@@ -124,7 +124,7 @@ function seenBox({ target, seen }: ConnectData, { connect: text }: Catalogue): H
   </div>`;
 }
 
-function placeTitle({ place }: Step, { connect: text }: Catalogue): string {
+function placeTitle({ place }: ConnectStep, { connect: text }: Catalogue): string {
   return typeof place === 'string' ? text.places[place] : place.file;
 }
 

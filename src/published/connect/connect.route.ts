@@ -8,7 +8,7 @@ import { once } from '../../core/work/preparation.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import type { IpFamily } from '../../reputation/blocklists/recipes.ts';
+import type { FamilyChoice } from '../../reputation/blocklists/recipes.ts';
 import type { Desk, Visit } from '../../signon/desk.route.ts';
 import { deskPage } from '../../web/guard/desk-endpoint.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
@@ -111,7 +111,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
 }
 
 /** Undefined for a value that is no choice. */
-function choiceOf(query: Params): { family: IpFamily | undefined; score: Score } | undefined {
+function choiceOf(query: Params): { family: FamilyChoice | undefined; score: Score } | undefined {
   const family = query.get('family') ?? '';
   const score = query.get('score') ?? String(scores[0]);
   const familyFound = families.find((one) => one === family);

@@ -4,7 +4,7 @@
  */
 
 import {
-  type IpFamily,
+  type FamilyChoice,
   type RecipeName,
   recipesFor,
   type SnippetPlace,
@@ -19,13 +19,13 @@ export type GroupName = (typeof groupNames)[number];
 
 /** What a reader may choose. */
 export type ChoiceName = 'family' | 'score';
-export const families: readonly IpFamily[] = ['4', '6'];
+export const families: readonly FamilyChoice[] = ['4', '6'];
 export const scores = [75, 85, 95] as const;
 export type Score = (typeof scores)[number];
 
 export interface Filling {
   /** Both unless told. */
-  readonly family?: IpFamily | undefined;
+  readonly family?: FamilyChoice | undefined;
   readonly score: Score;
   /** The reader's own, where it may be shown. */
   readonly key: string | undefined;
@@ -36,14 +36,14 @@ export interface Filling {
 /** Where the code of a step goes. */
 export type StepPlace = SnippetPlace | 'terminal' | 'wordpressAddress' | 'wordpressKey';
 
-export interface Step {
+export interface ConnectStep {
   /** Unique on the page. */
   readonly id: string;
   readonly place: StepPlace;
   readonly code: string;
 }
 
-export interface Target {
+export interface ConnectTarget {
   /** In the path of its page. */
   readonly name: string;
   /** As its makers write it; the same in all languages. */
@@ -51,7 +51,7 @@ export interface Target {
   readonly group: GroupName;
   readonly door: Door;
   readonly choices: readonly ChoiceName[];
-  steps(filling: Filling): readonly Step[];
+  steps(filling: Filling): readonly ConnectStep[];
 }
 
 export interface TargetFacts {
@@ -75,15 +75,15 @@ const feedScript = '/usr/local/sbin/portcullis-feed';
 /** Of the samples in docs/: what a check calls malicious. */
 const usualScore: Score = 75;
 
-function file(id: string, path: string, code: string): Step {
+function file(id: string, path: string, code: string): ConnectStep {
   return { id, place: { file: path }, code };
 }
 
-function shell(id: string, ...lines: string[]): Step {
+function shell(id: string, ...lines: string[]): ConnectStep {
   return { id, place: 'shell', code: `${lines.join('\n')}\n` };
 }
 
-type Part = Pick<Target, 'name' | 'title' | 'choices'> & Pick<Target, 'steps'>;
+type Part = Pick<ConnectTarget, 'name' | 'title' | 'choices'> & Pick<ConnectTarget, 'steps'>;
 
 function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: GroupName })[] {
   const of = (
@@ -222,7 +222,7 @@ function dnsTargets({ dnsZone = sampleZone, sample }: TargetFacts): Part[] {
 }
 
 function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
-  const key = ({ key: own = keyPlaceholder }: Filling): Step => {
+  const key = ({ key: own = keyPlaceholder }: Filling): ConnectStep => {
     return { id: 'key', place: 'terminal', code: `export PORTCULLIS_KEY='${own}'\n` };
   };
   const guide = 'site/ask-about-an-address.md';
@@ -300,8 +300,8 @@ function wordpress({ baseUrl }: TargetFacts): Part {
 }
 
 /** Each is made when it is first looked at; a sample that is gone is an error then. */
-export function openTargets(facts: TargetFacts): readonly Target[] {
-  const as = (door: Door, group: GroupName, parts: readonly Part[]): Target[] =>
+export function openTargets(facts: TargetFacts): readonly ConnectTarget[] {
+  const as = (door: Door, group: GroupName, parts: readonly Part[]): ConnectTarget[] =>
     parts.map((part) => ({ ...part, door, group }));
   const feeds = feedTargets(facts).map((part) => ({ ...part, door: 'feed' as const }));
   return [

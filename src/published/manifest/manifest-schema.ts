@@ -1,23 +1,23 @@
 /** JSON Schema (2020-12) of the manifest: what programs may rely on. Closed: no other members. */
 
-import type { Json, JsonObject } from '../../web/openapi.ts';
+import type { Json, JsonMembers } from '../../web/openapi.ts';
 
-const text: JsonObject = { type: 'string', minLength: 1 };
-const url: JsonObject = { type: 'string', format: 'uri' };
-const whole: JsonObject = { type: 'integer', minimum: 0 };
-const yesNo: JsonObject = { type: 'boolean' };
+const text: JsonMembers = { type: 'string', minLength: 1 };
+const url: JsonMembers = { type: 'string', format: 'uri' };
+const whole: JsonMembers = { type: 'integer', minimum: 0 };
+const yesNo: JsonMembers = { type: 'boolean' };
 const texts = list(text);
 
-function list(items: JsonObject): JsonObject {
+function list(items: JsonMembers): JsonMembers {
   return { type: 'array', items, minItems: 1 };
 }
 
-function closed(properties: JsonObject, described: JsonObject = {}): JsonObject {
+function closed(properties: JsonMembers, described: JsonMembers = {}): JsonMembers {
   const required: Json = Object.keys(properties);
   return { type: 'object', properties, required, additionalProperties: false, ...described };
 }
 
-function urls(...names: readonly string[]): JsonObject {
+function urls(...names: readonly string[]): JsonMembers {
   return closed(Object.fromEntries(names.map((name) => [name, url])));
 }
 
@@ -34,7 +34,7 @@ export const endpointNames = [
   'captcha_demo',
 ] as const;
 
-export const manifestSchema: JsonObject = closed(
+export const manifestSchema: JsonMembers = closed(
   {
     $schema: url,
     name: text,
@@ -131,7 +131,7 @@ export const manifestSchema: JsonObject = closed(
 );
 
 /** As it is published, under its own address. */
-export function publishedManifestSchema(address: string): JsonObject {
+export function publishedManifestSchema(address: string): JsonMembers {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: address,

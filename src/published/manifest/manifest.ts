@@ -30,7 +30,7 @@ import { exchangePath } from '../../signon/sites/pages/exchange.route.ts';
 import { scopeFields, scopeNames } from '../../signon/sites/scopes.ts';
 import type { Endpoint } from '../../web/guard/endpoint.ts';
 import { languages } from '../../web/language.ts';
-import type { JsonObject } from '../../web/openapi.ts';
+import type { JsonMembers } from '../../web/openapi.ts';
 import { exchangeErrors } from '../../web/shape.ts';
 import { publishedLimits } from '../limits.ts';
 
@@ -73,7 +73,7 @@ export const publishedPaths = {
   llms: '/llms.txt',
 } as const;
 
-export function manifestOf(options: ManifestOptions): JsonObject {
+export function manifestOf(options: ManifestOptions): JsonMembers {
   const { version, baseUrl, secureUrl, kit, dnsZone, spoeListen } = options;
   const api = `${secureUrl}/api/v2`;
   const endpoints: Record<(typeof endpointNames)[number], string> = {
@@ -182,11 +182,11 @@ export function manifestOf(options: ManifestOptions): JsonObject {
   };
 }
 
-function withoutPath({ version, sha256 }: PublishedKit): JsonObject {
+function withoutPath({ version, sha256 }: PublishedKit): JsonMembers {
   return { version, sha256 };
 }
 
-function feedsOf(secureUrl: string): JsonObject {
+function feedsOf(secureUrl: string): JsonMembers {
   return {
     changes: `${secureUrl}/feeds/changes.json`,
     minimum_score: scoreTiers[0],

@@ -3,7 +3,7 @@
 import {
   answer,
   type Described,
-  type JsonObject,
+  type JsonMembers,
   list,
   media,
   object,
@@ -19,7 +19,7 @@ const anyObject = { type: 'object' };
 function documentDocs(
   id: string,
   summary: string,
-  content: JsonObject,
+  content: JsonMembers,
   schemas: NonNullable<Described['schemas']> = {},
 ): Described {
   return {

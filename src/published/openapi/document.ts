@@ -6,9 +6,9 @@
 import { statusOf } from '../../web/errors.ts';
 import { type Endpoint, errorsOf } from '../../web/guard/endpoint.ts';
 import {
-  type Answer,
   type Described,
-  type JsonObject,
+  type DescribedAnswer,
+  type JsonMembers,
   media,
   type Operation,
   quotaHeaders,
@@ -25,7 +25,7 @@ Where there is GET there is HEAD, with the same status and headers (not on /api.
 would be lost). Another method than those of a path gets 405 with \`Allow\`. Unknown paths get 404.
 Every answer of 429 that can be waited for and every 503 has \`Retry-After\`.`;
 
-const refusalOf: Readonly<Record<ErrorShape, JsonObject>> = {
+const refusalOf: Readonly<Record<ErrorShape, JsonMembers>> = {
   api: media(ref('Errors')),
   exchange: media(ref('SignOnError')),
   captcha: media(ref('CaptchaRefusal')),
@@ -61,7 +61,7 @@ function operationOf(declared: Endpoint, described: Described): Operation {
   const all = [...errorsOf(declared)].map(statusOf);
   const statuses = [...new Set(all)].filter((s) => !saidOnce.includes(s) || own.includes(s));
   const content = described.refusals ?? refusalOf[declared.shape];
-  const responses: Record<string, Answer> = {};
+  const responses: Record<string, DescribedAnswer> = {};
   for (const status of statuses.sort((a, b) => a - b)) {
     const headers = status === 503 ? { headers: retryAfter } : {};
     responses[status] = { description: reasons[status]!, content, ...headers };
@@ -92,7 +92,7 @@ const withoutHead: readonly string[] = ['206', '416'];
 function headOf(get: Operation): Operation {
   const responses = Object.entries(get.responses)
     .filter(([status]) => !withoutHead.includes(status))
-    .map(([status, { content: _, ...answer }]): [string, Answer] => [status, answer]);
+    .map(([status, { content: _, ...answer }]): [string, DescribedAnswer] => [status, answer]);
   return {
     ...get,
     operationId: `${get.operationId}Head`,
@@ -101,18 +101,18 @@ function headOf(get: Operation): Operation {
   };
 }
 
-function preflightOf({ operationId, tags, parameters = [] }: Operation): JsonObject {
+function preflightOf({ operationId, tags, parameters = [] }: Operation): JsonMembers {
   return {
     operationId: `${operationId}Preflight`,
     tags,
     summary: 'Any origin, no credentials.',
     security: [],
-    parameters: parameters.filter((each) => (each as JsonObject).in === 'path'),
+    parameters: parameters.filter((each) => (each as JsonMembers).in === 'path'),
     responses: { 204: { description: 'What scripts of other origins may send.' } },
   };
 }
 
-type Item = Record<string, Operation | JsonObject>;
+type Item = Record<string, Operation | JsonMembers>;
 
 /** With what the transport adds: HEAD where there is GET, OPTIONS where there is CORS. */
 function pathsOf(endpoints: readonly Endpoint[]): Record<string, Item> {
@@ -153,7 +153,7 @@ export function openApiDocument(options: {
   baseUrl: string;
   secureUrl: string;
   endpoints: readonly Endpoint[];
-}): JsonObject {
+}): JsonMembers {
   const { version, baseUrl, secureUrl, endpoints } = options;
   const urls = [...new Set([secureUrl, baseUrl])];
   const document = {
@@ -178,5 +178,5 @@ export function openApiDocument(options: {
     },
   };
   // Absent fields are left out, as in what is sent.
-  return JSON.parse(JSON.stringify(document)) as JsonObject;
+  return JSON.parse(JSON.stringify(document)) as JsonMembers;
 }

@@ -16,7 +16,7 @@ import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
 import { categories, comments, hasReports, history, scoreHistory } from './parts/reported.page.ts';
-import { breakableAddress, type IpPageData, type Scene } from './parts/scene.page.ts';
+import { type AddressScene, breakableAddress, type IpPageData } from './parts/scene.page.ts';
 import { around, evidence, reason } from './parts/why.page.ts';
 
 /**
@@ -27,7 +27,7 @@ export function ipPageIsIndexable(data: IpPageData): boolean {
   return data.reports > 0 && hasReports(data);
 }
 
-function moment({ data, text, format }: Scene, at: number | undefined): Html {
+function moment({ data, text, format }: AddressScene, at: number | undefined): Html {
   if (at === undefined) return text.ip.facts.none;
   return html`<time datetime=${machineTime(at)} title=${format.moment(at)}>${format.day(at)}</time>
     <span class="fact-note">${format.ago(at, data.now)}</span>`;
@@ -38,7 +38,7 @@ function fact(label: string, value: Html, className?: string): Html {
 }
 
 /** Which part of the number is whose. */
-function parts({ data, text, format }: Scene): Html {
+function parts({ data, text, format }: AddressScene): Html {
   const words = text.ip.facts;
   const { reports, listReports, distinctReporters } = data;
   const note = (said: string) => html`<span class="fact-note fact-below">${said}</span>`;
@@ -48,7 +48,7 @@ function parts({ data, text, format }: Scene): Html {
     ${reports > 0 && note(`${format.number(reports)} ${byWhom}`)}`;
 }
 
-function facts(scene: Scene): Html {
+function facts(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.facts;
   const country = format.country(data.countryCode);
@@ -84,7 +84,7 @@ function isKnownGood({ why }: IpPageData): boolean {
 }
 
 /** Whose range it is, as far as the lists say. */
-function knownGoodBadges({ data, text }: Scene): Html {
+function knownGoodBadges({ data, text }: AddressScene): Html {
   if (!isKnownGood(data)) return false;
   const services = new Set(data.evidence.lists.flatMap(({ service }) => service ?? []));
   const labels = [text.ip.badges.knownGood, ...[...services].map((name) => text.ip.services[name])];
@@ -97,7 +97,7 @@ function verdictLine(data: IpPageData, text: Catalogue): string {
   return isUnseen(data) ? text.ip.verdicts.unobserved : text.ip.verdicts[scoreBand(data.score)];
 }
 
-function verdict(scene: Scene): Html {
+function verdict(scene: AddressScene): Html {
   const { data, text } = scene;
   const band = scoreBand(data.score);
   return html`<section class=${`verdict band-${isUnseen(data) ? 'none' : band}`}>
@@ -150,7 +150,7 @@ function reportCall({ reportHref, reportUrl, address }: IpPageData, text: Catalo
   </div>`;
 }
 
-function closing({ data, text }: Scene): Html {
+function closing({ data, text }: AddressScene): Html {
   return html`<section class="card meaning">
     <h2 class="card-title">${text.ip.meaningTitle}</h2>
     <p>${text.ip.meaningText}</p>
@@ -165,7 +165,7 @@ function closing({ data, text }: Scene): Html {
 
 export function ipPage(frame: PageFrame, data: IpPageData): string {
   const text = frameText(frame);
-  const scene: Scene = { data, text, format: formatFor(frame.language) };
+  const scene: AddressScene = { data, text, format: formatFor(frame.language) };
   const word = isUnseen(data) ? text.ip.notObserved : text.score.words[scoreBand(data.score)];
   return renderDocument(frame, {
     title: text.ip.title(data.address),

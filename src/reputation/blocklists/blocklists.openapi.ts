@@ -8,7 +8,7 @@ import {
   type Described,
   dateTime,
   flag,
-  type JsonObject,
+  type JsonMembers,
   jsonMedia,
   list,
   media,
@@ -65,7 +65,7 @@ export const blacklistDocs: Described = {
 };
 
 const tag = 'Feeds';
-const header = (schema: JsonObject) => ({ required: true, schema });
+const header = (schema: JsonMembers) => ({ required: true, schema });
 const headers = { ETag: header(string), 'X-Feed-Version': header({ type: 'integer' }) };
 const range = { 'Content-Range': header(string) };
 const unchanged = { description: 'Nothing has changed.', headers };

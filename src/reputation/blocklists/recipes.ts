@@ -31,11 +31,11 @@ export interface Snippet {
   readonly code: string;
 }
 
-export type IpFamily = '4' | '6';
+export type FamilyChoice = '4' | '6';
 
 export interface RecipeChoice {
   /** Both unless told. */
-  readonly family?: IpFamily | undefined;
+  readonly family?: FamilyChoice | undefined;
   /** Least score; that of every feed unless told. */
   readonly score?: number | undefined;
 }
@@ -49,7 +49,7 @@ function cron(name: string, feed: string, command: string): string {
   return `echo '${line}' > /etc/cron.d/portcullis-${name}`;
 }
 
-const bothFamilies: readonly IpFamily[] = ['4', '6'];
+const bothFamilies: readonly FamilyChoice[] = ['4', '6'];
 
 /** Of a query, with what it begins with; empty for both families. */
 function familyQuery({ family }: RecipeChoice, begin: '?' | '&'): string {
@@ -75,7 +75,7 @@ touch "$loaded"
 `;
 }
 
-const loadIpset = (families: readonly IpFamily[]) => `#!/bin/sh
+const loadIpset = (families: readonly FamilyChoice[]) => `#!/bin/sh
 set -eu
 ipset restore -f blocklist.ipset
 for v in ${families.join(' ')}; do
@@ -85,9 +85,9 @@ for v in ${families.join(' ')}; do
 done
 `;
 
-const nftFamily: Readonly<Record<IpFamily, string>> = { '4': 'ip', '6': 'ip6' };
+const nftFamily: Readonly<Record<FamilyChoice, string>> = { '4': 'ip', '6': 'ip6' };
 
-const nftRules = (families: readonly IpFamily[]) => `include "${folder}/blocklist.nft"
+const nftRules = (families: readonly FamilyChoice[]) => `include "${folder}/blocklist.nft"
 add chain inet portcullis input { type filter hook input priority -10; policy accept; }
 flush chain inet portcullis input
 ${families.map((v) => `add rule inet portcullis input ${nftFamily[v]} saddr @blocklist${v} drop`).join('\n')}

@@ -34,7 +34,7 @@ const unauthenticatedBody = apiErrorBody(401, unauthenticatedDetail);
 export const maxAgeDetail = 'The max age in days must be between 1 and 365.';
 
 /** The parameters of a check, or the body of a 422. */
-export type Asked = {
+export type AskedCheck = {
   readonly key?: string;
   readonly address?: string;
   readonly refusal?: string;
@@ -97,7 +97,7 @@ export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }):
   return { kind: 'hot', ...routeFacts(checkEndpoint, ['key']), method: 'GET', handle };
 }
 
-export function readQuery(query: string): Asked {
+export function readQuery(query: string): AskedCheck {
   if (plainAddress.test(query)) return { address: query.slice(addressFirst.length) };
   const parsed = parseQuery(query);
   if (!parsed.ok) return { refusal: apiErrorBody(422, parsed.detail ?? '', parsed.parameter) };

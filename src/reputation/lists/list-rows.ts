@@ -7,7 +7,7 @@
 
 import { listPrefix, listRowKey } from '../../store/keys.ts';
 import { bareRecord, flag, text, time, varint } from '../../store/record.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import type { ListRef } from '../state/events.ts';
 import { runMsMax } from './sources.ts';
 
@@ -21,7 +21,7 @@ export interface ListRow {
 
 export interface FoundList {
   readonly row: ListRow | undefined;
-  readonly check: Check;
+  readonly check: RowCheck;
 }
 
 const listRows = bareRecord<ListRow>({ run: text, rows: varint, loading: flag, begunAt: time });

@@ -13,7 +13,7 @@ import { randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { notCounted, readLedger } from '../../store/ledger.ts';
-import type { Check, NewEvent, SetRow, Store } from '../../store/store.ts';
+import type { NewEvent, RowCheck, SetRow, Store } from '../../store/store.ts';
 import { encodeEvent, type ListKind, type ListRef, type RowBatch } from '../state/events.ts';
 import { findList, listRow, rowsUnderWay } from './list-rows.ts';
 import { askRoom, type RoomLimits } from './room.ts';
@@ -45,7 +45,7 @@ export interface LoadListOptions {
   /** At most `rowsPerEventMax` rows each. */
   readonly batches: readonly RowBatch[];
   /** What must be as it was read when the run begins. */
-  readonly unlessChanged?: Check;
+  readonly unlessChanged?: RowCheck;
   /** Bounds of the tables; for tests. */
   readonly limits?: LoadLimits;
   /** Told after each commit how many rows are durable so far. */

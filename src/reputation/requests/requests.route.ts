@@ -13,10 +13,10 @@ import { formatIp, parseIp } from '../../ip/address.ts';
 import { specialUse } from '../../ip/special.ts';
 import { statusOf } from '../../web/errors.ts';
 import type { Callers } from '../../web/guard/callers.ts';
-import type { Desk } from '../../web/guard/desk.ts';
+import type { AnyDesk } from '../../web/guard/desk.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
-import type { Visit as AnyVisit, SessionLike } from '../../web/guard/visit.ts';
+import type { AnyVisit, SessionLike } from '../../web/guard/visit.ts';
 import type { Check } from '../check/check.ts';
 import { readReport } from '../reports/report.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
@@ -27,7 +27,7 @@ import { removalPage, reportPage } from './requests.page.ts';
 interface Person extends SessionLike {
   readonly accountId: string;
 }
-type Visit = AnyVisit<Person>;
+type PersonVisit = AnyVisit<Person>;
 
 export const requestEndpoints = {
   askRemoval: deskPage('/removal', 'anyone', { errors: ['invalid_parameter'] }),
@@ -44,8 +44,8 @@ export const requestEndpoints = {
   }),
 };
 
-export interface RequestOptions {
-  readonly desk: Desk<Person>;
+export interface RequestPageOptions {
+  readonly desk: AnyDesk<Person>;
   readonly removals: Removals;
   readonly challenges: FormChallenges;
   readonly callers: Pick<Callers, 'take'>;
@@ -81,7 +81,7 @@ function addressIn(params: Params, allowDocumentation: boolean): Asked | undefin
   return { ip: formatIp(family, words), family, words };
 }
 
-export function requestRoutes(options: RequestOptions): PlainRoute[] {
+export function requestRoutes(options: RequestPageOptions): PlainRoute[] {
   return [...removalRoutes(options), ...reportRoutes(options)];
 }
 
@@ -89,13 +89,13 @@ function tooMany(retryAfterSeconds: number): Failure {
   return { ...fail('too_many_attempts'), retryAfterSeconds };
 }
 
-function removalRoutes(options: RequestOptions): PlainRoute[] {
+function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   const { desk, removals, challenges, callers, allowDocumentation } = options;
 
-  const isPerson = ({ session }: Visit) => session?.verified === true;
+  const isPerson = ({ session }: PersonVisit) => session?.verified === true;
 
   async function show(
-    visit: Visit,
+    visit: PersonVisit,
     ip: string,
     reason = '',
     wrong?: 'reason' | 'challenge' | 'full',
@@ -111,7 +111,7 @@ function removalRoutes(options: RequestOptions): PlainRoute[] {
     });
   }
 
-  async function send(visit: Visit, form: Params): Promise<Reply> {
+  async function send(visit: PersonVisit, form: Params): Promise<Reply> {
     const asked = addressIn(form, allowDocumentation);
     if (asked === undefined) return desk.problem(visit, noAddress);
     const typed = form.get('reason') ?? '';
@@ -143,18 +143,23 @@ function removalRoutes(options: RequestOptions): PlainRoute[] {
   ];
 }
 
-function reportRoutes(options: RequestOptions): PlainRoute[] {
+function reportRoutes(options: RequestPageOptions): PlainRoute[] {
   const { desk, check, clock, geo, reports, slotOf, allowDocumentation } = options;
   const serverAddresses = new Set(options.serverAddresses);
 
-  function show(visit: Visit & { session: Person }, ip: string, comment = '', failure?: Failure) {
+  function show(
+    visit: PersonVisit & { session: Person },
+    ip: string,
+    comment = '',
+    failure?: Failure,
+  ) {
     const hasKey = slotOf(visit.session.accountId) !== undefined;
     const data = { address: ip, csrf: visit.csrf, hasKey, comment, failure };
     const status = failure === undefined ? 200 : statusOf(failure.error);
     return desk.show(visit, (frame) => reportPage(frame, data), { status, failure });
   }
 
-  async function send(visit: Visit & { session: Person }, form: Params): Promise<Reply> {
+  async function send(visit: PersonVisit & { session: Person }, form: Params): Promise<Reply> {
     const asked = addressIn(form, allowDocumentation);
     if (asked === undefined) return desk.problem(visit, noAddress);
     const { accountId } = visit.session;

@@ -33,7 +33,7 @@ import {
   createCount,
   dayOf,
   type Policy,
-  type Tally,
+  type VoiceTally,
   voiceDayOf,
   voiceDays,
   voiceNetworkOf,
@@ -68,7 +68,7 @@ export interface Entries {
    */
   settle(entry: number, after?: SettleAfter): void;
   /** Voices of the 30 days up to the entry's last report. The same object each time. */
-  tallyOf(entry: number): Readonly<Tally>;
+  tallyOf(entry: number): Readonly<VoiceTally>;
   /** The ceiling that the entry keeps from before though its quorum has lapsed, 0 for none. */
   heldCeiling(entry: number): number;
   readonly section: PageSection;
@@ -138,7 +138,7 @@ export function createEntries(options: {
     return index.get({ family, words, length: family === 4 ? 32 : 128 }) !== 0;
   }
 
-  function tallyOf(entry: number): Tally {
+  function tallyOf(entry: number): VoiceTally {
     const oldest = dayOf(lastReportedAtOf(records, entry)) - voiceDays;
     count.clear();
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {

@@ -14,7 +14,7 @@
  * does not fit is not damage but a mistake: reading stops and says so, nothing worse.
  */
 
-import { bitsOf, type Prefix } from '../../index/prefix.ts';
+import { bitsOf, type IndexPrefix } from '../../index/prefix.ts';
 import { contributionKinds, kindOf, said } from './contributions.ts';
 
 /** First byte of a page in the present layout. */
@@ -151,7 +151,7 @@ function saidOf(z: number): number {
 export interface PageWriter {
   /** Begins a page; it is empty until something is written. */
   clear(): void;
-  prefix(prefix: Prefix): void;
+  prefix(prefix: IndexPrefix): void;
   /** 0 to 2^53 − 1. */
   varint(value: number): void;
   u8(value: number): void;

@@ -21,7 +21,10 @@ export interface RowBatch {
   readonly lengths: Uint8Array;
   /** 0..100; of seed lists alone. */
   readonly scores: Uint8Array;
-  /** As how many reports a row counts: the lists that name it, 255 at most. Absent: 1 each. */
+  /**
+   * As how many reports a row counts, 1..255: the lists that name it. Of a known-good list the number of
+   * its service (known-services.ts). Absent: 1 each.
+   */
   readonly reports?: Uint8Array;
 }
 

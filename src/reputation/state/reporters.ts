@@ -1,6 +1,6 @@
 /** The accounts behind the reports, as far as the fold of reports touches them. */
 
-import type { Rank } from '../voices/quorum.ts';
+import type { Rank } from '../../access/quota/trust.ts';
 
 export interface Reporters {
   /** Account slot, or -1 if the journal doesn't know the account. */

@@ -10,7 +10,7 @@
 
 import { communityScore } from '../check/score.ts';
 import { type Contributions, unitsIn } from '../state/contributions.ts';
-import { createCount, type Tally, voiceDayOf, voiceDays, voiceNetworkOf } from './quorum.ts';
+import { createCount, type VoiceTally, voiceDayOf, voiceDays, voiceNetworkOf } from './quorum.ts';
 
 /**
  * 0 when the present ceiling lowers nothing.
@@ -34,7 +34,7 @@ export function leastCeiling(of: {
 }
 
 /** The best that the voices left of an entry ever made together within 30 days. */
-export function bestTally(contributions: Contributions, entry: number): Tally {
+export function bestTally(contributions: Contributions, entry: number): VoiceTally {
   const { voice, detail, next } = contributions;
   const voices: { day: number; units: number; network: number }[] = [];
   for (let node = contributions.first(entry); node !== 0; node = next[node]!) {
@@ -47,7 +47,7 @@ export function bestTally(contributions: Contributions, entry: number): Tally {
   }
   voices.sort((a, b) => a.day - b.day);
   const count = createCount();
-  let best: Tally = { anchors: 0, networks: 0 };
+  let best: VoiceTally = { anchors: 0, networks: 0 };
   let from = 0;
   for (const [last, { day }] of voices.entries()) {
     while (voices[from]!.day <= day - voiceDays) from++;

@@ -9,8 +9,7 @@
  * report: it depends on the contributions alone, so taking one away leaves what the others make.
  */
 
-/** Newcomers are the others: they have no voice. */
-export type Rank = 'newcomer' | 'earned' | 'member' | 'staff';
+import type { Rank } from '../../access/quota/trust.ts';
 
 /** What the operator decided about everybody's word; told to the journal, see `policy.changed`. */
 export interface Policy {
@@ -57,7 +56,7 @@ function listUnits(seedScore: number): number {
 }
 
 /** Voices of an entry, added up. */
-export interface Tally {
+export interface VoiceTally {
   /** Units of staff and members. */
   anchors: number;
   /** Networks with an earned voice. */
@@ -66,7 +65,7 @@ export interface Tally {
 
 /** Units of reports and list, and how far they let reports go. */
 export function ceilingFor(
-  { anchors, networks }: Tally,
+  { anchors, networks }: VoiceTally,
   seedScore: number,
   { isPrivate, isAnchored }: Policy,
 ): { quorum: number; ceiling: number } {
@@ -84,11 +83,11 @@ export interface Count {
   clear(): void;
   add(units: number, network: number): void;
   /** The same object each time. */
-  readonly tally: Tally;
+  readonly tally: VoiceTally;
 }
 
 export function createCount(): Count {
-  const tally: Tally = { anchors: 0, networks: 0 };
+  const tally: VoiceTally = { anchors: 0, networks: 0 };
   /** More don't change a ceiling. */
   const networks = new Int32Array(quorumFull / unitsOf.earned);
   return {

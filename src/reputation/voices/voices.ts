@@ -7,6 +7,7 @@
  * report counts as evidence and the voice does not.
  */
 
+import type { Rank } from '../../access/quota/trust.ts';
 import { maliciousScore } from '../check/score.ts';
 import { type Contributions, said, unitsIn } from '../state/contributions.ts';
 import type { Reporters } from '../state/reporters.ts';
@@ -16,7 +17,6 @@ import {
   isSpoofable,
   type Policy,
   packVoice,
-  type Rank,
   unitsOf,
   voiceDayOf,
   voiceDays,

@@ -8,7 +8,7 @@ import { type DescriptorWatch, watchDescriptors } from '../../http/descriptor-wa
 import { openFilesWarning } from '../../http/limits.ts';
 import { firstHeader, type RenderProblem } from '../../http/message.ts';
 import { loadNative } from '../../http/native.ts';
-import { claimPort } from '../../http/port-claim.ts';
+import { claimPort, type PortClaim } from '../../http/port-claim.ts';
 import { nothingHere } from '../../http/refusal.ts';
 import { type PlainRoute, unknownPath } from '../../http/router.ts';
 import { pageRequestHeaders } from '../../web/page-tools.ts';
@@ -23,8 +23,6 @@ import { createThreadCounters, type ThreadCounters } from '../threads/thread-cou
 import { createThreadGauges, type ThreadGauges } from '../threads/thread-gauges.ts';
 import { startThreads, type Threads } from '../threads/threads.ts';
 import type { Opening } from './dependencies.ts';
-
-export type PortClaim = Awaited<ReturnType<typeof claimPort>>;
 
 export interface Listening {
   readonly port: number;

@@ -13,9 +13,9 @@ const asked = v.strictObject({
   network: v.strictObject({ narrow: v.string(), wide: v.string() }),
   longWord: v.boolean(),
 });
-export type Asked = v.InferOutput<typeof asked>;
+export type PeerQuestion = v.InferOutput<typeof asked>;
 
-export function readAsked(body: Uint8Array): Asked | undefined {
+export function readAsked(body: Uint8Array): PeerQuestion | undefined {
   const parsed = v.safeParse(asked, parseJson(body));
   return parsed.success ? parsed.output : undefined;
 }

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import { type Asked, answerBytes, readAsked } from './asked.ts';
+import { answerBytes, type PeerQuestion, readAsked } from './asked.ts';
 import { createReplays, isMac, macHeader, macOf } from './signed.ts';
 
 const bodyBytesMax = 4_096;
@@ -39,7 +39,7 @@ export async function openInternalListener(options: {
   const { requestMsMax = requestMsMaxDefault } = options;
   const replays = createReplays(node, clock.now);
 
-  async function answer(asked: Asked): Promise<Uint8Array> {
+  async function answer(asked: PeerQuestion): Promise<Uint8Array> {
     const { what, token, network, longWord } = asked;
     if (what === 'verify') {
       const right = await challenges.verify(token, asked.answer, network);

@@ -12,7 +12,7 @@ import { nodeOf } from '../../captcha/challenge/ticket.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { fail, type Result } from '../../core/result.ts';
-import { type Asked, readAnswer } from './asked.ts';
+import { type PeerQuestion, readAnswer } from './asked.ts';
 import { isMac, macHeader, macOf } from './signed.ts';
 
 /** Longer than any challenge is rendered, shorter than any front end waits. */
@@ -24,7 +24,7 @@ const socketsMax = 32;
 /** What a person may type, and more; the other node cuts it. */
 const answerCharsMax = 200;
 
-type Question = Pick<Asked, 'what' | 'token' | 'answer' | 'network' | 'longWord'>;
+type Question = Pick<PeerQuestion, 'what' | 'token' | 'answer' | 'network' | 'longWord'>;
 
 export interface PeerChallenges extends Challenges {
   close(): void;
@@ -56,7 +56,7 @@ export function peerChallenges(options: {
     underWay += 1;
     try {
       const nonce = randomBytes(16).toString('hex');
-      const asked: Asked = { ...question, to, at: clock.now(), nonce };
+      const asked: PeerQuestion = { ...question, to, at: clock.now(), nonce };
       const body = Buffer.from(JSON.stringify(asked));
       const { mac, bytes } = await post(url, body);
       if (!isMac(mac, macOf(key, `answer ${nonce}`, bytes))) throw new Error('it is not signed');

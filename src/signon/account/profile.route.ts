@@ -12,8 +12,8 @@ import { editProfile, type ProfileChanges } from '../people/profile/profile-edit
 import { frameText } from '../words/words.ts';
 import {
   type ProfileErrorField,
+  type ProfilePageView,
   type ProfileTextField,
-  type ProfileView,
   profilePage,
   profileTextFields,
 } from './pages/profile.page.ts';
@@ -45,7 +45,7 @@ export const profileEndpoints = {
 };
 
 type Shown = Partial<
-  Pick<ProfileView, 'typed' | 'typedGlass' | 'errors' | 'pictureError' | 'codeWanted'>
+  Pick<ProfilePageView, 'typed' | 'typedGlass' | 'errors' | 'pictureError' | 'codeWanted'>
 >;
 
 /** Typed text is shown again up to this length; nobody's name is longer. */
@@ -63,7 +63,7 @@ export async function showProfile(
     return space.desk.problem(visit, { ok: false, error: 'store_unavailable' });
   const { email } = visit.session;
   const fresh = await space.signon.changes.allows(visit.session);
-  const all: ProfileView = {
+  const all: ProfilePageView = {
     ...view,
     profile,
     email,

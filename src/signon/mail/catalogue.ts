@@ -1,7 +1,7 @@
 /** The mails that sign-on sends: plain text, one catalogue per language, the same entries in each. */
 
 import type { ChangeEvent } from '../sessions/security-log.ts';
-import type { Language } from '../visitor.ts';
+import type { StoredLanguage } from '../visitor.ts';
 import { en } from './en.ts';
 import { fr } from './fr.ts';
 
@@ -44,4 +44,4 @@ export interface MailCatalogue {
 
 export type MailName = keyof MailCatalogue;
 
-export const mailCatalogues: Readonly<Record<Language, MailCatalogue>> = { en, fr };
+export const mailCatalogues: Readonly<Record<StoredLanguage, MailCatalogue>> = { en, fr };

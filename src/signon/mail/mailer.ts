@@ -11,7 +11,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import type { Language } from '../visitor.ts';
+import type { StoredLanguage } from '../visitor.ts';
 import { type MailCatalogue, type MailName, mailCatalogues } from './catalogue.ts';
 
 export interface Mail {
@@ -72,7 +72,7 @@ export interface Mailer {
    */
   post<Name extends MailName>(
     to: string,
-    language: Language,
+    language: StoredLanguage,
     name: Name,
     values: MailValues<Name>,
     account?: string,
@@ -80,7 +80,7 @@ export interface Mailer {
   /** As `post`, for who must know how it ended. */
   deliver<Name extends MailName>(
     to: string,
-    language: Language,
+    language: StoredLanguage,
     name: Name,
     values: MailValues<Name>,
     account?: string,
@@ -170,7 +170,7 @@ export function createMailer(options: {
   /** `given_up`: the address had its mails of this hour. Undefined: it waits now. */
   function enqueue<Name extends MailName>(
     to: string,
-    language: Language,
+    language: StoredLanguage,
     name: Name,
     values: MailValues<Name>,
     more: { ended?: Job['ended']; account?: string | undefined },

@@ -20,13 +20,13 @@ import type { Upkeep } from '../../store/upkeep.ts';
 import type { PageLinks } from '../people/links/links-to-pages.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
-import { agentName, countryOf, type Language, languages, type Visitor } from '../visitor.ts';
+import { agentName, countryOf, languages, type StoredLanguage, type Visitor } from '../visitor.ts';
 import type { Delivery, Mailer } from './mailer.ts';
 
 /** A mail that nobody sent yet, as its row says it. It goes with the account. */
 export interface OpenNotice {
   readonly to: string;
-  readonly language: Language;
+  readonly language: StoredLanguage;
   readonly what: ChangeEvent;
   /** To an address that the account had before. */
   readonly former: boolean;

@@ -18,7 +18,7 @@ import type { Random } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
 import type { Key } from '../../store/keys.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import type { Notices } from '../mail/notices.ts';
 import {
   type Credentials,
@@ -40,7 +40,7 @@ import type { Visitor } from '../visitor.ts';
 /** What one change writes, by the person as just loaded. */
 export interface Step<T> {
   readonly value: T;
-  readonly check?: readonly Check[];
+  readonly check?: readonly RowCheck[];
   readonly set?: readonly SetRow[];
   readonly del?: readonly Key[];
   /** In place of what the credentials hold. */

@@ -3,7 +3,7 @@
  * account and change its address, so that neither is ever there without the other.
  */
 
-import type { Check, SetRow } from '../../store/store.ts';
+import type { RowCheck, SetRow } from '../../store/store.ts';
 
 export interface AccountCompanion {
   /** Rows of an account whose address was verified this moment. */
@@ -12,7 +12,7 @@ export interface AccountCompanion {
   emailChanged(
     accountId: string,
     email: string,
-  ): Promise<{ check: readonly Check[]; set: readonly SetRow[] }>;
+  ): Promise<{ check: readonly RowCheck[]; set: readonly SetRow[] }>;
 }
 
 export const noCompanion: AccountCompanion = {

@@ -27,7 +27,7 @@ const timesMax = chosenInFormPerDay + 1;
 export const pacedNetworksMax = 8_192;
 
 /** What registration asks. */
-export interface Pace {
+export interface PersonPace {
   /** From when the mail's link works, ms since 1970, a whole minute; 0: at once. */
   readonly worksFrom: number;
   /** Neither password nor passkey is taken before the link is opened. */
@@ -44,13 +44,13 @@ export interface PacingStats {
 
 export interface Pacing {
   /** Counts one registration. */
-  take(visitor: Visitor): Pace;
+  take(visitor: Visitor): PersonPace;
   /** What the next one would be asked; counts nothing. */
   isByMailOnly(visitor: Visitor): boolean;
   stats(): PacingStats;
 }
 
-const prompt: Pace = { worksFrom: 0, byMailOnly: false };
+const prompt: PersonPace = { worksFrom: 0, byMailOnly: false };
 
 /** For CLIENT_LIMITS=off. */
 export const noPacing: Pacing = {

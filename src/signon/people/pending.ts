@@ -17,7 +17,7 @@ import {
   sessionByAccountKey,
   sessionKey,
 } from '../../store/keys.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { isVerified, type People, type Person, unchanged } from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/session-records.ts';
@@ -68,7 +68,7 @@ export async function placeAt(
   people: Pick<People, 'byId'>,
   email: string,
   accountId: string,
-): Promise<{ check: readonly Check[]; del: readonly Key[] } | undefined> {
+): Promise<{ check: readonly RowCheck[]; del: readonly Key[] } | undefined> {
   const key = accountByEmailKey(email);
   const row = await store.get(key);
   const check = { key, version: row?.version ?? null };
@@ -99,7 +99,7 @@ export function givesWay(person: Person): boolean {
 async function givingWay(
   store: Store,
   person: Person,
-): Promise<{ check: readonly Check[]; del: readonly Key[] }> {
+): Promise<{ check: readonly RowCheck[]; del: readonly Key[] }> {
   const { id } = person;
   const del = [accountKey(id), credentialsKey(id), ...(await tracesOf(store, id))];
   return { check: unchanged(person), del };

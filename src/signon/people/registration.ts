@@ -33,9 +33,9 @@ import { findPasskey } from '../proofs/passkey-records.ts';
 import { turnOf } from '../proofs/proof.ts';
 import { agentName, type Visitor } from '../visitor.ts';
 import { notErased } from './deletion/erasure-mark.ts';
-import { type Asked, type Chosen, isChosenByLink, newLinkData } from './links/link-data.ts';
+import { type AskedLink, type Chosen, isChosenByLink, newLinkData } from './links/link-data.ts';
 import type { PageLinks } from './links/links-to-pages.ts';
-import { type Pace, type Pacing, timeText } from './pacing.ts';
+import { type Pacing, type PersonPace, timeText } from './pacing.ts';
 import { emailRow, pendingLifeMs } from './pending.ts';
 import type { Reservation, RowTally } from './row-tally.ts';
 import { createVerification, type Verification, type VerificationOptions } from './verification.ts';
@@ -48,7 +48,7 @@ export interface Registration extends Verification {
    * Sends the link, or tells an owner that there is an account. `invalid_parameter` (parameter
    * `email` or `password`), `weak_password`, `overloaded`, `store_unavailable`.
    */
-  register(request: RegistrationRequest): Promise<Result<Pace>>;
+  register(request: RegistrationRequest): Promise<Result<PersonPace>>;
   /**
    * What the browser is asked in order to make a passkey in place of a password. No account is
    * looked up, and nothing in it depends on one. `invalid_parameter` (parameter `email`).
@@ -58,7 +58,7 @@ export interface Registration extends Verification {
    * As `register`, for the address that the options were asked for. `invalid_code` for all that is
    * wrong with the answer, `conflict` when the passkey is known already.
    */
-  registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<Pace>>;
+  registerPasskey(request: PasskeyRegistrationRequest): Promise<Result<PersonPace>>;
   /** Whether the form should take neither password nor passkey; see pacing.ts. */
   isByMailOnly(visitor: Visitor): boolean;
   /** The address that this browser registered within the last hour, whether it had an account or not. */
@@ -67,9 +67,9 @@ export interface Registration extends Verification {
    * The same registration once more, without its challenge: the link again, or the word to the owner.
    * `form_expired` when this browser registered nothing lately; else as `register`.
    */
-  registerAgain(visitor: Visitor, onward?: string): Promise<Result<Pace>>;
+  registerAgain(visitor: Visitor, onward?: string): Promise<Result<PersonPace>>;
   /** Another link for somebody who is signed in and not verified. */
-  resend(person: Person, visitor: Visitor, onward?: string): Promise<Result<Pace>>;
+  resend(person: Person, visitor: Visitor, onward?: string): Promise<Result<PersonPace>>;
 }
 
 export interface RegistrationRequest {
@@ -166,7 +166,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return place(made.ceremony.account, chosen, visitor);
   }
 
-  function verifyValues(token: string, { chosen, worksFrom }: Asked): MailValues<'verify'> {
+  function verifyValues(token: string, { chosen, worksFrom }: AskedLink): MailValues<'verify'> {
     return {
       link: pages.verify(token),
       worksFrom: worksFrom === 0 ? undefined : timeText(worksFrom),
@@ -175,7 +175,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
   }
 
   /** Whatever was chosen: the account begins, begins again, or stays as it is. */
-  async function place(email: string, given: Chosen, visitor: Visitor): Promise<Result<Pace>> {
+  async function place(
+    email: string,
+    given: Chosen,
+    visitor: Visitor,
+  ): Promise<Result<PersonPace>> {
     // Before anybody looks whether the address has an account: a refusal tells nothing of that.
     const room = pendingAccounts.reserve(visitor.network);
     if (room === undefined) return fail('overloaded');
@@ -201,7 +205,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
     email: string,
     given: Chosen,
     visitor: Visitor,
-  ): Promise<Result<Pace>> {
+  ): Promise<Result<PersonPace>> {
     const pace = pacing.take(visitor);
     const { onward } = given;
     // What was given before the network came so far is dropped: the link asks for it.
@@ -220,7 +224,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   async function begin(
     room: Reservation,
     email: string,
-    asked: Asked,
+    asked: AskedLink,
     visitor: Visitor,
   ): Promise<Change<void>> {
     const { chosen } = asked;
@@ -265,7 +269,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
   }
 
   /** Registered and never verified: whoever opens the newest link is the owner. */
-  async function beginAgain(person: Person, asked: Asked, visitor: Visitor): Promise<Change<void>> {
+  async function beginAgain(
+    person: Person,
+    asked: AskedLink,
+    visitor: Visitor,
+  ): Promise<Change<void>> {
     const account = { ...person.account, pendingUntil: clock.now() + pendingLifeMs };
     const { id, credentials } = person;
     const data = newLinkData(id, visitor, asked);
@@ -293,7 +301,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   }
 
   /** Nothing changes but the log; a row is written all the same, for the sake of equal work. */
-  async function repeat(person: Person, asked: Asked, visitor: Visitor): Promise<Change<void>> {
+  async function repeat(person: Person, asked: AskedLink, visitor: Visitor): Promise<Change<void>> {
     const data = newLinkData(person.id, visitor, asked);
     const decoy = links.make('verify', { account: '', data, epoch: 0 });
     // One that the operator disabled may be unverified.
@@ -317,7 +325,11 @@ export function createRegistration(options: RegistrationOptions): Registration {
     return done;
   }
 
-  async function resend(person: Person, visitor: Visitor, onward = ''): Promise<Result<Pace>> {
+  async function resend(
+    person: Person,
+    visitor: Visitor,
+    onward = '',
+  ): Promise<Result<PersonPace>> {
     if (isVerified(person)) return fail('conflict', 'The mail address is verified already.');
     const { passwordHash, epoch, language } = person.credentials;
     // Who has a session here chose a password: with a passkey nobody signs in before.

@@ -32,10 +32,10 @@ export interface Reviewed {
 }
 
 export const decisions = ['keep', 'remove'] as const;
-export type Decision = (typeof decisions)[number];
+export type ReviewDecision = (typeof decisions)[number];
 
 /** By the name of a thing (`reviewName`); undefined: not decided. */
-export type Decide = (name: string) => Decision | undefined;
+export type Decide = (name: string) => ReviewDecision | undefined;
 
 export const reviewName = {
   passkey: (id: string) => `passkey:${id}`,

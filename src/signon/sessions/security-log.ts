@@ -8,7 +8,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../../store/keys.ts';
 import { oneOf, record, text } from '../../store/record.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import { agentName, countryOf, type Visitor } from '../visitor.ts';
 
@@ -83,7 +83,7 @@ export interface SecurityLog {
     event: SecurityEvent,
     visitor: Visitor,
     pendingUntil?: number,
-  ): Promise<{ check: Check[]; set: SetRow[]; del: Key[] }>;
+  ): Promise<{ check: RowCheck[]; set: SetRow[]; del: Key[] }>;
   /**
    * An entry alone. A store that can't write is no error, nor is an account that was deleted.
    * @param pendingUntil as of `entry`

@@ -19,7 +19,7 @@ import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { type Change, commitOnce, untilUndisturbed } from '../../store/change.ts';
 import { credentialsKey, sessionByAccountKey, sessionKey } from '../../store/keys.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import {
   type Credentials,
@@ -89,7 +89,7 @@ export interface OpenRequest {
   /** False: it does not count as a fresh proof of identity. */
   readonly fresh?: boolean | undefined;
   /** Used up in the same commit. */
-  readonly also?: { readonly check: readonly Check[]; readonly del: readonly SetRow['key'][] };
+  readonly also?: { readonly check: readonly RowCheck[]; readonly del: readonly SetRow['key'][] };
 }
 
 /** `renewed`: it is alive and has another cookie. `ended`: not by what was done in its browser. */
@@ -139,7 +139,7 @@ export interface Sessions {
 export interface CarriedOver {
   /** The new cookie, once the commit is done. */
   readonly token: string;
-  readonly check: readonly Check[];
+  readonly check: readonly RowCheck[];
   readonly set: readonly SetRow[];
 }
 

@@ -11,7 +11,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { consentKey, profileKey } from '../../store/keys.ts';
-import type { Check, Commit, Store } from '../../store/store.ts';
+import type { Commit, RowCheck, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
 import { type ProfileJson, profileJson } from '../people/profile/profile-json.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
@@ -46,7 +46,7 @@ import { inOrder, type Scope } from './scopes.ts';
 import { createTransactions, type Transactions } from './transactions.ts';
 
 /** The live session of a request. */
-export interface SignedIn extends SessionFacts {
+export interface SignedInVisitor extends SessionFacts {
   /** Public id that stays when the token is renewed; never the token. */
   readonly sessionId: string;
   readonly accountId: string;
@@ -67,7 +67,7 @@ export interface AskedScope {
 }
 
 /** What the consent page asks. */
-export interface Asked {
+export interface AskedConsent {
   /** One switch each. */
   readonly scopes: readonly AskedScope[];
   /** Stands for the values as they are, for the form: see `allow`. */
@@ -82,20 +82,24 @@ export interface Authorization {
   /** @param askedAt of the transaction that is resumed; now for a new request */
   decide(
     reading: AuthorizeReading,
-    session: SignedIn | undefined,
+    session: SignedInVisitor | undefined,
     askedAt?: number,
   ): Promise<FlowDecision>;
   /** Requests before a sign-in travel in these. */
   readonly seals: RequestSeals;
   readonly transactions: Transactions;
   /** @param id of the form */
-  asked(request: AuthorizationRequest, session: SignedIn, id: string): Promise<Asked>;
+  asked(request: AuthorizationRequest, session: SignedInVisitor, id: string): Promise<AskedConsent>;
   /**
    * For `issue-code`: the address with the code. `consent_required` if it was revoked, or a value
    * changed, meanwhile.
    * @param kept where the request was kept: used up with it, `unknown_transaction` if it was before
    */
-  issue(request: AuthorizationRequest, session: SignedIn, kept?: Kept): Promise<Result<string>>;
+  issue(
+    request: AuthorizationRequest,
+    session: SignedInVisitor,
+    kept?: Kept,
+  ): Promise<Result<string>>;
   /**
    * The person agreed: consumes the form, remembers, gives the address with the code.
    * `unknown_transaction`: over, answered or somebody else's; `conflict`: a value is not what the form
@@ -104,12 +108,12 @@ export interface Authorization {
    */
   allow(
     id: string,
-    session: SignedIn,
+    session: SignedInVisitor,
     granted: readonly string[],
     shown: string,
   ): Promise<Result<string>>;
   /** The person refused: consumes the form, gives the address with `access_denied`. */
-  deny(id: string, session: SignedIn): Promise<Result<string>>;
+  deny(id: string, session: SignedInVisitor): Promise<Result<string>>;
   /** `invalid_grant` or `store_unavailable`. */
   exchange(redemption: Redemption): Promise<Result<{ clientId: string; profile: ProfileJson }>>;
   connectedSites(accountId: string): Promise<ConnectedSite[]>;
@@ -160,7 +164,7 @@ export function createAuthorization(options: {
 
   async function decide(
     reading: AuthorizeReading,
-    session: SignedIn | undefined,
+    session: SignedInVisitor | undefined,
     askedAt = clock.now(),
   ): Promise<FlowDecision> {
     const isRemembered =
@@ -171,7 +175,7 @@ export function createAuthorization(options: {
   }
 
   /** What the person decided before, and what they would share today. */
-  async function stateOf(request: AuthorizationRequest, session: SignedIn) {
+  async function stateOf(request: AuthorizationRequest, session: SignedInVisitor) {
     const parties = partiesOf(request, session);
     const consent = await consents.find(parties);
     const found = await profiles.find(session.accountId);
@@ -182,7 +186,7 @@ export function createAuthorization(options: {
   }
 
   /** `agreed`: the consent, when nothing of the request has to be asked. */
-  async function isAgreed(request: AuthorizationRequest, session: SignedIn) {
+  async function isAgreed(request: AuthorizationRequest, session: SignedInVisitor) {
     const state = await stateOf(request, session);
     const { consent, unseen } = state;
     const agreed =
@@ -190,7 +194,7 @@ export function createAuthorization(options: {
     return { ...state, agreed };
   }
 
-  async function asked(request: AuthorizationRequest, session: SignedIn, id: string) {
+  async function asked(request: AuthorizationRequest, session: SignedInVisitor, id: string) {
     const { consent, profile, today, unseen } = await stateOf(request, session);
     const view = viewNow();
     const scopes = request.scopes.map((scope): AskedScope => {
@@ -210,7 +214,7 @@ export function createAuthorization(options: {
   /** The code, its row and the address, under a consent as it is or as it is about to be. */
   function codeFor(
     request: AuthorizationRequest,
-    session: SignedIn,
+    session: SignedInVisitor,
     consent: Pick<StoredConsent, 'grantId' | 'granted'>,
   ) {
     const { code, row } = codes.issue({
@@ -224,13 +228,13 @@ export function createAuthorization(options: {
     return { row, address: codeAddress(request, code) };
   }
 
-  function consentCheck(parties: ConsentParties, consent: StoredConsent | undefined): Check {
+  function consentCheck(parties: ConsentParties, consent: StoredConsent | undefined): RowCheck {
     const { accountId, clientId, origin } = parties;
     return { key: consentKey(accountId, clientId, origin), version: consent?.version ?? null };
   }
 
   /** What was shown is what the code stands for. */
-  function profileCheck({ accountId }: ConsentParties, version: number | undefined): Check {
+  function profileCheck({ accountId }: ConsentParties, version: number | undefined): RowCheck {
     return { key: profileKey(accountId), version: version ?? null };
   }
 
@@ -248,7 +252,7 @@ export function createAuthorization(options: {
     return isUnavailable ? ok(errorAddress(request, 'temporarily_unavailable')) : settled;
   }
 
-  async function issue(request: AuthorizationRequest, session: SignedIn, kept?: Kept) {
+  async function issue(request: AuthorizationRequest, session: SignedInVisitor, kept?: Kept) {
     return addressAfter(request, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
       if (consent === undefined) return fail('consent_required');
@@ -266,7 +270,12 @@ export function createAuthorization(options: {
     });
   }
 
-  async function allow(id: string, session: SignedIn, names: readonly string[], shown: string) {
+  async function allow(
+    id: string,
+    session: SignedInVisitor,
+    names: readonly string[],
+    shown: string,
+  ) {
     const first = await transactions.find(id, session.sessionId);
     if (first === undefined || !session.verified) return fail('unknown_transaction');
     const { request } = first;
@@ -303,7 +312,7 @@ export function createAuthorization(options: {
     return done.finally(() => place?.leave());
   }
 
-  async function deny(id: string, session: SignedIn) {
+  async function deny(id: string, session: SignedInVisitor) {
     const form = await transactions.find(id, session.sessionId);
     if (form === undefined) return fail('unknown_transaction');
     const { check, del } = form.consume;
@@ -348,7 +357,7 @@ export function createAuthorization(options: {
   };
 }
 
-function partiesOf(request: AuthorizationRequest, { accountId }: SignedIn): ConsentParties {
+function partiesOf(request: AuthorizationRequest, { accountId }: SignedInVisitor): ConsentParties {
   return { accountId, clientId: request.client.id, origin: request.redirect.origin };
 }
 

@@ -5,7 +5,7 @@ import {
   boolean,
   count,
   type Described,
-  type JsonObject,
+  type JsonMembers,
   media,
   object,
   query,
@@ -92,7 +92,7 @@ export const exchangeByFormDocs: Described = {
         schema: {
           type: 'object',
           properties: Object.fromEntries(
-            exchangeParameters.map((name): [string, JsonObject] => [
+            exchangeParameters.map((name): [string, JsonMembers] => [
               name,
               { type: 'string', description: parameterWords[name] },
             ]),

@@ -28,7 +28,7 @@ import {
   usedSealKey,
 } from '../../store/keys.ts';
 import { fixed, flag, record, text, time } from '../../store/record.ts';
-import type { Check, SetRow, Store } from '../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { linkLifeMs } from '../people/links/links.ts';
 import { createRowTally, type TallyStats } from '../people/row-tally.ts';
 import { type AuthorizationRequest, requestQuery } from './authorize.ts';
@@ -51,7 +51,7 @@ const idPattern = /^[A-Za-z0-9_-]{43}$/;
 export interface Transaction extends CarriedRequest {
   readonly request: AuthorizationRequest;
   /** Put both into one commit: it succeeds for one caller only. */
-  readonly consume: { readonly check: Check; readonly del: Key };
+  readonly consume: { readonly check: RowCheck; readonly del: Key };
 }
 
 export interface Transactions {
@@ -148,7 +148,7 @@ export function createTransactions(options: {
   async function take(
     request: CarriedRequest,
     sessionId: string,
-    more: { check: readonly Check[]; set: readonly SetRow[]; del: readonly Key[] },
+    more: { check: readonly RowCheck[]; set: readonly SetRow[]; del: readonly Key[] },
   ): Promise<Change<string>> {
     const { place, version } = await placeFor(sessionId);
     const id = idWithPlace(random.bytes(idBytes), place);

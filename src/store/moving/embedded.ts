@@ -9,13 +9,13 @@ import {
   readProjectionPageKey,
 } from '../keys.ts';
 import {
-  type Counters,
   encodeEventIdRow,
   encodeExpiryTarget,
   expiryKinds,
   openTables,
   readCounters,
   readEventIdSeq,
+  type TableCounters,
   writeCounters,
 } from '../lmdb-tables.ts';
 import { checkpointRowKey, checkpointSeqIn } from '../projection.ts';
@@ -33,11 +33,11 @@ import {
   eventRowOf,
   isCarried,
   type MovedRow,
+  type MoveTarget,
   type Part,
-  type Place,
+  type RowPlace,
   rowOfEvent,
   type Side,
-  type Target,
 } from './rows.ts';
 
 const tableOf = {
@@ -109,7 +109,7 @@ function isOfCheckpoint(key: Uint8Array, seq: number | undefined): boolean {
   return readProjectionPageKey(key).seq <= BigInt(seq);
 }
 
-export interface EmbeddedTarget extends Target {
+export interface EmbeddedTarget extends MoveTarget {
   /** Which move wrote it. */
   readonly id: () => string | undefined;
   close(): Promise<void>;
@@ -120,12 +120,12 @@ export function embeddedTarget(path: string, id: string): EmbeddedTarget {
   let tables = openTables(path);
   const moveKey = metaRowKey('move');
 
-  function mark(): { id: string; place?: Place } | undefined {
+  function mark(): { id: string; place?: RowPlace } | undefined {
     const row = tables.meta.get(moveKey);
     return row && JSON.parse(row.toString());
   }
 
-  function writeRow(part: Part, row: MovedRow, counters: Counters): void {
+  function writeRow(part: Part, row: MovedRow, counters: TableCounters): void {
     const { key, number, at } = row;
     if (part === 'journal') {
       const event = eventRowOf(row);
@@ -184,7 +184,7 @@ export function embeddedTarget(path: string, id: string): EmbeddedTarget {
     async write(part, rows, place, { prunedThrough, lastSeq, lastVersion }) {
       tables.root.transactionSync(() => {
         const known = readCounters(tables.meta);
-        const counters: Counters = {
+        const counters: TableCounters = {
           lastSeq,
           prunedThrough,
           lastVersion: Math.max(known.lastVersion, lastVersion),

@@ -8,11 +8,18 @@
 
 import { createHash } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
-import { createTallies, type Facts, parts, type Side, type Tally, type Target } from './rows.ts';
+import {
+  createTallies,
+  type Facts,
+  type MovedTally,
+  type MoveTarget,
+  parts,
+  type Side,
+} from './rows.ts';
 
 export interface MoveOptions {
   readonly source: Side;
-  readonly target: Target;
+  readonly target: MoveTarget;
   readonly onProgress?: (verb: string, rows: number, rowsAbout: number) => void;
   /** For tests: smaller batches, an end behind any of them. */
   readonly batchRows?: number;
@@ -22,13 +29,13 @@ export interface MoveOptions {
 export interface Moved {
   readonly seq: number;
   readonly rows: number;
-  readonly tallies: readonly Tally[];
+  readonly tallies: readonly MovedTally[];
   /** An earlier move had carried so many rows already. */
   readonly resumedAt: number;
 }
 
 interface Look {
-  readonly tallies: readonly Tally[];
+  readonly tallies: readonly MovedTally[];
   readonly rows: number;
   /** The time of the last event. */
   readonly lastAt: number;
@@ -132,7 +139,7 @@ async function copy(
 }
 
 /** Names of what differs. */
-export function differences(a: readonly Tally[], b: readonly Tally[]): string[] {
+export function differences(a: readonly MovedTally[], b: readonly MovedTally[]): string[] {
   const other = new Map(b.map((tally) => [tally.name, tally]));
   const differing = a.filter(({ name, rows, sha256 }) => {
     const found = other.get(name);

@@ -12,10 +12,10 @@ import {
   eventRowOf,
   isCarried,
   type MovedRow,
+  type MoveTarget,
   type Part,
   rowOfEvent,
   type Side,
-  type Target,
 } from './rows.ts';
 
 /** One move at a time over the database. */
@@ -264,7 +264,7 @@ async function transact(session: PostgresSession, queries: readonly Query[]): Pr
   if (command !== 'COMMIT') throw new Error(`a commit ended with ${command}`);
 }
 
-export interface PostgresTarget extends Target {
+export interface PostgresTarget extends MoveTarget {
   /** All of it is there: nodes may start. */
   done(): Promise<void>;
 }

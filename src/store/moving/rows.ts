@@ -52,7 +52,7 @@ export interface Side {
   ): AsyncGenerator<MovedRow[]>;
 }
 
-export interface Place {
+export interface RowPlace {
   /** The tallies of what is carried: a move of something else is begun anew. */
   readonly fingerprint: string;
   readonly part: number;
@@ -61,13 +61,13 @@ export interface Place {
 }
 
 /** A side that is written. */
-export interface Target extends Side {
+export interface MoveTarget extends Side {
   /** Undefined: nothing was written yet. */
-  place(): Promise<Place | undefined>;
+  place(): Promise<RowPlace | undefined>;
   /** Removes what an earlier move wrote. */
   clear(): Promise<void>;
   /** In one transaction. */
-  write(part: Part, rows: readonly MovedRow[], place: Place, facts: Facts): Promise<void>;
+  write(part: Part, rows: readonly MovedRow[], place: RowPlace, facts: Facts): Promise<void>;
   /** Behind the last row: counters and what makes it whole. */
   finish(facts: Facts, lastAt: number): Promise<void>;
 }
@@ -99,7 +99,7 @@ export function eventRowOf({ value }: MovedRow): Buffer {
   return Buffer.concat([value, Buffer.alloc(crcBytes)]);
 }
 
-export interface Tally {
+export interface MovedTally {
   /** A namespace, or a part. */
   readonly name: string;
   readonly rows: number;
@@ -135,7 +135,7 @@ export function createTallies() {
       }
     },
     /** Once, at the end. */
-    finish(): Tally[] {
+    finish(): MovedTally[] {
       return [...counted].map(([name, { rows, hash }]) => {
         return { name, rows, sha256: hash.digest('hex') };
       });

@@ -17,7 +17,7 @@ import { fenceValues, holds } from '../postgres/maintenance.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import { checkpointRowKey, readCheckpointSeq } from '../projection.ts';
-import { type Check, type Commit, type Entry, type Store, storeLimits } from '../store.ts';
+import { type Commit, type Entry, type RowCheck, type Store, storeLimits } from '../store.ts';
 import { LeaseLostError } from '../upkeep.ts';
 
 /** A new one after so many events at least; a large state waits until the journal is as large. */
@@ -36,7 +36,7 @@ export interface PruneOptions {
   readonly store: PostgresStore;
   readonly local: Store;
   /** Of the lease under which it is done. */
-  readonly fence: Check;
+  readonly fence: RowCheck;
   /** Runs the work while the state on this machine's disk stays as it is. */
   readonly withoutCheckpoint: (work: () => Promise<void>) => Promise<void>;
   readonly signal: AbortSignal;
@@ -87,7 +87,7 @@ export async function pruneJournal(options: PruneOptions): Promise<number> {
 /** Runs a statement that begins with `with`; without the lease it does nothing. */
 async function fenced(
   session: PostgresSession,
-  fence: Check,
+  fence: RowCheck,
   text: string,
   values: readonly unknown[],
 ): Promise<void> {

@@ -10,7 +10,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { leaseKey } from '../keys.ts';
 import type { PostgresStore } from '../postgres/store.ts';
-import type { Check, Store } from '../store.ts';
+import type { RowCheck, Store } from '../store.ts';
 import { LeaseLostError } from '../upkeep.ts';
 
 /** Of all work that one node does for all. */
@@ -23,7 +23,7 @@ export interface Lease {
    */
   look(sinceMs: number): Promise<void>;
   /** What a commit of the work checks; undefined while another node holds it, or this one may not. */
-  fence(): Check | undefined;
+  fence(): RowCheck | undefined;
   /** Somebody else has it. */
   lose(): void;
   /** For the next one at once. */
@@ -41,7 +41,7 @@ export function createLease(options: {
 }): Lease {
   const { store, clock, boot, isAlive, aliveMs } = options;
   const key = leaseKey(upkeepLease);
-  let held: { readonly check: Check; readonly untilMs: number } | undefined;
+  let held: { readonly check: RowCheck; readonly untilMs: number } | undefined;
 
   return {
     async look(sinceMs) {

@@ -1,6 +1,6 @@
 /** Removal of what is over: expired rows, events behind every follower, ids that no retry will bring. */
 
-import { type Check, storeLimits } from '../store.ts';
+import { type RowCheck, storeLimits } from '../store.ts';
 import type { PostgresSession } from './connection.ts';
 
 /**
@@ -12,7 +12,7 @@ export const holds = (key: string, version: string) =>
      select from kv where key = ${key}::bytea and version = ${version}::int8 for share),
    held as (select ${key}::bytea is null or exists (select from fence) as is_held)`;
 
-export const fenceValues = (fence: Check | undefined) =>
+export const fenceValues = (fence: RowCheck | undefined) =>
   fence === undefined ? [null, null] : [Buffer.from(fence.key), fence.version];
 
 /**
@@ -23,7 +23,7 @@ export async function sweepRows(
   session: PostgresSession,
   limit: number,
   nowMs: number,
-  fence?: Check,
+  fence?: RowCheck,
 ): Promise<number> {
   const [rows] = await session.pipeline([
     {
@@ -61,7 +61,7 @@ export async function prune(
   session: PostgresSession,
   throughSeq: bigint,
   nowMs: number,
-  fence?: Check,
+  fence?: RowCheck,
 ): Promise<number> {
   let removed = 0;
   for (;;) {

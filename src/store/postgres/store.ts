@@ -15,7 +15,13 @@ import { assertAfter, assertCommit, assertKey, assertLimit } from '../bounds.ts'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts';
 import { eventIdRowKey, type Key } from '../keys.ts';
 import { encodeEvent } from '../rows.ts';
-import { type Check, type Commit, type CommitResult, type Store, storeLimits } from '../store.ts';
+import {
+  type Commit,
+  type CommitResult,
+  type RowCheck,
+  type Store,
+  storeLimits,
+} from '../store.ts';
 import type { Batch } from './batch.ts';
 import { createConnection, type PostgresSession } from './connection.ts';
 import { prune, sweepRows } from './maintenance.ts';
@@ -43,8 +49,8 @@ export interface PostgresStore extends Store {
   /** The connection for what is seldom and small. */
   session(): Promise<PostgresSession>;
   /** @param fence of a lease: under another one nothing is removed */
-  pruneEvents(throughSeq: bigint, fence?: Check): Promise<number>;
-  sweep(limit: number, fence?: Check): Promise<number>;
+  pruneEvents(throughSeq: bigint, fence?: RowCheck): Promise<number>;
+  sweep(limit: number, fence?: RowCheck): Promise<number>;
 }
 
 /**

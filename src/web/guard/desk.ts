@@ -40,11 +40,11 @@ import {
   type Upload,
 } from './intake/form.ts';
 import { localPath } from './intake/local-path.ts';
-import { type SessionLike, type Visit, withSession } from './visit.ts';
+import { type AnyVisit, type SessionLike, withSession } from './visit.ts';
 
 type VisitOf<S extends SessionLike, A extends Access> = A extends 'anyone'
-  ? Visit<S>
-  : Visit<S> & { readonly session: S };
+  ? AnyVisit<S>
+  : AnyVisit<S> & { readonly session: S };
 
 export interface ShowOptions {
   /** 200 unless told; with a failure 422, or 429 where it passes. */
@@ -58,12 +58,12 @@ export interface ShowOptions {
 
 type Answer = Reply | Promise<Reply>;
 
-export interface Desk<S extends SessionLike = SessionLike> {
+export interface AnyDesk<S extends SessionLike = SessionLike> {
   /** @param badQuery in place of the page of a malformed request: for a repeated name or a broken escape */
   page<A extends Access>(
     declared: DeskEndpoint<A>,
     handle: (visit: VisitOf<S, A>, query: Params) => Answer,
-    badQuery?: (visit: Visit<S>, failure: Failure) => Reply,
+    badQuery?: (visit: AnyVisit<S>, failure: Failure) => Reply,
   ): PlainRoute;
   /** @param repeatable names that may come more than once */
   form<A extends Access>(
@@ -80,11 +80,11 @@ export interface Desk<S extends SessionLike = SessionLike> {
     declared: DeskEndpoint<A>,
     handle: (visit: VisitOf<S, A>, body: CallBody) => Promise<Called | Failure>,
   ): PlainRoute;
-  show(visit: Visit, render: (frame: PageFrame) => string, options?: ShowOptions): Reply;
+  show(visit: AnyVisit, render: (frame: PageFrame) => string, options?: ShowOptions): Reply;
   /** 303 to a path of our own, or (consent) an address that was checked. */
-  go(visit: Visit, target: string, headers?: readonly Header[]): Reply;
+  go(visit: AnyVisit, target: string, headers?: readonly Header[]): Reply;
   /** Status, `Retry-After` and words by the failure. */
-  problem(visit: Visit, failure: Failure): Reply;
+  problem(visit: AnyVisit, failure: Failure): Reply;
   /** `Set-Cookie` by which an account knows this browser again. */
   browserCookie(browser: string): Header;
   /** `Set-Cookie` by which a mailed link to sign in works in this browser. */
@@ -92,10 +92,10 @@ export interface Desk<S extends SessionLike = SessionLike> {
   /** `Set-Cookie` of a session that began or was renewed. */
   sessionCookies(signedIn: OwnCookies): Header[];
   /** 303 with them. */
-  signedIn(visit: Visit, signedIn: OwnCookies, target: string): Reply;
-  signedOut(visit: Visit, target: string): Reply;
+  signedIn(visit: AnyVisit, signedIn: OwnCookies, target: string): Reply;
+  signedOut(visit: AnyVisit, target: string): Reply;
   /** The visit with the session's new cookie, for a page that is shown in answer to a change. */
-  renewed<V extends Visit<S> & { readonly session: S }>(visit: V, token: string): Promise<V>;
+  renewed<V extends AnyVisit<S> & { readonly session: S }>(visit: V, token: string): Promise<V>;
 }
 
 /** Of a session that began or was renewed. */
@@ -120,7 +120,7 @@ export interface DeskOptions<S extends SessionLike> {
   readonly failures: FailureWords;
   readonly tools: PageTools;
   readonly cookies: Cookies;
-  readonly visitOf: (request: Request, declared: DeskEndpoint) => Promise<Visit<S>>;
+  readonly visitOf: (request: Request, declared: DeskEndpoint) => Promise<AnyVisit<S>>;
   readonly callers: Pick<Callers, 'take'>;
   /** The session of a cookie. */
   readonly sessions: { find(token: string): Promise<S | undefined> };
@@ -139,10 +139,14 @@ const verifyPath = '/verify';
 const confirmPath = '/account/confirm';
 export const reviewPath = '/account/review';
 
-export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk<S> {
+export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyDesk<S> {
   const { tools, cookies, visitOf, callers, sessions, baseUrl, failures, log } = options;
 
-  function show(visit: Visit, render: (frame: PageFrame) => string, more: ShowOptions = {}): Reply {
+  function show(
+    visit: AnyVisit,
+    render: (frame: PageFrame) => string,
+    more: ShowOptions = {},
+  ): Reply {
     const needs = { ...more.needs, nonce: visit.nonce };
     const { failure } = more;
     if (failure !== undefined) noteFailure(log, visit.endpoint, failure);
@@ -160,7 +164,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk
     };
   }
 
-  function go(visit: Visit, target: string, headers: readonly Header[] = []): Reply {
+  function go(visit: AnyVisit, target: string, headers: readonly Header[] = []): Reply {
     return {
       status: 303,
       headers: [
@@ -173,13 +177,13 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk
     };
   }
 
-  function problem(visit: Visit, failure: Failure): Reply {
+  function problem(visit: AnyVisit, failure: Failure): Reply {
     const status = statusOf(failure.error);
     return show(visit, (frame) => failures.page(frame, failure), { status, failure });
   }
 
   /** Where somebody who may not enter goes; undefined: let in. */
-  function turnedAway(visit: Visit): Reply | undefined {
+  function turnedAway(visit: AnyVisit): Reply | undefined {
     const { request, session, endpoint } = visit;
     const access = endpoint.who;
     if (access === 'anyone') return undefined;
@@ -200,7 +204,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk
   }
 
   /** Undefined: let in. The first limit that is used up refuses. */
-  function limited({ request, endpoint }: Visit): Failure | undefined {
+  function limited({ request, endpoint }: AnyVisit): Failure | undefined {
     for (const limit of endpoint.limits ?? []) {
       const retryAfterSeconds = callers.take(limit, request);
       if (retryAfterSeconds > 0) return { ...fail('too_many_attempts'), retryAfterSeconds };
@@ -212,14 +216,14 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk
    * What a form must pass after it was read: the token is this visitor's own, the limits. They are
    * counted when it is a form of ours: another site can't use up a visitor's share.
    */
-  function refused(visit: Visit, sent: Result<Sent<unknown>>): Failure | undefined {
+  function refused(visit: AnyVisit, sent: Result<Sent<unknown>>): Failure | undefined {
     if (!sent.ok) return sent;
     const isOwn = equalBytes(Buffer.from(visit.csrf), Buffer.from(sent.value.csrf));
     return isOwn ? limited(visit) : fail('form_expired');
   }
 
   /** With no fresh proof of identity, where one is given; undefined: let in. */
-  function toConfirm(visit: Visit): Reply | undefined {
+  function toConfirm(visit: AnyVisit): Reply | undefined {
     const { who, path, backTo = path } = visit.endpoint;
     if (who !== 'confirmed' || visit.session?.fresh) return undefined;
     return go(visit, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
@@ -240,7 +244,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): Desk
     };
   }
 
-  function callReply(visit: Visit, called: Called | Failure): Reply {
+  function callReply(visit: AnyVisit, called: Called | Failure): Reply {
     if (called.ok) {
       return {
         status: 200,

@@ -56,7 +56,7 @@ export interface ClientFacts {
   readonly language: Language;
 }
 
-export interface Visit<Session extends SessionLike = SessionLike> {
+export interface AnyVisit<Session extends SessionLike = SessionLike> {
   /** Undefined without a live session. It may be unverified: routes say who may use them. */
   readonly session: Session | undefined;
   /** There is none, but one that is alive had this cookie until lately: another request renewed it. */
@@ -101,7 +101,7 @@ export interface VisitOptions<Session extends SessionLike> {
 
 export function createVisits<Session extends SessionLike>(
   options: VisitOptions<Session>,
-): (request: Request, endpoint: DeskEndpoint) => Promise<Visit<Session>> {
+): (request: Request, endpoint: DeskEndpoint) => Promise<AnyVisit<Session>> {
   const { sessions, likesGlass, cookies, callers, geo, random, tools } = options;
 
   return async (request, endpoint) => {
@@ -151,7 +151,7 @@ export function createVisits<Session extends SessionLike>(
 }
 
 /** The visit as it goes on under the session's new cookie, which its answer brings. */
-export function withSession<Session extends SessionLike, V extends Visit<Session>>(
+export function withSession<Session extends SessionLike, V extends AnyVisit<Session>>(
   visit: V,
   session: Session,
   cookie: readonly Header[],

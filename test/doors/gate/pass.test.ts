@@ -5,13 +5,13 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { createPasses, hostOf, type Visitor } from '../../../src/doors/gate/pass.ts';
+import { createPasses, type GateVisitor, hostOf } from '../../../src/doors/gate/pass.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 
 const hourMs = 3_600_000;
 const key = new Uint8Array(32).fill(7);
 
-function visitor(address: string, host = 'site.example'): Visitor {
+function visitor(address: string, host = 'site.example'): GateVisitor {
   const words = new Uint32Array(4);
   const family = parseIp(address, words);
   assert.ok(family !== 0, address);

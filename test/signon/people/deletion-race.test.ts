@@ -28,7 +28,7 @@ import {
 import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
-import type { SignedIn } from '../../../src/signon/sites/authorization.ts';
+import type { SignedInVisitor } from '../../../src/signon/sites/authorization.ts';
 import {
   type Authorization,
   createAuthorization,
@@ -255,7 +255,7 @@ function beginForm(world: World, holder: string) {
 }
 
 /** As the form sends it. */
-async function allow(world: World, id: string, who: SignedIn) {
+async function allow(world: World, id: string, who: SignedInVisitor) {
   const found = await world.authorization.transactions.find(id, who.sessionId);
   const asked = found && (await world.authorization.asked(found.request, who, id));
   return world.authorization.allow(id, who, ['profile'], asked?.shown ?? '');

@@ -3,7 +3,8 @@
 import type { IpFamily } from '../../../src/ip/address.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import { type ListFormatName, parseList } from '../../../src/reputation/lists/import/parse.ts';
-import type { ImportStats, RowBatch } from '../../../src/reputation/lists/import/rows.ts';
+import type { ImportStats } from '../../../src/reputation/lists/import/rows.ts';
+import type { RowBatch } from '../../../src/reputation/state/events.ts';
 
 export interface ParsedList {
   readonly rows: string[];

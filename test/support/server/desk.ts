@@ -5,10 +5,10 @@ import type { PlainRoute } from '../../../src/http/router.ts';
 import { failures } from '../../../src/signon/sessions/failure.page.ts';
 import type { Callers } from '../../../src/web/guard/callers.ts';
 import { createCookies } from '../../../src/web/guard/cookies.ts';
-import { createDesk, type Desk } from '../../../src/web/guard/desk.ts';
+import { type AnyDesk, createDesk } from '../../../src/web/guard/desk.ts';
 import type { DeskEndpoint } from '../../../src/web/guard/desk-endpoint.ts';
 import type { Endpoint } from '../../../src/web/guard/endpoint.ts';
-import type { SessionLike, Visit } from '../../../src/web/guard/visit.ts';
+import type { AnyVisit, SessionLike } from '../../../src/web/guard/visit.ts';
 import { createPageTools, openAssets, siteLinks } from '../../../src/web/page-tools.ts';
 
 const csrf = 'token-of-a-desk-under-test-0123456789abcdef';
@@ -19,7 +19,7 @@ const ok: Reply = { status: 200, headers: [] };
 export function deskOf(
   callers: Pick<Callers, 'take'>,
   session: Partial<SessionLike> | undefined = {},
-): Desk {
+): AnyDesk {
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
   const facts = { email: 'a@example.org', verified: true, reviewing: false, fresh: true, csrf };
   const person = session && { ...facts, ...session };
@@ -32,7 +32,7 @@ export function deskOf(
       const frame = { ...tools.frame(language), person: named, nonce: 'n' };
       const own = { browserId: 'b', csrf, nonce: 'n', cookies: [], isRenewed: false };
       const visitor = { network: 'n', country: 'ZZ', userAgent: '', language } as const;
-      return { ...own, request, endpoint, session: person, language, visitor, frame } as Visit;
+      return { ...own, request, endpoint, session: person, language, visitor, frame } as AnyVisit;
     },
     log: {
       error(facts: object, text?: string) {
@@ -43,7 +43,7 @@ export function deskOf(
 }
 
 /** A route that answers whatever the desk lets through. */
-export function askDesk(desk: Desk, declared: DeskEndpoint): PlainRoute {
+export function askDesk(desk: AnyDesk, declared: DeskEndpoint): PlainRoute {
   switch (declared.body?.types[0]) {
     case undefined:
       return desk.page(declared, () => ok);

@@ -8,7 +8,7 @@ import { type Html, html } from '../../../web/html.ts';
 import { machineTime } from '../../../web/layout/format.ts';
 import type { Catalogue } from '../../words.ts';
 import { maskComment } from '../mask.page.ts';
-import type { IpPageData, Scene } from './scene.page.ts';
+import type { AddressScene, IpPageData } from './scene.page.ts';
 
 const commentsMax = 25;
 /** Characters. A comment not much longer than its beginning is shown whole. */
@@ -16,14 +16,14 @@ const commentStart = 280;
 const commentLongMin = 360;
 
 /** Said where it matters: below what was made of some of the reports only. */
-function cutShort({ data, text, format }: Scene): Html {
+function cutShort({ data, text, format }: AddressScene): Html {
   return (
     data.latestReports !== undefined &&
     html`<p class="card-note card-foot">${text.ip.latestOnly(format.number(data.latestReports))}</p>`
   );
 }
 
-export function history(scene: Scene): Html {
+export function history(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const total = data.reportsPerDay.reduce((sum, { count }) => sum + count, 0);
   const highest = data.reportsPerDay.reduce((top, { count }) => Math.max(top, count), 0);
@@ -52,7 +52,7 @@ export function history(scene: Scene): Html {
 }
 
 /** What reports amounted to on each day, as far as they can be worked out. */
-export function scoreHistory({ data, text, format }: Scene): Html {
+export function scoreHistory({ data, text, format }: AddressScene): Html {
   const { scorePerDay } = data;
   if (scorePerDay === undefined) return false;
   const words = text.ip.curve;
@@ -76,7 +76,7 @@ export function scoreHistory({ data, text, format }: Scene): Html {
   });
 }
 
-export function categories(scene: Scene): Html {
+export function categories(scene: AddressScene): Html {
   const { data, text, format } = scene;
   return card({
     title: text.ip.categoriesTitle,
@@ -106,7 +106,7 @@ function commentText(masked: string, text: Catalogue): Html {
       <p class="comment-text" dir="auto">${masked}</p></details>`;
 }
 
-export function comments({ data, text, format }: Scene): Html {
+export function comments({ data, text, format }: AddressScene): Html {
   const shown = data.comments.slice(0, commentsMax);
   return card({
     title: text.ip.commentsTitle,

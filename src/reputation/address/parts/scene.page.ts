@@ -85,7 +85,7 @@ export interface IpPageData {
   readonly now: number;
 }
 
-export interface Scene {
+export interface AddressScene {
   readonly data: IpPageData;
   readonly text: Catalogue;
   readonly format: Format;

@@ -4,9 +4,9 @@ import { card } from '../../../web/components/card.ts';
 import { shareList } from '../../../web/components/chart.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { addressGrid, worstTable } from '../network.page.ts';
-import type { Scene } from './scene.page.ts';
+import type { AddressScene } from './scene.page.ts';
 
-export function reason({ data, text }: Scene): Html {
+export function reason({ data, text }: AddressScene): Html {
   const { why } = data;
   if (why === undefined) return false;
   const words = text.ip.why;
@@ -15,12 +15,12 @@ export function reason({ data, text }: Scene): Html {
 }
 
 /** An entry other than the address itself leads to its page. */
-function entryLink(entry: string, { data }: Scene): Html {
+function entryLink(entry: string, { data }: AddressScene): Html {
   return entry !== data.address && html`<a class="mono" href=${`/ip/${entry}`}>${entry}</a> · `;
 }
 
 /** Each list and what the reports amount to, by what they give by themselves: the highest counts. */
-export function evidence(scene: Scene): Html {
+export function evidence(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.evidence;
   const { lists, reports, fallsBelowAt } = data.evidence;
@@ -50,7 +50,7 @@ export function evidence(scene: Scene): Html {
 }
 
 /** The network around it: a map of an IPv4 /24, and its worst addresses. */
-export function around({ data, text, format }: Scene): Html {
+export function around({ data, text, format }: AddressScene): Html {
   if (data.around === undefined) return false;
   const { network, scores, worst } = data.around;
   const words = text.ip.network;

@@ -5,9 +5,9 @@
  */
 
 import { OperatorError } from '../../../core/errors.ts';
-import { emptyRows } from '../../state/events.ts';
+import { emptyRows, type RowBatch } from '../../state/events.ts';
 import type { ListParse } from './parse.ts';
-import { batchRowsMax, type RowBatch } from './rows.ts';
+import { batchRowsMax } from './rows.ts';
 
 /** 23 bytes a row here and as much again while sorting: 20 million rows stay under 1 GiB. */
 const collectedRowsMax = 20_000_000;

@@ -8,6 +8,7 @@
  */
 
 import { OperatorError } from '../../../core/errors.ts';
+import type { RowBatch } from '../../state/events.ts';
 import { abuseipdb } from '../formats/abuseipdb.ts';
 import { anon } from '../formats/anon.ts';
 import { csv } from '../formats/csv.ts';
@@ -18,7 +19,7 @@ import { amazon, cloudflare, google, microsoft } from '../formats/published-rang
 import type { ServiceName } from '../known-services.ts';
 import { BrokenList, type ListFormat } from './format.ts';
 import type { TextReader } from './lines.ts';
-import { createRowSink, type ImportStats, type RowBatch, type RowSink } from './rows.ts';
+import { createRowSink, type ImportStats, type RowSink } from './rows.ts';
 
 /** Formats of blocklists, as `portcullis seed --format` names them. */
 export const seedFormats = ['ipsum', 'plain', 'csv', 'abuseipdb', 'drop'] as const;

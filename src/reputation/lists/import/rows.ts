@@ -21,6 +21,7 @@ import {
   rangeToPrefixes,
 } from '../../../ip/prefix.ts';
 import { specialUse } from '../../../ip/special.ts';
+import type { RowBatch } from '../../state/events.ts';
 import { type BadLine, describeBadLine, samplesMax } from './bad-line.ts';
 
 export const batchRowsMax = 2_000;
@@ -29,22 +30,6 @@ const rowReportsMax = 255;
 
 /** The shortest prefix that is taken. Real lists stay far above; a typing slip must not block all. */
 const prefixLengthMin = { 4: 8, 6: 16 } as const;
-
-/** Parallel arrays of `count` rows; `words` holds four per row, left-aligned (IPv4: the first). */
-export interface RowBatch {
-  readonly count: number;
-  /** 4 or 6. */
-  readonly families: Uint8Array;
-  readonly words: Uint32Array;
-  readonly lengths: Uint8Array;
-  /** 0..100; 0 throughout for lists of anonymous exits, which have no scores. */
-  readonly scores: Uint8Array;
-  /**
-   * As how many reports a row counts, 1..255: the lists that name it. Of a known-good list the number of
-   * its service (known-services.ts). Absent: 1 each.
-   */
-  readonly reports?: Uint8Array;
-}
 
 type FullBatch = Required<Omit<RowBatch, 'count'>>;
 

@@ -8,14 +8,14 @@ import { collectRows } from '../import/collect.ts';
 import { openList } from '../import/open-list.ts';
 import { parseList } from '../import/parse.ts';
 import { openDestinations } from './destinations.ts';
-import type { FetchJob, Sent } from './fetching.ts';
+import type { FetchJob, SentRows } from './fetching.ts';
 
 const job = workerData as FetchJob;
 const port = parentPort!;
 const ending = new AbortController();
 port.on('message', () => ending.abort());
 
-async function fetchRows(): Promise<Sent | { readonly unchanged: true }> {
+async function fetchRows(): Promise<SentRows | { readonly unchanged: true }> {
   const { url, format, confidence, allowDocumentation, service } = job.terms;
   const opened = await openList(url, {
     signal: ending.signal,

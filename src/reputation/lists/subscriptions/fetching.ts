@@ -50,7 +50,7 @@ export interface FetchedRows {
 }
 
 /** As the thread sends it: all rows in one array a field. Thousands of small ones take 60 ms to receive. */
-export type Sent = { readonly sent: Omit<FetchedRows, 'batches'>; readonly all: RowBatch };
+export type SentRows = { readonly sent: Omit<FetchedRows, 'batches'>; readonly all: RowBatch };
 
 export type Fetched =
   | { readonly fetched: FetchedRows }
@@ -75,7 +75,7 @@ export function fetchInThread(job: FetchJob, signal: AbortSignal): Promise<Fetch
   if (signal.aborted) end();
   return new Promise<Fetched>((resolve) => {
     let answer: Fetched = { failed: 'the thread that reads it ended' };
-    worker.once('message', (message: Sent | Exclude<Fetched, { fetched: unknown }>) => {
+    worker.once('message', (message: SentRows | Exclude<Fetched, { fetched: unknown }>) => {
       answer =
         'sent' in message
           ? { fetched: { ...message.sent, batches: inBatches(message.all) } }

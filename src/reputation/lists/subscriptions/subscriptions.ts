@@ -19,7 +19,7 @@ import {
   time,
   varint,
 } from '../../../store/record.ts';
-import type { Check, Store } from '../../../store/store.ts';
+import type { RowCheck, Store } from '../../../store/store.ts';
 import type { ListKind } from '../../state/events.ts';
 import type { BadLine } from '../import/bad-line.ts';
 import type { ListFormatName } from '../import/parse.ts';
@@ -146,7 +146,7 @@ const rows = record<Subscription>(1, {
 
 export interface FoundSubscription {
   readonly row: Subscription;
-  readonly check: Check;
+  readonly check: RowCheck;
 }
 
 export async function listSubscriptions(store: Store): Promise<Subscription[]> {

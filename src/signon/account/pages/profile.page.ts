@@ -30,7 +30,7 @@ export type ProfileTextField = (typeof profileTextFields)[number];
 export type ProfileErrorField = keyof AccountCatalogue['profile']['errors'];
 export type PictureError = keyof AccountCatalogue['profile']['pictureErrors'];
 
-export interface ProfileView extends AccountView {
+export interface ProfilePageView extends AccountView {
   readonly profile: Profile;
   /** Of the account. */
   readonly email: string;
@@ -58,7 +58,7 @@ function storedTexts({ address, ...profile }: Profile): Record<ProfileTextField,
   };
 }
 
-export function profilePage(frame: PageFrame, view: ProfileView): string {
+export function profilePage(frame: PageFrame, view: ProfilePageView): string {
   const text = frameText(frame).account;
   return accountPage(frame, view, {
     section: 'profile',
@@ -72,7 +72,7 @@ export function profilePage(frame: PageFrame, view: ProfileView): string {
   });
 }
 
-function pictureCard({ profile: text }: AccountCatalogue, view: ProfileView): Html {
+function pictureCard({ profile: text }: AccountCatalogue, view: ProfilePageView): Html {
   const { avatar } = view.profile;
   const { csrf } = view;
   return card({
@@ -121,7 +121,7 @@ const autofill: Record<ProfileTextField, string> = {
   country: 'country',
 };
 
-function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfileView): Html {
+function personForm(frame: PageFrame, account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
   const values = { ...storedTexts(view.profile), ...view.typed };
   const errorOf = (name: ProfileErrorField) =>
@@ -195,7 +195,7 @@ function countries(frame: PageFrame): { value: string; label: string }[] {
   return named.sort((a, b) => a.label.localeCompare(b.label, frame.language));
 }
 
-function emailCard(account: AccountCatalogue, view: ProfileView): Html {
+function emailCard(account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
   return card({
     title: text.emailTitle,
@@ -222,7 +222,7 @@ function emailCard(account: AccountCatalogue, view: ProfileView): Html {
   });
 }
 
-function phoneCard(account: AccountCatalogue, view: ProfileView): Html {
+function phoneCard(account: AccountCatalogue, view: ProfilePageView): Html {
   const text = account.profile;
   const { phone, phoneVerified } = view.profile;
   return card({
@@ -236,7 +236,7 @@ function phoneCard(account: AccountCatalogue, view: ProfileView): Html {
   });
 }
 
-function phoneForms(text: AccountCatalogue['profile'], view: ProfileView): Html {
+function phoneForms(text: AccountCatalogue['profile'], view: ProfilePageView): Html {
   const { csrf } = view;
   const { phone } = view.profile;
   const error = (name: 'phone' | 'code') =>
@@ -284,7 +284,7 @@ function phoneForms(text: AccountCatalogue['profile'], view: ProfileView): Html 
       }`;
 }
 
-function planCard({ profile: text }: AccountCatalogue, { profile }: ProfileView): Html {
+function planCard({ profile: text }: AccountCatalogue, { profile }: ProfilePageView): Html {
   return card({
     title: text.planTitle,
     icon: 'tag',

@@ -11,8 +11,8 @@ import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import {
   type Decide,
-  type Decision,
   decisions,
+  type ReviewDecision,
   type Reviewed,
   reviewName,
 } from '../../people/review.ts';
@@ -108,7 +108,7 @@ function choice({ name, title, facts, isMono }: Item, all: Catalogue, view: Revi
   const isMissing = view.isIncomplete && chosen === undefined;
   const [factsId, errorId] = [`${name}-facts`, `${name}-error`];
   const described = classes(facts && factsId, isMissing && errorId) || undefined;
-  const option = (decision: Decision) => html`<label class="review-option">
+  const option = (decision: ReviewDecision) => html`<label class="review-option">
     <input type="radio" name=${name} value=${decision} required checked=${chosen === decision} />
     <span>${text[decision]}</span></label>`;
   return html`<fieldset class=${classes('review-item', isMissing && 'has-error')} aria-describedby=${described}>

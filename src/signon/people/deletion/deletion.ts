@@ -43,7 +43,7 @@ import {
 import type { Store } from '../../../store/store.ts';
 import type { Delivery } from '../../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../../people.ts';
-import type { Language } from '../../visitor.ts';
+import type { StoredLanguage } from '../../visitor.ts';
 import { isErased, markRow, readMark } from './erasure-mark.ts';
 
 /** What one part of the service keeps about a person. */
@@ -57,7 +57,7 @@ export interface PersonalData {
 }
 
 /** Tells a person that the account is gone. */
-export type Farewell = (email: string, language: Language) => Promise<Delivery>;
+export type Farewell = (email: string, language: StoredLanguage) => Promise<Delivery>;
 
 export interface Deletion {
   /** Disabled and marked, durably. `unknown_account`, `store_unavailable`. */

@@ -12,12 +12,12 @@
 import type { Clock } from '../../../core/clock.ts';
 import { createWriter, decode } from '../../../store/codec.ts';
 import { erasureKey } from '../../../store/keys.ts';
-import type { Check, SetRow, Store } from '../../../store/store.ts';
-import { type Language, languages } from '../../visitor.ts';
+import type { RowCheck, SetRow, Store } from '../../../store/store.ts';
+import { languages, type StoredLanguage } from '../../visitor.ts';
 
 export type ErasureMark =
   | { readonly state: 'told' | 'untold' | 'over' }
-  | { readonly state: 'farewell'; readonly email: string; readonly language: Language };
+  | { readonly state: 'farewell'; readonly email: string; readonly language: StoredLanguage };
 
 /** A mail that nobody could send in a day tells nothing new any more. */
 const farewellLifeMs = 24 * 3_600_000;
@@ -28,7 +28,7 @@ const overLifeMs = 3_600_000;
 const states = ['untold', 'told', 'farewell', 'over'] as const;
 
 /** For every commit that writes rows of an account without a check of the account's own row. */
-export function notErased(accountId: string): Check {
+export function notErased(accountId: string): RowCheck {
   return { key: erasureKey(accountId), version: null };
 }
 

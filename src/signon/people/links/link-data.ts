@@ -23,7 +23,7 @@ export interface LinkData {
   readonly worksFrom: number;
 }
 
-export type Asked = Pick<LinkData, 'chosen' | 'worksFrom'>;
+export type AskedLink = Pick<LinkData, 'chosen' | 'worksFrom'>;
 
 /** What a link brings to the account when it is used: a password, a passkey, or (reset) neither. */
 export interface Chosen {
@@ -37,7 +37,7 @@ export interface Chosen {
 /** Nothing in it has spaces: PHC strings, base64url, a number, a query. */
 const onwardShape = /^[\x21-\x7e]{0,4096}$/;
 
-export function newLinkData(accountId: string, visitor: Visitor, asked: Asked): string {
+export function newLinkData(accountId: string, visitor: Visitor, asked: AskedLink): string {
   const { chosen, worksFrom } = asked;
   if (!onwardShape.test(chosen.onward)) throw new TypeError('not a query');
   return linkText({ chosen, browser: markOf(accountId, visitor), tries: 0, worksFrom });

@@ -15,7 +15,7 @@ import type { Random } from '../../../core/random.ts';
 import { createReader, type Reader } from '../../../store/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../../store/keys.ts';
 import { oneOf, record, text, varint } from '../../../store/record.ts';
-import type { Check, SetRow, Store } from '../../../store/store.ts';
+import type { RowCheck, SetRow, Store } from '../../../store/store.ts';
 import { hashOfToken, newToken } from '../../tokens.ts';
 import { createRowTally, type RowTally, type TallyStats } from '../row-tally.ts';
 
@@ -164,6 +164,6 @@ export function linkAccountOf(input: Reader): string | undefined {
 }
 
 /** For the commit that uses the link up: pair it with `del: [link.key]`. */
-export function unused(link: FoundLink): Check {
+export function unused(link: FoundLink): RowCheck {
   return { key: link.key, version: link.version };
 }

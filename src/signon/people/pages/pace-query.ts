@@ -4,7 +4,7 @@
  * have is not shown.
  */
 
-import { delayMinutesMax, type Pace } from '../pacing.ts';
+import { delayMinutesMax, type PersonPace } from '../pacing.ts';
 
 const minuteMs = 60_000;
 
@@ -13,7 +13,10 @@ interface Query {
   has(name: string): boolean;
 }
 
-export function paceQuery({ worksFrom, byMailOnly }: Pace): Record<string, string | undefined> {
+export function paceQuery({
+  worksFrom,
+  byMailOnly,
+}: PersonPace): Record<string, string | undefined> {
   return {
     from: worksFrom === 0 ? undefined : String(worksFrom / minuteMs),
     choose: byMailOnly ? '1' : undefined,
@@ -21,7 +24,7 @@ export function paceQuery({ worksFrom, byMailOnly }: Pace): Record<string, strin
 }
 
 /** @param now ms since 1970 */
-export function paceOfQuery(query: Query, now: number): Pace {
+export function paceOfQuery(query: Query, now: number): PersonPace {
   const from = query.get('from') ?? '';
   const worksFrom = /^\d{1,9}$/.test(from) ? Number(from) * minuteMs : 0;
   const isPossible = worksFrom > now && worksFrom <= now + (delayMinutesMax + 1) * minuteMs;

@@ -26,7 +26,7 @@ import {
   targetOf,
 } from '../../sessions/onward.route.ts';
 import { catalogueFor } from '../../words/words.ts';
-import type { Pace } from '../pacing.ts';
+import type { PersonPace } from '../pacing.ts';
 import type { KeptForm } from './kept-form.ts';
 import { paceOfQuery, paceQuery } from './pace-query.ts';
 import {
@@ -196,7 +196,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return show(visit, { ...onward, email }, { form: sentence });
   }
 
-  function sent(visit: Visit, onward: Onward, pace: Pace, more: { again?: string } = {}) {
+  function sent(visit: Visit, onward: Onward, pace: PersonPace, more: { again?: string } = {}) {
     return desk.go(visit, onwardHref(sentPath, onward, { ...paceQuery(pace), ...more }));
   }
 

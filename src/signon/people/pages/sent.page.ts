@@ -8,7 +8,7 @@ import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
-import { type Pace, timeText } from '../pacing.ts';
+import { type PersonPace, timeText } from '../pacing.ts';
 
 /** A demo's mails go nowhere: where they can be read. */
 export function demoMails(frame: PageFrame): Html {
@@ -22,7 +22,7 @@ export interface RegisteredData extends Onward {
   readonly csrf: string;
   /** Undefined in a browser that registered nothing lately. */
   readonly email: string | undefined;
-  readonly pace: Pace;
+  readonly pace: PersonPace;
   /** It was asked for once more. */
   readonly isAgain: boolean;
 }

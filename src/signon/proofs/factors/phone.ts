@@ -28,7 +28,7 @@ import type { Store } from '../../../store/store.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
 import type { MessageSender } from '../../people/messages.ts';
 import type { SecurityLog } from '../../sessions/security-log.ts';
-import type { Language, Visitor } from '../../visitor.ts';
+import type { StoredLanguage, Visitor } from '../../visitor.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -76,7 +76,7 @@ const openCodes = record<OpenCode>(1, {
   expiresAt: time,
 });
 
-const texts: Readonly<Record<Language, (code: string, service: string) => string>> = {
+const texts: Readonly<Record<StoredLanguage, (code: string, service: string) => string>> = {
   en: (code, service) => `${code} is your code for ${service}. It is valid for 10 minutes.`,
   fr: (code, service) => `${code} est votre code pour ${service}. Il est valable 10 minutes.`,
 };

@@ -21,7 +21,7 @@ import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce } from '../../../store/change.ts';
 import type { Key } from '../../../store/keys.ts';
-import type { Check, Store } from '../../../store/store.ts';
+import type { RowCheck, Store } from '../../../store/store.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
 import { type Links, unused } from '../../people/links/links.ts';
@@ -55,7 +55,7 @@ export interface OpenedLink {
   readonly person: Person;
   readonly onward: string;
   /** For the commit that uses the row up. */
-  readonly also: { readonly check: readonly Check[]; readonly del: readonly Key[] };
+  readonly also: { readonly check: readonly RowCheck[]; readonly del: readonly Key[] };
 }
 
 /** `other_browser`: the link is good, and this browser did not ask for it. */

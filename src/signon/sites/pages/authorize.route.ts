@@ -27,7 +27,7 @@ import {
   targetOf,
 } from '../../sessions/onward.route.ts';
 import type { Session } from '../../sessions/sessions.ts';
-import type { Authorization, Kept, SignedIn } from '../authorization.ts';
+import type { Authorization, Kept, SignedInVisitor } from '../authorization.ts';
 import {
   type AuthorizationRequest,
   type AuthorizeReading,
@@ -91,14 +91,14 @@ export function signInHref(query: string): string {
   return `${signInPath}?${query}`;
 }
 
-export function signedInOf(session: Session): SignedIn {
+export function signedInOf(session: Session): SignedInVisitor {
   const { id, accountId, createdAt, authenticatedAt, confirmed } = session;
   const signedInAt = Math.max(createdAt, authenticatedAt);
   return { sessionId: id, accountId, signedInAt, verified: confirmed };
 }
 
 /** Whom the request is answered for. While a review is due nobody: it comes first. */
-function askedOf({ session }: Visit): SignedIn | undefined {
+function askedOf({ session }: Visit): SignedInVisitor | undefined {
   return session === undefined || session.reviewing ? undefined : signedInOf(session);
 }
 

@@ -7,7 +7,7 @@
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { mediaType, parseForm, parseJsonObject } from '../../../http/body.ts';
 import { firstHeader, type Request } from '../../../http/message.ts';
-import { type Part, readParts } from '../../../http/multipart.ts';
+import { type FormPart, readParts } from '../../../http/multipart.ts';
 import type { Params } from '../../../http/query.ts';
 
 /** Of urlencoded forms. */
@@ -68,7 +68,7 @@ export interface Upload {
   /** First text of a plain field. */
   text(name: string): string | undefined;
   /** The file sent under this name; undefined when none was chosen. */
-  file(name: string): Part | undefined;
+  file(name: string): FormPart | undefined;
 }
 
 /** A multipart form, e.g. with a picture. Its size was bounded by the route. */

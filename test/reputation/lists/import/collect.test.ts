@@ -7,7 +7,7 @@ import { OperatorError } from '../../../../src/core/errors.ts';
 import { collectRows, sortRows } from '../../../../src/reputation/lists/import/collect.ts';
 import { decodeList } from '../../../../src/reputation/lists/import/decode.ts';
 import { parseList } from '../../../../src/reputation/lists/import/parse.ts';
-import type { RowBatch } from '../../../../src/reputation/lists/import/rows.ts';
+import type { RowBatch } from '../../../../src/reputation/state/events.ts';
 import { quadText } from '../../../support/reputation/addresses.ts';
 import { batchRows, pieces } from '../../../support/reputation/lists.ts';
 
