@@ -62,10 +62,19 @@ export function createEntryDigest(options: {
     return true;
   }
 
-  function readPage(page: number): void {
+  /**
+   * What is left of a page; a single network may have 65,536 entries. Passing over those that were
+   * read costs little, so a page is begun again from its start.
+   * @returns whether it was read to its end
+   */
+  function readPage(page: number, isOver: () => boolean): boolean {
+    let isCut = false;
     pages.visit(page, (entry) => {
-      if (states[entry] === 0 && put(entry, 1)) states[entry] = counted;
+      if (isCut || states[entry] !== 0) return;
+      if (put(entry, 1)) states[entry] = counted;
+      isCut = isOver();
     });
+    return !isCut;
   }
 
   return {
@@ -77,14 +86,15 @@ export function createEntryDigest(options: {
       changed.push(entry);
     },
     settle(untilMs) {
-      for (let looks = 1; changed.length > 0; looks++) {
-        if (looks % entriesPerLook === 0 && performance.now() > untilMs) return false;
+      let steps = 0;
+      const isOver = () => ++steps % entriesPerLook === 0 && performance.now() > untilMs;
+      while (changed.length > 0) {
+        if (isOver()) return false;
         const entry = changed.pop()!;
         states[entry] = put(entry, 1) ? counted : 0;
       }
       for (; nextPage < entryPages; nextPage++) {
-        if (nextPage % 16 === 0 && performance.now() > untilMs) return false;
-        readPage(nextPage);
+        if (isOver() || !readPage(nextPage, isOver)) return false;
       }
       return true;
     },
