@@ -18,18 +18,44 @@ export interface PortClaim {
   release(): Promise<void>;
 }
 
+/** One that another Portcullis has claimed, and not bound yet, may be found as free. */
+const freeTriesMax = 50;
+
 /**
  * Rejects with an `OperatorError` if somebody has the port. Port 0 picks a free one: threads
  * can't share a port that the library itself picked.
  */
 export async function claimPort(host: string, port: number): Promise<PortClaim> {
-  const probe = await bound({ host, port, exclusive: true });
-  if (probe === undefined) throw taken(host, port);
-  const found = (probe.address() as AddressInfo).port;
-  const lock = await lockOf(host, found);
-  await closed(probe);
-  if (lock === undefined) throw taken(host, found);
-  return { port: found, release: async () => (lock === null ? undefined : closed(lock)) };
+  if (port !== 0) return claimNamed(host, port);
+  for (let tries = 1; tries <= freeTriesMax; tries++) {
+    const probe = await bound({ host, port, exclusive: true });
+    if (probe === undefined) break;
+    const found = (probe.address() as AddressInfo).port;
+    const lock = await lockOf(host, found);
+    await closed(probe);
+    if (lock !== undefined) return claimOf(found, lock);
+  }
+  throw new OperatorError(`no port of ${host} is free`);
+}
+
+/** The name comes first: who has it and does not listen yet shall not meet a bind of ours. */
+async function claimNamed(host: string, port: number): Promise<PortClaim> {
+  const lock = await lockOf(host, port);
+  if (lock === undefined) throw taken(host, port);
+  const claim = claimOf(port, lock);
+  try {
+    const probe = await bound({ host, port, exclusive: true });
+    if (probe === undefined) throw taken(host, port);
+    await closed(probe);
+    return claim;
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
+}
+
+function claimOf(port: number, lock: Server | null): PortClaim {
+  return { port, release: async () => (lock === null ? undefined : closed(lock)) };
 }
 
 function taken(host: string, port: number): OperatorError {

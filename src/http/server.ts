@@ -5,6 +5,7 @@
  */
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
@@ -97,6 +98,8 @@ const idleSeconds = 10;
  * anew with each refusal fills one socket between two turns of the event loop.
  */
 const queues = 8;
+const listenTriesMax = 20;
+const listenPauseMs = 50;
 
 interface Lanes {
   readonly router: Router;
@@ -171,8 +174,19 @@ export function createServer(options: ServerOptions): HttpServer {
       });
     });
   }
+  /** Somebody who looks for a free port may hold the one that was claimed for a moment. */
+  async function listenPatiently(host: string, port: number): Promise<number> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await listenOnce(host, port);
+      } catch (error) {
+        if (tries === listenTriesMax || isStopped) throw error;
+        await sleep(listenPauseMs);
+      }
+    }
+  }
   async function listen(host: string, port: number): Promise<number> {
-    const found = await listenOnce(host, port);
+    const found = await listenPatiently(host, port);
     // A port that the library picked itself can't be shared.
     for (let i = port === 0 ? queues : 1; i < queues; i++) await listenOnce(host, port);
     // It was told to close meanwhile: an open socket would end the process with the thread.

@@ -26,6 +26,30 @@ test('a claimed port is refused to another process even before anything listens'
   assert.equal(claimElsewhere(port), 0);
 });
 
+test('who asks for a claimed port binds it not even for a moment', async () => {
+  const port = await freePort();
+  const claim = await claimPort('127.0.0.1', port);
+  for (let round = 0; round < 20; round++) {
+    const refused = assert.rejects(claimPort('127.0.0.1', port), { name: 'OperatorError' });
+    const own = createNetServer().listen({ host: '127.0.0.1', port, exclusive: true });
+    await once(own, 'listening');
+    await refused;
+    await new Promise((resolve) => own.close(resolve));
+  }
+  await claim.release();
+});
+
+test('a port that another holds for a moment is waited for', async () => {
+  const port = await freePort();
+  const other = createNetServer().listen({ host: '127.0.0.1', port, exclusive: true });
+  await once(other, 'listening');
+  await using running = await startServer([]);
+  const listening = running.server.listen('127.0.0.1', port);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await new Promise((resolve) => other.close(resolve));
+  assert.equal(await listening, port);
+});
+
 test('a claim that another user of the machine made by its name alone keeps nobody out', async (t) => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
     return t.skip('root can be another');

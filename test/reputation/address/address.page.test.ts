@@ -18,10 +18,11 @@ it('leads to where one reports the address: a page, a command, or nothing', () =
   const none = page({ ...cleanAddress, reportHref: undefined });
   assert.doesNotMatch(none, /id="report"|href="#report"/);
   const byPage = page(cleanAddress);
-  assert.match(byPage, /href="#report"/);
-  assert.match(byPage, /href="\/report\?address=192\.0\.2\.10"/);
+  assert.match(byPage, /class="verdict-report"><a href="\/report\?address=192\.0\.2\.10"/);
+  assert.doesNotMatch(byPage, /href="#report"/);
   const url = 'https://ip.example/api/v2/report';
   const byCommand = page({ ...cleanAddress, reportHref: undefined, reportUrl: url });
+  assert.match(byCommand, /href="#report"/);
   assert.match(byCommand, /<div class="report-call" id="report">/);
   assert.match(byCommand, /curl https:\/\/ip\.example\/api\/v2\/report \\\n/);
   assert.match(byCommand, /-d ip=192\.0\.2\.10 -d categories=18,22/);
