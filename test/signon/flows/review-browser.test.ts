@@ -65,10 +65,10 @@ it('each thing is decided by keyboard, without a script', { timeout: 600_000 }, 
     const page = await context.newPage();
     await page.goto(`${server.baseUrl}/account`);
     assert.equal(new URL(page.url()).pathname, '/account/review');
-    const groups = await page.locator('fieldset').count();
+    const groups = await page.locator('main fieldset').count();
     assert.equal(groups, 4);
     for (let i = 0; i < groups; i++) {
-      await page.locator('fieldset').nth(i).locator('input').first().focus();
+      await page.locator('main fieldset').nth(i).locator('input').first().focus();
       await page.keyboard.press('Space');
       await page.keyboard.press('ArrowDown');
     }
