@@ -185,6 +185,9 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   async function compareMemories(): Promise<void> {
     const nodes = await readNodes(await store.session(), undefined);
     const next = nodes.find((node) => node.id === id)?.memory ?? 'unknown';
+    // Those that outvoted it are gone: better this node serves than none.
+    const isAlone = nodes.every((node) => node.id === id || node.state !== 'up');
+    if (memory === 'outvoted' && isAlone) memory = 'differs';
     if (next === 'unknown' || next === memory) return;
     const facts = { memory: next, nodes: nodes.map((node) => [node.id, node.memory].join(' ')) };
     if (next !== 'agrees') log.error(facts, 'node: memory differs from that of other nodes');
@@ -309,9 +312,14 @@ export async function readNodes(
     text: `select *, ${nowMs} - seen_at as ago from nodes order by id`,
   });
   const isUp = (row: StoredNode) => !row.is_stopped && Number(row.ago) < aliveMs;
-  const up = rows.filter(isUp).map(({ id, digests }) => ({ id, digests: decodeDigests(digests) }));
+  const up = rows
+    .filter(isUp)
+    .map(({ id, version, digests }) => ({ id, version, digests: decodeDigests(digests) }));
   return rows.map((row) => {
-    const others = up.filter(({ id }) => id !== row.id).map(({ digests }) => digests);
+    // Another version may count something else.
+    const others = up
+      .filter(({ id, version }) => id !== row.id && version === row.version)
+      .map(({ digests }) => digests);
     const own = up.find(({ id }) => id === row.id)?.digests;
     return {
       id: row.id,

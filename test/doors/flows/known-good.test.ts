@@ -77,6 +77,7 @@ it('reports of a service have no effect anywhere, lists have everywhere, also af
     startTestServer({
       ...{ threads: 2, demo: false, dataDir: data.path },
       env: {
+        FEED_INTERVAL_SECONDS: '1',
         ...{ TRUSTED_PROXIES: '127.0.0.1', CLIENT_LIMITS: 'off', REPUTATION: 'private' },
         ...{ DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
       },

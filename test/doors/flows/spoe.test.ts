@@ -24,7 +24,7 @@ before(async () => {
   server = await startTestServer({
     threads: 1,
     nodeArguments: ['--import', saboteur],
-    env: { SPOE_LISTEN: '127.0.0.1:0', DRAIN_MS: '3000' },
+    env: { SPOE_LISTEN: '127.0.0.1:0', DRAIN_MS: '10000' },
   });
   const line = await server.child.errorLine((text) => text.includes('"msg":"spoe: listening"'));
   const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
