@@ -100,8 +100,13 @@ function choices({ target, filling }: ConnectData, { connect: text }: Catalogue)
   );
 }
 
+/** Of an account. */
+function needsKey({ door }: ConnectTarget): boolean {
+  return door === 'api' || door === 'plugin';
+}
+
 function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): Html | false {
-  if (target.door !== 'api' && target.door !== 'plugin') return false;
+  if (!needsKey(target)) return false;
   const to = {
     shown: undefined,
     hidden: `/account/confirm?return=${encodeURIComponent(targetPath(target.name))}`,
@@ -116,7 +121,7 @@ function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): H
 
 /** Counts requests; its script (connect.js) asks again until there is one more. */
 function seenBox({ target, seen }: ConnectData, { connect: text }: Catalogue): Html | false {
-  if (seen === undefined || (target.door !== 'api' && target.door !== 'plugin')) return false;
+  if (seen === undefined || !needsKey(target)) return false;
   return html`<div class="connect-seen" id="seen" data-seen=${String(seen)} aria-live="polite">
     <p class="connect-waiting">${icon('clock')}<span>${seen === 0 ? text.waiting : text.seenBefore(seen)}</span></p>
     <p class="connect-arrived" hidden>${icon('check')}<span>${text.arrived}</span></p>

@@ -120,18 +120,17 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
       file(
         `${name}-gate`,
         path,
-        filledIn(sample('GATE.md', name === 'envoy' ? 'envoy' : name), [
+        filledIn(sample('GATE.md', name), [
           [sampleHost, proxied],
           ['block=75', `block=${score}`],
         ]),
       ),
     ],
   });
-  const yaml = of('traefik', 'Traefik', '/etc/traefik/dynamic/portcullis.yaml');
   return [
     of('nginx', 'nginx', '/etc/nginx/conf.d/site.conf'),
     of('caddy', 'Caddy', '/etc/caddy/Caddyfile'),
-    yaml,
+    of('traefik', 'Traefik', '/etc/traefik/dynamic/portcullis.yaml'),
     of('envoy', 'Envoy', 'envoy.yaml'),
   ];
 }
