@@ -33,6 +33,7 @@ import { migrateCommands } from './commands/store/migrate.ts';
 import { restoreCommand } from './commands/store/restore.ts';
 import { statsCommand } from './commands/store/stats.ts';
 import { verifyCommand } from './commands/store/verify.ts';
+import { tipCommands } from './commands/tips.ts';
 import { packageVersion } from './config/version.ts';
 import { OperatorError } from './core/errors.ts';
 import {
@@ -173,6 +174,7 @@ function program(): Command {
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
   root.addCommand(removalCommands());
+  root.addCommand(tipCommands());
   root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));

@@ -72,6 +72,7 @@ export const clientLimits = {
   ownMail: { max: 10, windowMs: minuteMs },
   register: { max: 5, windowMs: 60 * minuteMs },
   removal: { max: 5, windowMs: 60 * minuteMs },
+  tip: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */
   avatar: { max: 20, windowMs: minuteMs },
   /** Of pages that lead to a site's consent: whole offices come from one address, and nothing is stored. */

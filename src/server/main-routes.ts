@@ -53,6 +53,7 @@ import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { Removals } from '../reputation/requests/removals.ts';
 import { requestRoutes } from '../reputation/requests/requests.route.ts';
+import type { Tips } from '../reputation/requests/tips.ts';
 import type { SpaceOptions } from '../signon/account/space.route.ts';
 import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
 import type { Signon } from '../signon/open-signon.ts';
@@ -131,6 +132,7 @@ export function mainRoutes(options: {
   tickets: Tickets;
   evidence: EvidenceReader;
   removals: Removals;
+  tips: Tips;
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;

@@ -37,6 +37,7 @@ const limitWords: Readonly<Record<ClientLimitName, string>> = {
   passkeyRegister: 'steps of a registration by passkey',
   register: 'registrations',
   removal: 'requests to take back what is said of an address',
+  tip: 'reports of an address by hand without an API key',
   avatar: 'pictures of a profile sent',
   authorize: 'pages that lead to the consent for a site',
   consent: 'what follows there, the sign-in aside',
