@@ -17,7 +17,8 @@ import { createCaptchaVisitors } from '../captcha/page/captcha-visitors.route.ts
 import { captchaReceiptRoutes } from '../captcha/receipt/receipt.route.ts';
 import type { Receipts } from '../captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
-import { type Config, captchaBounds, clientLimits } from '../config.ts';
+import { clientLimits } from '../config/limits.ts';
+import { type Config, captchaBounds } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';

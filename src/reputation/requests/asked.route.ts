@@ -15,13 +15,13 @@ import type { ReportStore } from '../reports/store/report-store.ts';
 import type { Removals } from './removals.ts';
 import type { Tips } from './tips.ts';
 
-export interface Person extends SessionLike {
+export interface Requester extends SessionLike {
   readonly accountId: string;
 }
-export type PersonVisit = AnyVisit<Person>;
+export type PersonVisit = AnyVisit<Requester>;
 
 export interface RequestPageOptions {
-  readonly desk: AnyDesk<Person>;
+  readonly desk: AnyDesk<Requester>;
   readonly removals: Removals;
   readonly tips: Tips;
   readonly challenges: FormChallenges;

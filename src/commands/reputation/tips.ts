@@ -1,11 +1,11 @@
 /** `portcullis tips list|remove`: what visitors without a key say of addresses. */
 
 import { Command } from 'commander';
-import { categoriesOf } from '../reputation/reports/categories.ts';
-import { createTips } from '../reputation/requests/tips.ts';
-import { canonicalAddress } from './shell/address.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { expect, withWorkspace } from './shell/workspace.ts';
+import { categoriesOf } from '../../reputation/reports/categories.ts';
+import { createTips } from '../../reputation/requests/tips.ts';
+import { canonicalAddress } from '../shell/address.ts';
+import { columns, createOutput, dateText } from '../shell/output.ts';
+import { expect, withWorkspace } from '../shell/workspace.ts';
 
 export function tipCommands(): Command {
   const tips = new Command('tips').description('what visitors without an API key say of addresses');

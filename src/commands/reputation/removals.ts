@@ -1,14 +1,14 @@
 /** `portcullis removals list|accept|refuse`: who asks to take back what is said of an address. */
 
 import { Command } from 'commander';
-import { OperatorError } from '../core/errors.ts';
-import { parseIp } from '../ip/address.ts';
-import { createAllowlist } from '../reputation/lists/allowlist.ts';
-import { createReportStore } from '../reputation/reports/store/report-store.ts';
-import { createRemovals } from '../reputation/requests/removals.ts';
-import { canonicalAddress } from './shell/address.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { expect, type Workspace, withWorkspace } from './shell/workspace.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { parseIp } from '../../ip/address.ts';
+import { createAllowlist } from '../../reputation/lists/allowlist.ts';
+import { createReportStore } from '../../reputation/reports/store/report-store.ts';
+import { createRemovals } from '../../reputation/requests/removals.ts';
+import { canonicalAddress } from '../shell/address.ts';
+import { columns, createOutput, dateText } from '../shell/output.ts';
+import { expect, type Workspace, withWorkspace } from '../shell/workspace.ts';
 
 const reportsPerStep = 10_000;
 
