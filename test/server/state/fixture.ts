@@ -11,6 +11,7 @@ import { encodeEvent } from '../../../src/reputation/state/events.ts';
 import { openState, type State } from '../../../src/server/state.ts';
 import { createEventId } from '../../../src/store/event-id.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { PageSection } from '../../../src/store/projection.ts';
 import type { NewEvent, Store } from '../../../src/store/store.ts';
 import { indexShown } from '../../support/reputation/entries-shown.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
@@ -88,6 +89,10 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
       onFailure: (error) => failures.push(error),
       entriesMax,
       checkpointMs,
+      placeOf: (family, words) => ({
+        country: `c${words[0]! % 7}`,
+        network: `n${family}${words[0]! % 300}`,
+      }),
       upkeep: { isMine: () => true, isShared, store },
       ...(snapshot ? { snapshotPath } : {}),
     });
@@ -147,7 +152,13 @@ function randomAccess(random: ReturnType<typeof seededRandom>): () => AccessEven
   };
 }
 
-/** All that the journal adds up to: entries, contributions, sources, accounts. */
+function pagesShown({ firstPage, pages, encode }: PageSection): string[] {
+  return Array.from({ length: pages }, (_, i) =>
+    Buffer.from(encode(firstPage + i)).toString('hex'),
+  );
+}
+
+/** All that the journal adds up to: entries, contributions, sources, accounts, counts. */
 export function stateShown(state: State): Record<string, unknown> {
   const { contributions } = state.entries;
   const said: string[] = [];
@@ -165,5 +176,6 @@ export function stateShown(state: State): Record<string, unknown> {
     count: contributions.count(),
     sources: state.sources.list(),
     accounts: Buffer.from(encode(firstPage)).toString('hex'),
+    counts: pagesShown(state.counts.section),
   };
 }
