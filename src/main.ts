@@ -16,7 +16,7 @@ import { prepareInTurns } from './core/work/preparation.ts';
 import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
-import { createEvidence } from './reputation/address/evidence.ts';
+import { createEvidence } from './reputation/address/evidence/evidence.ts';
 import { createRemovals } from './reputation/requests/removals.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';

@@ -78,6 +78,27 @@ export const en = {
       reports: (count: number, formatted: string) =>
         count === 1 ? 'One report' : `${formatted} reports`,
       upTo: (ceiling: number, last: string) => `${ceiling} at most, the last ${last}`,
+      voices: {
+        staff: (count: number, formatted: string) =>
+          count === 1 ? 'one of the staff' : `${formatted} of the staff`,
+        member: (count: number, formatted: string) =>
+          count === 1 ? 'one member' : `${formatted} members`,
+        earned: (count: number, formatted: string) =>
+          count === 1
+            ? 'one account with a good record'
+            : `${formatted} accounts with a good record`,
+        none: (count: number, formatted: string) =>
+          count === 1 ? 'one account without a voice' : `${formatted} accounts without a voice`,
+      },
+      ages: {
+        day: 'in the last 24 hours',
+        week: 'in the last week',
+        month: 'in the last 30 days',
+        older: 'before that',
+      },
+      part: (who: string, age: string, score: number) => `${who} ${age}: ${score}`,
+      adds: (from: number, to: number) => `from ${from} to ${to}`,
+      decided: 'The score is that of',
       highest: 'The highest of these counts.',
       fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,
     },

@@ -92,6 +92,23 @@ export const fr: Words = {
       list: (loaded, end) => `chargée ${loaded}, compte jusqu’au ${end}`,
       reports: (count, formatted) => (count === 1 ? 'Un signalement' : `${formatted} signalements`),
       upTo: (ceiling, last) => `${ceiling} au plus, le dernier ${last}`,
+      voices: {
+        staff: (count, formatted) => (count === 1 ? 'un de l’équipe' : `${formatted} de l’équipe`),
+        member: (count, formatted) => (count === 1 ? 'un membre' : `${formatted} membres`),
+        earned: (count, formatted) =>
+          count === 1 ? 'un compte au bon passé' : `${formatted} comptes au bon passé`,
+        none: (count, formatted) =>
+          count === 1 ? 'un compte sans voix' : `${formatted} comptes sans voix`,
+      },
+      ages: {
+        day: 'depuis 24 heures',
+        week: 'depuis une semaine',
+        month: 'depuis 30 jours',
+        older: 'avant cela',
+      },
+      part: (who, age, score) => `${who} ${age} : ${score}`,
+      adds: (from, to) => `de ${from} à ${to}`,
+      decided: 'Le score est celui de',
       highest: 'Le plus élevé compte.',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
     },

@@ -42,7 +42,7 @@ import { kitPath, kitRoutes } from '../published/kit/kit.route.ts';
 import { openKit } from '../published/kit/open-kit.ts';
 import { publishedRoutes } from '../published/manifest/published.route.ts';
 import { ipPageRoutes } from '../reputation/address/address.route.ts';
-import type { EvidenceReader } from '../reputation/address/evidence.ts';
+import type { EvidenceReader } from '../reputation/address/evidence/evidence.ts';
 import { feedRoutes } from '../reputation/blocklists/feeds.route.ts';
 import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';

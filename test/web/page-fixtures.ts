@@ -115,6 +115,10 @@ export const suspectAddress: IpPageData = {
         reports: 12,
         reporters: 3,
         lastReportedAt: nowMs - dayMs,
+        parts: [
+          { voice: 'member', age: 'day', reporters: 1, score: 30 },
+          { voice: 'none', age: 'older', reporters: 2, score: 14 },
+        ],
       },
     ],
     fallsBelowAt: nowMs + 9 * dayMs,

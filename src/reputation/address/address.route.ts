@@ -41,12 +41,12 @@ import type { ReportStore, StoredReport } from '../reports/store/report-store.ts
 import { ceilings } from '../voices/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { ipPage, ipPageIsIndexable } from './address.page.ts';
-import { type EvidenceReader, whyJson } from './evidence.ts';
+import { type EvidenceReader, whyJson } from './evidence/evidence.ts';
+import { scoreCurve } from './evidence/score-curve.ts';
 import { findAddressRoute } from './find.route.ts';
 import { openKnownNames } from './known-names.ts';
 import { networkRoute, scoresOf } from './network.route.ts';
 import type { IpPageData, ScoreReason } from './parts/scene.page.ts';
-import { scoreCurve } from './score-curve.ts';
 import { surveyOf } from './survey.ts';
 import { systemRoute } from './systems/system.route.ts';
 

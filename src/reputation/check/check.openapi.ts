@@ -18,6 +18,7 @@ import {
   score,
   string,
 } from '../../web/openapi.ts';
+import { reportAges, voiceNames } from '../address/evidence/report-parts.ts';
 import { serviceNames } from '../lists/known-services.ts';
 import { reportSchema } from '../reports/reports.openapi.ts';
 import { blockBounds } from './block-check.ts';
@@ -78,6 +79,14 @@ const why = object({
       totalReports: count,
       numDistinctUsers: count,
       lastReportedAt: dateTime,
+      parts: list(
+        object({
+          voice: { type: 'string', enum: voiceNames },
+          age: { type: 'string', enum: reportAges },
+          numDistinctUsers: count,
+          score,
+        }),
+      ),
     }),
   ),
 });

@@ -78,6 +78,42 @@ export interface ShareRow {
   readonly note?: Html;
   readonly value: number;
   readonly formatted: string;
+  /** As the segment of a stacked bar that the row explains. */
+  readonly tone?: number | undefined;
+}
+
+/** Colours of segments; behind the last they begin again. */
+const tones = 5;
+
+function toneClass(tone: number): string {
+  return `tone-${tone % tones}`;
+}
+
+export interface StackedBarOptions {
+  /** From 0 to 100, from left to right. */
+  readonly segments: readonly {
+    readonly from: number;
+    readonly to: number;
+    readonly tone: number;
+    /** Shown when the pointer rests on it. */
+    readonly title: string;
+  }[];
+  /** What a screen reader says of the picture. */
+  readonly summary: string;
+  /** A value with a line of its own. */
+  readonly mark: number;
+}
+
+/** One bar of 100 parts; a list of what its segments are stands behind it. */
+export function stackedBar({ segments, summary, mark }: StackedBarOptions): Html {
+  return html`<svg class="stacked" viewBox="0 0 100 10" preserveAspectRatio="none" width="100%" height="22" role="img" aria-label=${summary}>
+    <rect class="shares-track" width="100" height="10" />
+    ${segments.map(
+      ({ from, to, tone, title }) =>
+        html`<rect class=${toneClass(tone)} x=${from} width=${to - from} height="10"><title>${title}</title></rect>`,
+    )}
+    <rect class="stacked-mark" x=${mark - 0.2} width="0.4" height="10" />
+  </svg>`;
 }
 
 /** A list of names, each with a bar for its part of the whole, or of the largest value. */
@@ -86,10 +122,10 @@ export function shareList(rows: readonly ShareRow[], whole?: number): Html {
   return html`<ul class="shares">
     ${rows.map(
       (row) => html`<li>
-        <span class="shares-name">${row.name}</span><span class="shares-value">${row.formatted}</span>
+        <span class="shares-name">${row.tone !== undefined && html`<svg class="swatch" width="12" height="12" aria-hidden="true" focusable="false"><rect class=${toneClass(row.tone)} width="12" height="12" rx="3" /></svg> `}${row.name}</span><span class="shares-value">${row.formatted}</span>
         <svg class="shares-bar" width="100%" height="6" aria-hidden="true" focusable="false">
           <rect class="shares-track" width="100%" height="6" rx="3" />
-          <rect class="shares-fill" width=${`${Math.max(2, Math.round((row.value / largest) * 100))}%`} height="6" rx="3" />
+          <rect class=${row.tone === undefined ? 'shares-fill' : toneClass(row.tone)} width=${`${Math.max(2, Math.round((row.value / largest) * 100))}%`} height="6" rx="3" />
         </svg>
         ${row.note !== undefined && html`<span class="fact-note shares-note">${row.note}</span>`}
       </li>`,

@@ -75,3 +75,19 @@ it('folds a long comment, masked before it is cut', () => {
   });
   assert.ok(whole.includes(`>${'😀'.repeat(280)}…<`));
 });
+
+it('draws the score as layers, and says whose reports of what age give how much', () => {
+  const drawn = page(suspectAddress);
+  assert.match(drawn, /aria-label="12 reports: from 0 to 44; a &lt;list>: from 44 to 61"/);
+  assert.match(drawn, /class="tone-0" x="0" width="44"/);
+  assert.match(drawn, /class="tone-1" x="44" width="17"/);
+  assert.match(
+    drawn,
+    /one member in the last 24 hours: 30 · 2 accounts without a voice before that: 14/,
+  );
+  assert.match(page(suspectAddress, 'fr'), /un membre depuis 24 heures : 30/);
+  // A rule of the operator's decides alone, and reports of a known-good address have no effect.
+  assert.doesNotMatch(page({ ...suspectAddress, allowlisted: true, score: 0 }), /class="stacked"/);
+  const knownGood = page({ ...suspectAddress, why: { by: 'knownGood' } });
+  assert.match(knownGood, /aria-label="a &lt;list>: from 0 to 61"/);
+});

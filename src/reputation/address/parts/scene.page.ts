@@ -3,7 +3,7 @@
 import { type Html, html } from '../../../web/html.ts';
 import type { Format } from '../../../web/layout/format.ts';
 import type { Catalogue } from '../../words.ts';
-import type { Evidence } from '../evidence.ts';
+import type { Evidence } from '../evidence/evidence.ts';
 import type { KnownName } from '../known-names.ts';
 import type { Survey } from '../survey.ts';
 

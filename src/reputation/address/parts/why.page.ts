@@ -1,8 +1,11 @@
 /** Why an address has its score, and what is known around it. */
 
 import { card } from '../../../web/components/card.ts';
-import { shareList } from '../../../web/components/chart.ts';
+import { shareList, stackedBar } from '../../../web/components/chart.ts';
 import { type Html, html } from '../../../web/html.ts';
+import { maliciousScore } from '../../check/score.ts';
+import type { ListEvidence, ReportEvidence } from '../evidence/evidence.ts';
+import { layersOf, type ScoreLayer } from '../evidence/score-layers.ts';
 import { addressGrid, worstTable } from '../network.page.ts';
 import type { AddressScene } from './scene.page.ts';
 
@@ -19,33 +22,65 @@ function entryLink(entry: string, { data }: AddressScene): Html {
   return entry !== data.address && html`<a class="mono" href=${`/ip/${entry}`}>${entry}</a> · `;
 }
 
+/** Whose reports of what age, and their share of what the reports give. */
+function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): Html {
+  const words = text.ip.evidence;
+  const said = parts.map(({ voice, age, reporters, score }) =>
+    words.part(words.voices[voice](reporters, format.number(reporters)), words.ages[age], score),
+  );
+  return said.length > 0 && html` · ${said.join(' · ')}`;
+}
+
+function nameOf(of: ListEvidence | ReportEvidence, { text, format }: AddressScene): string {
+  return 'name' in of ? of.name : text.ip.evidence.reports(of.reports, format.number(of.reports));
+}
+
+/** The score in one bar: each list and the reports, by what they add to those below. */
+function scoreBar(layers: readonly ScoreLayer[], scene: AddressScene): Html {
+  const words = scene.text.ip.evidence;
+  const segments = layers.map(({ of, from, to }, i) => ({
+    ...{ from, to, tone: i },
+    title: `${nameOf(of, scene)}: ${words.adds(from, to)}`,
+  }));
+  const summary = segments.map(({ title }) => title).join('; ');
+  return segments.length > 0 && stackedBar({ segments, summary, mark: maliciousScore });
+}
+
 /** Each list and what the reports amount to, by what they give by themselves: the highest counts. */
 export function evidence(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.evidence;
-  const { lists, reports, fallsBelowAt } = data.evidence;
+  const { lists, reports, decidedBy, fallsBelowAt } = data.evidence;
   if (lists.length + reports.length === 0) return false;
+  const layers = data.allowlisted ? [] : layersOf(data.evidence, data.why?.by !== 'knownGood');
+  const toneOf = (of: ListEvidence | ReportEvidence) => {
+    const tone = layers.findIndex((layer) => layer.of === of);
+    return tone < 0 ? undefined : tone;
+  };
+  const isInherited = decidedBy !== undefined && decidedBy !== data.address;
   return card({
     title: words.title,
     icon: 'sliders',
-    body: html`${shareList(
+    body: html`${scoreBar(layers, scene)}${shareList(
       [
-        ...lists.map(({ name, kind, confidence, entry, loadedAt, endsAt }) => ({
-          name: html`<bdi>${name}</bdi> <span class="fact-note">${words.kinds[kind]}</span>`,
-          value: confidence ?? 0,
-          formatted: confidence === undefined ? '–' : String(confidence),
-          note: html`${entryLink(entry, scene)}${words.list(format.ago(loadedAt, data.now), format.day(endsAt))}`,
+        ...lists.map((list) => ({
+          name: html`<bdi>${list.name}</bdi> <span class="fact-note">${words.kinds[list.kind]}</span>`,
+          value: list.confidence ?? 0,
+          formatted: list.confidence === undefined ? '–' : String(list.confidence),
+          tone: toneOf(list),
+          note: html`${entryLink(list.entry, scene)}${words.list(format.ago(list.loadedAt, data.now), format.day(list.endsAt))}`,
         })),
-        ...reports.map(({ entry, score, ceiling, reports: count, lastReportedAt }) => ({
-          name: words.reports(count, format.number(count)),
-          value: score,
-          formatted: String(score),
-          note: html`${entryLink(entry, scene)}${words.upTo(ceiling, format.ago(lastReportedAt, data.now))}`,
+        ...reports.map((said) => ({
+          name: nameOf(said, scene),
+          value: said.score,
+          formatted: String(said.score),
+          tone: toneOf(said),
+          note: html`${entryLink(said.entry, scene)}${words.upTo(said.ceiling, format.ago(said.lastReportedAt, data.now))}${partNote(said, scene)}`,
         })),
       ],
       100,
     )}
-    <p class="card-note card-foot">${fallsBelowAt === undefined ? words.highest : `${words.highest} ${words.fallsBelow(format.day(fallsBelowAt))}`}</p>`,
+    <p class="card-note card-foot">${isInherited && html`${words.decided} <a class="mono" href=${`/ip/${decidedBy}`}>${decidedBy}</a>. `}${[lists.length + reports.length > 1 && words.highest, fallsBelowAt !== undefined && words.fallsBelow(format.day(fallsBelowAt))].filter(Boolean).join(' ')}</p>`,
   });
 }
 

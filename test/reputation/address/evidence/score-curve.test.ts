@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scoreCurve } from '../../../src/reputation/address/score-curve.ts';
-import { communityScore, halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
+import { scoreCurve } from '../../../../src/reputation/address/evidence/score-curve.ts';
+import { communityScore, halfLivesAt, strengthOf } from '../../../../src/reputation/check/score.ts';
 
 const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 5, 30, 12);

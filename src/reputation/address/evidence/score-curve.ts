@@ -4,8 +4,8 @@
  * throughout. What lists said, and reports that were taken back, leave no trace to work it out from.
  */
 
-import { communityEvidence, communityScore, halfLifeMs, halfLivesAt } from '../check/score.ts';
-import { capPerWeight, fillShare } from '../state/report-fold.ts';
+import { communityEvidence, communityScore, halfLifeMs, halfLivesAt } from '../../check/score.ts';
+import { capPerWeight, fillShare } from '../../state/report-fold.ts';
 
 const dayMs = 86_400_000;
 

@@ -4,8 +4,8 @@
  * tables of the thread that applies the journal, for one address at a time.
  */
 
-import type { Clock } from '../../core/clock.ts';
-import type { IpIndex } from '../../index/ip-index.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { IpIndex } from '../../../index/ip-index.ts';
 import {
   ceilingOf,
   lastReportedAtOf,
@@ -13,20 +13,21 @@ import {
   reportersOf,
   reportsOf,
   strengthOf,
-} from '../../index/records.ts';
-import { formatNetwork } from '../../ip/prefix.ts';
-import { isoSeconds } from '../blocklists/pieces/records.ts';
-import type { Check } from '../check/check.ts';
+} from '../../../index/records.ts';
+import { formatNetwork } from '../../../ip/prefix.ts';
+import { isoSeconds } from '../../blocklists/pieces/records.ts';
+import type { Check } from '../../check/check.ts';
 import {
   communityEvidence,
   communityScore,
   fallsBelowAt,
   halfLivesAt,
   maliciousScore,
-} from '../check/score.ts';
-import { type ServiceName, serviceOf } from '../lists/known-services.ts';
-import type { Sources } from '../lists/sources.ts';
-import { type Contributions, contributionKinds, kindOf, refOf } from '../state/contributions.ts';
+} from '../../check/score.ts';
+import { type ServiceName, serviceOf } from '../../lists/known-services.ts';
+import type { Sources } from '../../lists/sources.ts';
+import { type Contributions, contributionKinds, kindOf, refOf } from '../../state/contributions.ts';
+import { partsOf, type ReportPart } from './report-parts.ts';
 
 /** What one list says of the address, or of a network around it. */
 export interface ListEvidence {
@@ -54,6 +55,7 @@ export interface ReportEvidence {
   readonly reporters: number;
   /** Ms since 1970. */
   readonly lastReportedAt: number;
+  readonly parts: readonly ReportPart[];
 }
 
 export interface Evidence {
@@ -84,7 +86,7 @@ const listKinds: Readonly<Record<number, ListEvidence['kind']>> = {
 
 export function createEvidence(options: {
   index: Pick<IpIndex, 'covering' | 'records' | 'prefixOf'>;
-  contributions: Pick<Contributions, 'first' | 'next' | 'tag' | 'listed' | 'detail'>;
+  contributions: Parameters<typeof partsOf>[0] & Pick<Contributions, 'listed'>;
   sources: Pick<Sources, 'list'>;
   check: Pick<Check, 'judge'>;
   clock: Clock;
@@ -119,19 +121,22 @@ export function createEvidence(options: {
     return found;
   }
 
-  function reportsIn(entry: number, nowHalfLives: number): ReportEvidence[] {
+  function reportsIn(entry: number, nowMs: number): ReportEvidence[] {
     const reports = reportsOf(records, entry);
     if (reports === 0) return [];
+    const now = { ms: nowMs, halfLives: halfLivesAt(nowMs) };
     const ceiling = ceilingOf(metaOf(records, entry));
-    const evidence = communityEvidence(strengthOf(records, entry), nowHalfLives);
+    const evidence = communityEvidence(strengthOf(records, entry), now.halfLives);
+    const score = Math.round(communityScore(evidence, ceiling));
     return [
       {
         entry: nameOf(entry),
-        score: Math.round(communityScore(evidence, ceiling)),
+        score,
         ceiling,
         reports,
         reporters: reportersOf(records, entry),
         lastReportedAt: lastReportedAtOf(records, entry) * 1_000,
+        parts: partsOf(contributions, entry, score, now),
       },
     ];
   }
@@ -151,7 +156,7 @@ export function createEvidence(options: {
       return {
         decidedBy: decidedBy === 0 ? undefined : nameOf(decidedBy),
         lists,
-        reports: entries.flatMap((entry) => reportsIn(entry, halfLivesAt(nowMs))),
+        reports: entries.flatMap((entry) => reportsIn(entry, nowMs)),
         fallsBelowAt:
           malicious && !isHeldByList && !knownGood ? Math.max(...times, nowMs) : undefined,
       };
@@ -170,9 +175,13 @@ export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
       ...{ loadedAt: date(loadedAt), endsAt: date(endsAt) },
     })),
     reports: reports.map(
-      ({ entry, score, ceiling, reports: total, reporters, lastReportedAt }) => ({
+      ({ entry, score, ceiling, reports: total, reporters, lastReportedAt, parts }) => ({
         ...{ entry, score, ceiling, totalReports: total, numDistinctUsers: reporters },
         lastReportedAt: date(lastReportedAt),
+        parts: parts.map((part) => ({
+          ...{ voice: part.voice, age: part.age },
+          ...{ numDistinctUsers: part.reporters, score: part.score },
+        })),
       }),
     ),
   };

@@ -1,0 +1,117 @@
+/** A score taken apart: layers of lists and reports, and the parts of what reports give. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import type { Evidence } from '../../../../src/reputation/address/evidence/evidence.ts';
+import { partsOf } from '../../../../src/reputation/address/evidence/report-parts.ts';
+import { layersOf } from '../../../../src/reputation/address/evidence/score-layers.ts';
+import { halfLivesAt, strengthOf } from '../../../../src/reputation/check/score.ts';
+import {
+  contributionKinds,
+  createContributions,
+  said,
+  tagOf,
+} from '../../../../src/reputation/state/contributions.ts';
+import { nowMs } from '../../../web/page-fixtures.ts';
+
+const day = 86_400;
+const now = { ms: nowMs, halfLives: halfLivesAt(nowMs) };
+
+interface Said {
+  readonly units: number;
+  readonly ageDays: number;
+  readonly evidence: number;
+}
+
+function worldOf(reporters: readonly Said[]) {
+  const contributions = createContributions(10, reporters.length + 10);
+  contributions.add(1, tagOf(contributionKinds.seed, 3));
+  for (const [slot, { units, ageDays, evidence }] of reporters.entries()) {
+    const node = contributions.add(1, tagOf(contributionKinds.reports, slot));
+    contributions.strength[node] = strengthOf(evidence, now.halfLives);
+    contributions.newest[node] = nowMs / 1_000 - ageDays * day;
+    contributions.detail[node] = (units << said.unitsShift) | said.report;
+  }
+  return contributions;
+}
+
+const list = (name: string, confidence: number | undefined): Evidence['lists'][number] => ({
+  ...{ name, confidence, kind: confidence === undefined ? 'anon' : 'bad', service: undefined },
+  ...{ entry: '192.0.2.1', loadedAt: nowMs, endsAt: nowMs },
+});
+const reports = (score: number): Evidence['reports'][number] => ({
+  ...{ entry: '192.0.2.1', score, ceiling: 100, reports: 1, reporters: 1 },
+  ...{ lastReportedAt: nowMs, parts: [] },
+});
+const evidence = (lists: Evidence['lists'], said: Evidence['reports']): Evidence => ({
+  ...{ decidedBy: '192.0.2.1', lists, reports: said, fallsBelowAt: undefined },
+});
+
+it('gives each of the reporters to the part of its voice and age, by its evidence', () => {
+  const parts = partsOf(
+    worldOf([
+      { units: 12, ageDays: 0.5, evidence: 3 },
+      { units: 0, ageDays: 6, evidence: 0.5 },
+      { units: 0, ageDays: 7, evidence: 0.5 },
+      { units: 6, ageDays: 29, evidence: 0.75 },
+      { units: 4, ageDays: 31, evidence: 0.25 },
+    ]),
+    1,
+    80,
+    now,
+  );
+  assert.deepEqual(parts, [
+    { voice: 'staff', age: 'day', reporters: 1, score: 48 },
+    { voice: 'none', age: 'week', reporters: 2, score: 16 },
+    { voice: 'member', age: 'month', reporters: 1, score: 12 },
+    { voice: 'earned', age: 'older', reporters: 1, score: 4 },
+  ]);
+});
+
+it('divides all of the score, whatever the reporters are', () => {
+  const reporter = fc.record({
+    units: fc.constantFrom(0, 4, 6, 12),
+    ageDays: fc.nat(400),
+    evidence: fc.double({ min: 0, max: 6, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(reporter, { maxLength: 40 }),
+      fc.integer({ min: 0, max: 100 }),
+      (reporters, score) => {
+        const parts = partsOf(worldOf(reporters), 1, score, now);
+        const sum = (of: (part: (typeof parts)[number]) => number) =>
+          parts.reduce((whole, part) => whole + of(part), 0);
+        assert.equal(
+          sum((part) => part.reporters),
+          reporters.length,
+        );
+        const isKnown = reporters.some(({ evidence: given }) => given > 1e-6);
+        if (isKnown)
+          assert.equal(
+            sum((part) => part.score),
+            score,
+          );
+        assert.ok(parts.every((part) => part.score >= 0));
+      },
+    ),
+  );
+});
+
+it('lets each list and the reports add what they go beyond those below them', () => {
+  const lists = [list('strong', 80), list('exits', undefined), list('weak', 50), list('same', 50)];
+  const layers = layersOf(evidence(lists, [reports(91), reports(20)]), true);
+  assert.deepEqual(
+    layers.map(({ of, from, to }) => ['name' in of ? of.name : 'reports', from, to]),
+    [
+      ['reports', 0, 20],
+      ['weak', 20, 50],
+      ['strong', 50, 80],
+      ['reports', 80, 91],
+    ],
+  );
+  const known = layersOf(evidence(lists, [reports(91)]), false);
+  assert.deepEqual(known.at(-1)?.to, 80);
+  assert.deepEqual(layersOf(evidence([], []), true), []);
+});
