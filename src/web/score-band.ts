@@ -1,3 +1,3 @@
 /** The bands of a score, where pages look for them. */
 
-export * from '../core/score-band.ts';
+export * from '../core/names/score-band.ts';

@@ -7,7 +7,7 @@ import type { Log } from '../../../src/core/log/log.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
-import { encodeEvent } from '../../../src/reputation/state/events.ts';
+import { encodeEvent, type ReputationEvent } from '../../../src/reputation/state/events.ts';
 import { openState, type State } from '../../../src/server/state.ts';
 import { createEventId } from '../../../src/store/event-id.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
@@ -73,10 +73,27 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
         await commit(encodeAccessEvent(id, access()));
         continue;
       }
+      if (random.next() < 0.3) {
+        await commit(encodeEvent(id, reported()));
+        continue;
+      }
       const { event, at } = journal.next();
       clock.advance(Math.max(0, at - clock.now()));
       await commit(encodeEvent(id, event));
     }
+  }
+
+  /** By one of the first accounts, of which some hold a slot. */
+  function reported(): ReputationEvent {
+    const below = (n: number) => Math.floor(random.next() * n);
+    return {
+      kind: 'report.added',
+      account: `a${below(6)}`,
+      ...journal.address(),
+      reportedSecond: Math.floor(clock.now() / 1_000) - below(100),
+      network: 1 + below(9),
+      categories: 2 << below(23),
+    };
   }
 
   const open: StateFixture['open'] = (options = {}) => {
