@@ -28,6 +28,8 @@ import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
+import { createLoginFailures } from '../doors/dovecot/failures.ts';
+import { policyRoute } from '../doors/dovecot/policy.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -50,6 +52,7 @@ import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
+import { openLoginReports } from '../reputation/reports/login-report.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { Removals } from '../reputation/requests/removals.ts';
@@ -189,6 +192,8 @@ export function mainRoutes(options: {
   const desk = openDesk({ ...options, tools, callers, likesGlass });
   const guard = createGuard({ gate: options.gate, callers, renderPage, log });
   const challenges = createFormChallenges(captcha);
+  const failures = createLoginFailures(clock);
+  options.tables.add(failures.table);
   const published = publishedRoutes({
     ...config,
     guard,
@@ -258,6 +263,10 @@ export function mainRoutes(options: {
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    policyRoute({
+      ...{ ...options, guard, failures },
+      report: openLoginReports({ ...options, allowDocumentation: options.demo }),
+    }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),

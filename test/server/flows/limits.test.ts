@@ -327,6 +327,15 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
       [200, 'null', '1'],
     ]);
   },
+  'POST /policy/dovecot decisions': async () => {
+    const body = '{"remote":"8.8.8.8"}';
+    const ask = await bouncer('/policy/dovecot', { method: 'POST', body });
+    const answers = [await ask('?command=allow'), await ask('?command=allow')];
+    const [free, over] = answers.map(({ body: text }) => JSON.parse(text));
+    assert.deepEqual(free, { status: 0, msg: '' });
+    assert.equal(over.status, 0, 'let in');
+    assert.match(over.msg, /asks too often/);
+  },
   'GET /v1/decisions/stream decisionsWhole': async () =>
     ends(1, await bouncer('/v1/decisions/stream?startup=true')),
   'GET /v1/decisions/stream decisionsStream': async () => {

@@ -21,6 +21,9 @@ export function doorTries(key: string): Tried[] {
   const post = (status: number, body: string, headers = {}): Tried => {
     return { path: '/v1/usage-metrics', method: 'POST', status, body, headers };
   };
+  const policy = (command: string, status: number, body: string, headers = {}): Tried => {
+    return { path: `/policy/dovecot?command=${command}`, method: 'POST', status, body, headers };
+  };
   return [
     get('/v1/decisions/stream?startup=true', 200, own),
     get('/v1/decisions/stream', 200, own),
@@ -33,6 +36,12 @@ export function doorTries(key: string): Tried[] {
     post(400, 'x', own),
     post(403, '{}'),
     post(413, 'x'.repeat(300_000), own),
+    policy('allow', 200, '{"remote":"8.8.8.8"}', own),
+    policy('allow', 200, '{"remote":"198.51.100.7"}', own),
+    policy('report', 200, '{"remote":"8.8.8.8","success":true}', own),
+    policy('allow', 400, '[]', own),
+    policy('allow', 403, '{"remote":"8.8.8.8"}'),
+    policy('allow', 413, 'x'.repeat(70_000), own),
     get('/health', 200),
     gate('', 200, { 'X-Forwarded-For': '8.8.8.8' }),
     gate('block=off', 302, page),
