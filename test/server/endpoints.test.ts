@@ -71,6 +71,7 @@ function matcherOf(pattern: string): RegExp {
 const everyone = [
   ...['anyone', 'api-key', 'bouncer', 'operator'],
   ...['signed-in', 'reviewing', 'verified', 'confirmed'],
+  ...['signed-in operator', 'confirmed operator'],
 ];
 
 it('every endpoint says who may call, has a shape, a bound, and errors that are in the table', () => {
