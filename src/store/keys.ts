@@ -39,6 +39,7 @@ export const namespaces = {
   list: 0x21,
   subscription: 0x22,
   removal: 0x23,
+  tip: 0x24,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -192,6 +193,10 @@ export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
 /** 23 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
 export const removalKey = (address: string): Key => encodeKey(namespaces.removal, text(address));
 export const removalPrefix = (): Key => encodeKey(namespaces.removal);
+
+/** 24 address 00: what a visitor says of it (reputation/requests/tips.ts). */
+export const tipKey = (address: string): Key => encodeKey(namespaces.tip, text(address));
+export const tipPrefix = (): Key => encodeKey(namespaces.tip);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>

@@ -60,6 +60,7 @@ const reading = new Set([
   'source list',
   'report list',
   'removals list',
+  'tips list',
   'sitekey list',
   'bouncer list',
   'log audit',

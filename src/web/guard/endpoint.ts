@@ -4,7 +4,7 @@
  * routes) is derived from it, so nothing about an endpoint is written a second time.
  */
 
-import type { ClientLimitName } from '../../config.ts';
+import type { ClientLimitName } from '../../config/limits.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
 import { logFieldsOf, type Request } from '../../http/message.ts';
