@@ -13,13 +13,13 @@ import { findVouched } from '../vouching.ts';
 import type { Accounts } from './accounts.ts';
 import { type AccountRecord, decodeAccount } from './records.ts';
 
-export type AccountState = 'active' | 'disabled' | 'unverified' | 'unconfirmed';
+export type ListedState = 'active' | 'disabled' | 'unverified' | 'unconfirmed';
 
 export interface ListedAccount {
   readonly id: string;
   readonly email: string;
   readonly createdAt: number;
-  readonly state: AccountState;
+  readonly state: ListedState;
   readonly role: Role;
   readonly standing: Vouched;
   /** How many that may still work. */
@@ -58,7 +58,7 @@ export interface Directory {
 const pageRows = 200;
 const lookedAtMax = 20_000;
 
-export function stateOfAccount(record: AccountRecord): AccountState {
+export function stateOfAccount(record: AccountRecord): ListedState {
   if (record.disabled) return 'disabled';
   if (record.pendingUntil !== 0) return 'unverified';
   return record.formerEmail === '' ? 'active' : 'unconfirmed';

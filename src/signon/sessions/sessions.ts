@@ -383,19 +383,11 @@ export function createSessions(options: {
   }
 
   return {
-    open,
-    find,
-    renew,
-    list,
-    end,
-    endAll,
-    endOthers,
-    fateOf,
-    carryOver,
+    ...{ open, find, renew, list, end, endAll, endOthers, fateOf, carryOver },
     csrfMatches: (session, given) => equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
     async alive(id) {
-      const found = await load(id);
-      return found !== undefined && (await ownerOf(found.record)) !== undefined;
+      const record = (await load(id))?.record;
+      return record !== undefined && (await ownerOf(record)) !== undefined;
     },
   };
 }
