@@ -18,6 +18,7 @@ import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
 import { createRemovals } from './reputation/requests/removals.ts';
+import { createTips } from './reputation/requests/tips.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
@@ -126,6 +127,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       contributions: state.entries.contributions,
     }),
     removals: createRemovals({ store, clock }),
+    tips: createTips({ store, clock }),
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
