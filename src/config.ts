@@ -16,6 +16,7 @@ import {
   loopbackEndpoint,
   origin,
   path,
+  smsCountriesDefault,
   suffixList,
   urlOf,
 } from './config/rules.ts';
@@ -43,11 +44,14 @@ export const clientLimits = {
   probes: { max: 3_000, windowMs: 10_000 },
   ipPage: { max: 60, windowMs: minuteMs },
   feeds: { max: 60, windowMs: minuteMs },
-  // Of bouncers, by key and address; look-ups by key alone.
-  /** Beyond it an address counts as unknown: no limit bans anybody. */
+  // Of bouncers, by key and address; look-ups by key alone: beyond it an address counts as unknown.
   decisions: { max: 20_000, windowMs: 10_000 },
   decisionsWhole: { max: 60, windowMs: minuteMs },
   decisionsStream: { max: 1_200, windowMs: minuteMs },
+  /** Log-ins of agents with a wrong password; a right one is never held up by them. */
+  agentLogin: { max: 10, windowMs: minuteMs },
+  /** Log-ins and heartbeats with a good key, by key and address. */
+  agentCalls: { max: 600, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
   exchange: { max: 600, windowMs: minuteMs },
   signIn: { max: 10, windowMs: minuteMs },
@@ -211,10 +215,6 @@ export interface Config {
   /** Where HAProxy asks; undefined: nowhere. */
   readonly spoeListen: string | undefined;
 }
-
-/** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
-const smsCountriesDefault =
-  'AT,BE,BG,CA,CH,CY,CZ,DE,DK,EE,ES,FI,FR,GB,GR,HR,HU,IE,IS,IT,LI,LT,LU,LV,MT,NL,NO,PL,PT,RO,SE,SI,SK,US';
 
 export const feedLicenceDefault =
   'Free to use for protecting networks and services, without warranty.';

@@ -23,7 +23,7 @@ import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
-import { openBouncers, openDoors } from './server/parts/doors.ts';
+import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openExchange, openPeers } from './server/parts/peers.ts';
 import { openReputation } from './server/parts/reputation.ts';
@@ -115,6 +115,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
+    agents: openAgents(opening),
     ...reputation,
     ...reputation.frontEnd,
     ...signon,

@@ -7,6 +7,7 @@ import * as challenge from '../captcha/challenge/challenge.endpoints.ts';
 import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
+import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
@@ -127,6 +128,13 @@ const bouncers: readonly Endpoint[] = [
   usageEndpoint, // POST /v1/usage-metrics
 ];
 
+/** Whoever has the key of an agent, and then its token. */
+const ofAgents: readonly Endpoint[] = [
+  agents.loginEndpoint, // POST /v1/watchers/login
+  agents.heartbeatEndpoint, // GET /v1/heartbeat
+  agents.alertsEndpoint, // POST /v1/alerts
+];
+
 /** The operator alone. */
 const operators: readonly Endpoint[] = [
   service.metricsEndpoint, // GET /metrics
@@ -226,6 +234,7 @@ export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
   ...bouncers,
+  ...ofAgents,
   ...operators,
   ...visitors,
   ...signedIn,

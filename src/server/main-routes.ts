@@ -26,6 +26,7 @@ import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
+import { type AgentRouteOptions, agentRoutes } from '../doors/agents/agents.route.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
@@ -48,6 +49,7 @@ import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
+import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
@@ -135,6 +137,7 @@ export function mainRoutes(options: {
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
+  agents: Pick<AgentRouteOptions, 'tokens'>;
   /** That of front ends. */
   guard: Guard;
   /** Told of each report that was not taken. */
@@ -255,6 +258,11 @@ export function mainRoutes(options: {
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    ...agentRoutes({
+      ...{ ...options, ...options.agents, guard, callers, turns },
+      uses: options.bouncers.uses,
+      report: openAlertReports({ ...options, turns, allowDocumentation: options.demo }),
+    }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),

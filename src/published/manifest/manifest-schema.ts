@@ -79,6 +79,7 @@ export const manifestSchema: JsonMembers = closed(
       stream: url,
       decisions: url,
       usage_metrics: url,
+      agents: closed({ login: url, heartbeat: url, alerts: url }),
     }),
     gate: closed({
       check: url,

@@ -6,6 +6,11 @@
 import { readQuota, writeQuota } from '../../access/quota/trust.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { captchaBounds } from '../../config.ts';
+import {
+  alertsEndpoint,
+  heartbeatEndpoint,
+  loginEndpoint,
+} from '../../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../../doors/bouncers/bouncers.route.ts';
 import { liveEndpoint } from '../../doors/bouncers/live.route.ts';
 import { gateEndpoint } from '../../doors/gate/check.route.ts';
@@ -144,6 +149,11 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
       stream: `${secureUrl}${streamEndpoint.path}`,
       decisions: `${secureUrl}${liveEndpoint.path}`,
       usage_metrics: `${secureUrl}${usageEndpoint.path}`,
+      agents: {
+        login: `${secureUrl}${loginEndpoint.path}`,
+        heartbeat: `${secureUrl}${heartbeatEndpoint.path}`,
+        alerts: `${secureUrl}${alertsEndpoint.path}`,
+      },
     },
     gate: {
       check: `${secureUrl}${gateEndpoint.path}`,
