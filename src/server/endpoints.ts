@@ -30,6 +30,7 @@ import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
 import * as check from '../reputation/check/check.route.ts';
 import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
+import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
@@ -72,6 +73,7 @@ const open: readonly Endpoint[] = [
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
+  statsEndpoint, // GET /api/v2/stats
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt

@@ -48,6 +48,9 @@ import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
+import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
+import type { ReportCounts } from '../reputation/counts/report-counts.ts';
+import { statsRoute } from '../reputation/counts/stats.route.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
@@ -106,6 +109,8 @@ export function mainRoutes(options: {
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
+  counts: ReportCounts;
+  survey: Pick<BandSurvey, 'latest'>;
   check: Check;
   geo: GeoReader;
   gate: Gate;
@@ -221,6 +226,7 @@ export function mainRoutes(options: {
     // Asked until front ends have the first build: counted where they count.
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
+    statsRoute(options),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
