@@ -19,6 +19,7 @@ import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
 import { startBandSurvey } from './reputation/counts/entry-bands.ts';
 import { createRemovals } from './reputation/requests/removals.ts';
+import { createTips } from './reputation/requests/tips.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
 import { registerReportMetrics } from './server/figures/report-metrics.ts';
 import { mainRoutes } from './server/main-routes.ts';
@@ -131,6 +132,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       contributions: state.entries.contributions,
     }),
     removals: createRemovals({ store, clock }),
+    tips: createTips({ store, clock }),
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     accountOf: access.idOf,
     standingOf: access.standingOf,

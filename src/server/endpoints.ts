@@ -68,8 +68,7 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
-  requestEndpoints.askRemoval, // GET /removal
-  requestEndpoints.removal, // POST /removal
+  ...requestEndpoints, // GET and POST /removal, /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
@@ -186,8 +185,6 @@ const verified: readonly Endpoint[] = [
   profile.profileEndpoints.show, // GET /account
   profile.profileEndpoints.save, // POST /account/profile
   profile.profileEndpoints.changeEmail, // POST /account/email
-  requestEndpoints.askReport, // GET /report
-  requestEndpoints.report, // POST /report
   recover.recoverEndpoints.askConfirm, // GET /account/email/confirm
   recover.recoverEndpoints.confirm, // POST /account/email/confirm
   avatar.ownAvatarEndpoints.put, // POST /account/avatar

@@ -17,7 +17,8 @@ import { createCaptchaVisitors } from '../captcha/page/captcha-visitors.route.ts
 import { captchaReceiptRoutes } from '../captcha/receipt/receipt.route.ts';
 import type { Receipts } from '../captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
-import { type Config, captchaBounds, clientLimits } from '../config.ts';
+import { clientLimits } from '../config/limits.ts';
+import { type Config, captchaBounds } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -56,6 +57,7 @@ import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { Removals } from '../reputation/requests/removals.ts';
 import { requestRoutes } from '../reputation/requests/requests.route.ts';
+import type { Tips } from '../reputation/requests/tips.ts';
 import type { SpaceOptions } from '../signon/account/space.route.ts';
 import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
 import type { Signon } from '../signon/open-signon.ts';
@@ -136,6 +138,7 @@ export function mainRoutes(options: {
   tickets: Tickets;
   evidence: EvidenceReader;
   removals: Removals;
+  tips: Tips;
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
