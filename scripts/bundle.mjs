@@ -1,10 +1,19 @@
 /**
  * Makes of the compiled server what its start reads: `dist/bundle`, a few large files in place of a
- * thousand small ones, and `dist/geo.snapshot`, the geo tables of the packages that come with it.
+ * thousand small ones, `dist/geo.snapshot`, the geo tables of the packages that come with it, and
+ * `dist/built`, the kit and the compressed static files.
  * Reading and resolving modules one by one is most of a start. `bin/portcullis.js` takes the bundle
  * unless the compiled files are newer.
  */
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
@@ -82,6 +91,25 @@ export async function makeBundle() {
   renameSync(fresh, bundle);
   const { openGeo } = await import(`${compiled}/geo/open-geo.js`);
   openGeo({ dataDir: 'dist', log: { info() {}, warn: console.warn } });
+  await keepBuilt();
+}
+
+/** See src/core/work/built.ts. */
+async function keepBuilt() {
+  const built = resolve('dist/built');
+  const fresh = `${built}.${process.pid}`;
+  // What an earlier version made is not taken for that of this one.
+  rmSync(built, { recursive: true, force: true });
+  mkdirSync(fresh);
+  const keep = (name, bytes) => writeFileSync(join(fresh, name), bytes);
+  const { openAssets } = await import(`${compiled}/web/page-tools.js`);
+  for (const { gzip, brotli } of openAssets().shared().values()) {
+    for (const twin of [gzip, brotli]) if (twin) keep(twin.etag.slice(1, -1), twin.body);
+  }
+  const { openKit } = await import(`${compiled}/published/kit/open-kit.js`);
+  const kit = openKit();
+  keep(kit.builtName, kit.bytes);
+  renameSync(fresh, built);
 }
 
 if (process.argv[1] === import.meta.filename) await makeBundle();

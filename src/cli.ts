@@ -6,14 +6,15 @@
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { accountCommands } from './commands/accounts.ts';
-import { allowCommands } from './commands/allow.ts';
 import { initCommand } from './commands/init.ts';
 import { bouncerCommands } from './commands/keys/bouncer.ts';
 import { siteKeyCommands } from './commands/keys/sitekey.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { logCommands } from './commands/log.ts';
-import { removalCommands } from './commands/removals.ts';
-import { reportCommands } from './commands/report.ts';
+import { allowCommands } from './commands/reputation/allow.ts';
+import { removalCommands } from './commands/reputation/removals.ts';
+import { reportCommands } from './commands/reputation/report.ts';
+import { tipCommands } from './commands/reputation/tips.ts';
 import {
   type AuditedCommand,
   type BegunCommand,
@@ -173,6 +174,7 @@ function program(): Command {
   root.addCommand(allowCommands());
   root.addCommand(reportCommands(wholeNumber));
   root.addCommand(removalCommands());
+  root.addCommand(tipCommands());
   root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));

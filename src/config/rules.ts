@@ -133,7 +133,3 @@ export const domainList = v.pipe(
   v.array(domainName),
   v.maxLength(4, 'must list at most 4 names'),
 );
-
-/** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
-export const smsCountriesDefault =
-  'AT,BE,BG,CA,CH,CY,CZ,DE,DK,EE,ES,FI,FR,GB,GR,HR,HU,IE,IS,IT,LI,LT,LU,LV,MT,NL,NO,PL,PT,RO,SE,SI,SK,US';

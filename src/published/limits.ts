@@ -3,7 +3,7 @@
  * that it holds for, and those of the transport. A limit that nothing enforces is in no declaration, so nobody reads of it.
  */
 
-import { type ClientLimit, type ClientLimitName, clientLimits } from '../config.ts';
+import { type ClientLimit, type ClientLimitName, clientLimits } from '../config/limits.ts';
 import type { PaceLimit } from '../http/pace.ts';
 import { type Endpoint, limitsOf } from '../web/guard/endpoint.ts';
 

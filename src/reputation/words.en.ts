@@ -182,6 +182,7 @@ export const en = {
       open: (day: string) =>
         `The operator was asked on ${day}. What is decided shows on the page of the address.`,
       link: 'This is my address: ask for removal',
+      nothing: 'Nothing is said of this address here: there is nothing to remove.',
     },
     report: {
       title: 'Report',
@@ -192,8 +193,17 @@ export const en = {
       commentHint:
         'Lines of a log help most. It is shown in public; addresses and passwords in it are masked.',
       submit: 'Report',
-      noKey: 'Reports count for an account with an API key. Yours has none yet.',
+      noKey:
+        'Your account has no API key yet. With one your report counts at once; without, it is a tip that waits for the operator.',
       makeKey: 'Make a key',
+      noAccount:
+        'Without an account your report is a tip: the operator reads it and decides. No name and no address of yours are kept.',
+      signIn: 'Sign in instead',
+      tipHint: 'Lines of a log help most. The operator reads it; it is kept for 90 days at most.',
+      challengeWrong: 'That was not the word. Here is a new one.',
+      submitTip: 'Send to the operator',
+      sent: 'Thank you. The operator will read it.',
+      full: 'Too many tips wait for the operator. Try again in some days.',
     },
   },
   feeds: {

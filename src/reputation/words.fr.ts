@@ -193,6 +193,7 @@ export const fr: Words = {
       open: (day) =>
         `La demande a été faite le ${day}. La décision se voit sur la page de l’adresse.`,
       link: 'C’est mon adresse : demander le retrait',
+      nothing: 'Rien n’est dit ici de cette adresse : il n’y a rien à retirer.',
     },
     report: {
       title: 'Signaler',
@@ -204,8 +205,17 @@ export const fr: Words = {
         'Des lignes de journal aident le plus. Il est public ; adresses et mots de passe y sont masqués.',
       submit: 'Signaler',
       noKey:
-        'Un signalement compte pour un compte qui a une clé d’API. Le vôtre n’en a pas encore.',
+        'Votre compte n’a pas encore de clé d’API. Avec une clé, votre signalement compte aussitôt ; sans clé, il attend l’avis de l’opérateur.',
       makeKey: 'Créer une clé',
+      noAccount:
+        'Sans compte, votre signalement attend l’avis de l’opérateur. Ni votre nom ni votre adresse ne sont gardés.',
+      signIn: 'Plutôt se connecter',
+      tipHint:
+        'Des lignes de journal aident le plus. L’opérateur le lit ; il est gardé 90 jours au plus.',
+      challengeWrong: 'Ce n’était pas le mot. En voici un autre.',
+      submitTip: 'Envoyer à l’opérateur',
+      sent: 'Merci. L’opérateur le lira.',
+      full: 'Trop d’avis attendent l’opérateur. Réessayez dans quelques jours.',
     },
   },
   feeds: {

@@ -31,6 +31,7 @@ import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
 import * as check from '../reputation/check/check.route.ts';
 import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
+import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
@@ -68,11 +69,11 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
-  requestEndpoints.askRemoval, // GET /removal
-  requestEndpoints.removal, // POST /removal
+  ...requestEndpoints, // GET and POST /removal, /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
+  statsEndpoint, // GET /api/v2/stats
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
@@ -192,8 +193,6 @@ const verified: readonly Endpoint[] = [
   profile.profileEndpoints.show, // GET /account
   profile.profileEndpoints.save, // POST /account/profile
   profile.profileEndpoints.changeEmail, // POST /account/email
-  requestEndpoints.askReport, // GET /report
-  requestEndpoints.report, // POST /report
   recover.recoverEndpoints.askConfirm, // GET /account/email/confirm
   recover.recoverEndpoints.confirm, // POST /account/email/confirm
   avatar.ownAvatarEndpoints.put, // POST /account/avatar

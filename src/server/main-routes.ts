@@ -17,7 +17,8 @@ import { createCaptchaVisitors } from '../captcha/page/captcha-visitors.route.ts
 import { captchaReceiptRoutes } from '../captcha/receipt/receipt.route.ts';
 import type { Receipts } from '../captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
-import { type Config, captchaBounds, clientLimits } from '../config.ts';
+import { clientLimits } from '../config/limits.ts';
+import { type Config, captchaBounds } from '../config.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -49,12 +50,16 @@ import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
+import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
+import type { ReportCounts } from '../reputation/counts/report-counts.ts';
+import { statsRoute } from '../reputation/counts/stats.route.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { Removals } from '../reputation/requests/removals.ts';
 import { requestRoutes } from '../reputation/requests/requests.route.ts';
+import type { Tips } from '../reputation/requests/tips.ts';
 import type { SpaceOptions } from '../signon/account/space.route.ts';
 import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
 import type { Signon } from '../signon/open-signon.ts';
@@ -108,6 +113,8 @@ export function mainRoutes(options: {
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
+  counts: ReportCounts;
+  survey: Pick<BandSurvey, 'latest'>;
   check: Check;
   geo: GeoReader;
   gate: Gate;
@@ -133,6 +140,7 @@ export function mainRoutes(options: {
   tickets: Tickets;
   evidence: EvidenceReader;
   removals: Removals;
+  tips: Tips;
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
@@ -224,6 +232,7 @@ export function mainRoutes(options: {
     // Asked until front ends have the first build: counted where they count.
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
+    statsRoute(options),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),

@@ -22,6 +22,8 @@ import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
+import type { ReportCounts } from '../reputation/counts/report-counts.ts';
+import type { PlaceOf } from '../reputation/counts/report-facts.ts';
 import { createListKeeper } from '../reputation/lists/list-keeper.ts';
 import { createSources, type Sources } from '../reputation/lists/sources.ts';
 import { createRefusals, type Refusals } from '../reputation/reports/refusals.ts';
@@ -38,6 +40,7 @@ import { createFollower, type Follower } from '../store/follower.ts';
 import { createProjection, type Projection, readCheckpointSeq } from '../store/projection.ts';
 import type { Store, StoreEvent } from '../store/store.ts';
 import { asUpkeep, ownUpkeep, type Upkeep } from '../store/upkeep.ts';
+import { type Counting, createCounting } from './memory/counting.ts';
 import { createStateDigest, type StateDigest } from './memory/digest.ts';
 import { headerOf } from './memory/header.ts';
 import { type SnapshotParts, takeSnapshot, writeSnapshot } from './state-snapshot.ts';
@@ -68,6 +71,8 @@ export interface State {
   readonly access: AccessFold;
   /** What had no effect because a table was full. */
   readonly refusals: Refusals;
+  /** Reports by time, category, country, network, list and band. */
+  readonly counts: ReportCounts;
   readonly follower: Follower;
   readonly projection: Projection;
   /** The pages were written by a rule of before, and the loaded state was mended. */
@@ -104,6 +109,8 @@ export interface StateOptions {
   readonly onFailure: (error: unknown) => void;
   readonly entriesMax?: number;
   readonly checkpointMs?: number;
+  /** By it reports are counted per country and network; absent: all unknown. */
+  readonly placeOf?: PlaceOf;
   /** How long a slot is empty before it is given back; for tests. */
   readonly slotRestMs?: number;
   /** File that makes the next start fast; without it none is written. */
@@ -119,6 +126,7 @@ interface Parts {
   readonly policy: PolicyKeeper;
   readonly access: AccessFold;
   readonly refusals: Refusals;
+  readonly counting: Counting;
   readonly projection: Projection;
   readonly shared: SharedState;
   readonly takeUsedKeys: KeyTable['takeUsed'];
@@ -156,7 +164,7 @@ function restored(
 }
 
 function createParts(
-  { store, upkeep }: StateOptions,
+  { store, upkeep, placeOf }: StateOptions,
   entriesMax: number,
   index = createIpIndex({ entriesMax }),
 ): Parts {
@@ -195,14 +203,15 @@ function createParts(
     touchHeader: () => projection.touchHeader(),
     heldBy: entries.contributions.heldBy,
   });
+  const counting = createCounting({ index, entries, sources, touchPage, placeOf });
   projection = createProjection({
     store,
-    sections: [entries.section, access.section],
+    sections: [entries.section, access.section, counting.counts.section],
     header: headerOf({ sources, access, refusals, policy }),
   });
   const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
   const { takeUsed: takeUsedKeys } = keyTable;
-  const memory = { index, entries, sources, policy, access, refusals, projection };
+  const memory = { index, entries, sources, policy, access, refusals, counting, projection };
   return { ...memory, shared, takeUsedKeys, ...(digested && { digested }) };
 }
 
@@ -210,11 +219,12 @@ function createParts(
 export async function openState(options: StateOptions): Promise<State> {
   const { store, clock, random, log, upkeep = ownUpkeep(options.store) } = options;
   const parts = await loadParts(options);
-  const { index, entries, sources, policy, access, refusals, projection } = parts;
+  const { index, entries, sources, policy, access, refusals, counting, projection } = parts;
   const isMended = forgetTranslatedNetwork(entries, index);
   const { reporters } = access;
   const reports = createReportFold({ entries, index, reporters, policy: policy.get, refusals });
-  const fold = createFold({ entries, sources, reports, policy, refusals });
+  const { counts, onReport } = counting;
+  const fold = createFold({ entries, sources, reports, policy, refusals, onReport });
   const keyRecords = createKeyRecords({ store: upkeep.store, clock, random });
 
   const from = projection.checkpointSeq();
@@ -347,7 +357,7 @@ export async function openState(options: StateOptions): Promise<State> {
   const { shared, takeUsedKeys } = parts;
   return {
     ...{ index, entries, sources, fold, access, refusals, follower, projection, isMended },
-    ...{ shared, takeUsedKeys, digest },
+    ...{ shared, takeUsedKeys, digest, counts },
     checkpoint,
     withoutCheckpoint,
     housekeep,

@@ -34,10 +34,12 @@ export const namespaces = {
   accountStanding: 0x16,
   budgetsTold: 0x17,
   apiKeyUse: 0x18,
+  accountRole: 0x19,
   allow: 0x20,
   list: 0x21,
   subscription: 0x22,
   removal: 0x23,
+  tip: 0x24,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
@@ -167,6 +169,10 @@ export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountS
 
 /** 16 account-id: the operator's word for it (access/vouching.ts). */
 export const accountStandingKey = (id: string) => encodeKey(namespaces.accountStanding, text(id));
+/** 19 account-id: a role beyond that of a member (access/roles.ts). */
+export const accountRoleKey = (id: string): Key => encodeKey(namespaces.accountRole, text(id));
+export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
+
 /** 17: one row, who was told that a budget of voices runs out (server/voice-budgets.ts). */
 export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
 
@@ -187,6 +193,10 @@ export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
 /** 23 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
 export const removalKey = (address: string): Key => encodeKey(namespaces.removal, text(address));
 export const removalPrefix = (): Key => encodeKey(namespaces.removal);
+
+/** 24 address 00: what a visitor says of it (reputation/requests/tips.ts). */
+export const tipKey = (address: string): Key => encodeKey(namespaces.tip, text(address));
+export const tipPrefix = (): Key => encodeKey(namespaces.tip);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>

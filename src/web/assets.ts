@@ -1,6 +1,6 @@
 /**
- * Static files: read once at start, compressed when first asked for, served from memory under a name that holds the hash of their
- * content, so that browsers keep them for ever. A request is one map look-up: no request text ever
+ * Static files: read once at start, compressed by the build or when first asked for, served from memory under a name
+ * that holds the hash of their content, so that browsers keep them for ever. A request is one map look-up: no request text ever
  * becomes a file path, and nothing but the files listed at start can be reached.
  */
 
@@ -9,7 +9,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
-import { type Preparation, type Prepared, prepared } from '../core/work/preparation.ts';
+import { builtOr } from '../core/work/built.ts';
+import type { Preparation, Prepared } from '../core/work/preparation.ts';
 
 export interface AssetBody {
   /** Made when it is first read, where it is a compressed one. */
@@ -108,27 +109,31 @@ function createAsset(
   if (!compress) return { ...base, preparations: [] };
   const level = { level: 9 };
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
+  const names = { gzip: `${hash}-gzip`, brotli: `${hash}-br` };
   const twins = {
-    gzip: prepared(
+    gzip: builtOr(
+      names.gzip,
       () => gzipSync(body, level),
       () => promisify(gzip)(body, level),
     ),
-    brotli: prepared(
+    brotli: builtOr(
+      names.brotli,
       () => brotliCompressSync(body, quality),
       () => promisify(brotliCompress)(body, quality),
     ),
   };
   return {
     ...base,
-    gzip: encodedBody(`"${hash}-gzip"`, twins.gzip),
-    brotli: encodedBody(`"${hash}-br"`, twins.brotli),
+    gzip: encodedBody(names.gzip, twins.gzip),
+    brotli: encodedBody(names.brotli, twins.brotli),
     preparations: [twins.gzip.prepare, twins.brotli.prepare],
   };
 }
 
-function encodedBody(etag: string, body: Prepared<Buffer>): AssetBody {
+/** @param name of its file in dist/built, too */
+function encodedBody(name: string, body: Prepared<Buffer>): AssetBody {
   return {
-    etag,
+    etag: `"${name}"`,
     get body() {
       return body.get();
     },

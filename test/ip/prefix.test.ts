@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
 import { test } from 'node:test';
-import type { Result } from '../../src/core/result.ts';
 import { formatIp, type IpFamily } from '../../src/ip/address.ts';
 import {
   compare,
@@ -16,6 +15,7 @@ import {
   rangeToPrefixes,
   widthOf,
 } from '../../src/ip/prefix.ts';
+import { value } from '../support/house/result.ts';
 import {
   below,
   bigIntToWords,
@@ -24,11 +24,6 @@ import {
   seeded,
   wordsToBigInt,
 } from '../support/reputation/addresses.ts';
-
-function value<T>(result: Result<T>): T {
-  assert.ok(result.ok);
-  return result.value;
-}
 
 function randomValue(random: Seeded, family: IpFamily): bigint {
   let bits = 0n;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { type ClientLimitName, clientLimits } from '../../src/config.ts';
+import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import type { Reply } from '../../src/http/message.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
 import { publishedRoutes } from '../../src/published/manifest/published.route.ts';

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { createClientLimits } from '../../src/access/quota/client-limits.ts';
-import { type ClientLimitName, clientLimits } from '../../src/config.ts';
+import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { fail } from '../../src/core/result.ts';
 import { alertsEndpoint } from '../../src/doors/agents/agents.route.ts';
@@ -72,6 +72,7 @@ function matcherOf(pattern: string): RegExp {
 const everyone = [
   ...['anyone', 'api-key', 'bouncer', 'agent', 'operator'],
   ...['signed-in', 'reviewing', 'verified', 'confirmed'],
+  ...['signed-in operator', 'confirmed operator'],
 ];
 
 it('every endpoint says who may call, has a shape, a bound, and errors that are in the table', () => {

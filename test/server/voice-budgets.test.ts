@@ -9,7 +9,8 @@ import {
   startBudgetMails,
 } from '../../src/server/voice-budgets.ts';
 import { ownUpkeep } from '../../src/store/upkeep.ts';
-import { type Bench, openBench, password, value, visitor } from '../signon/account-fixture.ts';
+import { type Bench, openBench, password, visitor } from '../signon/account-fixture.ts';
+import { value } from '../support/house/result.ts';
 
 const limit = 30;
 

@@ -8,7 +8,7 @@ import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
-import { ok, type Result } from '../../src/core/result.ts';
+import { ok } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/server/parts/report-personal-data.ts';
 import type { Mail } from '../../src/signon/mail/mailer.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
@@ -16,6 +16,7 @@ import type { SignedIn } from '../../src/signon/sessions/sign-in/sign-in.ts';
 import type { Visitor } from '../../src/signon/visitor.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import type { Store } from '../../src/store/store.ts';
+import { value } from '../support/house/result.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
@@ -133,13 +134,4 @@ export function openBench(name: string, options: Partial<SignonOptions> = {}): B
       directory.remove();
     },
   };
-}
-
-export function value<T>(result: Result<T>): T {
-  assert.ok(result.ok, result.ok ? '' : `${result.error}: ${result.detail}`);
-  return result.value;
-}
-
-export function errorOf(result: Result<unknown>): string {
-  return result.ok ? 'none' : result.error;
 }

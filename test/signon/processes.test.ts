@@ -8,9 +8,10 @@ import { seededRandom } from '../../src/core/random.ts';
 import { openPeople } from '../../src/signon/people.ts';
 import { openLmdbStore } from '../../src/store/lmdb.ts';
 import { createAuthenticator } from '../support/browser/authenticator.ts';
+import { value } from '../support/house/result.ts';
 import { startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
-import { openBench, password, value, visitor } from './account-fixture.ts';
+import { openBench, password, visitor } from './account-fixture.ts';
 
 interface Outcome {
   readonly verified: string[];

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
+import { errorOf, value } from '../support/house/result.ts';
 import { within } from '../support/server/server.ts';
-import { errorOf, openBench, password, value, visitor } from './account-fixture.ts';
+import { openBench, password, visitor } from './account-fixture.ts';
 
 it('no password, token, code, cookie or address is logged, whatever goes wrong', async () => {
   const bench = openBench('secrecy', {

@@ -1,11 +1,20 @@
 /** Static files: hashed names, strong tags, twins, and no way out of the folder. */
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { loadAssets } from '../../src/web/assets.ts';
 import { testAssets } from './page-fixtures.ts';
 
@@ -45,8 +54,15 @@ test('each encoding has its own strong tag and the same content', () => {
 });
 
 test('twins are prepared without holding the event loop, with the bytes that a request would make', async () => {
-  const [ready, asked] = [loadAssets('data/static'), loadAssets('data/static')];
-  for (const prepare of ready.preparations) {
+  // Changed, or the build would have made them.
+  const folder = folderWith('twins', {});
+  cpSync('data/static', folder, { recursive: true });
+  for (const name of ['app.css', 'app.js']) appendFileSync(join(folder, name), '/* changed */');
+  const [ready, asked] = [loadAssets(folder), loadAssets(folder)];
+  const changed = ['app.css', 'app.js'].flatMap(
+    (name) => ready.assetFor(ready.url(name))!.preparations,
+  );
+  for (const prepare of changed) {
     let isOver = false;
     const preparing = Promise.resolve(prepare()).then(() => {
       isOver = true;
@@ -60,6 +76,17 @@ test('twins are prepared without holding the event loop, with the bytes that a r
     const of = (assets: typeof ready) => assets.assetFor(assets.url(name))!;
     assert.ok(of(ready).gzip!.body.equals(of(asked).gzip!.body), name);
     assert.ok(of(ready).brotli!.body.equals(of(asked).brotli!.body), name);
+  }
+});
+
+test('the build has compressed every file, as it is compressed when it is asked for', () => {
+  const all = [...testAssets().shared().values()];
+  assert.ok(all.some(({ gzip }) => gzip !== undefined));
+  for (const { identity, gzip, brotli } of all) {
+    if (gzip === undefined || brotli === undefined) continue;
+    const built = ({ etag }: { etag: string }) => readFileSync(`dist/built/${etag.slice(1, -1)}`);
+    assert.ok(built(gzip).equals(gzipSync(identity.body, { level: 9 })));
+    assert.ok(brotliDecompressSync(built(brotli)).equals(Buffer.from(identity.body)));
   }
 });
 

@@ -11,7 +11,8 @@ import type { Browser } from 'playwright-core';
 import { homePage } from '../../src/published/home/home.page.ts';
 import { ipPage } from '../../src/reputation/address/address.page.ts';
 import { feedsPage } from '../../src/reputation/blocklists/feeds.page.ts';
-import { removalPage, reportPage } from '../../src/reputation/requests/requests.page.ts';
+import { reportPage } from '../../src/reputation/requests/report-form.page.ts';
+import { removalPage } from '../../src/reputation/requests/requests.page.ts';
 import { type Language, pickLanguage } from '../../src/web/language.ts';
 import { errorPage } from '../../src/web/layout/error.page.ts';
 import { pageHeaders } from '../../src/web/security-headers.ts';
@@ -58,7 +59,7 @@ const removalForm = {
   challenge: 'signed-in',
 } as const;
 const reportForm = {
-  ...{ address: '198.51.100.23', csrf: 'x', hasKey: true, comment: '' },
+  ...({ address: '198.51.100.23', csrf: 'x', account: 'none', challenge: undefined } as const),
   failure: { ok: false, error: 'duplicate_report' },
 } as const;
 

@@ -8,7 +8,7 @@
  * address anyway; IPv6 therefore counts per /64, the smallest network a subscriber gets.
  */
 
-import type { ClientLimit } from '../../config.ts';
+import type { ClientLimit } from '../../config/limits.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import {
   addCount,

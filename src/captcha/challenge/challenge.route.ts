@@ -3,7 +3,7 @@
  * taken by one request whatever the others do. Every refusal has the one body `{"ok":false}`.
  */
 
-import type { CaptchaLimitName } from '../../config.ts';
+import type { CaptchaLimitName } from '../../config/limits.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
 import { parseRange } from '../../http/ranges.ts';

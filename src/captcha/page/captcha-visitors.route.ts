@@ -11,7 +11,7 @@
  */
 
 import { type ClientLimits, createClientLimits } from '../../access/quota/client-limits.ts';
-import { type CaptchaLimitName, captchaBrowserLimits } from '../../config.ts';
+import { type CaptchaLimitName, captchaBrowserLimits } from '../../config/limits.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Header, Request } from '../../http/message.ts';

@@ -5,7 +5,7 @@
 
 import { keyScopes } from '../../access/keys/key-scopes.ts';
 import type { Gate } from '../../access/quota/gate.ts';
-import type { ClientLimitName } from '../../config.ts';
+import type { ClientLimitName } from '../../config/limits.ts';
 import { fail } from '../../core/result.ts';
 import { firstHeader, type Reply, type Request } from '../../http/message.ts';
 import { acceptedEncodings } from '../../http/negotiate.ts';

@@ -3,7 +3,8 @@
 import { pointRules } from '../../access/quota/points.ts';
 import { newAddressQuota, readQuota, writeQuota } from '../../access/quota/trust.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
-import { type ClientLimitName, captchaBounds, captchaBrowserLimits } from '../../config.ts';
+import { type ClientLimitName, captchaBrowserLimits } from '../../config/limits.ts';
+import { captchaBounds } from '../../config.ts';
 import { bulkAddressesMax } from '../../reputation/check/check-bounds.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { bulkRowsMax } from '../../reputation/reports/bulk/bulk-rows.ts';
@@ -39,6 +40,7 @@ const limitWords: Readonly<Record<ClientLimitName, string>> = {
   passkeyRegister: 'steps of a registration by passkey',
   register: 'registrations',
   removal: 'requests to take back what is said of an address',
+  tip: 'reports of an address by hand without an API key',
   avatar: 'pictures of a profile sent',
   authorize: 'pages that lead to the consent for a site',
   consent: 'what follows there, the sign-in aside',

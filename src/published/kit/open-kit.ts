@@ -1,6 +1,6 @@
 /**
  * The integration kit: what a site needs to use this service, as one zip of what data/kit/ held at
- * the start, made when it is first asked for. The same sources give the same bytes on every machine, so its SHA-256 says which kit
+ * the start, made by the build, or else when it is first asked for. The same sources give the same bytes on every machine, so its SHA-256 says which kit
  * it is. All servers of a version give out the same kit: it holds no address of theirs.
  */
 
@@ -9,13 +9,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { once, prepared } from '../../core/work/preparation.ts';
+import { builtOr } from '../../core/work/built.ts';
+import { once } from '../../core/work/preparation.ts';
 import { moOf } from './mo.ts';
 import { type KitFile, zipKit } from './zip.ts';
 
 export interface Kit {
-  /** The first look at them makes them: a tenth of a second. */
+  /** Unless the build has made them the first look does: a tenth of a second. */
   readonly bytes: Uint8Array;
+  /** Of its file in dist/built. */
+  readonly builtName: string;
   /** Of `bytes`, lower-case hex. */
   readonly sha256: string;
   /** Of the SDK, the plugin and the whole, e.g. `1.0.0`. */
@@ -38,21 +41,31 @@ const notForPlugin = /^Http\/(Curl|Stream)Transport\.php$/;
 
 export function openKit(folder: string = kitFolder): Kit {
   const files = readKit(folder);
-  const bytes = prepared(
-    () => zipAll(files),
-    () => zipElsewhere(files),
+  const builtName = `kit-${hashOf(files)}`;
+  const bytes = builtOr(
+    builtName,
+    () => Buffer.from(zipAll(files)),
+    async () => Buffer.from(await zipElsewhere(files)),
   );
   const sha256 = once(() => createHash('sha256').update(bytes.get()).digest('hex'));
   return {
     get bytes() {
       return bytes.get();
     },
+    builtName,
     prepare: bytes.prepare,
     get sha256() {
       return sha256();
     },
     version: versionOf(files),
   };
+}
+
+/** Of all that the kit is made of. */
+function hashOf(files: readonly KitFile[]): string {
+  const hash = createHash('sha256');
+  for (const { name, bytes } of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
+  return hash.digest('hex');
 }
 
 function zipElsewhere(files: readonly KitFile[]): Promise<Uint8Array> {

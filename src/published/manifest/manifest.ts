@@ -19,6 +19,7 @@ import { challengePath } from '../../doors/gate/way-back.ts';
 import { spoeNames } from '../../doors/spoe/session.ts';
 import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalog.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
+import { statsEndpoint } from '../../reputation/counts/stats.route.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
 import {
   authorizeErrors,
@@ -134,6 +135,7 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
     ip_reputation: {
       base_url: api,
       key_header: 'Key',
+      statistics: `${secureUrl}${statsEndpoint.path}`,
       score: { minimum: 0, maximum: 100, malicious_from: maliciousScore },
       quotas: {
         reads_per_minute: readQuota(0),

@@ -223,7 +223,7 @@ async function dataOf(
     latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
     reportHref: isReportable(special) ? `/report?address=${formatIp(family, address)}` : undefined,
     removalHref:
-      isReportable(special) && (verdict.score > 0 || verdict.reports > 0)
+      isReportable(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
         ? `/removal?address=${formatIp(family, address)}`
         : undefined,
     reportUrl: isReportable(special) ? `${secureUrl}/api/v2/report` : undefined,

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { clientLimits } from '../../config.ts';
+import { clientLimits } from '../../config/limits.ts';
 import { providerAttribution } from '../../geo/sources.ts';
 import type { Request } from '../../http/message.ts';
 import { negotiate, type Representation } from '../../http/negotiate.ts';

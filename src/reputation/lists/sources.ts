@@ -36,6 +36,8 @@ export interface Sources {
   overdue(ref: ListRef, at: number): Source | undefined;
   forget(ref: ListRef): void;
   list(): readonly Source[];
+  /** Of the list with this number; undefined: there is none. */
+  nameOf(number: number): string | undefined;
   encode(out: Writer): void;
   load(input: Reader): boolean;
 }
@@ -116,6 +118,10 @@ export function createSources(
       byName.delete(nameOf(ref));
     },
     list: () => [...byName.values()].sort((a, b) => a.number - b.number),
+    nameOf(number) {
+      for (const source of byName.values()) if (source.number === number) return source.source;
+      return undefined;
+    },
     encode(out) {
       out.u16(byName.size);
       for (const s of byName.values()) {

@@ -16,7 +16,7 @@ import type { PolicyKeeper } from '../voices/policy-keeper.ts';
 import type { Policy } from '../voices/quorum.ts';
 import { contributionKinds, kindOf, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
-import type { ListRef, ReputationEvent, RowBatch } from './events.ts';
+import type { AddedReport, ListRef, ReputationEvent, RowBatch } from './events.ts';
 import type { ReportFold } from './report-fold.ts';
 
 export interface Fold {
@@ -42,8 +42,10 @@ export function createFold(options: {
   reports: ReportFold;
   policy: PolicyKeeper;
   refusals: Refusals;
+  /** Told of each report that stands, after it was applied. */
+  onReport?: (event: AddedReport, at: number) => void;
 }): Fold {
-  const { entries, sources, reports, policy, refusals } = options;
+  const { entries, sources, reports, policy, refusals, onReport } = options;
   const { contributions } = entries;
   const words = new Uint32Array(4);
   let allowChanges = 0;
@@ -216,7 +218,7 @@ export function createFold(options: {
         allow(event);
         return;
       case 'report.added':
-        reports.add(event, at);
+        if (reports.add(event, at)) onReport?.(event, at);
         return;
       case 'reports.withdrawn':
         reports.withdraw(event, at);

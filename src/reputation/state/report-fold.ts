@@ -41,7 +41,8 @@ import type { AddedReport, Reported } from './events.ts';
 import type { Reporters } from './reporters.ts';
 
 export interface ReportFold {
-  add(event: AddedReport, at: number): void;
+  /** @returns whether it stands on the address now */
+  add(event: AddedReport, at: number): boolean;
   withdraw(event: Reported & { penalty: boolean; reports?: number }, at: number): void;
   expire(event: Reported & { reports: number }): void;
   /** A seed list has named this entry: earlier reports of it were right. */
@@ -184,15 +185,15 @@ export function createReportFold(options: {
     return voices.raise(node, { ...report, network, categories, listScore: cover.listScore });
   }
 
-  function add(event: AddedReport, at: number): void {
+  function add(event: AddedReport, at: number): boolean {
     const { family, words } = event;
     const slot = reporters.slotOf(event.account);
-    if (slot < 0) return;
+    if (slot < 0) return false;
     const sizeBefore = index.size();
     const entry = entries.claim(family, words, family === 4 ? 32 : 128);
     if (entry === 0) {
       refusals.count('reports');
-      return;
+      return false;
     }
     if (index.size() !== sizeBefore) reporters.countNewAddress(slot, at);
     const cover = coverOf(family, words);
@@ -215,6 +216,7 @@ export function createReportFold(options: {
       if (network === 0 || !fill(network, place, half)) refusals.count('reports');
     }
     if (counts && isRecorded) reporters.earnAccepted(slot, at);
+    return isRecorded;
   }
 
   function nodeOf(place: Place, slot: number): number {

@@ -4,6 +4,9 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageVersion } from '../../config/version.ts';
 import type { Clock } from '../../core/clock.ts';
+import { openGeo } from '../../geo/open-geo.ts';
+import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
+import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
 import { acquireServerLock } from '../../store/lock.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
 import { openStoreOf } from '../../store/open.ts';
@@ -24,6 +27,8 @@ export interface Data {
   readonly clock: Clock;
   readonly state: State;
   readonly upkeep: Upkeep;
+  /** The compiled tables of countries and networks. */
+  readonly geo: SharedArrayBuffer;
   /** With others on one database. */
   readonly member: Membership | undefined;
 }
@@ -56,9 +61,11 @@ export async function openData(opening: Opening): Promise<Data> {
   closers.add(() => member?.leave());
   const upkeep = member?.upkeep ?? ownUpkeep(store);
 
+  const geo = openTables(opening);
   const state = await openState({
     ...{ store, upkeep, clock, random, log },
     onFailure: onFatal,
+    placeOf: placesIn(geo),
     snapshotPath: `${dataDir}/${snapshotFile}`,
     isStoreLost: presence.isLost,
   });
@@ -90,7 +97,23 @@ export async function openData(opening: Opening): Promise<Data> {
   closers.add(startPruning(store, state, log, member));
   const sweeper = startSweeper({ store: upkeep.store, log });
   closers.add(() => sweeper.stop());
-  return { store, clock, state, upkeep, member };
+  return { store, clock, state, upkeep, geo, member };
+}
+
+function openTables({ config, log }: Opening): SharedArrayBuffer {
+  const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
+  const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
+  for (const { kind, origin, path, note } of geo.sources)
+    log.info({ kind, origin, file: path, note }, 'geo');
+  return geo.shared;
+}
+
+function placesIn(shared: SharedArrayBuffer): PlaceOf {
+  const geo = openGeoReader(shared);
+  return (family, words) => {
+    const ids = geo.find(family, words);
+    return { country: geo.country(countryOf(ids)), network: geo.provider(providerOf(ids)) };
+  };
 }
 
 /** Each commit from its call to its answer, what it waits for others included. */

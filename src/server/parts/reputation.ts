@@ -9,13 +9,13 @@ import { openQuotas } from '../../access/quota/quota.ts';
 import { createUsage, type Usage } from '../../access/quota/usage.ts';
 import { quotaParty } from '../../access/shares/quota-shares.ts';
 import type { Shares } from '../../access/shares/shares.ts';
-import { capacities, clientLimits } from '../../config.ts';
+import { clientLimits } from '../../config/limits.ts';
+import { capacities } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
 import { createGateCounters, type GateCounters } from '../../doors/gate/counters.ts';
 import { passKeyPurpose } from '../../doors/gate/pass.ts';
-import { openGeo } from '../../geo/open-geo.ts';
 import { openSystems, type Systems } from '../../geo/systems/systems.ts';
 import {
   createFeedPublisher,
@@ -37,6 +37,7 @@ import type { State } from '../state.ts';
 import { openFeedThread } from '../threads/feed-thread.ts';
 import { createFrontEnd, type FrontEnd, type FrontEndMemory } from '../threads/front-end.ts';
 import { startExpiry, startSampling } from '../upkeep.ts';
+import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
 
 export interface ReputationParts {
@@ -61,15 +62,19 @@ const releasedBytesMin = 32 * 1024 * 1024;
 /** @param frontEnds told of what they can serve, and of what they can give back */
 export function openReputation(
   opening: Opening,
-  { store, state, upkeep, shares }: { store: Store; state: State; upkeep: Upkeep; shares: Shares },
+  {
+    store,
+    state,
+    upkeep,
+    geo,
+    shares,
+  }: Pick<Data, 'store' | 'state' | 'upkeep' | 'geo'> & {
+    shares: Shares;
+  },
   frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
 ): ReputationParts {
   const { config, clock, random, log, closers } = opening;
-  const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
-  const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
-  for (const { kind, origin, path, note } of geo.sources)
-    log.info({ kind, origin, file: path, note }, 'geo');
-
+  const { geoAsnMmdb: asnMmdbPath } = config;
   const { index, entries, access, follower } = state;
   const { newAddresses, generationOf } = access;
   const heartbeat = createHeartbeat(clock);
@@ -77,7 +82,7 @@ export function openReputation(
   const gateCounters = createGateCounters(config.httpThreads);
   const memory: FrontEndMemory = {
     ...state.shared,
-    geo: geo.shared,
+    geo,
     heartbeat: heartbeat.buffer,
     limits: shares.memory('front ends', countedClientsMax),
     gate: {

@@ -10,7 +10,7 @@ import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import { createGate, type Gate } from '../../access/quota/gate.ts';
 import type { LimitMemory } from '../../access/quota/limit-records.ts';
 import { openQuotas } from '../../access/quota/quota.ts';
-import type { ClientLimitName } from '../../config.ts';
+import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { systemRandom } from '../../core/random.ts';

@@ -9,7 +9,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { openLimitRecords } from '../../access/quota/limit-records.ts';
-import { clientLimits } from '../../config.ts';
+import { clientLimits } from '../../config/limits.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { ClientLimits, Network } from '../../access/quota/client-limits.ts';
-import type { ClientLimitName } from '../../config.ts';
+import type { ClientLimitName } from '../../config/limits.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Request } from '../../http/message.ts';
 import { parseIp } from '../../ip/address.ts';

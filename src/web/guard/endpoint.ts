@@ -4,7 +4,7 @@
  * routes) is derived from it, so nothing about an endpoint is written a second time.
  */
 
-import type { ClientLimitName } from '../../config.ts';
+import type { ClientLimitName } from '../../config/limits.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
 import { logFieldsOf, type Request } from '../../http/message.ts';
@@ -29,8 +29,18 @@ export type Who = Access | 'api-key' | 'bouncer' | 'agent' | 'operator';
  * - `verified`: a session of an account whose mail address is verified, no review being due
  * - `reviewing`: as `verified`, and while a review is due
  * - `confirmed`: as `verified`, with a recent proof of identity
+ * - `signed-in operator`: as `verified`, of an account that has the operator's role and a passkey or an
+ *   authenticator, which the last proof of identity was given with. Without the role there is no such page
+ * - `confirmed operator`: the same, and that proof is recent
  */
-export type Access = 'anyone' | 'signed-in' | 'reviewing' | 'verified' | 'confirmed';
+export type Access =
+  | 'anyone'
+  | 'signed-in'
+  | 'reviewing'
+  | 'verified'
+  | 'confirmed'
+  | 'signed-in operator'
+  | 'confirmed operator';
 
 /** What a body may be. `json-call` is JSON of our own scripts, with the form's token in it. */
 export type BodyType = 'form' | 'multipart' | 'json' | 'text' | 'csv' | 'json-call';
@@ -81,6 +91,16 @@ export interface Endpoint {
   readonly docs: Described | 'page' | 'text' | 'file';
 }
 
+/** Whether the page is for accounts with the operator's role. */
+export function isForOperators(who: Who): boolean {
+  return who === 'signed-in operator' || who === 'confirmed operator';
+}
+
+/** Whether a recent proof of identity is asked for. */
+export function wantsFreshProof(who: Who): boolean {
+  return who === 'confirmed' || who === 'confirmed operator';
+}
+
 /** Gives the declaration its type and keeps its literals. */
 export function endpoint<const E extends Endpoint>(declaration: E): E {
   return declaration;
@@ -125,7 +145,8 @@ export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
     ...(isSession && shape === 'page' ? (['form_expired', 'forbidden'] as const) : []),
     ...(shape === 'page' && declared.method === 'POST' ? (['form_expired'] as const) : []),
     ...(isLimited ? (['too_many_attempts'] as const) : []),
-    ...(who === 'confirmed' ? (['reauthentication_required'] as const) : []),
+    ...(wantsFreshProof(who) ? (['reauthentication_required'] as const) : []),
+    ...(isForOperators(who) ? (['factor_required'] as const) : []),
     ...declared.errors,
   ]);
 }

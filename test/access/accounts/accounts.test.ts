@@ -15,9 +15,9 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { readKnownAddress, readMailAddress } from '../../../src/core/names/mail-address.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import type { Result } from '../../../src/core/result.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const hourMs = 3_600_000;
@@ -49,15 +49,6 @@ after(async () => {
   await otherStore.close();
   directory.remove();
 });
-
-function value<T>(result: Result<T>): T {
-  assert.ok(result.ok, result.ok ? '' : `${result.error}: ${result.detail}`);
-  return result.value;
-}
-
-function errorOf(result: Result<unknown>): string {
-  return result.ok ? 'none' : result.error;
-}
 
 async function lastEvents(count: number): Promise<AccessEvent[]> {
   const page = await store.read((await store.lastSeq()) - BigInt(count), count);

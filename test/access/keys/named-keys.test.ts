@@ -20,10 +20,10 @@ import {
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import type { Result } from '../../../src/core/result.ts';
 import { apiKeyKey, apiKeyUseKey } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('named-keys');
@@ -47,15 +47,6 @@ after(async () => {
   await store.close();
   directory.remove();
 });
-
-function value<T>(result: Result<T>): T {
-  assert.ok(result.ok, result.ok ? '' : `${result.error}: ${result.detail}`);
-  return result.value;
-}
-
-function errorOf(result: Result<unknown>): string {
-  return result.ok ? 'none' : result.error;
-}
 
 /** The tables after a replay of the whole journal. */
 async function replayed() {

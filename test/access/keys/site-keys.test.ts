@@ -15,9 +15,9 @@ import {
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import type { Result } from '../../../src/core/result.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('site-keys');
@@ -43,11 +43,6 @@ after(async () => {
   directory.remove();
 });
 
-function value<T>(result: Result<T>): T {
-  assert.ok(result.ok, result.ok ? '' : `${result.error}: ${result.detail}`);
-  return result.value;
-}
-const errorOf = (result: Result<unknown>) => (result.ok ? 'none' : result.error);
 const accountOf = async (email: string) => value(await accounts.create(email)).id;
 
 it('a site key is seen by another process at once, and gone once it is revoked', async () => {

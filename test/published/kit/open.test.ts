@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { unzipSync } from 'fflate';
 import { openKit } from '../../../src/published/kit/open-kit.ts';
 import { zipKit } from '../../../src/published/kit/zip.ts';
@@ -26,12 +27,32 @@ const source = 'data/kit';
 const plugin = 'wordpress/portcullis-sign-in/';
 const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes!).toString('utf8');
 
+/** The sources with another README: nothing is built of them, so each look at them makes the kit. */
+function changedSource(): string {
+  const directory = makeTempDir('kit');
+  after(directory.remove);
+  cpSync(source, directory.path, { recursive: true });
+  writeFileSync(join(directory.path, 'README.md'), 'changed');
+  return directory.path;
+}
+
+test('the build has made the kit, as it is made of the sources', () => {
+  const kit = openKit();
+  assert.ok(existsSync(`dist/built/${kit.builtName}`));
+  const { 'README.md': readme, ...built } = unzipSync(kit.bytes);
+  const { 'README.md': changed, ...made } = unzipSync(openKit(changedSource()).bytes);
+  assert.deepEqual(built, made);
+  assert.equal(text(changed), 'changed');
+  assert.deepEqual(Buffer.from(readme!), readFileSync(join(source, 'README.md')));
+});
+
 test('two builds have the same bytes, whatever process, time zone, locale and umask', () => {
-  const { bytes, sha256 } = openKit();
-  assert.deepEqual(Buffer.from(openKit().bytes), Buffer.from(bytes));
+  const folder = changedSource();
+  const { bytes, sha256 } = openKit(folder);
+  assert.deepEqual(Buffer.from(openKit(folder).bytes), Buffer.from(bytes));
   const module = new URL('../../../src/published/kit/open-kit.js', import.meta.url).href;
   const script = `const { openKit } = await import(${JSON.stringify(module)});
-    console.log(openKit().sha256);`;
+    console.log(openKit(${JSON.stringify(folder)}).sha256);`;
   const settings = [
     { TZ: 'UTC', LC_ALL: 'C' },
     { TZ: 'Pacific/Apia', LC_ALL: 'tr_TR.UTF-8' },
@@ -50,20 +71,15 @@ test('two builds have the same bytes, whatever process, time zone, locale and um
 });
 
 test('times and modes of the files do not matter, a changed byte does', () => {
-  const directory = makeTempDir('kit');
-  try {
-    cpSync(source, directory.path, { recursive: true });
-    for (const name of readdirSync(directory.path, { recursive: true }).map(String)) {
-      const path = join(directory.path, name);
-      utimesSync(path, 1_000_000_000, 1_111_111_111);
-      chmodSync(path, 0o700);
-    }
-    assert.equal(openKit(directory.path).sha256, openKit().sha256);
-    writeFileSync(join(directory.path, 'README.md'), 'changed');
-    assert.notEqual(openKit(directory.path).sha256, openKit().sha256);
-  } finally {
-    directory.remove();
+  const [folder, other] = [changedSource(), changedSource()];
+  for (const name of readdirSync(folder, { recursive: true }).map(String)) {
+    const path = join(folder, name);
+    utimesSync(path, 1_000_000_000, 1_111_111_111);
+    chmodSync(path, 0o700);
   }
+  assert.equal(openKit(folder).sha256, openKit(other).sha256);
+  writeFileSync(join(folder, 'README.md'), 'changes');
+  assert.notEqual(openKit(folder).sha256, openKit(other).sha256);
 });
 
 test('the order in which files are found does not matter', () => {
@@ -187,7 +203,8 @@ test('a kit that is too large, leads out of its folder or has no version is an e
 });
 
 test('a kit that was prepared in another thread has the same bytes', async () => {
-  const [ready, asked] = [openKit(), openKit()];
+  const folder = changedSource();
+  const [ready, asked] = [openKit(folder), openKit(folder)];
   await ready.prepare();
   assert.ok(Buffer.from(ready.bytes).equals(asked.bytes));
   assert.equal(ready.sha256, asked.sha256);

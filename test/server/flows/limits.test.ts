@@ -148,6 +148,7 @@ const wrongChallenge = {
   ...{ email: 'new@example.org', password: personPassword },
 };
 const removal = { address: '45.10.0.7', reason: 'The machine was cleaned.' };
+const tip = { address: '45.10.0.7', categories: '18' };
 const nobody = () => ({ email: `nobody${persons++}@example.org`, password: 'wrong-guess-1' });
 
 /** A form of /register with its challenge solved, sent by this client. */
@@ -161,6 +162,33 @@ async function registers(client: string, visitor = webVisitor(server)): Promise<
     captcha_answer: solveGif(new Uint8Array(picture.bytes)).word,
   };
   return visitor.post('/register', new URLSearchParams(fields).toString(), from(client));
+}
+
+/** Wrong answers to the challenge of a form about an address, in a new browser each. */
+async function answersEnd(path: string, form: Record<string, string>): Promise<void> {
+  const user = await formUser();
+  const ask = posts(user, path, { ...wrongChallenge, ...form });
+  await ends(1, async () => {
+    user.visitor.cookies.delete('captcha');
+    return ask();
+  });
+}
+
+/** The same in one browser that has its own share. */
+async function freeAnswersEnd(path: string, form: Record<string, string>): Promise<void> {
+  const user = await formUser();
+  const greeting = await server.fetch('/captcha/new', { headers: from(newClient()) });
+  const [, value] = /^captcha=([^;]+)/.exec(greeting.headers['set-cookie']![0]!)!;
+  user.visitor.cookies.set('captcha', value!);
+  await ends(2, posts(user, path, { ...wrongChallenge, ...form }));
+}
+
+/** By somebody who is signed in. */
+async function askingEnds(path: string, form: Record<string, string>): Promise<void> {
+  const visitor = webVisitor(server, from(newClient()));
+  await visitor.signIn(await newPerson(), personPassword);
+  const { csrf } = hiddenOf(await visitor.get('/account'), '/signout');
+  await ends(1, posts({ visitor, csrf: csrf! }, path, form));
 }
 
 const ways: Readonly<Record<string, () => Promise<void>>> = {
@@ -205,28 +233,12 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     user.visitor.cookies.set('captcha', value!);
     await ends(2, posts(user, '/register', wrongChallenge));
   },
-  'POST /removal captchaVerify': async () => {
-    const user = await formUser();
-    const ask = posts(user, '/removal', { ...wrongChallenge, ...removal });
-    await ends(1, async () => {
-      user.visitor.cookies.delete('captcha');
-      return ask();
-    });
-  },
-  'POST /removal captchaFree': async () => {
-    const user = await formUser();
-    const greeting = await server.fetch('/captcha/new', { headers: from(newClient()) });
-    const [, value] = /^captcha=([^;]+)/.exec(greeting.headers['set-cookie']![0]!)!;
-    user.visitor.cookies.set('captcha', value!);
-    await ends(2, posts(user, '/removal', { ...wrongChallenge, ...removal }));
-  },
-  'POST /removal removal': async () => {
-    const visitor = webVisitor(server, from(newClient()));
-    await visitor.signIn(await newPerson(), personPassword);
-    const page = await visitor.get('/removal?address=45.10.0.7');
-    const { csrf } = hiddenOf(page, '/removal');
-    await ends(1, posts({ visitor, csrf: csrf! }, '/removal', removal));
-  },
+  'POST /removal captchaVerify': () => answersEnd('/removal', removal),
+  'POST /removal captchaFree': () => freeAnswersEnd('/removal', removal),
+  'POST /removal removal': () => askingEnds('/removal', removal),
+  'POST /report captchaVerify': () => answersEnd('/report', tip),
+  'POST /report captchaFree': () => freeAnswersEnd('/report', tip),
+  'POST /report tip': () => askingEnds('/report', tip),
   'POST /register register': async () => {
     // The solver misreads one in ten.
     for (let attempt = 0; attempt < 8; attempt++) {

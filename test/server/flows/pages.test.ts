@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { clientLimits } from '../../../src/config.ts';
+import { clientLimits } from '../../../src/config/limits.ts';
 import { get, openConnection, statusesIn } from '../../http/raw.ts';
 import {
   type Answer,

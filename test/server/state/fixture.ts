@@ -7,10 +7,11 @@ import type { Log } from '../../../src/core/log/log.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
-import { encodeEvent } from '../../../src/reputation/state/events.ts';
+import { encodeEvent, type ReputationEvent } from '../../../src/reputation/state/events.ts';
 import { openState, type State } from '../../../src/server/state.ts';
 import { createEventId } from '../../../src/store/event-id.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { PageSection } from '../../../src/store/projection.ts';
 import type { NewEvent, Store } from '../../../src/store/store.ts';
 import { indexShown } from '../../support/reputation/entries-shown.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
@@ -72,10 +73,27 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
         await commit(encodeAccessEvent(id, access()));
         continue;
       }
+      if (random.next() < 0.3) {
+        await commit(encodeEvent(id, reported()));
+        continue;
+      }
       const { event, at } = journal.next();
       clock.advance(Math.max(0, at - clock.now()));
       await commit(encodeEvent(id, event));
     }
+  }
+
+  /** By one of the first accounts, of which some hold a slot. */
+  function reported(): ReputationEvent {
+    const below = (n: number) => Math.floor(random.next() * n);
+    return {
+      kind: 'report.added',
+      account: `a${below(6)}`,
+      ...journal.address(),
+      reportedSecond: Math.floor(clock.now() / 1_000) - below(100),
+      network: 1 + below(9),
+      categories: 2 << below(23),
+    };
   }
 
   const open: StateFixture['open'] = (options = {}) => {
@@ -88,6 +106,10 @@ export function makeState(seed: number, options: { poolSize?: number } = {}): St
       onFailure: (error) => failures.push(error),
       entriesMax,
       checkpointMs,
+      placeOf: (family, words) => ({
+        country: `c${words[0]! % 7}`,
+        network: `n${family}${words[0]! % 300}`,
+      }),
       upkeep: { isMine: () => true, isShared, store },
       ...(snapshot ? { snapshotPath } : {}),
     });
@@ -147,7 +169,13 @@ function randomAccess(random: ReturnType<typeof seededRandom>): () => AccessEven
   };
 }
 
-/** All that the journal adds up to: entries, contributions, sources, accounts. */
+function pagesShown({ firstPage, pages, encode }: PageSection): string[] {
+  return Array.from({ length: pages }, (_, i) =>
+    Buffer.from(encode(firstPage + i)).toString('hex'),
+  );
+}
+
+/** All that the journal adds up to: entries, contributions, sources, accounts, counts. */
 export function stateShown(state: State): Record<string, unknown> {
   const { contributions } = state.entries;
   const said: string[] = [];
@@ -165,5 +193,6 @@ export function stateShown(state: State): Record<string, unknown> {
     count: contributions.count(),
     sources: state.sources.list(),
     accounts: Buffer.from(encode(firstPage)).toString('hex'),
+    counts: pagesShown(state.counts.section),
   };
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { clientLimits } from '../../../src/config.ts';
+import { clientLimits } from '../../../src/config/limits.ts';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
 import {

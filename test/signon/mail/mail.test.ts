@@ -12,9 +12,10 @@ import { createMailer, type MailTransport } from '../../../src/signon/mail/maile
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../../src/signon/mail/smtp.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
+import { value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { startSmtp } from '../../support/signon/smtp-stub.ts';
-import { openBench, password, value, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
 const link = 'https://id.example.org/verify?token=secret-token';
 const from = 'portcullis@example.org';

@@ -8,8 +8,9 @@ import { noticeRow, readNotice } from '../../../src/signon/mail/notices.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
 import { noticePrefix } from '../../../src/store/keys.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
-import { type Bench, openBench, password, value, visitor } from '../account-fixture.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const email = 'owner@example.org';
 const next = 'cobalt-meadow-118';

@@ -37,8 +37,9 @@ import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { credentialsKey, namespaces, profileKey, storedKey } from '../../../src/store/keys.ts';
 import type { Commit, Store } from '../../../src/store/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
+import { value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
-import { type Bench, openBench, password, value, visitor } from '../account-fixture.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 import { parametersOf, queryOf } from '../fixture.ts';
 
 const request = {

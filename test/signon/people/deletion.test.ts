@@ -23,8 +23,9 @@ import { securityLogPrefix, storedKey } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
+import { errorOf, value } from '../../support/house/result.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { accountRow } from '../../../src/access/accounts/accounts.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 let bench: Bench;
 let email = '';

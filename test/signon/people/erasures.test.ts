@@ -20,8 +20,9 @@ import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { erasureKey, erasurePrefix, namespaces, storedKey } from '../../../src/store/keys.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { LeaseLostError, type Upkeep } from '../../../src/store/upkeep.ts';
+import { errorOf, value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const email = 'person@example.org';
 const noPace = { isOver: () => false, next: async () => {} };

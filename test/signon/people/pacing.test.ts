@@ -10,7 +10,8 @@ import {
   promptPerDay,
 } from '../../../src/signon/people/pacing.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const minuteMs = 60_000;
 const dayMs = 1_440 * minuteMs;

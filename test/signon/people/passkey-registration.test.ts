@@ -5,7 +5,8 @@ import { after, before, beforeEach, it } from 'node:test';
 import { seededRandom } from '../../../src/core/random.ts';
 import { ceremonyLifeMs } from '../../../src/signon/proofs/passkey-ceremonies.ts';
 import { createAuthenticator, type Faults } from '../../support/browser/authenticator.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const random = seededRandom(23);

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { linkLifeMs } from '../../../src/signon/people/links/links.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 let bench: Bench;
 let email = '';

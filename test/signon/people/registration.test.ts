@@ -8,7 +8,8 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { linkLifeMs } from '../../../src/signon/people/links/links.ts';
 import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 let bench: Bench;
 let email = '';

@@ -9,7 +9,8 @@ import { linksMax, linksPerAccountMax } from '../../../src/signon/people/links/l
 import { pendingMax, pendingPerNetworkMax } from '../../../src/signon/people/pending.ts';
 import { sessionsPerPendingMax } from '../../../src/signon/sessions/sessions.ts';
 import { namespaces, storedKey } from '../../../src/store/keys.ts';
-import { type Bench, errorOf, openBench, password, visitor } from '../account-fixture.ts';
+import { errorOf } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 let bench: Bench;
 beforeEach(() => {

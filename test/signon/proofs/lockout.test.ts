@@ -11,8 +11,9 @@ import type { PasswordRequest } from '../../../src/signon/sessions/sign-in/sign-
 import { signInLinksMax } from '../../../src/signon/sessions/sign-in/sign-in-links.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
 import { signonLinkPrefix } from '../../../src/store/keys.ts';
+import { errorOf, value } from '../../support/house/result.ts';
 import { countStoreWork } from '../../support/signon/store-work.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const newPassword = 'copper-meadow-19';
 let bench: Bench;

@@ -12,7 +12,8 @@ import {
   createAuthenticator,
   type Faults,
 } from '../../support/browser/authenticator.ts';
-import { type Bench, errorOf, openBench, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, visitor } from '../account-fixture.ts';
 
 const origin = 'https://id.example.org';
 const random = seededRandom(11);

@@ -9,7 +9,8 @@ import {
   createPasswords,
   normalisePassword,
 } from '../../../src/signon/proofs/password/passwords.ts';
-import { cheapArgon2, errorOf, value } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { cheapArgon2 } from '../account-fixture.ts';
 
 it('a hash is Argon2id with the parameters asked for, salted, and opens for its password alone', async () => {
   const passwords = createPasswords({ random: seededRandom(1) });

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { sessionLife } from '../../../src/signon/sessions/sessions.ts';
+import { errorOf, value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const stepMs = 30_000;
 let bench: Bench;

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const stepMs = 30_000;
 let bench: Bench;

@@ -9,8 +9,9 @@ import {
   strangersLogMax,
 } from '../../../src/signon/sessions/security-log.ts';
 import { agentName, browserHash, countryOf } from '../../../src/signon/visitor.ts';
+import { value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
-import { openBench, password, value, visitor } from '../account-fixture.ts';
+import { openBench, password, visitor } from '../account-fixture.ts';
 
 it('entries are shown newest first, the oldest beyond the bound go', async () => {
   const bench = openBench('security-log');

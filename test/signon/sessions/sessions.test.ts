@@ -6,7 +6,8 @@ import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { sessionLife, sessionsPerAccountMax } from '../../../src/signon/sessions/sessions.ts';
-import { type Bench, errorOf, openBench, password, value, visitor } from '../account-fixture.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 let bench: Bench;
 let email = '';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClientLimits } from '../../../src/access/quota/client-limits.ts';
-import { clientLimits } from '../../../src/config.ts';
+import { clientLimits } from '../../../src/config/limits.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { profileExchangeRoutes } from '../../../src/signon/sites/pages/exchange.route.ts';
 import { createCallers } from '../../../src/web/guard/callers.ts';

@@ -10,7 +10,7 @@ import {
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
 import { createCaptchaVisitors } from '../../../src/captcha/page/captcha-visitors.route.ts';
 import type { SolvedBy } from '../../../src/captcha/receipt/receipts.ts';
-import { type ClientLimitName, clientLimits } from '../../../src/config.ts';
+import { type ClientLimitName, clientLimits } from '../../../src/config/limits.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { fail, ok } from '../../../src/core/result.ts';

@@ -3,7 +3,7 @@
  * test may take its time to use them up.
  */
 
-import { clientLimits } from '../../../src/config.ts';
+import { clientLimits } from '../../../src/config/limits.ts';
 
 const dayMs = 86_400_000;
 

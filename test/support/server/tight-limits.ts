@@ -3,7 +3,7 @@
  * a test gets to its end at once. Those that count beside others admit more.
  */
 
-import { type ClientLimitName, clientLimits } from '../../../src/config.ts';
+import { type ClientLimitName, clientLimits } from '../../../src/config/limits.ts';
 
 export const tightLimits: Readonly<Partial<Record<ClientLimitName, number>>> = {
   answers: 1_000,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { ok, type Result } from '../../../src/core/result.ts';
+import { ok } from '../../../src/core/result.ts';
 import type { Mail } from '../../../src/signon/mail/mailer.ts';
 import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
 import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
@@ -17,6 +17,7 @@ import { createProfiles, type Profiles } from '../../../src/signon/people/profil
 import type { Visitor } from '../../../src/signon/visitor.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { value } from '../house/result.ts';
 import { memoryLog } from '../server/memory-log.ts';
 import type { Answer, TestServer } from '../server/server.ts';
 
@@ -90,7 +91,7 @@ export function openPeopleOf(server: TestServer): People {
   });
 
   async function registerOnly(email: string): Promise<void> {
-    okValue(await signon.registration.register({ email, password: personPassword, visitor }));
+    value(await signon.registration.register({ email, password: personPassword, visitor }));
   }
 
   return {
@@ -103,12 +104,12 @@ export function openPeopleOf(server: TestServer): People {
       await signon.mailer.idle();
       const mail = mails.findLast(({ to, link }) => to === email && link?.includes('token='));
       const token = new URL(mail!.link!).searchParams.get('token')!;
-      return okValue(await signon.registration.verify(token, visitor)).accountId;
+      return value(await signon.registration.verify(token, visitor)).accountId;
     },
     async signIn(email, age = 0) {
       ageMs = age;
       const request = { email, password: personPassword, visitor };
-      const signedIn = okValue(await signon.signIn.withPassword(request));
+      const signedIn = value(await signon.signIn.withPassword(request));
       ageMs = 0;
       assert.equal(signedIn.kind, 'signed_in');
       return browserOf(server, signedIn.kind === 'signed_in' ? signedIn.token : '');
@@ -182,11 +183,6 @@ function browserOf(server: TestServer, token: string): OwnBrowser {
       });
     },
   };
-}
-
-function okValue<T>(result: Result<T>): T {
-  assert.ok(result.ok, result.ok ? '' : `${result.error}: ${result.detail}`);
-  return result.value;
 }
 
 /** Texts of the outbox that hold this, newest last. */

@@ -11,7 +11,7 @@ import {
   avatarFormat,
   createAvatarImages,
 } from '../../../../src/signon/people/profile/avatar-image.ts';
-import { errorOf, value } from '../../account-fixture.ts';
+import { errorOf, value } from '../../../support/house/result.ts';
 
 const images = createAvatarImages();
 const plain = (width: number, height: number) =>

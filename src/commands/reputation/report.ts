@@ -1,13 +1,16 @@
 /** `portcullis report list|retract`: the reports of an address, and taking back what is false. */
 
 import { Command, Option } from 'commander';
-import { OperatorError } from '../core/errors.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
-import { categoriesOf } from '../reputation/reports/categories.ts';
-import { createReportStore, type StoredReport } from '../reputation/reports/store/report-store.ts';
-import { sinceOf, takeBack } from './shell/abuse.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { expect, withWorkspace } from './shell/workspace.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { categoriesOf } from '../../reputation/reports/categories.ts';
+import {
+  createReportStore,
+  type StoredReport,
+} from '../../reputation/reports/store/report-store.ts';
+import { sinceOf, takeBack } from '../shell/abuse.ts';
+import { columns, createOutput, dateText } from '../shell/output.ts';
+import { expect, withWorkspace } from '../shell/workspace.ts';
 
 /** Newest first; an operator who needs more of one address asks for more. */
 const listed = { byDefault: 100, max: 10_000 } as const;

@@ -1,9 +1,9 @@
 /** `portcullis allow add|remove|list`: ranges that are never malicious. */
 
 import { Command } from 'commander';
-import { type AllowRule, createAllowlist } from '../reputation/lists/allowlist.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { expect, withWorkspace } from './shell/workspace.ts';
+import { type AllowRule, createAllowlist } from '../../reputation/lists/allowlist.ts';
+import { columns, createOutput, dateText } from '../shell/output.ts';
+import { expect, withWorkspace } from '../shell/workspace.ts';
 
 export function allowCommands(): Command {
   const allow = new Command('allow').description(

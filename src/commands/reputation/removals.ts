@@ -1,13 +1,14 @@
 /** `portcullis removals list|accept|refuse`: who asks to take back what is said of an address. */
 
 import { Command } from 'commander';
-import { OperatorError } from '../core/errors.ts';
-import { formatIp, parseIp } from '../ip/address.ts';
-import { createAllowlist } from '../reputation/lists/allowlist.ts';
-import { createReportStore } from '../reputation/reports/store/report-store.ts';
-import { createRemovals } from '../reputation/requests/removals.ts';
-import { columns, createOutput, dateText } from './shell/output.ts';
-import { expect, type Workspace, withWorkspace } from './shell/workspace.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { parseIp } from '../../ip/address.ts';
+import { createAllowlist } from '../../reputation/lists/allowlist.ts';
+import { createReportStore } from '../../reputation/reports/store/report-store.ts';
+import { createRemovals } from '../../reputation/requests/removals.ts';
+import { canonicalAddress } from '../shell/address.ts';
+import { columns, createOutput, dateText } from '../shell/output.ts';
+import { expect, type Workspace, withWorkspace } from '../shell/workspace.ts';
 
 const reportsPerStep = 10_000;
 
@@ -43,7 +44,7 @@ export function removalCommands(): Command {
     .action(async (text: string, flags: { allow?: boolean; json?: boolean }) => {
       const output = createOutput(flags.json === true);
       await withWorkspace(async (w) => {
-        const address = canonical(text);
+        const address = canonicalAddress(text);
         if ((await createRemovals(w).find(address)) === undefined) throw noRequest(address);
         const removed = await takeBackAll(w, address);
         if (flags.allow) expect(await createAllowlist(w).add(address, 'asked for its removal'));
@@ -59,7 +60,7 @@ export function removalCommands(): Command {
     .option('--json', 'print the result as JSON')
     .action(async (text: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
-      const address = canonical(text);
+      const address = canonicalAddress(text);
       expect(await withWorkspace((w) => createRemovals(w).remove(address)));
       output.line(`the request for ${address} is refused`);
       output.result({ address });
@@ -69,13 +70,6 @@ export function removalCommands(): Command {
 
 function noRequest(address: string): OperatorError {
   return new OperatorError(`there is no request for ${address}`);
-}
-
-function canonical(text: string): string {
-  const words = new Uint32Array(4);
-  const family = parseIp(text, words);
-  if (family === 0) throw new OperatorError(`'${text.slice(0, 50)}' is not an address`);
-  return formatIp(family, words);
 }
 
 /** @returns how many reports went */

@@ -1,0 +1,12 @@
+/** An address as an argument of a command. */
+
+import { OperatorError } from '../../core/errors.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+
+/** @returns its canonical text */
+export function canonicalAddress(text: string): string {
+  const words = new Uint32Array(4);
+  const family = parseIp(text, words);
+  if (family === 0) throw new OperatorError(`'${text.slice(0, 50)}' is not an address`);
+  return formatIp(family, words);
+}

@@ -1,0 +1,36 @@
+/** What the forms about an address are drawn with. */
+
+import { type Html, html } from '../../web/html.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+
+interface TextArea {
+  readonly name: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly max: number;
+  readonly required: boolean;
+  readonly error?: string | undefined;
+}
+
+export function textArea({ name, label, hint, value, max, required, error }: TextArea): Html {
+  return html`<div class=${error === undefined ? 'field' : 'field has-error'}>
+    <label for=${name}>${label}</label>
+    <p class="field-hint" id=${`${name}-hint`}>${hint}</p>
+    <textarea class="input" id=${name} name=${name} rows="5" required=${required} maxlength=${max}
+      aria-invalid=${error === undefined ? undefined : 'true'} aria-describedby=${`${name}-hint`}>${value}</textarea>
+    ${error !== undefined && html`<p class="field-error">${error}</p>`}
+  </div>`;
+}
+
+export function aboutAddress(frame: PageFrame, address: string, title: string, body: Html): string {
+  return renderDocument(frame, {
+    title: `${title}: ${address}`,
+    noindex: true,
+    className: 'page-request',
+    body: html`<div class="wrap stack">
+      <h1><span class="eyebrow">${title}</span> <a class="address mono" href=${`/ip/${address}`}>${address}</a></h1>
+      ${body}
+    </div>`,
+  });
+}

@@ -1,0 +1,67 @@
+/** What the forms about an address have in common. */
+
+import type { Clock } from '../../core/clock.ts';
+import { type Failure, fail } from '../../core/result.ts';
+import type { GeoReader } from '../../geo/reader.ts';
+import type { Params } from '../../http/query.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { specialUse } from '../../ip/special.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import type { AnyDesk } from '../../web/guard/desk.ts';
+import type { FormChallenges } from '../../web/guard/form-challenges.ts';
+import type { AnyVisit, SessionLike } from '../../web/guard/visit.ts';
+import type { Check } from '../check/check.ts';
+import type { ReportStore } from '../reports/store/report-store.ts';
+import type { Removals } from './removals.ts';
+import type { Tips } from './tips.ts';
+
+export interface Requester extends SessionLike {
+  readonly accountId: string;
+}
+export type PersonVisit = AnyVisit<Requester>;
+
+export interface RequestPageOptions {
+  readonly desk: AnyDesk<Requester>;
+  readonly removals: Removals;
+  readonly tips: Tips;
+  readonly challenges: FormChallenges;
+  readonly callers: Pick<Callers, 'take'>;
+  readonly check: Check;
+  readonly clock: Clock;
+  readonly geo: GeoReader;
+  readonly reports: ReportStore;
+  /** Of an account's first key; undefined: it has none. */
+  readonly slotOf: (accountId: string) => number | undefined;
+  /** Takes one report from what the account may write. */
+  readonly spend: (slot: number) => boolean;
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  readonly allowDocumentation: boolean;
+  readonly serverAddresses: readonly string[];
+}
+
+export interface Asked {
+  readonly ip: string;
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
+export const noAddress = fail('invalid_parameter', undefined, 'address');
+
+/** What others can reach, and in the demo examples: of nothing else anything is said. */
+export function addressIn(params: Params, allowDocumentation: boolean): Asked | undefined {
+  const words = new Uint32Array(4);
+  const family = parseIp((params.get('address') ?? '').trim(), words);
+  if (family === 0) return undefined;
+  const use = specialUse(family, words);
+  const isExample = allowDocumentation && use?.documentation === true;
+  if (use !== undefined && !use.globallyReachable && !isExample) return undefined;
+  return { ip: formatIp(family, words), family, words };
+}
+
+export function tooMany(retryAfterSeconds: number): Failure {
+  return { ...fail('too_many_attempts'), retryAfterSeconds };
+}
+
+export function isVerified({ session }: PersonVisit): boolean {
+  return session?.verified === true;
+}

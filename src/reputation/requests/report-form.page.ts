@@ -1,0 +1,90 @@
+/** The form on which somebody reports an address by hand: as an account, or as a tip for the operator. */
+
+import type { Failure } from '../../core/result.ts';
+import { button, linkButton } from '../../web/components/button.ts';
+import { card } from '../../web/components/card.ts';
+import { type ChallengeView, challengeField } from '../../web/components/challenge.ts';
+import { form, hidden } from '../../web/components/form.ts';
+import { notice } from '../../web/components/notice.ts';
+import { errors } from '../../web/errors.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { commentCharactersMax } from '../reports/report.ts';
+import { frameText } from '../words.ts';
+import { aboutAddress, textArea } from './about-address.page.ts';
+
+export interface ReportPageData {
+  readonly address: string;
+  readonly csrf: string;
+  /** Without a key what is sent is a tip. */
+  readonly account: 'keyed' | 'keyless' | 'none';
+  /** `signed-in` needs none; undefined: this client has asked for too many. */
+  readonly challenge: ChallengeView | 'signed-in' | undefined;
+  /** Numbers, as they were sent. */
+  readonly categories?: readonly string[];
+  readonly comment?: string;
+  /** Why it was not taken. */
+  readonly failure?: Failure;
+  readonly isChallengeWrong?: boolean;
+  /** The tip was taken. */
+  readonly isSent?: boolean;
+}
+
+/** How a report would count at once. */
+function wayToCount(frame: PageFrame, { account, address }: ReportPageData): Html {
+  if (account === 'keyed') return false;
+  const words = frameText(frame).requests.report;
+  const link =
+    account === 'keyless'
+      ? linkButton({ label: words.makeKey, href: '/account/keys' })
+      : linkButton({
+          label: words.signIn,
+          href: `/signin?return=${encodeURIComponent(`/report?address=${address}`)}`,
+        });
+  return html`${notice({ tone: 'info', body: account === 'keyless' ? words.noKey : words.noAccount })}<p>${link}</p>`;
+}
+
+function categoryChoice(frame: PageFrame, chosen: readonly string[], isMissing: boolean): Html {
+  const text = frameText(frame);
+  const words = text.requests.report;
+  return html`<fieldset class=${isMissing ? 'category-choice has-error' : 'category-choice'}>
+    <legend>${words.categories}</legend>
+    ${isMissing && html`<p class="field-error">${words.noCategory}</p>`}
+    <div class="category-grid">${text.categories.map((name, i) => {
+      const number = String(i + 1);
+      return html`<label><input type="checkbox" name="categories" value=${number} checked=${chosen.includes(number)} /> <span>${name}</span></label>`;
+    })}</div>
+  </fieldset>`;
+}
+
+export function reportPage(frame: PageFrame, data: ReportPageData): string {
+  const words = frameText(frame).requests.report;
+  const { address, account, failure, challenge, categories = [], comment = '' } = data;
+  if (data.isSent === true) {
+    const thanks = notice({ tone: 'success', body: words.sent });
+    return aboutAddress(frame, address, words.title, thanks);
+  }
+  const noCategory = failure?.parameter === 'categories';
+  const isFull = account !== 'keyed' && failure?.error === 'capacity_exceeded';
+  const said = failure && (isFull ? words.full : errors[failure.error][frame.language]);
+  const body = form({
+    action: '/report',
+    csrf: data.csrf,
+    body: html`${hidden('address', address)}
+      ${said !== undefined && !noCategory && notice({ tone: 'warning', body: said, alert: true })}
+      ${categoryChoice(frame, categories, noCategory)}
+      ${textArea({
+        ...{ name: 'comment', label: words.comment, value: comment },
+        hint: account === 'keyed' ? words.commentHint : words.tipHint,
+        ...{ max: commentCharactersMax, required: false },
+      })}
+      ${challenge !== 'signed-in' && challengeField(frame, challenge, data.isChallengeWrong ? words.challengeWrong : undefined)}
+      ${button({ label: account === 'keyed' ? words.submit : words.submitTip, icon: 'flag' })}`,
+  });
+  return aboutAddress(
+    frame,
+    address,
+    words.title,
+    html`${wayToCount(frame, data)}${card({ title: words.lede, icon: 'flag', body })}`,
+  );
+}

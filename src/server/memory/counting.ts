@@ -1,0 +1,33 @@
+/** The counts of reports over the state in memory: what feeds them, and where they are kept. */
+
+import { unknownCountry, unknownProvider } from '../../geo/reader.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { createReportCounts, type ReportCounts } from '../../reputation/counts/report-counts.ts';
+import { createReportFacts, type PlaceOf } from '../../reputation/counts/report-facts.ts';
+import type { Sources } from '../../reputation/lists/sources.ts';
+import type { Entries } from '../../reputation/state/entries.ts';
+import type { AddedReport } from '../../reputation/state/events.ts';
+import { entryPages } from '../../reputation/state/page-lists.ts';
+
+export interface Counting {
+  readonly counts: ReportCounts;
+  readonly onReport: (event: AddedReport, at: number) => void;
+}
+
+/** Behind the pages of accounts, however many there may be once: these pages keep their numbers. */
+const countsPage = entryPages + 65_536;
+const nowhere: PlaceOf = () => ({ country: unknownCountry, network: unknownProvider });
+
+export function createCounting(options: {
+  index: IpIndex;
+  entries: Entries;
+  sources: Sources;
+  touchPage: (page: number) => void;
+  placeOf: PlaceOf | undefined;
+}): Counting {
+  const { index, entries, sources, touchPage, placeOf = nowhere } = options;
+  const counts = createReportCounts(countsPage, touchPage);
+  const { contributions } = entries;
+  const factsOf = createReportFacts({ index, contributions, sources, placeOf });
+  return { counts, onReport: (event, at) => counts.add(factsOf(event, at), at) };
+}

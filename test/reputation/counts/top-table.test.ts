@@ -1,0 +1,48 @@
+/** The bounds that the table of the most frequent names promises, against plain counting. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { seededRandom } from '../../../src/core/random.ts';
+import { createTopTable, sumOf } from '../../../src/reputation/counts/top-table.ts';
+import { createReader, createWriter } from '../../../src/store/codec.ts';
+
+const size = 16;
+
+for (const seed of [1, 2, 3]) {
+  it(`a full table's counts are never too low, and too high by no more than they say (seed ${seed})`, () => {
+    const random = seededRandom(seed);
+    const exact = new Map<string, number>();
+    const tables = Array.from({ length: 4 }, () => {
+      let table = createTopTable(size);
+      const added = 500 + Math.floor(random.next() * 1_500);
+      for (let i = 0; i < added; i++) {
+        // Few names often, many seldom.
+        const name = `n${Math.floor(200 * random.next() ** 4)}`;
+        exact.set(name, (exact.get(name) ?? 0) + 1);
+        table.add(name);
+        if (i % 97 !== 0) continue;
+        const out = createWriter();
+        table.encode(out);
+        table = createTopTable(size);
+        table.load(createReader(out.finish()));
+      }
+      for (const { error } of table.rows()) assert.ok(error <= added / size);
+      assert.equal([...table.rows()].length, size);
+      return table;
+    });
+    const rows = sumOf(tables);
+    for (const { name, count, error } of rows) {
+      const truth = exact.get(name)!;
+      assert.ok(count >= truth && count - error <= truth, `${name}: ${count} ±${error}, ${truth}`);
+    }
+    const counts = rows.map(({ count }) => count);
+    assert.deepEqual(
+      counts,
+      counts.toSorted((a, b) => b - a),
+    );
+    // Whoever is more frequent than the bound is among them.
+    const inAll = [...exact.values()].reduce((a, b) => a + b, 0);
+    const names = new Set(rows.map(({ name }) => name));
+    for (const [name, count] of exact) if (count > inAll / size) assert.ok(names.has(name));
+  });
+}

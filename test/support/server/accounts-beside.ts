@@ -1,0 +1,30 @@
+/** Accounts and keys in the process of the test, on the store of a server that runs: as a command changes them. */
+
+import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
+import { systemClock } from '../../../src/core/clock.ts';
+import { systemRandom } from '../../../src/core/random.ts';
+import { profileBeside } from '../../../src/signon/people/profile/profile-companion.ts';
+import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import { storePath } from '../../../src/store/presence.ts';
+import { memoryLog } from './memory-log.ts';
+
+export function accountsBeside(dataDir: string): AsyncDisposable & { readonly accounts: Accounts } {
+  const clock = systemClock();
+  const random = systemRandom();
+  const masterKey = loadMasterKey({ dataDir, strict: true, random });
+  const store = openLmdbStore({ path: storePath(dataDir), clock, log: memoryLog().log });
+  const profiles = createProfiles({ store, clock, random });
+  const accounts = createAccounts({
+    store,
+    clock,
+    random,
+    masterKey,
+    beside: profileBeside(profiles),
+  });
+  return {
+    accounts,
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
