@@ -7,6 +7,7 @@ import * as challenge from '../captcha/challenge/challenge.endpoints.ts';
 import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
+import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
@@ -30,6 +31,7 @@ import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
 import * as check from '../reputation/check/check.route.ts';
 import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
+import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
@@ -71,6 +73,7 @@ const open: readonly Endpoint[] = [
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
+  statsEndpoint, // GET /api/v2/stats
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
@@ -124,6 +127,13 @@ const bouncers: readonly Endpoint[] = [
   liveEndpoint, // GET /v1/decisions
   streamEndpoint, // GET /v1/decisions/stream
   usageEndpoint, // POST /v1/usage-metrics
+];
+
+/** Whoever has the key of an agent, and then its token. */
+const ofAgents: readonly Endpoint[] = [
+  agents.loginEndpoint, // POST /v1/watchers/login
+  agents.heartbeatEndpoint, // GET /v1/heartbeat
+  agents.alertsEndpoint, // POST /v1/alerts
 ];
 
 /** The operator alone. */
@@ -223,6 +233,7 @@ export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
   ...bouncers,
+  ...ofAgents,
   ...operators,
   ...visitors,
   ...signedIn,
