@@ -3,6 +3,8 @@
 import { Argument, Command, Option } from 'commander';
 import type { AccountInfo } from '../access/account-names.ts';
 import type { KeyInfo } from '../access/accounts/accounts.ts';
+import { createDirectory, type ListedAccount } from '../access/accounts/directory.ts';
+import { type Role, roles } from '../access/roles.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { type Plan, plans } from '../signon/people/profile/profile.ts';
@@ -13,6 +15,9 @@ import { expect, standingOf, withWorkspace } from './shell/workspace.ts';
 
 /** Most requests a minute that an operator may set. */
 const perMinuteMax = 33_000_000;
+
+/** Accounts read in one go. */
+const listedAtOnce = 500;
 
 type NumberParser = (min: number, max: number) => (text: string) => number;
 
@@ -41,6 +46,26 @@ function account(): Command {
     )
     .option('--json', 'print the account as JSON')
     .action(createAccount);
+  command
+    .command('list')
+    .description('all accounts with state, role, standing and how many keys each has')
+    .argument('[part]', 'of the mail address')
+    .option('--json', 'print the accounts as JSON')
+    .action(listAccounts);
+  command
+    .command('set-role')
+    .description('who may use the console: operator or member; holds from the next request on')
+    .argument('<email>')
+    .addArgument(new Argument('<role>').choices(roles))
+    .option('--json', 'print the account as JSON')
+    .action(async (email: string, role: Role, flags: { json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const set = await withWorkspace(async (w) =>
+        expect(await createDirectory(w).setRole(email, role)),
+      );
+      output.line(`account ${set.email} has the role ${set.role}`);
+      output.result(listedJson(set));
+    });
   command
     .command('show')
     .description('state, age and keys of an account')
@@ -163,6 +188,30 @@ function stateOf({ disabled, pendingUntil, formerEmail }: AccountInfo): string {
   if (disabled) return 'disabled';
   if (pendingUntil !== 0) return 'unverified';
   return formerEmail === '' ? 'active' : `to be confirmed anew (was ${formerEmail})`;
+}
+
+const listedJson = (one: ListedAccount) => ({ ...one, createdAt: dateText(one.createdAt) });
+
+async function listAccounts(part: string | undefined, flags: { json?: boolean }): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const all: ListedAccount[] = [];
+  await withWorkspace(async (w) => {
+    const directory = createDirectory(w);
+    for (let after: string | undefined; ; ) {
+      const page = await directory.list({ part: part ?? '', after, limit: listedAtOnce });
+      all.push(...page.accounts);
+      after = page.next;
+      if (after === undefined) return;
+    }
+  });
+  all.sort((a, b) => a.createdAt - b.createdAt);
+  const rows = all.map((one) => [
+    ...[one.email, one.state, one.role, `standing ${one.standing}`],
+    ...[`keys ${one.keys}`, dateText(one.createdAt), one.id],
+  ]);
+  for (const line of columns(rows)) output.line(line);
+  if (all.length === 0) output.line('there is no such account');
+  output.result(all.map(listedJson));
 }
 
 async function listUnconfirmed(flags: { json?: boolean }): Promise<void> {

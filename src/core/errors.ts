@@ -43,6 +43,7 @@ export type ErrorCode =
   | 'weak_password'
   | 'picture_not_still'
   | 'reauthentication_required'
+  | 'factor_required'
   | 'review_required'
   | 'too_many_sites'
   // of what is there

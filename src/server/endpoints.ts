@@ -7,6 +7,7 @@ import * as challenge from '../captcha/challenge/challenge.endpoints.ts';
 import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
+import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
@@ -31,11 +32,13 @@ import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
 import * as check from '../reputation/check/check.route.ts';
 import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
+import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
 import * as reports from '../reputation/reports/reports.route.ts';
-import { requestEndpoints } from '../reputation/requests/requests.route.ts';
+import { removalEndpoints } from '../reputation/requests/removal.route.ts';
+import { reportFormEndpoints } from '../reputation/requests/report-form.route.ts';
 import * as avatar from '../signon/account/avatar.route.ts';
 import * as confirm from '../signon/account/confirm.route.ts';
 import * as data from '../signon/account/data.route.ts';
@@ -68,10 +71,14 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
-  ...requestEndpoints, // GET and POST /removal, /report
+  removalEndpoints.ask, // GET /removal
+  removalEndpoints.send, // POST /removal
+  reportFormEndpoints.ask, // GET /report
+  reportFormEndpoints.send, // POST /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
+  statsEndpoint, // GET /api/v2/stats
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
@@ -126,6 +133,13 @@ const bouncers: readonly Endpoint[] = [
   streamEndpoint, // GET /v1/decisions/stream
   usageEndpoint, // POST /v1/usage-metrics
   policyEndpoint, // POST /policy/dovecot
+];
+
+/** Whoever has the key of an agent, and then its token. */
+const ofAgents: readonly Endpoint[] = [
+  agents.loginEndpoint, // POST /v1/watchers/login
+  agents.heartbeatEndpoint, // GET /v1/heartbeat
+  agents.alertsEndpoint, // POST /v1/alerts
 ];
 
 /** The operator alone. */
@@ -225,6 +239,7 @@ export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
   ...bouncers,
+  ...ofAgents,
   ...operators,
   ...visitors,
   ...signedIn,

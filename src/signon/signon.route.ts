@@ -50,6 +50,7 @@ export function openDesk(options: SignonDeskOptions): Desk {
   return createDesk({
     ...options,
     ...{ failures, sessions: signon.sessions, cookies, visitOf, baseUrl },
+    strengthOf: signon.changes.strengthOf,
   });
 }
 

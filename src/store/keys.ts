@@ -34,6 +34,7 @@ export const namespaces = {
   accountStanding: 0x16,
   budgetsTold: 0x17,
   apiKeyUse: 0x18,
+  accountRole: 0x19,
   allow: 0x20,
   list: 0x21,
   subscription: 0x22,
@@ -168,6 +169,10 @@ export const accountSlotKey = (id: string): Key => encodeKey(namespaces.accountS
 
 /** 16 account-id: the operator's word for it (access/vouching.ts). */
 export const accountStandingKey = (id: string) => encodeKey(namespaces.accountStanding, text(id));
+/** 19 account-id: a role beyond that of a member (access/roles.ts). */
+export const accountRoleKey = (id: string): Key => encodeKey(namespaces.accountRole, text(id));
+export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
+
 /** 17: one row, who was told that a budget of voices runs out (server/voice-budgets.ts). */
 export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
 

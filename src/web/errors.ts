@@ -202,6 +202,11 @@ export const errors = {
     en: 'A new password was set by mail: sign in with it and look through the account first.',
     fr: 'Un nouveau mot de passe a été choisi par message : connectez-vous avec lui et passez d’abord le compte en revue.',
   },
+  factor_required: {
+    status: 403,
+    en: 'An operator needs a passkey or an authenticator. Add one under Account, Security.',
+    fr: 'Un exploitant a besoin d’une clé d’accès ou d’une application d’authentification. Ajoutez-en une sous Compte, Sécurité.',
+  },
   reauthentication_required: {
     status: 403,
     en: 'Please sign in once more before you do this.',

@@ -46,6 +46,8 @@ it('the encodings on disk stay what they are', () => {
     [keys.apiKeyByAccountPrefix('x'), '137800'],
     [keys.apiKeyByAccountPrefix(), '13'],
     [keys.apiKeyUseKey('k'), '186b00'],
+    [keys.accountRoleKey('x1'), '19783100'],
+    [keys.accountRolePrefix(), '19'],
     [keys.accountBySpellingKey('a@\u00e9'), '146140c3a900'],
     [keys.accountBySpellingPrefix(), '14'],
     [keys.addressClaimKey('a@b', 'x'), '0e614062007800'],

@@ -53,6 +53,7 @@ const reading = new Set([
   'stats',
   'cluster status',
   'doctor',
+  'account list',
   'account show',
   'key list',
   'allow list',

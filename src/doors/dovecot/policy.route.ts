@@ -157,24 +157,42 @@ export function policyAhead(
 export interface PolicyRouteOptions extends Omit<PolicyDoorOptions, 'isSpent' | 'count'> {
   readonly guard: Guard;
   readonly failures: LoginFailures;
-  /** Brute force by this address, seen by this account's server. */
+  /** Account id by slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  /** Each row as a report, durable when it is answered. */
   readonly report: (
-    ip: string,
-    by: { readonly slot: number; readonly clientIp: string },
-  ) => Promise<void>;
+    rows: readonly Reported[],
+    sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
+  ) => Promise<unknown>;
 }
+
+/** As `ReportInput` of the reports. */
+interface Reported {
+  readonly ip: string;
+  readonly categories: string;
+  readonly comment: string;
+  readonly timestamp: undefined;
+}
+
+const bruteForce = {
+  categories: '18',
+  comment: 'Failed logins at a mail server',
+  timestamp: undefined,
+} as const;
 
 /** The route of the main thread. Front ends have counted the question. */
 export function policyRoute(options: PolicyRouteOptions): PlainRoute {
-  const { guard, gate, failures, report } = options;
+  const { guard, gate, failures, accountOf, report } = options;
   const door = createPolicyDoor({ ...options, isSpent: () => false, count() {} });
   return guard.open(policyEndpoint, async (request) => {
     const answer = door.ask(request);
     if (!('slot' in answer)) return answer;
     const { slot, ip } = answer;
-    // Who has no quota of reports left goes on counting failures.
-    if (failures.note(`${slot} ${ip}`) && gate.spend(slot, quotaKind.write, 1)) {
-      await report(ip, { slot, clientIp: request.clientIp });
+    if (!failures.note(`${slot} ${ip}`)) return letIn;
+    const account = accountOf(slot);
+    // One that can't be made is none: the mail server has nobody to tell.
+    if (account !== undefined && gate.spend(slot, quotaKind.write, 1)) {
+      await report([{ ip, ...bruteForce }], { account, slot, clientIp: request.clientIp });
     }
     return letIn;
   });

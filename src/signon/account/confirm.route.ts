@@ -54,11 +54,11 @@ export function confirmRoutes(space: Space): PlainRoute[] {
     });
   }
 
-  /** What is done there changes how the account is opened, and a passkey is all that opens that. */
+  /** What is done there changes how the account is opened, or is the operator's: a passkey is all that opens that. */
   async function isPasskeyNeeded({ session }: OwnVisit, asked: string | undefined) {
     const path = (localPath(asked) ?? '/account').split('?', 1)[0]!;
     const changes = path === '/account' || path.startsWith('/account/security');
-    return changes && (await signon.changes.needsPasskey(session.accountId));
+    return (changes || session.operator) && (await signon.changes.needsPasskey(session.accountId));
   }
 
   function wordsOf(visit: OwnVisit, failure: Failure, wantsCode: boolean): string {

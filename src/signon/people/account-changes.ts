@@ -67,6 +67,11 @@ export interface AccountChanges {
    * or password and code; a password alone only where neither is set up.
    */
   allows(session: Session): Promise<boolean>;
+  /**
+   * Of the session's last proof: `strong` by passkey, or by a factor that the account has beside the
+   * password; `missing` while it has neither.
+   */
+  strengthOf(session: Session): Promise<'missing' | 'weak' | 'strong'>;
   /** Whether a passkey alone would be enough: there is one, and no second factor. */
   needsPasskey(accountId: string): Promise<boolean>;
   /**
@@ -118,6 +123,14 @@ export function createAccountChanges(options: {
   async function needsPasskey(accountId: string): Promise<boolean> {
     if (await isFactorOn(store, accountId)) return false;
     return (await passkeysOf(store, accountId, 1)).length > 0;
+  }
+
+  async function strengthOf({ accountId, proof }: Session) {
+    const isOn = await isFactorOn(store, accountId);
+    if (isOn && proof.endsWith('+totp')) return 'strong';
+    const passkeys = await passkeysOf(store, accountId, 1);
+    if (passkeys.length > 0) return proof === 'passkey' ? 'strong' : 'weak';
+    return isOn ? 'weak' : 'missing';
   }
 
   async function allows(session: Session): Promise<boolean> {
@@ -182,7 +195,7 @@ export function createAccountChanges(options: {
   }
 
   return {
-    ...{ allows, needsPasskey, make, count },
+    ...{ allows, strengthOf, needsPasskey, make, count },
     forgive: (accountId) => made.delete(accountId),
     table: { name: 'account_changes', used: () => made.size, limit: accountsMax },
   };

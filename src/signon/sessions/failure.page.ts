@@ -33,6 +33,7 @@ function failurePage(frame: PageFrame, failure: Failure): string {
     title: isExpired ? text.signon.failureTitles.expired : text.signon.failureTitles.other,
     body: html`
       ${notice({ tone: 'warning', body: sentenceOf(text, failure), alert: true })}
+      ${failure.error === 'factor_required' && html`<p>${linkButton({ label: text.account.sections.security, href: '/account/security', icon: 'key' })}</p>`}
       <p>${linkButton({
         label: text.error.goHome,
         href: frame.links.home ?? '/',

@@ -13,6 +13,7 @@
  * is dead from then on, and a request of before that is under way changes nothing (`carryOver`).
  */
 
+import { roleOf } from '../../access/roles.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/digest.ts';
 import { type Random, randomToken } from '../../core/random.ts';
@@ -71,6 +72,8 @@ export interface Session {
   readonly proof: SessionMethod;
   /** The proof is recent, and no factor was changed since: keys may be revealed and so on. */
   readonly fresh: boolean;
+  /** The account has the operator's role. */
+  readonly operator: boolean;
   /** A reset was made and its review is due: nothing but that is allowed. */
   readonly reviewing: boolean;
   /** SHA-256 of the cookie's secret: tells a session as it was from one that was renewed. */
@@ -241,7 +244,7 @@ export function createSessions(options: {
     const found = await load(id);
     if (!found || !equalBytes(found.record.secretHash, sha256(secret))) return undefined;
     const { record } = found;
-    const person = await ownerOf(record);
+    const [person, role] = await Promise.all([ownerOf(record), roleOf(store, record.account)]);
     if (!person) return undefined;
     const now = clock.now();
     if (now - record.lastSeenAt >= sessionLife.seenMs) {
@@ -265,6 +268,7 @@ export function createSessions(options: {
       fresh:
         now - record.authenticatedAt < sessionLife.freshMs &&
         record.factors === person.credentials.factors,
+      operator: role === 'operator',
       reviewing: person.credentials.reviewSince !== 0,
       mark: record.secretHash,
       csrf: csrfOf(secret),
@@ -379,19 +383,11 @@ export function createSessions(options: {
   }
 
   return {
-    open,
-    find,
-    renew,
-    list,
-    end,
-    endAll,
-    endOthers,
-    fateOf,
-    carryOver,
+    ...{ open, find, renew, list, end, endAll, endOthers, fateOf, carryOver },
     csrfMatches: (session, given) => equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
     async alive(id) {
-      const found = await load(id);
-      return found !== undefined && (await ownerOf(found.record)) !== undefined;
+      const record = (await load(id))?.record;
+      return record !== undefined && (await ownerOf(record)) !== undefined;
     },
   };
 }

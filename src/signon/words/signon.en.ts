@@ -171,6 +171,8 @@ export const signonEn = {
     bad_request: 'The form is damaged. Go back and send it again.',
     unsupported_media_type: 'The form is damaged. Go back and send it again.',
     reauthentication_required: 'Please sign in once more before you do this.',
+    factor_required:
+      'The console is for operators with a passkey or an authenticator, and your account has neither. Add one first.',
     review_required:
       'A new password was set by mail. Sign in with it and look through your account; then your passkeys work again.',
     forbidden: 'This is not allowed.',

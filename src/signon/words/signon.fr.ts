@@ -172,6 +172,8 @@ export const signonFr: typeof signonEn = {
     bad_request: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
     unsupported_media_type: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
     reauthentication_required: 'Identifiez-vous encore une fois avant de faire cela.',
+    factor_required:
+      'La console est réservée aux exploitants qui ont une clé d’accès ou une application d’authentification, et votre compte n’a ni l’une ni l’autre. Ajoutez-en d’abord une.',
     review_required:
       'Un nouveau mot de passe a été choisi par e-mail. Connectez-vous avec lui et passez votre compte en revue ; vos clés d’accès serviront ensuite de nouveau.',
     forbidden: 'Ce n’est pas permis.',

@@ -10,7 +10,7 @@ import { visitHeaders } from './visit.ts';
 export interface DeskEndpoint<A extends Access = Access> extends Endpoint {
   readonly who: A;
   readonly isOfDesk: true;
-  /** Of `confirmed`: the page that somebody comes back to with a proof of identity. */
+  /** Where a fresh proof is asked for: the page that somebody comes back to with a proof of identity. */
   readonly backTo?: string;
 }
 

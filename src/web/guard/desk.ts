@@ -30,7 +30,13 @@ import { apiErrorBody, jsonType, noStore } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import type { Cookies } from './cookies.ts';
 import type { DeskEndpoint } from './desk-endpoint.ts';
-import { type Access, noteFailure, routeFacts } from './endpoint.ts';
+import {
+  type Access,
+  isForOperators,
+  noteFailure,
+  routeFacts,
+  wantsFreshProof,
+} from './endpoint.ts';
 import {
   type CallBody,
   readCall,
@@ -40,7 +46,7 @@ import {
   type Upload,
 } from './intake/form.ts';
 import { localPath } from './intake/local-path.ts';
-import { type AnyVisit, type SessionLike, withSession } from './visit.ts';
+import { type AnyVisit, type ProofStrength, type SessionLike, withSession } from './visit.ts';
 
 type VisitOf<S extends SessionLike, A extends Access> = A extends 'anyone'
   ? AnyVisit<S>
@@ -124,6 +130,8 @@ export interface DeskOptions<S extends SessionLike> {
   readonly callers: Pick<Callers, 'take'>;
   /** The session of a cookie. */
   readonly sessions: { find(token: string): Promise<S | undefined> };
+  /** Asked for the pages of operators. */
+  readonly strengthOf: (session: S) => Promise<ProofStrength>;
   readonly baseUrl: string;
   readonly log: { error(facts: object, text: string): void };
 }
@@ -140,7 +148,8 @@ const confirmPath = '/account/confirm';
 export const reviewPath = '/account/review';
 
 export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyDesk<S> {
-  const { tools, cookies, visitOf, callers, sessions, baseUrl, failures, log } = options;
+  const { tools, cookies, visitOf, callers, sessions, baseUrl, failures, log, strengthOf } =
+    options;
 
   function show(
     visit: AnyVisit,
@@ -203,6 +212,18 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
       : undefined;
   }
 
+  /** An operator's page is none to others; without a second factor it says so. Undefined: let in. */
+  async function barred(visit: AnyVisit<S>): Promise<Reply | undefined> {
+    const { session, endpoint, request } = visit;
+    if (session === undefined || !isForOperators(endpoint.who)) return undefined;
+    if (!session.operator) return problem(visit, fail('not_found'));
+    const strength = await strengthOf(session);
+    if (strength === 'strong') return undefined;
+    if (strength === 'missing') return problem(visit, fail('factor_required'));
+    const { backTo = request.path } = endpoint;
+    return go(visit, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
+  }
+
   /** Undefined: let in. The first limit that is used up refuses. */
   function limited({ request, endpoint }: AnyVisit): Failure | undefined {
     for (const limit of endpoint.limits ?? []) {
@@ -225,7 +246,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   /** With no fresh proof of identity, where one is given; undefined: let in. */
   function toConfirm(visit: AnyVisit): Reply | undefined {
     const { who, path, backTo = path } = visit.endpoint;
-    if (who !== 'confirmed' || visit.session?.fresh) return undefined;
+    if (!wantsFreshProof(who) || visit.session?.fresh) return undefined;
     return go(visit, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
   }
 
@@ -239,7 +260,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
       ...routeFacts(declared),
       async handle(request) {
         const visit = await visitOf(request, declared);
-        return turnedAway(visit) ?? handle(visit as VisitOf<S, A>);
+        return turnedAway(visit) ?? (await barred(visit)) ?? handle(visit as VisitOf<S, A>);
       },
     };
   }
@@ -290,7 +311,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
       ...routeFacts(declared),
       async handle(request) {
         const visit = await visitOf(request, declared);
-        if (turnedAway(visit) !== undefined) {
+        if ((turnedAway(visit) ?? (await barred(visit))) !== undefined) {
           return callReply(visit, fail(visit.isRenewed ? 'form_expired' : 'forbidden'));
         }
         const sent = readCall(request, { baseUrl });
@@ -331,6 +352,6 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
 }
 
 /** Whole seconds, of a failure that passes. */
-export function retryAfter({ retryAfterSeconds }: Failure): Header[] {
+function retryAfter({ retryAfterSeconds }: Failure): Header[] {
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }

@@ -35,9 +35,17 @@ export interface SessionLike {
   readonly reviewing: boolean;
   /** The proof of identity is recent. */
   readonly fresh: boolean;
+  /** The account has the operator's role at this moment. */
+  readonly operator: boolean;
   /** For the hidden field of forms. */
   readonly csrf: string;
 }
+
+/**
+ * How the person of a session showed who they are the last time. `missing`: the account has neither a
+ * passkey nor an authenticator; `weak`: it has one, and this session has not shown it.
+ */
+export type ProofStrength = 'missing' | 'weak' | 'strong';
 
 /** Coarse facts of the client, as the request tells them. */
 export interface ClientFacts {

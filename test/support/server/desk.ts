@@ -8,7 +8,7 @@ import { createCookies } from '../../../src/web/guard/cookies.ts';
 import { type AnyDesk, createDesk } from '../../../src/web/guard/desk.ts';
 import type { DeskEndpoint } from '../../../src/web/guard/desk-endpoint.ts';
 import type { Endpoint } from '../../../src/web/guard/endpoint.ts';
-import type { AnyVisit, SessionLike } from '../../../src/web/guard/visit.ts';
+import type { AnyVisit, ProofStrength, SessionLike } from '../../../src/web/guard/visit.ts';
 import { createPageTools, openAssets, siteLinks } from '../../../src/web/page-tools.ts';
 
 const csrf = 'token-of-a-desk-under-test-0123456789abcdef';
@@ -18,14 +18,24 @@ const ok: Reply = { status: 200, headers: [] };
 /** An error that its endpoint does not declare fails the test. */
 export function deskOf(
   callers: Pick<Callers, 'take'>,
-  session: Partial<SessionLike> | undefined = {},
+  /** Null: nobody is signed in. */
+  session: Partial<SessionLike> | null = {},
+  strength: ProofStrength = 'strong',
 ): AnyDesk {
   const tools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
-  const facts = { email: 'a@example.org', verified: true, reviewing: false, fresh: true, csrf };
-  const person = session && { ...facts, ...session };
+  const facts = {
+    email: 'a@example.org',
+    verified: true,
+    reviewing: false,
+    fresh: true,
+    operator: true,
+    csrf,
+  };
+  const person = session === null ? undefined : { ...facts, ...session };
   return createDesk({
     ...{ failures, tools, callers, cookies: createCookies(false), baseUrl: 'http://127.0.0.1' },
     sessions: { find: async () => person },
+    strengthOf: async () => strength,
     async visitOf(request, endpoint) {
       const language = 'en';
       const named = person && { ...person, likesGlass: false };

@@ -32,6 +32,7 @@ import {
   accountByEmailKey,
   accountBySpellingKey,
   accountKey,
+  accountRoleKey,
   accountStandingKey,
   apiKeyKey,
   apiKeyUseKey,
@@ -197,7 +198,10 @@ export function createDeletion(options: {
         ...(own ? [{ key: nameRow, version: owner.version }] : []),
       ],
       set: [markRow(id, tells ? { state: 'farewell', email, language } : { state: 'over' }, clock)],
-      del: [accountKey(id), accountStandingKey(id), credentialsKey(id), ...(own ? [nameRow] : [])],
+      del: [
+        ...[accountKey(id), accountStandingKey(id), accountRoleKey(id), credentialsKey(id)],
+        ...(own ? [nameRow] : []),
+      ],
     });
     if (done === 'lost') return fail('store_unavailable');
     if (done.ok && toBeTold && !tells) untold?.();

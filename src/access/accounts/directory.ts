@@ -1,0 +1,154 @@
+/**
+ * All accounts for those who run the service: found by a part of the address, in pages, each with its
+ * role and standing; and the one way in which a role is given and taken. No secret leaves here.
+ */
+
+import { fail, type Result } from '../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { accountKey, accountPrefix, erasureKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+import type { Vouched } from '../quota/points.ts';
+import { operatorIds, type Role, roleOf, roleRow } from '../roles.ts';
+import { findVouched } from '../vouching.ts';
+import type { Accounts } from './accounts.ts';
+import { type AccountRecord, decodeAccount } from './records.ts';
+
+export type ListedState = 'active' | 'disabled' | 'unverified' | 'unconfirmed';
+
+export interface ListedAccount {
+  readonly id: string;
+  readonly email: string;
+  readonly createdAt: number;
+  readonly state: ListedState;
+  readonly role: Role;
+  readonly standing: Vouched;
+  /** How many that may still work. */
+  readonly keys: number;
+}
+
+export interface AccountPage {
+  readonly accounts: readonly ListedAccount[];
+  /** Id to go on behind; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+export interface Directory {
+  /**
+   * In the order of ids. A page ends early when it has looked at 20,000 accounts.
+   * @param part of the mail address or the id; all when it is empty
+   */
+  list(asked: {
+    readonly part?: string;
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<AccountPage>;
+  /**
+   * `conflict`: not verified, being deleted, or (with `keepsOne`) the last operator who can sign in.
+   * @param email address, former spelling or id
+   */
+  setRole(
+    email: string,
+    role: Role,
+    options?: { readonly keepsOne?: boolean },
+  ): Promise<Result<ListedAccount>>;
+  /** Verified and not disabled, so that they can come in. */
+  activeOperators(): Promise<string[]>;
+}
+
+const pageRows = 200;
+const lookedAtMax = 20_000;
+
+function stateOfAccount(record: AccountRecord): ListedState {
+  if (record.disabled) return 'disabled';
+  if (record.pendingUntil !== 0) return 'unverified';
+  return record.formerEmail === '' ? 'active' : 'unconfirmed';
+}
+
+export function createDirectory(options: {
+  store: Store;
+  accounts: Pick<Accounts, 'find'>;
+}): Directory {
+  const { store, accounts } = options;
+
+  async function listed(id: string, record: AccountRecord): Promise<ListedAccount> {
+    const [role, { vouched: standing }] = await Promise.all([
+      roleOf(store, id),
+      findVouched(store, id),
+    ]);
+    const { email, createdAt } = record;
+    const keys = record.keys.length;
+    return { id, email, createdAt, state: stateOfAccount(record), role, standing, keys };
+  }
+
+  async function list(asked: Parameters<Directory['list']>[0]): Promise<AccountPage> {
+    const part = (asked.part ?? '').trim().toLowerCase();
+    const found: ListedAccount[] = [];
+    let last = asked.after;
+    for (let seen = 0; seen < lookedAtMax; ) {
+      const page = await store.scan(accountPrefix(), {
+        limit: pageRows,
+        ...(last === undefined ? {} : { after: accountKey(last) }),
+      });
+      if (page.length === 0) return { accounts: found, next: undefined };
+      for (const { key, value } of page) {
+        // The id is text, ended by a zero byte (see keys.ts).
+        last = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        const record = decodeAccount(value);
+        if (record === undefined) continue;
+        const isMeant = record.email.toLowerCase().includes(part) || last.toLowerCase() === part;
+        if (!isMeant) continue;
+        found.push(await listed(last, record));
+        if (found.length >= asked.limit) return { accounts: found, next: last };
+      }
+      seen += page.length;
+    }
+    return { accounts: found, next: last };
+  }
+
+  async function activeOperators(): Promise<string[]> {
+    const ids = await operatorIds(store);
+    const rows = await Promise.all(ids.map((id) => store.get(accountKey(id))));
+    return ids.filter((_, i) => {
+      const row = rows[i];
+      const record = row && decodeAccount(row.value);
+      return record !== undefined && !record.disabled && record.pendingUntil === 0;
+    });
+  }
+
+  function setRole(email: string, role: Role, { keepsOne = false } = {}) {
+    return untilUndisturbed<ListedAccount>(async () => {
+      const named = await accounts.find(email);
+      if (!named.ok) return named;
+      const { id } = named.value;
+      const key = accountKey(id);
+      const row = await store.get(key);
+      const record = row && decodeAccount(row.value);
+      if (!row || !record) return fail('unknown_account');
+      if (role === 'operator' && record.pendingUntil !== 0) {
+        return fail('conflict', `${record.email} has not verified its mail address yet`);
+      }
+      const mark = erasureKey(id);
+      if ((await store.get(mark)) !== undefined) {
+        return fail('conflict', `${record.email} is being deleted`);
+      }
+      if (keepsOne && role === 'member' && (await isLast(id))) {
+        return fail('conflict', `${record.email} is the last operator`);
+      }
+      const done = await commitOnce(store, {
+        check: [
+          { key, version: row.version },
+          { key: mark, version: null },
+        ],
+        ...roleRow(id, role),
+      });
+      return written(done, { ...(await listed(id, record)), role });
+    });
+  }
+
+  async function isLast(id: string): Promise<boolean> {
+    const active = await activeOperators();
+    return active.length === 1 && active[0] === id;
+  }
+
+  return { list, setRole, activeOperators };
+}

@@ -1,0 +1,39 @@
+/**
+ * Roles of accounts. A row for each operator, none for a member: accounts of before are members. The
+ * row is read at each request that depends on it, so a role that is taken away is gone at once.
+ */
+
+import { accountRoleKey, accountRolePrefix, type Key } from '../store/keys.ts';
+import type { SetRow, Store } from '../store/store.ts';
+
+export const roles = ['member', 'operator'] as const;
+export type Role = (typeof roles)[number];
+
+const operatorByte = 1;
+const pageRows = 200;
+
+/** What makes it so. */
+export function roleRow(accountId: string, role: Role): { set?: [SetRow]; del?: [Key] } {
+  const key = accountRoleKey(accountId);
+  return role === 'member'
+    ? { del: [key] }
+    : { set: [{ key, value: Uint8Array.of(operatorByte) }] };
+}
+
+export async function roleOf(store: Pick<Store, 'get'>, accountId: string): Promise<Role> {
+  const row = await store.get(accountRoleKey(accountId));
+  return row?.value[0] === operatorByte ? 'operator' : 'member';
+}
+
+/** Ids of the accounts with the operator's role. */
+export async function operatorIds(store: Pick<Store, 'scan'>): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: Key | undefined; ; ) {
+    const options = after === undefined ? { limit: pageRows } : { after, limit: pageRows };
+    const page = await store.scan(accountRolePrefix(), options);
+    if (page.length === 0) return ids;
+    // The id is text, ended by a zero byte (see keys.ts).
+    for (const { key } of page) ids.push(Buffer.from(key.subarray(1, -1)).toString('utf8'));
+    after = page.at(-1)!.key;
+  }
+}

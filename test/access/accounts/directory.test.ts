@@ -1,0 +1,83 @@
+/** The list of accounts, and the role of each as it is given, read and taken. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { type Accounts, createAccounts } from '../../../src/access/accounts/accounts.ts';
+import { createDirectory, type Directory } from '../../../src/access/accounts/directory.ts';
+import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import { roleOf } from '../../../src/access/roles.ts';
+import { manualClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log/log.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { erasureKey } from '../../../src/store/keys.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const place = makeTempDir('directory');
+const clock = manualClock(Date.UTC(2026, 0, 1));
+let store: Store;
+let accounts: Accounts;
+let directory: Directory;
+
+before(() => {
+  store = openLmdbStore({ path: place.path, clock, log: createLog('silent') });
+  const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
+  accounts = createAccounts({ store, clock, random: seededRandom(1), masterKey });
+  directory = createDirectory({ store, accounts });
+});
+after(async () => {
+  await store.close();
+  place.remove();
+});
+
+it('an account without a role is a member; one gets the role and loses it', async () => {
+  const { id } = value(await accounts.create('ada@example.org'));
+  assert.equal(await roleOf(store, id), 'member');
+  assert.equal(value(await directory.setRole('ada@example.org', 'operator')).role, 'operator');
+  assert.equal(await roleOf(store, id), 'operator');
+  assert.deepEqual(await directory.activeOperators(), [id]);
+  value(await directory.setRole(id, 'member'));
+  assert.equal(await roleOf(store, id), 'member');
+  assert.equal(errorOf(await directory.setRole('none@example.org', 'operator')), 'unknown_account');
+});
+
+it('the last operator who can come in stays one where that is asked for', async () => {
+  const first = value(await accounts.create('first@example.org')).id;
+  await accounts.create('second@example.org');
+  value(await directory.setRole('first@example.org', 'operator'));
+  value(await directory.setRole('second@example.org', 'operator'));
+  // A disabled one does not count.
+  value(await accounts.setDisabled('second@example.org', true));
+  const kept = await directory.setRole(first, 'member', { keepsOne: true });
+  assert.equal(errorOf(kept), 'conflict');
+  assert.equal(await roleOf(store, first), 'operator');
+  value(await accounts.setDisabled('second@example.org', false));
+  value(await directory.setRole(first, 'member', { keepsOne: true }));
+});
+
+it('an account that is being deleted gets no role', async () => {
+  const { id } = value(await accounts.create('leaving@example.org'));
+  assert.ok((await store.commit({ set: [{ key: erasureKey(id), value: Uint8Array.of(0) }] })).ok);
+  assert.equal(errorOf(await directory.setRole(id, 'operator')), 'conflict');
+  assert.equal(await roleOf(store, id), 'member');
+});
+
+it('accounts are listed in pages and found by a part of the address', async () => {
+  for (let i = 0; i < 7; i++) value(await accounts.create(`page${i}@lists.example`));
+  const emails: string[] = [];
+  let pages = 0;
+  for (let after: string | undefined; ; pages++) {
+    const page = await directory.list({ part: 'LISTS.example', after, limit: 3 });
+    emails.push(...page.accounts.map(({ email }) => email));
+    after = page.next;
+    if (after === undefined) break;
+  }
+  assert.equal(pages, 2);
+  const wanted = Array.from({ length: 7 }, (_, i) => `page${i}@lists.example`);
+  assert.deepEqual(emails.sort(), wanted);
+  value(await accounts.setDisabled('page3@lists.example', true));
+  const [one] = (await directory.list({ part: 'page3', limit: 3 })).accounts;
+  assert.equal(one?.state, 'disabled');
+});
