@@ -7,6 +7,7 @@ import * as challenge from '../captcha/challenge/challenge.endpoints.ts';
 import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
+import { consoleEndpoints } from '../console/console.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
@@ -219,6 +220,11 @@ const confirmed: readonly Endpoint[] = [
   data.dataEndpoints.remove, // POST /account/delete
 ];
 
+/** Accounts with the operator's role. */
+const consoles: readonly Endpoint[] = [
+  ...consoleEndpoints, // GET /admin, /admin/*, POST /admin/*
+];
+
 export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
@@ -229,6 +235,7 @@ export const endpoints: readonly Endpoint[] = [
   ...reviewing,
   ...verified,
   ...confirmed,
+  ...consoles,
 ];
 
 /**
