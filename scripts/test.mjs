@@ -21,8 +21,9 @@ import { makeBundle } from './bundle.mjs';
 const slowestMax = 10;
 /** What only the system tests need is installed beside them. */
 const systemFolder = 'test/system';
-/** Starts a browser, or kills a process twenty times: a third of all the time. */
-const isLong = /support\/browser\/(browser|chromium)\.ts|kills lose no acknowledged/;
+/** Starts a browser, kills a process twenty times, or reads moving words as an attacker does: much of the time. */
+const isLong =
+  /support\/browser\/(browser|chromium)\.ts|kills lose no acknowledged|\bmotionReaders\b/;
 /** Runs its flows for each number of front-end threads that `TEST_THREADS` names; all without it. */
 const hasThreads = /\bthreadCounts\b/;
 const everyday = 'each flow with 3 threads, no browsers; npm run test:rest has the rest';
@@ -31,7 +32,7 @@ const halves = {
   rest: {
     threads: '1',
     has: (text) => isLong.test(text) || hasThreads.test(text),
-    note: 'the rest of npm test: flows with 1 thread, browsers, kills',
+    note: 'the rest of npm test: flows with 1 thread, browsers, kills, words that are read',
   },
 };
 

@@ -17,15 +17,17 @@ import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
+import { startBandSurvey } from './reputation/counts/entry-bands.ts';
 import { createRemovals } from './reputation/requests/removals.ts';
 import { createTips } from './reputation/requests/tips.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
+import { registerReportMetrics } from './server/figures/report-metrics.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
 import { openConsole } from './server/parts/console.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
-import { openBouncers, openDoors } from './server/parts/doors.ts';
+import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openExchange, openPeers } from './server/parts/peers.ts';
 import { openReputation } from './server/parts/reputation.ts';
@@ -101,6 +103,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     signingKey: deriveKey(masterKey, receiptKeyPurpose),
     site: signon.siteKeys.find,
     allows: allowsHost,
+    sitesOf: signon.siteKeys.ofAccount,
   });
   const captcha = openCaptcha({
     ...{ clock, random, log },
@@ -114,15 +117,19 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const challenges = await openPeers(opening, captcha.challenges, data.member);
 
   const metrics = createMetrics();
+  const survey = startBandSurvey({ index: state.index, clock });
+  closers.add(survey.stop);
+  registerReportMetrics(metrics, state.counts, survey);
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
+    agents: openAgents(opening),
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
     ...captcha,
     challenges,
-    index: state.index,
+    ...{ index: state.index, counts: state.counts, survey },
     evidence: createEvidence({
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,

@@ -180,3 +180,14 @@ test('no file is a drawer', () => {
   );
   assert.deepEqual(drawers, []);
 });
+
+test('the command line starts without the packages that few commands need', () => {
+  const byPath = new Map(sources.map((s) => [s.path, s]));
+  const loaded = new Set(['src/cli.ts']);
+  for (const path of loaded) for (const to of byPath.get(path)!.valueImports) loaded.add(to);
+  assert.ok(loaded.size > 50, 'the walk goes on through what is imported');
+  const heavy =
+    /^import (?!type\b).*'(nodemailer|libphonenumber-js|@node-rs|sharp|piscina|pg|qrcode|htm)\b/m;
+  const slow = [...loaded].filter((path) => heavy.test(byPath.get(path)!.text));
+  assert.deepEqual(slow, []);
+});

@@ -11,7 +11,6 @@ import { Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { createOperator } from '../signon/people/operator.ts';
-import { withNewPasswords } from './people.ts';
 import { createAudit, operatorName } from './shell/audit.ts';
 import { exposureFaults, isLoopbackHost } from './shell/exposure.ts';
 import { createOutput } from './shell/output.ts';
@@ -217,6 +216,8 @@ async function makeOperator(text: string, email: string): Promise<string> {
     const begun = await audit.begin(command, operatorName());
     const account = expect(await w.accounts.create(email, 'staff'));
     const password = randomToken(w.random, passwordBytes);
+    // Loaded here, because the other commands start faster without it.
+    const { withNewPasswords } = await import('./people.ts');
     await withNewPasswords({ config: w.config, random: w.random }, async (newPasswords) =>
       expect(await createOperator(w).setFirstPassword(account.id, password, newPasswords)),
     );

@@ -26,6 +26,10 @@ export const clientLimits = {
   decisions: { max: 20_000, windowMs: 10_000 },
   decisionsWhole: { max: 60, windowMs: minuteMs },
   decisionsStream: { max: 1_200, windowMs: minuteMs },
+  /** Log-ins of agents with a wrong password; a right one is never held up by them. */
+  agentLogin: { max: 10, windowMs: minuteMs },
+  /** Log-ins and heartbeats with a good key, by key and address. */
+  agentCalls: { max: 600, windowMs: minuteMs },
   /** Of codes for profiles: whole sites ask from one address. */
   exchange: { max: 600, windowMs: minuteMs },
   signIn: { max: 10, windowMs: minuteMs },

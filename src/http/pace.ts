@@ -67,7 +67,7 @@ export function createPace(
 }
 
 function isKeyed(route: Route | undefined): boolean {
-  return route?.who === 'api-key' || route?.who === 'bouncer';
+  return route?.who === 'api-key' || route?.who === 'bouncer' || route?.who === 'agent';
 }
 
 function isProbe(route: Route | undefined): boolean {

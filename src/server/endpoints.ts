@@ -8,6 +8,7 @@ import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
 import { consoleEndpoints } from '../console/console.route.ts';
+import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
@@ -31,6 +32,7 @@ import * as feedsPage from '../reputation/blocklists/feeds-page.route.ts';
 import * as check from '../reputation/check/check.route.ts';
 import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
+import { statsEndpoint } from '../reputation/counts/stats.route.ts';
 import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
@@ -68,10 +70,11 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
-  ...requestEndpoints, // GET and POST /removal, /report
+  ...requestEndpoints, // GET /removal, POST /removal, GET /report, POST /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
+  statsEndpoint, // GET /api/v2/stats
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
@@ -125,6 +128,13 @@ const bouncers: readonly Endpoint[] = [
   liveEndpoint, // GET /v1/decisions
   streamEndpoint, // GET /v1/decisions/stream
   usageEndpoint, // POST /v1/usage-metrics
+];
+
+/** Whoever has the key of an agent, and then its token. */
+const ofAgents: readonly Endpoint[] = [
+  agents.loginEndpoint, // POST /v1/watchers/login
+  agents.heartbeatEndpoint, // GET /v1/heartbeat
+  agents.alertsEndpoint, // POST /v1/alerts
 ];
 
 /** The operator alone. */
@@ -229,6 +239,7 @@ export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
   ...bouncers,
+  ...ofAgents,
   ...operators,
   ...visitors,
   ...signedIn,

@@ -28,6 +28,7 @@ import type { Metrics } from '../core/metrics.ts';
 import type { Random } from '../core/random.ts';
 import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
+import { type AgentRouteOptions, agentRoutes } from '../doors/agents/agents.route.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
@@ -50,6 +51,10 @@ import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
+import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
+import type { ReportCounts } from '../reputation/counts/report-counts.ts';
+import { statsRoute } from '../reputation/counts/stats.route.ts';
+import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
@@ -109,6 +114,8 @@ export function mainRoutes(options: {
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
+  counts: ReportCounts;
+  survey: Pick<BandSurvey, 'latest'>;
   check: Check;
   geo: GeoReader;
   gate: Gate;
@@ -139,6 +146,7 @@ export function mainRoutes(options: {
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
+  agents: Pick<AgentRouteOptions, 'tokens'>;
   /** That of front ends. */
   guard: Guard;
   /** Told of each report that was not taken. */
@@ -227,6 +235,7 @@ export function mainRoutes(options: {
     // Asked until front ends have the first build: counted where they count.
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
+    statsRoute(options),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
@@ -262,6 +271,11 @@ export function mainRoutes(options: {
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    ...agentRoutes({
+      ...{ ...options, ...options.agents, guard, callers, turns },
+      uses: options.bouncers.uses,
+      report: openAlertReports({ ...options, turns, allowDocumentation: options.demo }),
+    }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),
@@ -302,7 +316,7 @@ export function mainRoutes(options: {
   return {
     tables: [
       ...(limits === undefined ? [] : [limits.table('client_limits')]),
-      captcha.visitors.table,
+      ...captcha.visitors.tables,
     ],
     preparations: [...assets.preparations, kit.prepare, ...published.preparations],
     routes: options.demo ? withOneOrigin(known, config, endpoints) : known,

@@ -14,7 +14,7 @@ import { detailOf, statusOf } from './errors.ts';
  * - `exchange`: `{"error","error_description"}` with the names of RFC 6749, 5.2
  * - `captcha`: `{"ok":false}`, whatever the reason: the status tells the rest
  * - `siteverify`: `{"success":false,"error-codes":[…]}`, as libraries for other services read it
- * - `bouncer`: `{"message":"…"}`, as clients of the CrowdSec local API read it
+ * - `bouncer`: `{"message":"…"}`, as clients of the CrowdSec local API read it, with `code` beside it when 401
  * - `text`: the sentence, for scripts
  * - `page`: a page for people
  */
@@ -74,7 +74,8 @@ const bodies: Readonly<Record<Exclude<ErrorShape, 'page'>, (told: Told) => strin
   captcha: () => captchaRefusal,
   siteverify: ({ status }) =>
     `{"success":false,"error-codes":["${isOurs(status) ? 'internal-error' : 'bad-request'}"]}`,
-  bouncer: ({ detail }) => bouncerErrorBody(detail),
+  bouncer: ({ status, detail }) =>
+    status === 401 ? JSON.stringify({ code: status, message: detail }) : bouncerErrorBody(detail),
   text: ({ detail }) => `${detail}\n`,
 };
 

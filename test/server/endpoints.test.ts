@@ -10,6 +10,7 @@ import { createClientLimits } from '../../src/access/quota/client-limits.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { fail } from '../../src/core/result.ts';
+import { alertsEndpoint } from '../../src/doors/agents/agents.route.ts';
 import type { PaceLimit } from '../../src/http/pace.ts';
 import type { PlainRoute, Route } from '../../src/http/router.ts';
 import { checkTable, endpoints } from '../../src/server/endpoints.ts';
@@ -69,7 +70,7 @@ function matcherOf(pattern: string): RegExp {
 }
 
 const everyone = [
-  ...['anyone', 'api-key', 'bouncer', 'operator'],
+  ...['anyone', 'api-key', 'bouncer', 'agent', 'operator'],
   ...['signed-in', 'reviewing', 'verified', 'confirmed'],
   ...['signed-in operator', 'confirmed operator'],
 ];
@@ -80,7 +81,7 @@ it('every endpoint says who may call, has a shape, a bound, and errors that are 
     assert.ok(everyone.includes(declared.who), line);
     assert.ok(errorShapes.includes(declared.shape), line);
     for (const code of errorsOf(declared)) assert.ok(code in errors, `${line}: ${code}`);
-    const isKeyed = declared.who === 'api-key';
+    const isKeyed = declared.who === 'api-key' || declared === alertsEndpoint;
     assert.equal(declared.cost !== undefined, isKeyed, `${line} costs, or needs no key`);
     assert.equal(declared.body !== undefined, declared.method === 'POST' || isBodyOf(declared));
   }

@@ -97,6 +97,10 @@ for (const demo of [true, false])
       assert.equal(await run(code), `{"data":{"numReportsDeleted":${count}}}`);
     });
     prints(api('POST report'), new RegExp(`^${tried}$`));
+    sample(api('GET stats'), '', async (code) => {
+      const output = await run(code);
+      assert.match(output, /^\{"data":\{"generatedAt":.*"last90Days":\{.*\}\}$/);
+    });
     sample(api('Feeds'), '', async (code) => {
       await within(async () => (await at.server.fetch('/feeds/blocklist.json')).status === 200);
       assert.match(await run(code), /^\{"version":\d+,"since":\d+,"reload":false,"added":\[/);

@@ -1,6 +1,7 @@
 /** `portcullis bouncer …`: keys for firewalls, proxies and other programs that fetch decisions. */
 
 import { Command, Option } from 'commander';
+import { scopeNames } from '../../access/keys/key-scopes.ts';
 import { createNamedKeys, type NamedKey, type NamedKeys } from '../../access/keys/named-keys.ts';
 import { capacities } from '../../config.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
@@ -9,6 +10,7 @@ import { checkMasterKey, expect, type Workspace, withWorkspace } from '../shell/
 interface AddFlags {
   readonly limit?: number;
   readonly dns?: boolean;
+  readonly agent?: boolean;
   readonly json?: boolean;
 }
 
@@ -20,7 +22,7 @@ export function bouncerCommands(
   wholeNumber: (min: number, max: number) => (text: string) => number,
 ) {
   const command = new Command('bouncer').description(
-    'keys of bouncers: /v1, and the DNS block list',
+    'keys of bouncers and agents: /v1, and the DNS block list',
   );
   command
     .command('add')
@@ -32,7 +34,10 @@ export function bouncerCommands(
         .argParser(wholeNumber(1, limitMax))
         .default(limitDefault),
     )
-    .option('--dns', 'make a label for names of the DNS block list too')
+    .addOption(
+      new Option('--dns', 'make a label for names of the DNS block list too').conflicts('agent'),
+    )
+    .option('--agent', 'make the password of an agent that reports; it fetches no decisions')
     .option('--json', 'print the key as JSON')
     .action(add);
   command
@@ -60,8 +65,9 @@ function keysOf(workspace: Workspace): NamedKeys {
 async function add(email: string, name: string, flags: AddFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   const { limit: entriesMax, dns: label = false } = flags;
+  const scopes = [flags.agent === true ? 'agent' : 'bouncer'] as const;
   const made = await withWorkspace(async (w) =>
-    expect(await keysOf(w).add(email, { name, scopes: ['bouncer'], entriesMax, label })),
+    expect(await keysOf(w).add(email, { name, scopes, entriesMax, label })),
   );
   output.line(made.text);
   if (made.label !== undefined) output.line(`DNS label: ${made.label}`);
@@ -84,7 +90,8 @@ async function list(email: string | undefined, flags: { json?: boolean }): Promi
   });
   const rows = shown.map((key) => [
     ...[key.name, key.email, key.id, key.lastUsedAt ?? 'never', key.address || '-'],
-    ...[key.agent || '-', `${grouped(key.dropped)} dropped`],
+    key.agent || '-',
+    key.scopes.includes('agent') ? 'reports' : `${grouped(key.dropped)} dropped`,
   ]);
   for (const line of columns(rows)) output.line(line);
   if (rows.length === 0) output.line('there is no bouncer yet');
@@ -98,9 +105,20 @@ async function remove(email: string, name: string, flags: { json?: boolean }): P
   output.result({ id: key.id, name });
 }
 
-function shownKey({ id, name, createdAt, entriesMax, hasLabel, use }: NamedKey, email: string) {
+function shownKey(key: NamedKey, email: string) {
+  const { id, name, createdAt, entriesMax, hasLabel, use } = key;
   const { lastUsedAt = 0, agent = '', address = '', processed = 0, dropped = 0 } = use ?? {};
   const last = lastUsedAt === 0 ? null : dateText(lastUsedAt);
   const about = { id, name, email, createdAt: dateText(createdAt), limit: entriesMax };
-  return { ...about, dnsLabel: hasLabel, lastUsedAt: last, agent, address, processed, dropped };
+  const scopes = scopeNames(key.scopes);
+  return {
+    ...about,
+    scopes,
+    dnsLabel: hasLabel,
+    lastUsedAt: last,
+    agent,
+    address,
+    processed,
+    dropped,
+  };
 }

@@ -29,7 +29,6 @@ import { addToErasedFile, erasedFile } from '../../store/erased.ts';
 import { makeFileOnce, syncPath } from '../../store/files.ts';
 import type { Tables } from '../../store/lmdb-tables.ts';
 import { openStore } from '../../store/migrate.ts';
-import { openDeletion } from '../deletion.ts';
 import { createAudit, operatorName } from '../shell/audit.ts';
 import { refuseShared } from '../shell/cluster.ts';
 import { createOutput, dateText, grouped, type Output } from '../shell/output.ts';
@@ -254,6 +253,8 @@ async function finish(
     // Without a key nothing is unsealed: a deletion needs none.
     const sealing = key ?? masterKeyFromBytes(new Uint8Array(32));
     const workspace = workspaceOf({ ...parts, clock, random, log }, sealing);
+    // Loaded here, because the other commands start faster without it.
+    const { openDeletion } = await import('../deletion.ts');
     const deletion = openDeletion(workspace, undefined);
     let deleted = 0;
     for (const id of erased.keys()) {

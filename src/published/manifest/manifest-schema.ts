@@ -68,6 +68,7 @@ export const manifestSchema: JsonMembers = closed(
     ip_reputation: closed({
       base_url: url,
       key_header: text,
+      statistics: url,
       score: closed({ minimum: whole, maximum: whole, malicious_from: whole }),
       quotas: closed({ reads_per_minute: whole, writes_per_minute: whole, grow_with_trust: yesNo }),
       categories: list(closed({ number: { type: 'integer', minimum: 1 }, name: text })),
@@ -79,6 +80,7 @@ export const manifestSchema: JsonMembers = closed(
       stream: url,
       decisions: url,
       usage_metrics: url,
+      agents: closed({ login: url, heartbeat: url, alerts: url }),
     }),
     gate: closed({
       check: url,

@@ -6,6 +6,11 @@
 import { readQuota, writeQuota } from '../../access/quota/trust.ts';
 import { receiptLifeMs } from '../../captcha/receipt/receipts.ts';
 import { captchaBounds } from '../../config.ts';
+import {
+  alertsEndpoint,
+  heartbeatEndpoint,
+  loginEndpoint,
+} from '../../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../../doors/bouncers/bouncers.route.ts';
 import { liveEndpoint } from '../../doors/bouncers/live.route.ts';
 import { gateEndpoint } from '../../doors/gate/check.route.ts';
@@ -14,6 +19,7 @@ import { challengePath } from '../../doors/gate/way-back.ts';
 import { spoeNames } from '../../doors/spoe/session.ts';
 import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/catalog.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';
+import { statsEndpoint } from '../../reputation/counts/stats.route.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
 import {
   authorizeErrors,
@@ -129,6 +135,7 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
     ip_reputation: {
       base_url: api,
       key_header: 'Key',
+      statistics: `${secureUrl}${statsEndpoint.path}`,
       score: { minimum: 0, maximum: 100, malicious_from: maliciousScore },
       quotas: {
         reads_per_minute: readQuota(0),
@@ -144,6 +151,11 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
       stream: `${secureUrl}${streamEndpoint.path}`,
       decisions: `${secureUrl}${liveEndpoint.path}`,
       usage_metrics: `${secureUrl}${usageEndpoint.path}`,
+      agents: {
+        login: `${secureUrl}${loginEndpoint.path}`,
+        heartbeat: `${secureUrl}${heartbeatEndpoint.path}`,
+        alerts: `${secureUrl}${alertsEndpoint.path}`,
+      },
     },
     gate: {
       check: `${secureUrl}${gateEndpoint.path}`,

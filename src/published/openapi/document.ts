@@ -73,14 +73,15 @@ function operationOf(declared: Endpoint, described: Described): Operation {
       : answer;
   }
   const isKeyed = declared.who === 'api-key';
-  const ofBouncer = declared.who === 'bouncer' ? [{ bouncerHeader: [] }] : [];
+  const ofDoor = declared.who === 'bouncer' ? [{ bouncerHeader: [] }] : [];
+  const ofAgent = declared.who === 'agent' ? [{ agentToken: [] }] : ofDoor;
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
     ...(parameters === undefined ? {} : { parameters }),
-    security: isKeyed ? [{ keyHeader: [] }, { keyQuery: [] }] : ofBouncer,
+    security: isKeyed ? [{ keyHeader: [] }, { keyQuery: [] }] : ofAgent,
     ...(requestBody === undefined ? {} : { requestBody }),
     responses,
   };
@@ -173,6 +174,7 @@ export function openApiDocument(options: {
       securitySchemes: {
         keyHeader: { type: 'apiKey', in: 'header', name: 'Key' },
         bouncerHeader: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+        agentToken: { type: 'http', scheme: 'bearer' },
         keyQuery: { type: 'apiKey', in: 'query', name: 'key' },
       },
     },

@@ -4,8 +4,10 @@
  */
 
 import { createKeyRecords } from '../../access/keys/key-records.ts';
+import { deriveKey } from '../../access/keys/master-key.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import { agentTokenKeyPurpose, createAgentTokens } from '../../doors/agents/tokens.ts';
 import { startBouncerUses } from '../../doors/bouncers/bouncer-uses.ts';
 import { createDecisionStream } from '../../doors/bouncers/stream.ts';
 import type { GateCounters } from '../../doors/gate/counters.ts';
@@ -50,6 +52,12 @@ export function openBouncers(
       return (await records.find(keyId))?.record.entriesMax || entriesMaxDefault;
     },
   };
+}
+
+/** What agents need beside the bouncers' things. */
+export function openAgents({ clock, random, masterKey }: Opening) {
+  const key = deriveKey(masterKey, agentTokenKeyPurpose);
+  return { tokens: createAgentTokens({ key, clock, random }) };
 }
 
 interface DoorParts {

@@ -17,10 +17,11 @@ import type { ErrorShape } from '../shape.ts';
  * - `anyone`: no proof is asked for; a page may know its visitor all the same
  * - `api-key`: a key of an account, in the header `Key`, the query or the body's fields
  * - `bouncer`: a key with that scope, in the header `X-Api-Key`; the handler asks for it
+ * - `agent`: a token that was given for a key with that scope, as bearer; the handler asks for it
  * - `operator`: this machine, or the bearer of METRICS_TOKEN
  * - the others of `Access`: a person with a session
  */
-export type Who = Access | 'api-key' | 'bouncer' | 'operator';
+export type Who = Access | 'api-key' | 'bouncer' | 'agent' | 'operator';
 
 /**
  * Who may use a page of sign-on. Others are sent to sign in, to verify or to the review, and come back.
@@ -132,14 +133,15 @@ const ofTransport: readonly ErrorCode[] = [
 /** Every error that a caller of the endpoint can meet. */
 export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
   const { who, body, cost, shape } = declared;
-  const isSession = !['anyone', 'api-key', 'bouncer', 'operator'].includes(who);
+  const isSession = !['anyone', 'api-key', 'bouncer', 'agent', 'operator'].includes(who);
   const isLimited = limitsOf(declared).length > 0;
   return new Set<ErrorCode>([
     ...ofTransport,
     ...(body === undefined ? [] : (['body_too_large', 'body_timeout', 'length_required'] as const)),
-    ...(who === 'api-key' || who === 'operator' ? (['unauthenticated'] as const) : []),
+    ...(['api-key', 'agent', 'operator'].includes(who) ? (['unauthenticated'] as const) : []),
     ...(who === 'bouncer' ? (['forbidden'] as const) : []),
-    ...(cost === undefined ? [] : (['quota_exceeded', 'invalid_parameter'] as const)),
+    ...(cost === undefined ? [] : (['quota_exceeded'] as const)),
+    ...(who === 'api-key' && cost !== undefined ? (['invalid_parameter'] as const) : []),
     ...(isSession && shape === 'page' ? (['form_expired', 'forbidden'] as const) : []),
     ...(shape === 'page' && declared.method === 'POST' ? (['form_expired'] as const) : []),
     ...(isLimited ? (['too_many_attempts'] as const) : []),

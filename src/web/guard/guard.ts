@@ -128,7 +128,8 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
     unitsOf = () => 1,
   ) {
     const { quota } = declared.cost!;
-    const scope = quota === 'write' ? keyScopes.report : keyScopes.check;
+    const ofQuota = quota === 'write' ? keyScopes.report : keyScopes.check;
+    const scope = declared.who === 'agent' ? keyScopes.agent : ofQuota;
     const slot = gate.authenticate(keyText, scope);
     if (slot < 0) return { failure: fail('unauthenticated'), headers: [] as Header[] };
     let headers: Header[] = [];

@@ -216,10 +216,10 @@ for (const threads of threadCounts) {
       ]);
     });
 
-    it('describes what bouncers and proxies are answered', async () => {
+    it('describes what bouncers, agents and proxies are answered', async () => {
       const made = await server.cliJson('bouncer', 'add', demoEmail, `b${threads}`);
       await within(async () => (await server.fetch('/feeds/blocklist.json')).status === 200);
-      await tryAll(doorTries(made.text));
+      await tryAll(await doorTries(server, made.text));
     });
 
     it('describes the exchange, the CAPTCHA, the feeds and the service', async () => {

@@ -126,6 +126,23 @@ async function bouncer(path: string, options: FetchOptions = {}) {
   return (query = '') => server.fetch(path + query, { ...options, headers });
 }
 
+const asJson = { 'Content-Type': 'application/json' };
+
+/** An agent with a key of its own that logged in. */
+async function agent() {
+  const email = await newPerson();
+  const { text } = await server.cliJson('bouncer', 'add', email, 'limited', '--agent');
+  const client = from(newClient());
+  const login = (password = text as string): Promise<Answer> =>
+    server.fetch('/v1/watchers/login', {
+      ...{ method: 'POST', headers: { ...client, ...asJson } },
+      body: JSON.stringify({ machine_id: 'limited', password, scenarios: [] }),
+    });
+  const heartbeat = (token: string) =>
+    server.fetch('/v1/heartbeat', { headers: { ...client, Authorization: `Bearer ${token}` } });
+  return { login, heartbeat };
+}
+
 const wrongChallenge = {
   ...{ captcha_token: 'x', captcha_answer: 'x' },
   ...{ email: 'new@example.org', password: personPassword },
@@ -333,6 +350,22 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
     const ask = await bouncer('/v1/decisions/stream');
     assert.equal((await ask('?startup=true')).status, 200);
     await ends(1, ask);
+  },
+  'POST /v1/watchers/login agentLogin': async () => {
+    const { login } = await agent();
+    await ends(1, () => login('wrong'));
+    assert.equal((await login()).status, 200, 'the right one is not held up');
+  },
+  'POST /v1/watchers/login agentCalls': async () => {
+    const { login } = await agent();
+    await ends(1, () => login());
+  },
+  'GET /v1/heartbeat agentCalls': async () => {
+    const { login, heartbeat } = await agent();
+    const { token } = JSON.parse((await login()).body);
+    const refused = await heartbeat(token);
+    assert.equal(refused.status, 429, refused.body);
+    assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
   },
   'POST /v1/usage-metrics decisionsStream': async () => {
     const ask = await bouncer('/v1/usage-metrics', { method: 'POST', body: '{}' });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import {
   closeSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -15,7 +16,9 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
+import { value } from '../../support/house/result.ts';
+import { accountsBeside } from '../../support/server/accounts-beside.ts';
 import {
   type CliResult,
   runCli,
@@ -25,26 +28,34 @@ import {
 } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
-/** A directory with a store that a server has closed in order. */
+const email = 'owner@portcullis.example';
+const prepared = makeTempDir('lost');
+let key = '';
+/** A store that a server has closed in order. */
+before(async () => {
+  const dataDir = `${prepared.path}/data`;
+  mkdirSync(dataDir);
+  const server = await startTestServer({ threads: 1, dataDir });
+  {
+    await using beside = accountsBeside(dataDir);
+    value(await beside.accounts.create(email, 'member'));
+    key = value(await beside.accounts.createKey(email)).text;
+  }
+  await server.stop();
+});
+after(() => prepared.remove());
+
+/** A directory with such a store, for this test alone. */
 async function withStore(
-  run: (place: {
-    dataDir: string;
-    file: string;
-    key: string;
-    serve: () => Promise<CliResult>;
-  }) => Promise<void>,
+  run: (place: { dataDir: string; file: string; serve: () => Promise<CliResult> }) => Promise<void>,
 ): Promise<void> {
   const directory = makeTempDir('lost');
   const dataDir = `${directory.path}/data`;
-  mkdirSync(dataDir);
+  cpSync(`${prepared.path}/data`, dataDir, { recursive: true });
   try {
-    const server = await startTestServer({ threads: 1, dataDir });
-    await server.cliJson('account', 'create', 'owner@portcullis.example');
-    const { text } = await server.cliJson('key', 'create', 'owner@portcullis.example');
-    await server.stop();
     const env = { DATA_DIR: dataDir, PORT: '0', HTTP_THREADS: '1', CAPTCHA_THREADS: '1' };
     const file = `${dataDir}/store/data.mdb`;
-    await run({ dataDir, file, key: text, serve: () => runCli(['serve'], env) });
+    await run({ dataDir, file, serve: () => runCli(['serve'], env) });
   } finally {
     directory.remove();
   }
@@ -99,13 +110,13 @@ it('a store that is gone, empty or cut stops the start and every command, and no
 
     back();
     await using server = await startTestServer({ threads: 1, dataDir });
-    const { stdout } = await server.cli('account', 'show', 'owner@portcullis.example');
+    const { stdout } = await server.cli('account', 'show', email);
     assert.match(stdout, /owner@portcullis\.example/);
   });
 });
 
 it('a missing or foreign master key is never replaced in silence', async () => {
-  await withStore(async ({ dataDir, key, serve }) => {
+  await withStore(async ({ dataDir, serve }) => {
     const env = { DATA_DIR: dataDir };
     const path = `${dataDir}/master.key`;
     renameSync(path, `${dataDir}/kept.key`);

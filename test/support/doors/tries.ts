@@ -1,6 +1,6 @@
 /** Requests of bouncers and proxies that see each documented status; addresses are the demo's. */
 
-import type { FetchOptions } from '../server/server.ts';
+import { demoEmail, type FetchOptions, type TestServer } from '../server/server.ts';
 
 export interface Tried extends FetchOptions {
   readonly path: string;
@@ -14,14 +14,55 @@ function gate(query: string, status: number, headers: Record<string, string> = {
   return { path: `/gate/check?${query}`, status, headers: { ...from, ...headers } };
 }
 
+type Asked = Pick<TestServer, 'fetch'>;
+
+/** The head of an agent's requests, once it logged in. */
+export async function agentBearer(server: Asked, password: string) {
+  const answer = await server.fetch('/v1/watchers/login', {
+    ...{ method: 'POST', headers: { 'Content-Type': 'application/json' } },
+    body: JSON.stringify({ machine_id: 'm', password, scenarios: [] }),
+  });
+  return { Authorization: `Bearer ${JSON.parse(answer.body).token}` };
+}
+
 /** @param key of a bouncer */
-export function doorTries(key: string): Tried[] {
+export async function doorTries(server: TestServer, key: string): Promise<Tried[]> {
+  const made = await server.cliJson(
+    'bouncer',
+    'add',
+    demoEmail,
+    `agent-${key.slice(4, 12)}`,
+    '--agent',
+  );
+  const agentKey: string = made.text;
+  const bearer = await agentBearer(server, agentKey);
   const own = { 'X-Api-Key': key, 'Content-Type': 'application/json' };
   const get = (path: string, status: number, headers = {}): Tried => ({ path, status, headers });
   const post = (status: number, body: string, headers = {}): Tried => {
     return { path: '/v1/usage-metrics', method: 'POST', status, body, headers };
   };
+  const agent = { ...bearer, 'Content-Type': 'application/json' };
+  const toAgents = (path: string, status: number, body: string, headers = {}): Tried => {
+    return { path, method: 'POST', status, body, headers };
+  };
+  const login = JSON.stringify({ machine_id: 'a', password: agentKey, scenarios: [] });
+  const wrong = JSON.stringify({ machine_id: 'a', password: key, scenarios: [] });
+  const alert = JSON.stringify([
+    { scenario: 'x/ssh-bf', source: { scope: 'Ip', value: '8.8.4.4' } },
+  ]);
   return [
+    toAgents('/v1/watchers/login', 200, login, agent),
+    toAgents('/v1/watchers/login', 400, 'x', agent),
+    toAgents('/v1/watchers/login', 401, wrong, agent),
+    toAgents('/v1/watchers/login', 413, 'x'.repeat(70_000), agent),
+    toAgents('/v1/watchers/login', 415, login, { ...agent, 'Content-Type': 'text/plain' }),
+    get('/v1/heartbeat', 200, agent),
+    get('/v1/heartbeat', 401, own),
+    toAgents('/v1/alerts', 201, alert, agent),
+    toAgents('/v1/alerts', 400, '{}', agent),
+    toAgents('/v1/alerts', 401, alert, own),
+    toAgents('/v1/alerts', 413, 'x'.repeat(1_100_000), agent),
+    toAgents('/v1/alerts', 415, alert, { ...agent, 'Content-Encoding': 'gzip' }),
     get('/v1/decisions/stream?startup=true', 200, own),
     get('/v1/decisions/stream', 200, own),
     get('/v1/decisions/stream', 403),

@@ -36,38 +36,43 @@ export interface BulkSaveOptions {
   readonly onRefused: (reason: ErrorCode) => void;
 }
 
-/** @param ownAddresses canonical addresses of the sender and of this server */
-export async function saveBulk(
-  rows: readonly (BulkRow | InvalidRow)[],
+interface Saved {
+  /** Empty: of the address in examples, of which nothing is kept. */
+  readonly id: string;
+  readonly seq: bigint;
+}
+
+/**
+ * Each row as a report of its own.
+ * @param ownAddresses canonical addresses of the sender and of this server
+ * @returns what became of each row, in their order; undefined for one that is none
+ */
+export async function saveReports(
+  rows: readonly (ReportInput | undefined)[],
   reporter: Reporter,
   ownAddresses: ReadonlySet<string>,
-  options: BulkSaveOptions,
-): Promise<BulkOutcome> {
+  options: Omit<BulkSaveOptions, 'onRefused'>,
+): Promise<(Result<Saved> | undefined)[]> {
   const { reports, clock, turns, allowDocumentation } = options;
-  const invalid: InvalidRow[] = [];
-  let saved = 0;
   let isStoreDown = false;
-  let seq = 0n;
 
-  async function saveRow(input: ReportInput, rules: ReportRules): Promise<Result<bigint>> {
+  async function saveRow(input: ReportInput, rules: ReportRules): Promise<Result<Saved>> {
     if (isStoreDown) return fail('store_unavailable');
     const report = readReport(input, rules);
     if (!report.ok) return report;
     const { ip, isExample } = report.value;
-    if (isExample) return ok(0n);
+    if (isExample) return ok({ id: '', seq: 0n });
     const duplicate = fail('duplicate_report', duplicateDetail(ip), 'ip');
     const added = await reports.add(reporter, report.value);
-    if (added.ok) return ok(added.value.seq);
+    if (added.ok) return added;
     if (added.error === 'store_unavailable') isStoreDown = true;
     return added.error === 'duplicate_report' ? duplicate : added;
   }
 
-  function startBatch(at: number): Promise<(Result<bigint> | undefined)[]> {
+  function startBatch(at: number): Promise<(Result<Saved> | undefined)[]> {
     const rules = { now: clock.now(), allowDocumentation, ownAddresses };
     const batch = rows.slice(at, at + rowsPerBatch);
-    return Promise.all(
-      batch.map((row) => ('error' in row ? undefined : saveRow(row.input, rules))),
-    );
+    return Promise.all(batch.map((row) => row && saveRow(row, rules)));
   }
 
   const batches: ReturnType<typeof startBatch>[] = [];
@@ -76,7 +81,21 @@ export async function saveBulk(
     await turns.next();
     batches.push(startBatch(at));
   }
-  const results = (await Promise.all(batches)).flat();
+  return (await Promise.all(batches)).flat();
+}
+
+/** @param ownAddresses as in `saveReports` */
+export async function saveBulk(
+  rows: readonly (BulkRow | InvalidRow)[],
+  reporter: Reporter,
+  ownAddresses: ReadonlySet<string>,
+  options: BulkSaveOptions,
+): Promise<BulkOutcome> {
+  const inputs = rows.map((row) => ('error' in row ? undefined : row.input));
+  const results = await saveReports(inputs, reporter, ownAddresses, options);
+  const invalid: InvalidRow[] = [];
+  let saved = 0;
+  let seq = 0n;
   for (const [i, row] of rows.entries()) {
     const result = results[i];
     if ('error' in row) {
@@ -84,12 +103,13 @@ export async function saveBulk(
       options.onRefused('invalid_parameter');
     } else if (result?.ok === true) {
       saved++;
-      if (result.value > seq) seq = result.value;
+      if (result.value.seq > seq) seq = result.value.seq;
     } else if (result !== undefined) {
       invalid.push(invalidRow(row, result));
       options.onRefused(result.error);
     }
   }
+  const isStoreDown = results.some((one) => one?.ok === false && one.error === 'store_unavailable');
   return { saved, invalid, isStoreDown, seq };
 }
 

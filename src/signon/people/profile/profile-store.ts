@@ -11,7 +11,7 @@ import { type Key, profileKey } from '../../../store/keys.ts';
 import type { SetRow, Store } from '../../../store/store.ts';
 import { notErased } from '../deletion/erasure-mark.ts';
 import { decodeProfile, encodeProfile, newProfile, type Profile } from './profile.ts';
-import { editProfile, type ProfileChanges } from './profile-edit.ts';
+import type { ProfileChanges } from './profile-edit.ts';
 
 export interface Profiles {
   /** Of a new account, for the commit that makes the account. */
@@ -90,8 +90,11 @@ export function createProfiles(options: { store: Store; clock: Clock; random: Ra
     },
     find,
     load: async (accountId) => (await find(accountId))?.profile,
-    edit: (accountId, changes) =>
-      update(accountId, (profile) => editProfile(profile, changes, clock.now())),
+    async edit(accountId, changes) {
+      // Loaded here: with it come the telephone numbers of all countries, and no command edits a profile.
+      const { editProfile } = await import('./profile-edit.ts');
+      return update(accountId, (profile) => editProfile(profile, changes, clock.now()));
+    },
     update,
   };
 }

@@ -1,0 +1,202 @@
+/**
+ * What agents of CrowdSec say to their local API: they log in, give a sign of life and send what they saw.
+ * The password is a key that was made for an agent; the token for it stands in for the key for an hour.
+ */
+
+import { keyScopes } from '../../access/keys/key-scopes.ts';
+import type { Gate } from '../../access/quota/gate.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Failure, fail, type Result } from '../../core/result.ts';
+import type { Turns } from '../../core/work/turns.ts';
+import { mediaType, parseJsonObject } from '../../http/body.ts';
+import { firstHeader, type Request } from '../../http/message.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { Callers } from '../../web/guard/callers.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Answer, Guard } from '../../web/guard/guard.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
+import type { BouncerUses } from '../bouncers/bouncer-uses.ts';
+import { keyIdOf } from '../bouncers/live.route.ts';
+import { alertsDocs, heartbeatDocs, loginDocs } from './agents.openapi.ts';
+import { type Alert, alertsMax, readAlerts } from './alerts.ts';
+import type { AgentTokens } from './tokens.ts';
+
+const loginBytesMax = 64 * 1_024;
+const alertsBytesMax = 1_024 * 1_024;
+/** One write pays for so many alerts. */
+const alertsPerWrite = 100;
+const headers = ['authorization', 'user-agent'] as const;
+const bodyHeaders = [...headers, 'content-type', 'content-encoding'] as const;
+
+export const loginEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/watchers/login',
+  who: 'anyone',
+  shape: 'bouncer',
+  thread: 'main',
+  headers: bodyHeaders,
+  handlerLimits: ['agentLogin', 'agentCalls'],
+  body: { types: ['json'], bytesMax: loginBytesMax },
+  errors: ['unauthenticated', 'unsupported_media_type'],
+  docs: loginDocs,
+});
+
+export const heartbeatEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/heartbeat',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers,
+  handlerLimits: ['agentCalls'],
+  errors: [],
+  robots: 'disallow',
+  docs: heartbeatDocs,
+});
+
+export const alertsEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/alerts',
+  who: 'agent',
+  shape: 'bouncer',
+  thread: 'main',
+  headers: bodyHeaders,
+  cost: { quota: 'write', more: 'for each 100 alerts begun' },
+  body: { types: ['json'], bytesMax: alertsBytesMax },
+  errors: ['unsupported_media_type', 'store_unavailable'],
+  docs: alertsDocs,
+});
+
+/** As `ReportInput` of the reports. */
+interface Reported {
+  readonly ip: string | undefined;
+  readonly categories: unknown;
+  readonly comment: string | undefined;
+  readonly timestamp: string | undefined;
+}
+
+export interface AgentRouteOptions {
+  readonly guard: Guard;
+  readonly gate: Gate;
+  readonly callers: Pick<Callers, 'take' | 'takeFor' | 'clientOf'>;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly tokens: AgentTokens;
+  readonly uses: Pick<BouncerUses, 'note'>;
+  /** Account id by slot. */
+  readonly accountOf: (slot: number) => string | undefined;
+  /** Each row as a report, durable when it is answered; undefined: no report. */
+  readonly report: (
+    rows: readonly (Reported | undefined)[],
+    sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
+  ) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
+}
+
+const wrongPassword = fail('unauthenticated', 'incorrect Username or Password');
+const wrongToken = fail('unauthenticated', 'the token is missing, over or revoked');
+const noReport = '0';
+
+export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
+  const { guard, gate, callers, clock, tokens, uses } = options;
+
+  /** Text of the key behind a token that is good. */
+  function keyOf(request: Request): string | undefined {
+    const [, token] = /^bearer +(\S+)$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];
+    const keyText = token === undefined ? undefined : tokens.read(token);
+    return gate.authenticate(keyText, keyScopes.agent) < 0 ? undefined : keyText;
+  }
+
+  function note(keyText: string, request: Request): void {
+    const agent = firstHeader(request, 'user-agent') ?? '';
+    uses.note(keyIdOf(keyText), { agent, address: request.clientIp });
+  }
+
+  function limited(keyText: string, request: Request): Failure | undefined {
+    const name = `${keyIdOf(keyText)} ${callers.clientOf(request)}`;
+    const waitSeconds = callers.takeFor('agentCalls', name);
+    if (waitSeconds === 0) return undefined;
+    return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+  }
+
+  function login(request: Request): Answer {
+    const refused = unlessJson(request);
+    if (refused !== undefined) return refused;
+    const body = parseJsonObject(request.body);
+    if (!body.ok) return body;
+    const { password } = body.value;
+    if (typeof password !== 'string' || gate.authenticate(password, keyScopes.agent) < 0) {
+      const waitSeconds = callers.take('agentLogin', request);
+      if (waitSeconds === 0) return wrongPassword;
+      return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
+    }
+    const over = limited(password, request);
+    if (over !== undefined) return over;
+    const { token, endMs } = tokens.issue(password);
+    note(password, request);
+    const answer = { code: 200, expire: new Date(endMs).toISOString(), token };
+    return { status: 200, headers: [jsonType, noStore], body: JSON.stringify(answer) };
+  }
+
+  /** Told in the time of the agent's clock, which may be ahead of ours: that is now. */
+  function reportOf({ ip, categories, comment, stoppedAt }: Alert): Reported | undefined {
+    if (ip === undefined) return undefined;
+    const isPast = stoppedAt !== undefined && Date.parse(stoppedAt) <= clock.now();
+    return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };
+  }
+
+  async function alerts(request: Request): Promise<Answer> {
+    const keyText = keyOf(request);
+    if (keyText === undefined) return wrongToken;
+    const admitted = guard.admit(alertsEndpoint, request, keyText);
+    if ('failure' in admitted)
+      return guard.tell(alertsEndpoint, admitted.failure, admitted.headers);
+    const { call } = admitted;
+    const tell = (failure: Failure) => guard.tell(alertsEndpoint, failure, call.headers);
+    const refused = unlessJson(request);
+    if (refused !== undefined) return tell(refused);
+    const read = await readAlerts(request.body, options.turns);
+    if (read === undefined) {
+      return tell(fail('bad_request', `the body is no array of at most ${alertsMax} alerts`));
+    }
+    const cost = Math.ceil(read.length / alertsPerWrite);
+    // The first was paid for when the key was seen.
+    const unpaid = cost > 1 ? call.spend(cost - 1) : undefined;
+    if (unpaid !== undefined) return tell(unpaid);
+    const account = options.accountOf(call.slot);
+    // It was judged before the body was read: of a key that was revoked since nothing is kept.
+    if (account === undefined || keyOf(request) === undefined) return tell(wrongToken);
+    const { clientIp } = request;
+    const results = await options.report(read.map(reportOf), {
+      account,
+      slot: call.slot,
+      clientIp,
+    });
+    if (results.some((one) => one?.ok === false && one.error === 'store_unavailable')) {
+      return tell(fail('store_unavailable'));
+    }
+    note(keyText, request);
+    const ids = results.map((one) => (one?.ok && one.value.id !== '' ? one.value.id : noReport));
+    const own = [jsonType, noStore, ...call.headers];
+    return { status: 201, headers: own, body: JSON.stringify(ids) };
+  }
+
+  return [
+    guard.open(loginEndpoint, login),
+    guard.open(heartbeatEndpoint, (request): Answer => {
+      const keyText = keyOf(request);
+      if (keyText === undefined) return wrongToken;
+      const over = limited(keyText, request);
+      if (over !== undefined) return over;
+      note(keyText, request);
+      return { status: 200, headers: [noStore] };
+    }),
+    guard.open(alertsEndpoint, alerts),
+  ];
+}
+
+function unlessJson(request: Request): Failure | undefined {
+  const encoding = firstHeader(request, 'content-encoding') ?? 'identity';
+  const isJson = mediaType(firstHeader(request, 'content-type')) === 'json';
+  if (isJson && encoding.trim().toLowerCase() === 'identity') return undefined;
+  return fail('unsupported_media_type', 'the body must be JSON, without compression');
+}

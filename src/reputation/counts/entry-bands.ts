@@ -1,0 +1,118 @@
+/**
+ * Entries by the band of the score that their own evidence gives now: an allowed one counts as clean, of a
+ * known-good one only lists count. Scores sink without an event, so nothing that is added up along the
+ * way would be right: all entries are read again now and then, a millisecond at a time. What comes or
+ * goes meanwhile is counted or not, as the survey has passed its place.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { type ScoreBand, scoreBand } from '../../core/names/score-band.ts';
+import type { IndexView } from '../../index/reader.ts';
+import {
+  ceilingOf,
+  flagsOf,
+  metaOf,
+  type Records,
+  seedScoreOf,
+  strengthOf,
+} from '../../index/records.ts';
+import type { WalkPosition } from '../../index/walk.ts';
+import { entryScore, halfLivesAt } from '../check/score.ts';
+import { entryFlags } from '../state/entry-flags.ts';
+
+export interface EntryBands {
+  /** When the survey began, ms since 1970. */
+  readonly at: number;
+  readonly entries: number;
+  readonly bands: Readonly<Record<ScoreBand, number>>;
+}
+
+export interface BandSurvey {
+  /** Undefined until the first survey ends, moments after the start. */
+  latest(): EntryBands | undefined;
+  stop(): void;
+}
+
+const entriesPerStep = 2_048;
+const sliceMs = 1;
+const pauseMs = 5;
+/** Least time between two surveys; long ones rest longer, so that they take 2% of a core at most. */
+const restMs = 10_000;
+const restFactor = 50;
+
+/** Where a survey goes on. */
+export interface SurveyPosition {
+  readonly family: 4 | 6;
+  readonly after: WalkPosition;
+}
+
+export const surveyStart: SurveyPosition = { family: 4, after: undefined };
+
+/** Counts entries from a position on, a step at least. @returns the next position, undefined: done */
+export function countBands(
+  index: Pick<IndexView, 'walk' | 'records'>,
+  from: SurveyPosition,
+  { nowMs, isOver }: { readonly nowMs: number; readonly isOver: () => boolean },
+  bands: Record<ScoreBand, number>,
+): SurveyPosition | undefined {
+  const now = halfLivesAt(nowMs);
+  const count = (entry: number) => {
+    bands[scoreBand(scoreIn(index.records, entry, now))]++;
+  };
+  let position: SurveyPosition | undefined = from;
+  while (position !== undefined) {
+    const { family }: SurveyPosition = position;
+    const all = { family, words: new Uint32Array(4), length: 0 };
+    const after = index.walk(all, count, { after: position.after, limit: entriesPerStep });
+    if (after !== undefined) position = { family, after };
+    else position = family === 4 ? { family: 6, after } : undefined;
+    if (isOver()) break;
+  }
+  return position;
+}
+
+function scoreIn(records: Records, entry: number, nowHalfLives: number): number {
+  const meta = metaOf(records, entry);
+  const flags = flagsOf(meta);
+  if ((flags & entryFlags.allowlisted) !== 0) return 0;
+  if ((flags & entryFlags.knownGood) !== 0) return seedScoreOf(meta);
+  return entryScore(seedScoreOf(meta), ceilingOf(meta), strengthOf(records, entry), nowHalfLives);
+}
+
+export function startBandSurvey(options: {
+  index: Pick<IndexView, 'walk' | 'records'>;
+  clock: Clock;
+}): BandSurvey {
+  const { index, clock } = options;
+  let latest: EntryBands | undefined;
+  let spentMs = 0;
+  let timer: NodeJS.Timeout;
+
+  function later(work: () => void, ms: number): void {
+    timer = setTimeout(work, ms);
+    timer.unref();
+  }
+
+  function begin(): void {
+    spentMs = 0;
+    const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
+    goOn(surveyStart, clock.now(), bands);
+  }
+
+  function goOn(from: SurveyPosition, at: number, bands: Record<ScoreBand, number>): void {
+    const startMs = performance.now();
+    const isOver = () => performance.now() - startMs > sliceMs;
+    const next = countBands(index, from, { nowMs: at, isOver }, bands);
+    spentMs += performance.now() - startMs;
+    if (next !== undefined) {
+      later(() => goOn(next, at, bands), pauseMs);
+      return;
+    }
+    const entries = Object.values(bands).reduce((sum, count) => sum + count, 0);
+    latest = { at, entries, bands };
+    later(begin, Math.max(restMs, restFactor * spentMs));
+  }
+
+  later(begin, 0);
+  return { latest: () => latest, stop: () => clearTimeout(timer) };
+}

@@ -1,0 +1,93 @@
+/**
+ * GET /api/v2/stats: the figures that anybody may see. What is asked of the server (checks, sign-ins,
+ * challenges) and from whose networks reports come is not among them: that is the operator's.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { isoSeconds } from '../../core/iso-seconds.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { endpoint } from '../../web/guard/endpoint.ts';
+import type { Guard } from '../../web/guard/guard.ts';
+import { jsonType } from '../../web/shape.ts';
+import { categoryNames } from '../reports/categories.ts';
+import type { BandSurvey } from './entry-bands.ts';
+import { type CountPeriod, countPeriods, type ReportCounts } from './report-counts.ts';
+import { statsDocs } from './stats.openapi.ts';
+
+const cacheSeconds = 10;
+/** The most frequent ones, so that the answer stays small. */
+const countriesMax = 50;
+
+export const statsEndpoint = endpoint({
+  method: 'GET',
+  path: '/api/v2/stats',
+  who: 'anyone',
+  shape: 'api',
+  thread: 'main',
+  limits: ['feeds'],
+  cors: { allowHeaders: [] },
+  errors: [],
+  robots: 'disallow',
+  docs: statsDocs,
+});
+
+const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));
+
+export function statsRoute(options: {
+  guard: Guard;
+  counts: ReportCounts;
+  survey: Pick<BandSurvey, 'latest'>;
+  clock: Clock;
+}): PlainRoute {
+  const { guard, counts, survey, clock } = options;
+  let body = '';
+  let madeAt = Number.NEGATIVE_INFINITY;
+
+  function periodOf(period: CountPeriod, now: number) {
+    const sum = counts.sum(period, now);
+    return {
+      from: date(sum.startMs),
+      stepSeconds: countPeriods[period].ms / 1_000,
+      reports: sum.reports,
+      series: counts.series(period, now).map(({ reports }) => reports),
+      categories: sum.by('category').map(({ name, count }) => ({
+        category: Number(name),
+        name: categoryNames[Number(name) - 1]!,
+        reports: count,
+      })),
+      countries: sum
+        .by('country')
+        .slice(0, countriesMax)
+        .map(({ name, count }) => ({ countryCode: name, reports: count })),
+    };
+  }
+
+  function entries() {
+    const found = survey.latest();
+    return found && { countedAt: date(found.at), total: found.entries, ...found.bands };
+  }
+
+  function make(now: number): string {
+    const { reports, startMs } = counts.inAll();
+    return JSON.stringify({
+      data: {
+        generatedAt: date(now),
+        entries: entries() ?? null,
+        reports: { total: reports, since: startMs === 0 ? null : date(startMs) },
+        last24Hours: periodOf('quarter', now),
+        last7Days: periodOf('hour', now),
+        last90Days: periodOf('day', now),
+      },
+    });
+  }
+
+  return guard.open(statsEndpoint, () => {
+    const age = clock.now() - madeAt;
+    if (age < 0 || age >= cacheSeconds * 1_000) {
+      madeAt = clock.now();
+      body = make(madeAt);
+    }
+    const cached = `public, max-age=${cacheSeconds}`;
+    return { status: 200, headers: [jsonType, ['Cache-Control', cached]], body };
+  });
+}

@@ -1,0 +1,49 @@
+/** Alerts of agents as reports: by the rules of a single one, and in the score when they are answered. */
+
+import type { ErrorCode } from '../../core/errors.ts';
+import type { Result } from '../../core/result.ts';
+import { clientCountry, type GeoReader } from '../../geo/reader.ts';
+import type { Check } from '../check/check.ts';
+import { clientNetwork } from '../voices/client-network.ts';
+import { type BulkSaveOptions, saveReports } from './bulk/bulk-save.ts';
+import type { ReportInput } from './report.ts';
+
+export interface AlertReportOptions extends BulkSaveOptions {
+  readonly geo: GeoReader;
+  readonly check: Pick<Check, 'judge'>;
+  /** Resolves when the journal event is in memory. */
+  readonly catchUpTo: (seq: bigint) => Promise<void>;
+  /** Canonical addresses of this server. */
+  readonly serverAddresses: readonly string[];
+  /** Told of each report that was not taken. */
+  readonly onRefused: (reason: ErrorCode) => void;
+}
+
+export interface AlertSender {
+  readonly account: string;
+  readonly slot: number;
+  readonly clientIp: string;
+}
+
+/** @returns of each row what became of it: the id of its report. Undefined for one that is none */
+export type ReportAlerts = (
+  rows: readonly (ReportInput | undefined)[],
+  sender: AlertSender,
+) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
+
+export function openAlertReports(options: AlertReportOptions): ReportAlerts {
+  return async (rows, { account, slot, clientIp }) => {
+    const country = clientCountry(options.geo, clientIp);
+    const reporter = { account, slot, country, network: clientNetwork(options, clientIp) };
+    const own = new Set([...options.serverAddresses, clientIp]);
+    const results = await saveReports(rows, reporter, own, options);
+    let last = 0n;
+    for (const result of results) {
+      if (result === undefined) continue;
+      if (!result.ok) options.onRefused(result.error);
+      else if (result.value.seq > last) last = result.value.seq;
+    }
+    await options.catchUpTo(last);
+    return results;
+  };
+}

@@ -1,0 +1,161 @@
+/** Agents of CrowdSec at a whole server: the requests that Debian's agent makes, and what comes of them. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import {
+  type Answer,
+  demoEmail,
+  type FetchOptions,
+  startTestServer,
+  type TestServer,
+} from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const data = makeTempDir('agents-data');
+const asJson = { 'Content-Type': 'application/json' };
+const start = () => startTestServer({ threads: 2, demo: false, dataDir: data.path });
+let server: TestServer;
+let password = '';
+let apiKey = '';
+
+before(async () => {
+  server = await start();
+  await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+  password = (await server.cliJson('bouncer', 'add', demoEmail, 'agent-1', '--agent')).text;
+  apiKey = (await server.cliJson('key', 'create', demoEmail)).text;
+});
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  data.remove();
+});
+
+function post(path: string, body: FetchOptions['body'], headers = {}): Promise<Answer> {
+  return server.fetch(path, { method: 'POST', body: body!, headers: { ...asJson, ...headers } });
+}
+
+function login(secret: unknown): Promise<Answer> {
+  const body = JSON.stringify({ machine_id: 'm', password: secret, scenarios: ['ssh-bf.yaml'] });
+  return post('/v1/watchers/login', `${body}\n`);
+}
+
+async function tokenOf(secret = password) {
+  const answer = await login(secret);
+  assert.equal(answer.status, 200, answer.body);
+  const { code, expire, token } = JSON.parse(answer.body);
+  assert.equal(code, 200);
+  assert.ok(Date.parse(expire) > Date.now(), expire);
+  return { Authorization: `Bearer ${token}` };
+}
+
+const about = (value: string, scenario: string, more = {}) => ({
+  ...{ scenario, message: `Ip ${value} performed '${scenario}'`, simulated: false },
+  ...{ capacity: 5, decisions: null, events: [{ meta: [] }], remediation: true },
+  source: { ip: value, scope: 'Ip', value },
+  ...more,
+});
+
+async function reportsOf(address: string) {
+  const answer = await server.fetch(`/api/v2/check?ipAddress=${address}&verbose`, {
+    headers: { Key: apiKey },
+  });
+  assert.equal(answer.status, 200, answer.body);
+  return JSON.parse(answer.body).data.reports as { categories: number[]; comment: string }[];
+}
+
+it('an agent logs in, gives a sign of life and sends what it saw', async () => {
+  const bearer = await tokenOf();
+  // Debian's agent logs in twice, the second time with the token of the first.
+  const body = JSON.stringify({ machine_id: 'm', password, scenarios: [] });
+  assert.equal((await post('/v1/watchers/login', body, bearer)).status, 200);
+  const alive = await server.fetch('/v1/heartbeat', { headers: bearer });
+  assert.deepEqual([alive.status, alive.body], [200, '']);
+  const alerts = [
+    about('45.20.0.1', 'crowdsecurity/ssh-bf_user-enum'),
+    about('45.20.0.1', 'crowdsecurity/ssh-bf'),
+    about('2a20::1', 'crowdsecurity/http-probing'),
+    about('45.20.0.0/24', 'x/range', { source: { scope: 'Range', value: '45.20.0.0/24' } }),
+    about('45.20.0.2', 'x/simulated', { simulated: true }),
+    about('192.168.1.7', 'crowdsecurity/ssh-bf'),
+    about('no address', 'crowdsecurity/ssh-bf'),
+    {},
+  ];
+  const answer = await post('/v1/alerts', JSON.stringify(alerts), bearer);
+  assert.equal(answer.status, 201, answer.body);
+  const ids: string[] = JSON.parse(answer.body);
+  assert.ok(ids.every((id) => typeof id === 'string'));
+  assert.deepEqual(
+    ids.map((id) => id === '0'),
+    [...[false, true, false], ...[true, true, true, true, true]],
+  );
+  const [report, ...more] = await reportsOf('45.20.0.1');
+  assert.deepEqual(more, [], 'the second one is a duplicate');
+  assert.deepEqual(report?.categories, [18, 22]);
+  assert.match(report?.comment ?? '', /ssh-bf_user-enum/);
+  assert.deepEqual(
+    (await reportsOf('2a20::1')).map(({ categories }) => categories),
+    [[21]],
+  );
+  for (const none of ['45.20.0.2', '45.20.0.9']) assert.deepEqual(await reportsOf(none), []);
+});
+
+it('only the key of an agent lets in, and only as an agent', async () => {
+  const bouncer = (await server.cliJson('bouncer', 'add', demoEmail, 'fw-1')).text;
+  for (const wrong of [bouncer, apiKey, 'x', '', 7, null]) {
+    const { status, body } = await login(wrong);
+    assert.equal(status, 401, body);
+    assert.deepEqual(Object.keys(JSON.parse(body)), ['code', 'message']);
+    assert.equal(JSON.parse(body).code, 401);
+  }
+  const decisions = await server.fetch('/v1/decisions?ip=45.20.0.1', {
+    headers: { 'X-Api-Key': password },
+  });
+  assert.equal(decisions.status, 403, decisions.body);
+  const check = '/api/v2/check?ipAddress=45.20.0.1';
+  assert.equal((await server.fetch(check, { headers: { Key: password } })).status, 401);
+  const headers = [{}, { 'X-Api-Key': password }, { Authorization: `Bearer ${password}` }];
+  for (const other of [...headers, { Authorization: 'Bearer x' }]) {
+    assert.equal((await post('/v1/alerts', '[]', other)).status, 401);
+    assert.equal((await server.fetch('/v1/heartbeat', { headers: other })).status, 401);
+  }
+});
+
+it('what is no array of alerts is refused as clients of that API read it', async () => {
+  const bearer = await tokenOf();
+  const bad: [number, string | Buffer, object][] = [
+    [400, 'x', {}],
+    [400, '{}', {}],
+    [400, '[1]', {}],
+    [413, ' '.repeat(1_048_577), {}],
+    [415, '[]', { 'Content-Type': 'text/plain' }],
+    [415, '[]', { 'Content-Encoding': 'gzip' }],
+  ];
+  for (const [wanted, body, headers] of bad) {
+    const answer = await post('/v1/alerts', body, { ...bearer, ...headers });
+    assert.equal(answer.status, wanted, answer.body);
+    assert.deepEqual(Object.keys(JSON.parse(answer.body)), ['message']);
+  }
+  const most = `[${JSON.stringify({ events: 'x'.repeat(1_048_576 - 15) })}]`;
+  assert.equal(most.length, 1_048_576);
+  const answer = await post('/v1/alerts', most, bearer);
+  assert.deepEqual([answer.status, answer.body], [201, '["0"]']);
+});
+
+it('a token outlives the server and ends with its key', async () => {
+  const made = (await server.cliJson('bouncer', 'add', demoEmail, 'agent-2', '--agent')).text;
+  const bearer = await tokenOf(made);
+  await server.kill();
+  server = await start();
+  const heartbeat = () => server.fetch('/v1/heartbeat', { headers: bearer });
+  assert.equal((await heartbeat()).status, 200);
+  const listed = await server.cliJson('bouncer', 'list', demoEmail);
+  const kinds = listed.map(({ name, scopes }: Record<string, unknown>) => [name, scopes]);
+  assert.deepEqual(kinds, [
+    ['agent-1', ['agent']],
+    ['fw-1', ['bouncer']],
+    ['agent-2', ['agent']],
+  ]);
+  await server.cliJson('bouncer', 'remove', demoEmail, 'agent-2');
+  assert.equal((await heartbeat()).status, 401);
+  assert.equal((await login(made)).status, 401);
+});
