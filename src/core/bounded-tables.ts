@@ -17,6 +17,7 @@ export interface BoundedTable {
 
 export interface BoundedTables {
   add(...tables: readonly BoundedTable[]): void;
+  all(): readonly BoundedTable[];
   /** Writes the lines that are due. */
   look(): void;
   register(metrics: Metrics): void;
@@ -44,6 +45,7 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
 
   return {
     add: (...more) => void tables.push(...more),
+    all: () => tables,
     look,
     register(metrics) {
       metrics.gaugeBy('portcullis_table_used', 'Places taken, by bounded table.', 'table', () =>
