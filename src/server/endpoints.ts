@@ -36,7 +36,8 @@ import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
 import * as reports from '../reputation/reports/reports.route.ts';
-import { requestEndpoints } from '../reputation/requests/requests.route.ts';
+import { removalEndpoints } from '../reputation/requests/removal.route.ts';
+import { reportFormEndpoints } from '../reputation/requests/report-form.route.ts';
 import * as avatar from '../signon/account/avatar.route.ts';
 import * as confirm from '../signon/account/confirm.route.ts';
 import * as data from '../signon/account/data.route.ts';
@@ -69,7 +70,10 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
-  ...requestEndpoints, // GET and POST /removal, /report
+  removalEndpoints.ask, // GET /removal
+  removalEndpoints.send, // POST /removal
+  reportFormEndpoints.ask, // GET /report
+  reportFormEndpoints.send, // POST /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*

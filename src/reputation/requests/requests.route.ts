@@ -2,15 +2,8 @@
 
 import type { PlainRoute } from '../../http/router.ts';
 import type { RequestPageOptions } from './asked.route.ts';
-import { removalEndpoints, removalRoutes } from './removal.route.ts';
-import { reportFormEndpoints, reportFormRoutes } from './report-form.route.ts';
-
-export const requestEndpoints = [
-  removalEndpoints.ask, // GET /removal
-  removalEndpoints.send, // POST /removal
-  reportFormEndpoints.ask, // GET /report
-  reportFormEndpoints.send, // POST /report
-];
+import { removalRoutes } from './removal.route.ts';
+import { reportFormRoutes } from './report-form.route.ts';
 
 export function requestRoutes(options: RequestPageOptions): PlainRoute[] {
   return [...removalRoutes(options), ...reportFormRoutes(options)];
