@@ -24,6 +24,7 @@ import { registerFigures } from './server/figures/figure-metrics.ts';
 import { openFigures } from './server/figures/open-figures.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
+import { openConsole } from './server/parts/console.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
@@ -147,6 +148,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
+    console: openConsole(opening, { store, state, tables, listening: () => listening }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
   });
   await openExchange(opening, data.member, { ...shares, metrics });

@@ -2,8 +2,15 @@
 
 import type { PlainRoute } from '../../http/router.ts';
 import type { RequestPageOptions } from './asked.route.ts';
-import { removalRoutes } from './removal.route.ts';
-import { reportFormRoutes } from './report-form.route.ts';
+import { removalEndpoints, removalRoutes } from './removal.route.ts';
+import { reportFormEndpoints, reportFormRoutes } from './report-form.route.ts';
+
+export const requestEndpoints = [
+  removalEndpoints.ask, // GET /removal
+  removalEndpoints.send, // POST /removal
+  reportFormEndpoints.ask, // GET /report
+  reportFormEndpoints.send, // POST /report
+];
 
 export function requestRoutes(options: RequestPageOptions): PlainRoute[] {
   return [...removalRoutes(options), ...reportFormRoutes(options)];

@@ -16,6 +16,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/docs(\/|\/:page)?$/,
     /^GET \/feeds\/?$/,
     // And the number that the page's own script asks for.
+    /^(GET|POST) \/admin(\/[\w/:-]+)?$/,
     /^GET \/connect(\/seen|\/:target)?$/,
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],
@@ -35,5 +36,6 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/(favicon\.ico|site\.webmanifest)$/,
     /^GET \/captcha\/(widget|api)\.js$/,
     /^GET \/kit\.zip$/,
+    /^GET \/admin\/audit\.(csv|jsonl)$/,
   ],
 };
