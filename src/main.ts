@@ -18,6 +18,7 @@ import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
 import { startBandSurvey } from './reputation/counts/entry-bands.ts';
+import { openRadarMap } from './reputation/radar/radar-map.ts';
 import { createRemovals } from './reputation/requests/removals.ts';
 import { createTips } from './reputation/requests/tips.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
@@ -117,6 +118,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const metrics = createMetrics();
   const survey = startBandSurvey({ index: state.index, clock });
   closers.add(survey.stop);
+  const radarMap = openRadarMap({
+    ...{ index: state.index, clock, position: () => follower.appliedSeq() },
+    onFailure: (err) => log.warn({ err }, 'radar: no map was drawn'),
+  });
+  closers.add(radarMap.close);
   registerReportMetrics(metrics, state.counts, survey);
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
@@ -127,7 +133,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ...signon,
     ...captcha,
     challenges,
-    ...{ index: state.index, counts: state.counts, survey },
+    ...{ index: state.index, counts: state.counts, survey, sources: state.sources, radarMap },
     evidence: createEvidence({
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,

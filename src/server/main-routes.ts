@@ -53,6 +53,9 @@ import type { Check } from '../reputation/check/check.ts';
 import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
 import type { ReportCounts } from '../reputation/counts/report-counts.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
+import type { Sources } from '../reputation/lists/sources.ts';
+import { radarRoutes } from '../reputation/radar/radar.route.ts';
+import type { RadarMap } from '../reputation/radar/radar-map.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
@@ -88,7 +91,7 @@ import {
 import type { RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
 import { isPage, withOneOrigin } from './one-origin.ts';
-import { type Readiness, serviceRoutes } from './service.route.ts';
+import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
 
 /** Clients and networks that are remembered, over all limits. */
 const countedClientsMax = 65_536;
@@ -115,6 +118,8 @@ export function mainRoutes(options: {
   index: IpIndex;
   counts: ReportCounts;
   survey: Pick<BandSurvey, 'latest'>;
+  sources: Pick<Sources, 'list'>;
+  radarMap: RadarMap;
   check: Check;
   geo: GeoReader;
   gate: Gate;
@@ -188,7 +193,12 @@ export function mainRoutes(options: {
   const kit = openKit();
   const assets = openAssets();
   const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
-  const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
+  const radarMode = config.radar ?? (options.demo ? 'public' : 'operators');
+  const links = {
+    ...siteLinks,
+    ...(hasOutbox ? { outbox: outboxPath } : {}),
+    ...(radarMode === 'public' ? { radar: '/radar' } : {}),
+  };
   const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
@@ -240,6 +250,14 @@ export function mainRoutes(options: {
       ...{ ...options, desk, callers, challenges, allowDocumentation: options.demo },
       slotOf: (accountId) => options.standingOf(accountId)?.slot,
       spend: (slot) => options.gate.spend(slot, quotaKind.write, 1),
+    }),
+    ...radarRoutes({
+      ...{ ...options, desk, turns },
+      radar: {
+        mode: radarMode,
+        map: options.radarMap,
+        isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
+      },
     }),
     ...connectRoutes({
       ...config,
