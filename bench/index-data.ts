@@ -11,7 +11,7 @@ export function prefix4(address: number, length: number): IndexPrefix {
   return { family: 4, words: Uint32Array.of(address & ~hostMask(length)), length };
 }
 
-export function prefix6(words: ArrayLike<number>, length: number): IndexPrefix {
+function prefix6(words: ArrayLike<number>, length: number): IndexPrefix {
   const out = Uint32Array.from({ length: 4 }, (_, i) => words[i]! & ~hostMask(length - 32 * i));
   return { family: 6, words: out, length };
 }

@@ -22,7 +22,7 @@ import {
   STRENGTH,
 } from '../src/index/records.ts';
 
-export function hashOf(w0: number, w1: number, w2: number, w3: number, length: number): number {
+function hashOf(w0: number, w1: number, w2: number, w3: number, length: number): number {
   let hash = length + 1;
   hash = Math.imul(hash ^ w0, 0x9e37_79b1);
   hash = Math.imul((hash ^ (hash >>> 15)) + w1, 0x85eb_ca6b);

@@ -103,6 +103,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     signingKey: deriveKey(masterKey, receiptKeyPurpose),
     site: signon.siteKeys.find,
     allows: allowsHost,
+    sitesOf: signon.siteKeys.ofAccount,
   });
   const captcha = openCaptcha({
     ...{ clock, random, log },

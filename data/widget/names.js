@@ -51,6 +51,10 @@
     Object.assign(box.dataset, { sitekey: setting(w, 'sitekey'), responseField: '' });
     if (lang && lang !== 'auto') box.dataset.lang = lang;
     if (action) box.dataset.action = action;
+    for (const name of ['theme', 'size']) {
+      const chosen = setting(w, name);
+      if (chosen) box.dataset[name] = chosen;
+    }
     parent.append(box);
     w.box = box;
     box.addEventListener('portcullis-receipt', (event) => {

@@ -21,6 +21,37 @@
     first: ['Solve the check first.', 'Résolvez d’abord la vérification.'],
     done: ['Done.', 'C’est fait.'],
   };
+  // In a layer: whatever the page's own style says of these parts comes before it.
+  const css = [
+    '@layer portcullis{',
+    '.portcullis-captcha[role=group]{box-sizing:border-box;display:block;width:100%;max-width:476px;padding:12px;border:1px solid #7b8994;border-radius:8px;',
+    'background:#fff;color:#13202d;color-scheme:light;font:14px/1.4 system-ui,sans-serif;text-align:start}',
+    '.portcullis-captcha[data-size=flexible]{max-width:none}',
+    '.portcullis-captcha[data-size=compact]{max-width:326px}',
+    '.portcullis-captcha img{display:block;max-width:100%;height:auto;border-radius:4px;image-rendering:pixelated}',
+    '.portcullis-captcha audio{width:100%}',
+    '.portcullis-captcha label span{display:block;margin:8px 0 4px}',
+    '.portcullis-captcha input{box-sizing:border-box;width:100%;min-height:40px;padding:0 10px;border:1px solid #7b8994;border-radius:6px;background:Field;color:FieldText;font:inherit;font-family:ui-monospace,monospace;letter-spacing:.15em}',
+    '.portcullis-captcha button{min-height:40px;margin:8px 6px 0 0;padding:0 12px;border:1px solid #7b8994;border-radius:6px;background:0 0;color:inherit;font:inherit;cursor:pointer}',
+    '.portcullis-captcha button:first-child{border-color:#16416f;background:#16416f;color:#fff}',
+    '.portcullis-captcha :focus-visible{outline:2px solid #1a63b8;outline-offset:2px}',
+    '.portcullis-captcha [role=status]:not(:empty){margin-top:8px}',
+    '.portcullis-captcha[data-state=done] [role=status]::before{content:"✓ ";color:#17694c;font-weight:700}',
+    '.portcullis-captcha[data-shade=dark]{background:#131d27;color:#e9eef1;color-scheme:dark;border-color:#62737f}',
+    '.portcullis-captcha[data-shade=dark] img{filter:brightness(.78)}',
+    '.portcullis-captcha[data-shade=dark] button:first-child{border-color:#93bfee;background:#93bfee;color:#0b1a2a}',
+    '.portcullis-captcha[data-shade=dark] :focus-visible{outline-color:#8fc1ff}',
+    '.portcullis-captcha[data-shade=dark][data-state=done] [role=status]::before{color:#74cfa5}',
+    '}',
+  ].join('');
+  try {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  } catch {
+    // An older browser shows the parts as the page does.
+  }
+  const night = matchMedia('(prefers-color-scheme:dark)');
 
   function render(root) {
     if (root.role) return;
@@ -32,25 +63,24 @@
     let run = 0;
     let renewals = 0;
 
-    const add = (parent, tag, props, css) => {
+    const add = (parent, tag, props) => {
       const el = Object.assign(document.createElement(tag), props);
-      if (css) el.style.cssText = css;
       parent.append(el);
       return el;
     };
     const button = (name, onclick) =>
-      add(row, 'button', { type: 'button', textContent: t(name), onclick }, 'min-height:2.5em;margin:4px 4px 4px 0');
+      add(row, 'button', { type: 'button', textContent: t(name), onclick });
     const show = (el, on) => {
       el.style.display = on ? '' : 'none';
     };
 
     Object.assign(root, { role: 'group', ariaLabel: t('group'), lang: fr ? 'fr' : 'en' });
     const top = add(root, 'div');
-    const picture = add(top, 'img', { alt: t('alt') }, 'image-rendering:pixelated;max-width:100%');
-    const voice = add(top, 'audio', { controls: true, ariaLabel: t('clip') }, 'max-width:100%');
+    const picture = add(top, 'img', { alt: t('alt') });
+    const voice = add(top, 'audio', { controls: true, ariaLabel: t('clip') });
     const label = add(root, 'label');
     const prompt = add(label, 'span');
-    const field = add(label, 'input', { autocomplete: 'off', spellcheck: false }, 'margin:4px');
+    const field = add(label, 'input', { autocomplete: 'off', autocapitalize: 'characters', spellcheck: false });
     const row = add(root, 'div');
     const check = button('check', verify);
     const see = button('see', () => choose('img'));
@@ -72,6 +102,7 @@
       prompt.textContent = next && t(next);
       note.textContent = text && t(text);
       if (held) focus();
+      root.dataset.state = text || (next ? 'open' : 'closed');
       tell('state', text);
     }
     const tell = (name, detail) =>
@@ -105,7 +136,10 @@
       stop('');
       update(next, text);
       field.value = '';
-      ask('new', { cache: 'no-store' }, (given) => {
+      const { sitekey = '', action = '' } = root.dataset;
+      ask(`new?${new URLSearchParams({ sitekey, action })}`, { cache: 'no-store' }, (given) => {
+        // This site lets clean addresses pass: there is nothing to solve.
+        if (given.receipt) return finish(given.receipt);
         token = given.token;
         image = new URL(given.img, base);
         timer = setTimeout(expire, given.expires_in * 1000);
@@ -151,9 +185,19 @@
     }
     const start = () =>
       matchMedia('(prefers-reduced-motion)').matches ? stop('choose') : load('img');
+    // `auto` follows the device, also while the page is open.
+    const dress = () => {
+      const { theme } = root.dataset;
+      const dark = theme === 'dark' || (theme !== 'light' && night.matches);
+      root.dataset.shade = dark ? 'dark' : 'light';
+    };
+    dress();
+    night.addEventListener('change', dress);
 
+    // A dot is a whole number of pixels: three where there is room.
     picture.onload = () => {
-      picture.width = picture.naturalWidth * (picture.naturalWidth > 120 ? 2 : 3);
+      const { naturalWidth: dots } = picture;
+      picture.width = dots * (dots > 120 && top.clientWidth < dots * 3 ? 2 : 3);
     };
     picture.onerror = voice.onerror = () => token && stop('fail');
     field.oninput = () => {

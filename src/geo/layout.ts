@@ -32,7 +32,7 @@
 
 export const geoMagic = 0x4f45_4750;
 export const geoVersion = 2;
-export const headerWords = 16;
+const headerWords = 16;
 export const rootLength = 65_537;
 /** What stands for the empty name, the first of each table. */
 export const unknownCountry = 'ZZ';

@@ -4,9 +4,7 @@
  */
 
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
 import { StoreUnavailableError } from '../store/store.ts';
-import type { AccessLog } from './access-log.ts';
 import { type Arrival, hasBody, requestOf } from './arrival.ts';
 import { type BodyBudget, createBodyBudget } from './body-budget.ts';
 import { watchBody } from './body-rate.ts';
@@ -14,15 +12,8 @@ import { Exchange, type Wire } from './exchange.ts';
 import { type Head, renderHead } from './head.ts';
 import { InFlight } from './in-flight.ts';
 import { BodyAborted, collectBody, type IntakeRules, streamBody } from './intake.ts';
-import type { HttpLimits } from './limits.ts';
-import {
-  type Header,
-  logFieldsOf,
-  type Problem,
-  problem,
-  type RenderProblem,
-  type Reply,
-} from './message.ts';
+import type { LaneOptions } from './lane.ts';
+import { type Header, logFieldsOf, type Problem, problem, type Reply } from './message.ts';
 import type { ClientPace } from './pace.ts';
 import {
   lengthRequired,
@@ -35,22 +26,12 @@ import { openErrorBodies, withRequestId } from './request-id.ts';
 import { corsHeaders, type PlainRoute, type Route, type StreamRoute } from './router.ts';
 import { type Seat, Seats } from './seats.ts';
 
-export interface AdmissionOptions {
-  readonly renderProblem: RenderProblem;
+export interface AdmissionOptions extends LaneOptions {
   readonly clock: Clock;
-  readonly log: Log;
-  readonly limits: HttpLimits;
   readonly defaultHeaders: readonly Header[];
   /** False: a chunked request is refused, whatever it asks for. */
   readonly takesChunked: boolean;
   readonly pace: ClientPace;
-  readonly isClosing: () => boolean;
-  readonly shouldProbe: () => boolean;
-  readonly shouldEnd: () => boolean;
-  readonly onFinished?:
-    | ((path: string, status: number, elapsedMs: number | undefined) => void)
-    | undefined;
-  readonly accessLog?: AccessLog | undefined;
 }
 
 const emptyBody = new Uint8Array(0);

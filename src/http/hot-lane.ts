@@ -4,33 +4,21 @@
  * Nothing is awaited, so the state of one request is gone before the next one comes.
  */
 
-import type { Log } from '../core/log/log.ts';
-import type { AccessLog } from './access-log.ts';
 import { bytesOf, endAfter, endBodiless, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
-import type { HttpLimits } from './limits.ts';
-import { type Problem, problem, type RenderProblem } from './message.ts';
+import type { LaneOptions } from './lane.ts';
+import { type Problem, problem } from './message.ts';
 import { openErrorBodies, withRequestId } from './request-id.ts';
 import type { HotRequest, HotRoute } from './router.ts';
 
-export interface HotLaneOptions {
+export interface HotLaneOptions extends LaneOptions {
   readonly scan: HeaderScan;
-  readonly limits: HttpLimits;
-  readonly log: Log;
-  readonly renderProblem: RenderProblem;
   /** Lines at the end of every head, see `fieldsOf`. */
   readonly fields: string;
   readonly clientIpOf: (wire: Wire) => string;
   /** Of a request that fails: no other one here has an id, see docs/HTTP.md. */
   readonly newId: () => string;
-  readonly isClosing: () => boolean;
-  readonly shouldProbe: () => boolean;
-  readonly shouldEnd: () => boolean;
-  readonly onFinished?:
-    | ((path: string, status: number, elapsedMs: number | undefined) => void)
-    | undefined;
-  readonly accessLog?: AccessLog | undefined;
 }
 
 /** `serve` expects that the scan went over the headers and found nothing to refuse. */

@@ -1,17 +1,8 @@
 /** The sentences of what is published, with those of every page. */
 
-import { joined, type Language } from '../web/language.ts';
-import type { PageFrame } from '../web/layout/layout.ts';
+import { wordsOf } from '../web/language.ts';
 import { en } from './words.en.ts';
 import { fr } from './words.fr.ts';
 
-const catalogues = joined({ en, fr });
-export type Catalogue = (typeof catalogues)[Language];
-
-export function catalogueFor(language: Language): Catalogue {
-  return catalogues[language];
-}
-
-export function frameText(frame: PageFrame): Catalogue {
-  return catalogues[frame.language];
-}
+export const { catalogueFor, frameText } = wordsOf({ en, fr });
+export type Catalogue = ReturnType<typeof catalogueFor>;

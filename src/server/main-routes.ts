@@ -330,7 +330,7 @@ export function mainRoutes(options: {
   return {
     tables: [
       ...(limits === undefined ? [] : [limits.table('client_limits')]),
-      captcha.visitors.table,
+      ...captcha.visitors.tables,
     ],
     preparations: [...assets.preparations, kit.prepare, ...published.preparations],
     routes: options.demo ? withOneOrigin(known, config, endpoints) : known,

@@ -54,7 +54,7 @@ export interface People {
   byId(id: string): Promise<Person | undefined>;
 }
 
-export const browsersMax = 20;
+const browsersMax = 20;
 
 export const noCredentials: Credentials = {
   passwordHash: '',

@@ -14,11 +14,16 @@ export type Language = (typeof languages)[number];
 
 const catalogues: Record<Language, Catalogue> = { en, fr };
 
-/** The sentences of every page and those of a wing, as one catalogue a language. */
-export function joined<Own extends object>(
-  own: Readonly<Record<Language, Own>>,
-): Readonly<Record<Language, Catalogue & Own>> {
-  return { en: { ...en, ...own.en }, fr: { ...fr, ...own.fr } };
+/** The sentences of every page and those of a wing, by language or by the page that they stand on. */
+export function wordsOf<Own extends object>(own: Readonly<Record<Language, Own>>) {
+  const joined: Readonly<Record<Language, Catalogue & Own>> = {
+    en: { ...en, ...own.en },
+    fr: { ...fr, ...own.fr },
+  };
+  return {
+    catalogueFor: (language: Language) => joined[language],
+    frameText: (frame: { readonly language: Language }) => joined[frame.language],
+  };
 }
 
 export function catalogueFor(language: Language): Catalogue {

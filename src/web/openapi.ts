@@ -68,6 +68,11 @@ export function media(schema: Schema, type: string = jsonMedia): JsonMembers {
   return { [type]: { schema } };
 }
 
+/** `{"data": …}`, as every answer of the API has it. */
+export function data(name: string): JsonMembers {
+  return media(object({ data: ref(name) }));
+}
+
 export function answer(
   description: string,
   content: JsonMembers,

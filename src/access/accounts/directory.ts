@@ -58,7 +58,7 @@ export interface Directory {
 const pageRows = 200;
 const lookedAtMax = 20_000;
 
-export function stateOfAccount(record: AccountRecord): ListedState {
+function stateOfAccount(record: AccountRecord): ListedState {
   if (record.disabled) return 'disabled';
   if (record.pendingUntil !== 0) return 'unverified';
   return record.formerEmail === '' ? 'active' : 'unconfirmed';

@@ -16,7 +16,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const prefix = 'pcl_';
-export const keyIdLength = 8;
+const keyIdLength = 8;
 /** 27 characters of 62 are 160.7 bits. */
 const secretLength = 27;
 /** Six characters of 62 hold any 32-bit number. */

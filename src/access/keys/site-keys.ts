@@ -9,7 +9,7 @@ import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
-import { fail, ok, type Result } from '../../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import {
   accountKey,
@@ -19,7 +19,7 @@ import {
   siteKeyKey,
   siteKeyPrefix,
 } from '../../store/keys.ts';
-import { list, record, text, time } from '../../store/record.ts';
+import { flag, list, record, since, text, time } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
 
@@ -32,6 +32,8 @@ export interface SiteKey {
   readonly createdAt: number;
   /** Each stands for itself and its sub-domains, lower case, IDN as `xn--`. None: any host. */
   readonly hosts: readonly string[];
+  /** Visitors from a clean address get a receipt without a puzzle. */
+  readonly passesClean: boolean;
 }
 
 export interface SiteKeyInfo extends SiteKey {
@@ -41,7 +43,13 @@ export interface SiteKeyInfo extends SiteKey {
 
 export interface SiteKeys {
   /** `unknown_account`; `conflict` when it is disabled or has 100; `invalid_parameter` for a host. */
-  create(accountId: string, hosts: readonly string[]): Promise<Result<SiteKey>>;
+  create(
+    accountId: string,
+    hosts: readonly string[],
+    passesClean?: boolean,
+  ): Promise<Result<SiteKey>>;
+  /** From the next request on. `unknown_key` when there is none. */
+  setPassesClean(id: string, passesClean: boolean): Promise<Result<SiteKey>>;
   /** Undefined for one that is unknown, revoked or malformed. */
   find(id: string): Promise<SiteKey | undefined>;
   /** Of one account, in order of their ids. */
@@ -59,7 +67,16 @@ export const hostsMax = 20;
 /** RFC 1035, 2.3.4, as text. */
 const hostCharactersMax = 253;
 const pageRows = 500;
-const rows = record<Omit<SiteKey, 'id'>>(1, { account: text, createdAt: time, hosts: list(text) });
+const rows = record<Omit<SiteKey, 'id'>>(
+  2,
+  {
+    account: text,
+    createdAt: time,
+    hosts: list(text),
+    passesClean: since(2, flag, false),
+  },
+  1,
+);
 
 /**
  * A host name as a browser writes it, or undefined: no scheme, port, path or wildcard.
@@ -101,7 +118,11 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     return rows.map(({ key }) => textOf(key, prefix.length));
   }
 
-  async function create(accountId: string, hosts: readonly string[]): Promise<Result<SiteKey>> {
+  async function create(
+    accountId: string,
+    hosts: readonly string[],
+    passesClean = false,
+  ): Promise<Result<SiteKey>> {
     const names = normaliseHosts(hosts);
     if (!names.ok) return names;
     return await untilUndisturbed(async () => {
@@ -117,7 +138,8 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
         );
       }
       const id = `pcs_${randomToken(random, idBytes)}`;
-      const made = { id, account: accountId, createdAt: clock.now(), hosts: names.value };
+      const createdAt = clock.now();
+      const made = { id, account: accountId, createdAt, hosts: names.value, passesClean };
       const done = await commitOnce(store, {
         check: [
           { key, version: entry.version },
@@ -160,17 +182,34 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     return (entry && decodeAccount(entry.value)?.email) ?? '';
   }
 
+  function unknown(id: string): Failure {
+    const shown = id.slice(0, 40).replace(/\p{C}/gu, '?');
+    return fail('unknown_key', `there is no site key ${shown}`);
+  }
+
+  async function setPassesClean(id: string, passesClean: boolean): Promise<Result<SiteKey>> {
+    return await untilUndisturbed(async () => {
+      const key = siteKeyKey(id);
+      const entry = idPattern.test(id) ? await store.get(key) : undefined;
+      const siteKey = entry && decodeRow(id, entry.value);
+      if (entry === undefined || siteKey === undefined) return unknown(id);
+      const changed = { ...siteKey, passesClean };
+      const done = await commitOnce(store, {
+        check: [{ key, version: entry.version }],
+        set: [{ key, value: rows.encode(changed) }],
+      });
+      return written(done, changed);
+    });
+  }
+
   async function revoke(id: string): Promise<Result<SiteKey>> {
     const siteKey = await find(id);
-    if (siteKey === undefined) {
-      const shown = id.slice(0, 40).replace(/\p{C}/gu, '?');
-      return fail('unknown_key', `there is no site key ${shown}`);
-    }
+    if (siteKey === undefined) return unknown(id);
     const del = [siteKeyKey(id), siteKeyByAccountKey(siteKey.account, id)];
     return await untilUndisturbed(async () => written(await commitOnce(store, { del }), siteKey));
   }
 
-  return { create, find, ofAccount, list, revoke };
+  return { create, setPassesClean, find, ofAccount, list, revoke };
 }
 
 function normaliseHosts(hosts: readonly string[]): Result<readonly string[]> {

@@ -60,13 +60,24 @@ export const newDocs: Described = {
   id: 'newChallenge',
   tag,
   summary: 'A new challenge.',
+  parameters: [
+    query('sitekey', string, 'Of the page; one that lets clean addresses pass may give a receipt.'),
+    query('action', string, 'For that receipt: what it is for.'),
+  ],
   answers: { 200: answer('One attempt, for a short time.', media(ref('Challenge'))) },
   schemas: {
-    Challenge: object({
-      token,
-      img: { type: 'string', description: 'Path of the picture.' },
-      expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
-    }),
+    Challenge: {
+      anyOf: [
+        object({
+          token,
+          img: { type: 'string', description: 'Path of the picture.' },
+          expires_in: { type: 'integer', minimum: 1, description: 'Seconds.' },
+        }),
+        object({
+          receipt: { type: 'string', description: 'In place of a challenge: nothing is asked.' },
+        }),
+      ],
+    },
   },
 };
 
@@ -114,6 +125,10 @@ export const receiptDocs: Described = {
           origin: { type: 'string', format: 'uri' },
           sitekey: string,
           challenge_ts: dateTime,
+          solved: {
+            type: 'boolean',
+            description: 'False: the site key lets clean addresses pass, and this one was.',
+          },
         }),
         ref('CaptchaRefusal'),
         object({ ok: { const: false }, sitekey_error: { enum: siteFaults } }),

@@ -6,6 +6,7 @@
 import type { CaptchaLimitName } from '../../config/limits.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
+import { parseQuery } from '../../http/query.ts';
 import { parseRange } from '../../http/ranges.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { Callers } from '../../web/guard/callers.ts';
@@ -25,9 +26,9 @@ import { ticketPattern } from './ticket.ts';
 
 export interface ChallengeRouteOptions {
   readonly challenges: Challenges;
-  readonly callers: Pick<Callers, 'networkOf' | 'isMalicious' | 'abuseScoreOf'>;
+  readonly callers: Pick<Callers, 'networkOf' | 'isMalicious' | 'isClean' | 'abuseScoreOf'>;
   readonly visitors: CaptchaVisitors;
-  readonly receipts: Pick<Receipts, 'issue'>;
+  readonly receipts: Pick<Receipts, 'issue' | 'pass'>;
   /** Of a challenge from its issue on. */
   readonly lifetimeMs: number;
 }
@@ -157,7 +158,22 @@ export function captchaRoutes(
 ): PlainRoute[] {
   const { callers, guard, visitors, lifetimeMs } = options;
 
-  function create(request: Request): Reply {
+  /** For a site key that lets clean addresses pass. */
+  async function passOf(request: Request): Promise<string | undefined> {
+    const params = parseQuery(request.query);
+    const siteKey = params.ok ? params.value.get('sitekey') : undefined;
+    if (!params.ok || siteKey === undefined) return undefined;
+    const origin = firstHeader(request, 'origin');
+    const action = params.value.get('action') ?? '';
+    const abuseScore = callers.abuseScoreOf(request);
+    if (!callers.isClean(request)) return undefined;
+    const receipt = await options.receipts.pass({ siteKey, origin, abuseScore, action });
+    return receipt !== undefined && visitors.mayPass(request) ? receipt : undefined;
+  }
+
+  async function create(request: Request): Promise<Reply> {
+    const receipt = await passOf(request);
+    if (receipt !== undefined) return readableBy(request, json({ receipt }));
     const issued = issueChallenge(options, request);
     if (!issued.ok) return readableBy(request, guard.tell(newChallenge, issued));
     const { token } = issued.value;

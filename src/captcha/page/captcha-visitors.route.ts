@@ -28,15 +28,22 @@ export interface Payment {
 
 export interface CaptchaVisitors {
   take(limit: CaptchaLimitName, request: Request): Payment;
+  /** Whether a site key may let this client pass without a puzzle; counts one pass. */
+  mayPass(request: Request): boolean;
   /** `Set-Cookie` for a browser that came without; goes with the answer. */
   greeting(request: Request): readonly Header[];
   /** Browsers that are counted. */
-  readonly table: BoundedTable;
+  readonly tables: readonly BoundedTable[];
 }
 
 const cookieLifeSeconds = 3_600;
 /** Browsers counted at a time; beyond it the one that was quiet longest is forgotten. */
 const browsersMax = 32_768;
+/** Without a puzzle, a minute: beyond it there is one. Of a client, and of its network. */
+const passLimits = {
+  narrow: { max: 10, windowMs: 60_000 },
+  wide: { max: 120, windowMs: 60_000 },
+} as const;
 
 export function createCaptchaVisitors(options: {
   readonly callers: Callers;
@@ -51,6 +58,8 @@ export function createCaptchaVisitors(options: {
     captchaBrowserLimits,
     browsersMax,
   );
+
+  const passes: ClientLimits<keyof typeof passLimits> = createClientLimits(passLimits, browsersMax);
 
   function browserOf(request: Request): string | undefined {
     const value = cookies.read(request, 'captcha');
@@ -67,7 +76,7 @@ export function createCaptchaVisitors(options: {
   }
 
   return {
-    table: browsers.table('captcha_browsers'),
+    tables: [browsers.table('captcha_browsers'), passes.table('captcha_passes')],
     take(limit, request) {
       const browser = limitsOn ? browserOf(request) : undefined;
       if (browser !== undefined && isFree(limit, request, browser)) {
@@ -80,6 +89,15 @@ export function createCaptchaVisitors(options: {
         waitSeconds: callers.take(limit, request),
         charge: (cost) => callers.charge(limit, request, cost),
       };
+    },
+    mayPass(request) {
+      if (!callers.isClean(request)) return false;
+      if (!limitsOn) return true;
+      const { narrow, wide } = callers.networkOf(request);
+      const nowMs = clock.monotonicMs();
+      if (passes.waitFor('wide', wide, nowMs) > 0) return false;
+      if (passes.take('narrow', narrow, nowMs) > 0) return false;
+      return passes.take('wide', wide, nowMs) === 0;
     },
     greeting(request) {
       if (!limitsOn || browserOf(request) !== undefined) return [];

@@ -7,12 +7,11 @@
 import { button, linkButton } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import {
-  answerLengthMax,
+  answerField,
   type ChallengeView,
   challengeSound,
   challengeStage,
 } from '../../web/components/challenge.ts';
-import { field } from '../../web/components/field.ts';
 import { icon } from '../../web/components/icon.ts';
 import { notice } from '../../web/components/notice.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -70,16 +69,7 @@ function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue)
       <button class="button button-quiet captcha-freeze" type="button" hidden>${icon('pause')}<span>${text.captcha.freeze}</span></button>
     </p>
     ${challengeSound(frame, challenge)}
-    ${field({
-      id: 'captcha-answer',
-      name: 'answer',
-      label: text.challenge.answer,
-      hint: text.challenge.answerHint,
-      required: true,
-      maxLength: answerLengthMax,
-      autocomplete: 'off',
-      mono: true,
-    })}
+    ${answerField(frame, 'answer')}
     <div>${button({ label: text.captcha.submit })}</div>
     ${status}
   </form>`;

@@ -95,17 +95,17 @@ function receiptRoute({ guard, receipts, accountOf }: CaptchaReceiptOptions): Pl
       if (account === undefined) return fail('unauthenticated');
       const receipt = textOf(fields, 'receipt');
       if (receipt === undefined) return fail('invalid_parameter');
-      const redeemed = await receipts.redeem(receipt, account);
+      const siteKey = textOf(fields, 'sitekey');
+      const redeemed = await receipts.redeem(receipt, account, undefined, siteKey);
       if (!redeemed.ok) return redeemed;
       if (typeof redeemed.value === 'string') {
-        const siteKey = textOf(fields, 'sitekey');
         const fault =
           siteKey && (await receipts.siteFault(siteKey, account, textOf(fields, 'hostname')));
         return json({ ok: false, ...(fault ? { sitekey_error: fault } : {}) }, headers);
       }
-      const { hostname, origin, siteKey, solvedAt } = redeemed.value;
+      const { hostname, origin, siteKey: sitekey, solvedAt, isSolved: solved } = redeemed.value;
       const challenge_ts = timeText(solvedAt, '+00:00');
-      return json({ ok: true, hostname, origin, sitekey: siteKey, challenge_ts }, headers);
+      return json({ ok: true, hostname, origin, sitekey, challenge_ts, solved }, headers);
     },
     { keyField: 'secret' },
   );

@@ -3,6 +3,7 @@
  * server redeems, so that nobody has to trust the browser.
  *
  *   pcr2.<body>.<mac>    body and mac in base64url; mac = HMAC-SHA-256 over `pcr2.<body>`
+ *   pcp2.<body>.<mac>    the same, for a visitor who solved nothing: the address was clean
  *
  *   body: id 16 · site key id · page's origin · solved at f64 · ends at f64 · abuse score u8 · action   (codec.ts)
  *
@@ -23,6 +24,8 @@ export interface Site {
   readonly id: string;
   /** Account id. */
   readonly account: string;
+  /** Clean addresses pass without a puzzle: as it is stored now. */
+  readonly passesClean: boolean;
 }
 
 export interface SolvedBy {
@@ -48,9 +51,14 @@ export interface RedeemedReceipt {
   readonly abuseScore: number;
   /** As the page sent it; empty when it sent none. */
   readonly action: string;
+  /** False: no puzzle was solved, the address was clean. */
+  readonly isSolved: boolean;
 }
 
-/** `invalid`: forged, altered, unknown, of a revoked site key or of another account's. */
+/**
+ * `invalid`: forged, altered, unknown, of a revoked site key or of another account's; or without a puzzle
+ * where one is wanted.
+ */
 export type ReceiptFault = 'invalid' | 'wrong_site' | 'spent';
 
 /** Why a page of a site gets no receipts: the account has no such site key, or it is not for that host. */
@@ -63,15 +71,19 @@ export interface Receipts {
    * alive, or comes from no web page, or from a host that the site key doesn't allow.
    */
   issue(by: SolvedBy): Promise<string | undefined>;
+  /** The same without a puzzle, for an address found clean: undefined too where the site key asks for one. */
+  pass(by: SolvedBy): Promise<string | undefined>;
   /**
    * Uses the receipt up; durable when it resolves. `spent`: expired or used before. A fault other
    * than that uses nothing up. `expectedSite`: a site key id that it must have been given for.
+   * `namedSite`: one that the site's server says is its own, without refusing others.
    * The result fails only with `store_unavailable`: then the receipt may be used up or not.
    */
   redeem(
     receipt: string,
     account: string,
     expectedSite?: string,
+    namedSite?: string,
   ): Promise<Result<RedeemedReceipt | ReceiptFault>>;
   /** What keeps pages on this host from receipts for the site key; undefined: nothing. */
   siteFault(
@@ -89,7 +101,8 @@ export const receiptLifeMs = 5 * 60_000;
 const rememberMs = 60 * 60_000;
 /** Whoever composes the service derives the signing key for this purpose. */
 export const receiptKeyPurpose = 'captcha receipt 1';
-const version = 'pcr2';
+const prefixes = { solved: 'pcr2', passed: 'pcp2' } as const;
+type Prefix = (typeof prefixes)[keyof typeof prefixes];
 const idBytes = 16;
 /** Longer than any receipt of ours; an origin has at most `originCharactersMax`. */
 export const receiptCharactersMax = 1_024;
@@ -136,6 +149,8 @@ export function createReceipts<S extends Site>(options: {
   site: (id: string) => Promise<S | undefined>;
   /** Whether a page on this host may get receipts for the site key. */
   allows: (site: S, hostname: string) => boolean;
+  /** The living site keys of an account. */
+  sitesOf: (account: string) => Promise<readonly S[]>;
 }): Receipts {
   const { store, clock, random, signingKey } = options;
 
@@ -143,44 +158,61 @@ export function createReceipts<S extends Site>(options: {
     return createHmac('sha256', signingKey).update(signed, 'latin1').digest();
   }
 
-  function sign(body: Body): string {
-    const signed = `${version}.${Buffer.from(bodies.encode(body)).toString('base64url')}`;
+  function sign(prefix: Prefix, body: Body): string {
+    const signed = `${prefix}.${Buffer.from(bodies.encode(body)).toString('base64url')}`;
     return `${signed}.${mac(signed).toString('base64url')}`;
   }
 
   /** Nothing of the body is looked at before the signature is found right. */
-  function open(receipt: string): Body | undefined {
+  function open(receipt: string): (Body & { readonly isSolved: boolean }) | undefined {
     if (receipt.length > receiptCharactersMax) return undefined;
-    const parts = /^(pcr2\.([\w-]+))\.([\w-]{43})$/.exec(receipt);
+    const parts = /^((pc[pr]2)\.([\w-]+))\.([\w-]{43})$/.exec(receipt);
     if (parts === null) return undefined;
-    const [, signed = '', body = '', given = ''] = parts;
+    const [, signed = '', prefix = '', text = '', given = ''] = parts;
     // The last of 43 characters has two bits to spare: one spelling alone is right.
     const right = Buffer.from(mac(signed).toString('base64url'), 'latin1');
     if (!timingSafeEqual(right, Buffer.from(given, 'latin1'))) return undefined;
-    return bodies.decode(Buffer.from(body, 'base64url'));
+    const body = bodies.decode(Buffer.from(text, 'base64url'));
+    return body && { ...body, isSolved: prefix === prefixes.solved };
+  }
+
+  async function give(prefix: Prefix, by: SolvedBy): Promise<string | undefined> {
+    const { siteKey, origin, abuseScore = 0, action = '' } = by;
+    if (siteKey === undefined || origin === undefined) return undefined;
+    if (siteKey.length > siteKeyCharactersMax) return undefined;
+    const hostname = hostOf(origin);
+    const site = hostname === undefined ? undefined : await options.site(siteKey);
+    if (site === undefined || !options.allows(site, hostname!)) return undefined;
+    if (prefix === prefixes.passed && !site.passesClean) return undefined;
+    const solvedAt = clock.now();
+    const id = random.bytes(idBytes);
+    return sign(prefix, {
+      ...{ id, siteKey: site.id, origin, solvedAt, endsAt: solvedAt + receiptLifeMs },
+      ...{ abuseScore, action: actionPattern.test(action) ? action : '' },
+    });
+  }
+
+  /**
+   * Whether a receipt without a puzzle is good. Who claims another page's origin may bring one of another
+   * site key of the account: unless the site's server names its own, all of them must let clean addresses pass.
+   */
+  async function mayPass(site: S, namedSite: string | undefined): Promise<boolean> {
+    if (!site.passesClean) return false;
+    if (namedSite === site.id) return true;
+    return (await options.sitesOf(site.account)).every(({ passesClean }) => passesClean);
   }
 
   return {
-    async issue({ siteKey, origin, abuseScore = 0, action = '' }) {
-      if (siteKey === undefined || origin === undefined) return undefined;
-      if (siteKey.length > siteKeyCharactersMax) return undefined;
-      const hostname = hostOf(origin);
-      const site = hostname === undefined ? undefined : await options.site(siteKey);
-      if (site === undefined || !options.allows(site, hostname!)) return undefined;
-      const solvedAt = clock.now();
-      const id = random.bytes(idBytes);
-      return sign({
-        ...{ id, siteKey: site.id, origin, solvedAt, endsAt: solvedAt + receiptLifeMs },
-        ...{ abuseScore, action: actionPattern.test(action) ? action : '' },
-      });
-    },
+    issue: (by) => give(prefixes.solved, by),
+    pass: (by) => give(prefixes.passed, by),
 
-    async redeem(receipt, account, expectedSite) {
+    async redeem(receipt, account, expectedSite, namedSite = expectedSite) {
       const body = open(receipt);
       const site = body && (await options.site(body.siteKey));
       const hostname = body && hostOf(body.origin);
       if (!body || !hostname || site?.account !== account) return ok('invalid');
       if (expectedSite !== undefined && expectedSite !== site.id) return ok('wrong_site');
+      if (!body.isSolved && !(await mayPass(site, namedSite))) return ok('invalid');
       if (body.endsAt <= clock.now()) return ok('spent');
       const used = usedReceiptKey(body.id);
       const done = await store.commit({
@@ -188,8 +220,8 @@ export function createReceipts<S extends Site>(options: {
         set: [{ key: used, value: new Uint8Array(), expiresAt: body.endsAt + rememberMs }],
       });
       if (done.ok) {
-        const { siteKey, origin, solvedAt, abuseScore, action } = body;
-        return ok({ siteKey, origin, hostname, solvedAt, abuseScore, action });
+        const { siteKey, origin, solvedAt, abuseScore, action, isSolved } = body;
+        return ok({ siteKey, origin, hostname, solvedAt, abuseScore, action, isSolved });
       }
       return done.error === 'check_failed' ? ok('spent') : fail(done.error, done.detail);
     },

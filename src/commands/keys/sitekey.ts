@@ -1,12 +1,13 @@
 /** `portcullis sitekey …`: the public keys that web sites put beside the CAPTCHA in their pages. */
 
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
 import { columns, createOutput, dateText } from '../shell/output.ts';
 import { expect, withWorkspace } from '../shell/workspace.ts';
 
 interface CreateFlags {
   readonly host: readonly string[];
+  readonly passClean?: boolean;
   readonly json?: boolean;
 }
 
@@ -22,8 +23,28 @@ export function siteKeyCommands(): Command {
       (name: string, names: readonly string[]) => [...names, name],
       [] as readonly string[],
     )
+    .option('--pass-clean', 'no puzzle for visitors from clean addresses (default: for everybody)')
     .option('--json', 'print the site key as JSON')
     .action(create);
+  command
+    .command('set')
+    .description('who has to solve a puzzle, from the next request on')
+    .argument('<id>', 'pcs_…')
+    .addOption(
+      new Option('--pass-clean <on|off>', 'no puzzle for visitors from clean addresses')
+        .choices(['on', 'off'])
+        .makeOptionMandatory(),
+    )
+    .option('--json', 'print the site key as JSON')
+    .action(async (id: string, flags: { passClean: string; json?: boolean }) => {
+      const output = createOutput(flags.json === true);
+      const passes = flags.passClean === 'on';
+      const siteKey = await withWorkspace(async (w) =>
+        expect(await createSiteKeys(w).setPassesClean(id, passes)),
+      );
+      output.line(`${siteKey.id}: ${puzzleOf(siteKey)}`);
+      output.result(shown(siteKey));
+    });
   command
     .command('list')
     .description('all site keys with their accounts and host names')
@@ -47,7 +68,7 @@ async function create(email: string, flags: CreateFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   const siteKey = await withWorkspace(async (workspace) => {
     const account = expect(await workspace.accounts.find(email));
-    return expect(await createSiteKeys(workspace).create(account.id, flags.host));
+    return expect(await createSiteKeys(workspace).create(account.id, flags.host, flags.passClean));
   });
   output.line(siteKey.id);
   output.result(shown(siteKey));
@@ -60,11 +81,16 @@ async function list(flags: { json?: boolean }): Promise<void> {
     s.id,
     s.email,
     dateText(s.createdAt),
+    puzzleOf(s),
     s.hosts.length === 0 ? 'any host' : s.hosts.join(' '),
   ]);
   for (const line of columns(rows)) output.line(line);
   if (siteKeys.length === 0) output.line('no site key was made yet');
   output.result(siteKeys.map(shown));
+}
+
+function puzzleOf({ passesClean }: SiteKey): string {
+  return passesClean ? 'clean addresses pass' : 'a puzzle for everybody';
 }
 
 function shown<T extends SiteKey>(siteKey: T) {

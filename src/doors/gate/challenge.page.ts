@@ -4,12 +4,12 @@ import { button } from '../../web/components/button.ts';
 import { type ChallengeView, challengeField } from '../../web/components/challenge.ts';
 import { hidden } from '../../web/components/form.ts';
 import { html } from '../../web/html.ts';
-import { joined } from '../../web/language.ts';
+import { wordsOf } from '../../web/language.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { en } from './words.en.ts';
 import { fr } from './words.fr.ts';
 
-const catalogues = joined({ en, fr });
+const { frameText } = wordsOf({ en, fr });
 
 export interface ChallengePageData {
   readonly action: string;
@@ -24,7 +24,7 @@ export interface ChallengePageData {
 }
 
 export function challengePage(frame: PageFrame, data: ChallengePageData): string {
-  const { gate: text } = catalogues[frame.language];
+  const { gate: text } = frameText(frame);
   const { action, back, host, challenge, wasWrong } = data;
   return renderDocument(frame, {
     title: text.title,

@@ -37,7 +37,7 @@ export interface ConnectData {
   readonly docs: string;
 }
 
-export function targetPath(name: string): string {
+function targetPath(name: string): string {
   return `${connectPath}/${name}`;
 }
 

@@ -69,7 +69,7 @@ export interface TargetFacts {
 export const keyPlaceholder = 'pcl_…';
 const emailPlaceholder = 'you@example.com';
 const sampleHost = '127.0.0.1:8080';
-export const sampleZone = 'bl.example.org';
+const sampleZone = 'bl.example.org';
 const feedFolder = '/var/lib/portcullis';
 const feedScript = '/usr/local/sbin/portcullis-feed';
 /** Of the samples in docs/: what a check calls malicious. */

@@ -23,7 +23,7 @@ import {
 import { docsPage, searchIndex } from './docs.page.ts';
 import { type DocPage, docSlugs, docsPath, markdownPath } from './library.ts';
 
-export const searchPath = `${docsPath}/search.json`;
+const searchPath = `${docsPath}/search.json`;
 const markdownType = 'text/markdown; charset=utf-8';
 
 const requestHeaders = [...readyRequestHeaders, ...pageRequestHeaders];

@@ -83,6 +83,18 @@ export function worstTable(
   });
 }
 
+export function worstCard(worst: Survey['worst'], text: Catalogue, format: Format): Html {
+  const words = text.ip.network;
+  return card({
+    title: words.worst,
+    icon: 'flag',
+    body:
+      worst.length === 0
+        ? emptyState('flag', words.none)
+        : worstTable(worst, words.worst, text, format),
+  });
+}
+
 export function networkPage(frame: PageFrame, data: NetworkPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
@@ -103,14 +115,7 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
           body: html`${addressGrid(data.scores, data.network)}${scoreScale(text)}`,
         })
       }
-      ${card({
-        title: words.worst,
-        icon: 'flag',
-        body:
-          data.worst.length === 0
-            ? emptyState('flag', words.none)
-            : worstTable(data.worst, words.worst, text, format),
-      })}
+      ${worstCard(data.worst, text, format)}
     </div>`,
   });
 }

@@ -131,7 +131,7 @@ export function familiesOf(feed: Feed, { family }: Choice): readonly (4 | 6)[] {
   return family === undefined ? feed.families : [family];
 }
 
-export const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit'] as const;
+const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit'] as const;
 
 /** What a request asks for; a value or a combination that isn't there names its parameter. */
 export function readChoice(

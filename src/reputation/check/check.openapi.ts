@@ -6,6 +6,7 @@ import {
   count,
   country,
   type Described,
+  data,
   dateTime,
   flag,
   jsonMedia,
@@ -24,8 +25,7 @@ import { reportSchema } from '../reports/reports.openapi.ts';
 import { blockBounds } from './block-check.ts';
 import { bulkAddressesMax, verboseReportsMax } from './check-bounds.ts';
 
-export const tag = 'IP API';
-export const data = (name: string) => media(object({ data: ref(name) }));
+const tag = 'IP API';
 export const address = query('ipAddress', string, 'IPv4 or IPv6.', true);
 const days = { type: 'integer', minimum: 1, maximum: 365 };
 export const maxAge = query(

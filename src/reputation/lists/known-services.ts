@@ -6,7 +6,7 @@
 export const serviceNames = ['crawler', 'content', 'updates', 'names'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-export const noService = 1;
+const noService = 1;
 
 /** Never changes for a name: rows of the journal hold it. */
 export function serviceNumber(name: ServiceName | undefined): number {

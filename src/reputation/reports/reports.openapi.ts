@@ -5,10 +5,10 @@ import {
   count,
   country,
   type Described,
+  data,
   dateTime,
   formOrJson,
   list,
-  media,
   nullable,
   object,
   query,
@@ -23,7 +23,6 @@ import { commentCharactersMax, reportCategoriesMax } from './report.ts';
 import { pageBounds } from './store/report-history.ts';
 
 const tag = 'IP API';
-const data = (name: string) => media(object({ data: ref(name) }));
 const category = { type: 'integer', minimum: 1, maximum: categoryMax };
 
 const reportFields = {

@@ -25,7 +25,7 @@ export interface QueueOptions {
   readonly max?: number;
 }
 
-export const queueMax = 1_000;
+const queueMax = 1_000;
 const keptMs = 90 * 86_400_000;
 const pageRows = 200;
 

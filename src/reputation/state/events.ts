@@ -281,7 +281,7 @@ function readReported(input: Reader): Reported {
 }
 
 /** One byte: 0..32 is an IPv4 length, 64 + 0..128 an IPv6 one; then the 4 or 16 address bytes. */
-export function writePrefix(
+function writePrefix(
   out: Writer,
   family: number,
   words: Uint32Array,

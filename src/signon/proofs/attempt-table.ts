@@ -5,7 +5,7 @@
  */
 
 /** A subject without attempts for this long starts anew. */
-export const forgetMs = 24 * 3_600_000;
+const forgetMs = 24 * 3_600_000;
 
 export interface Subject {
   /** Attempts that count; what a rule lets drain is drained up to `lastMs`. */

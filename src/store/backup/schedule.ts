@@ -111,7 +111,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
   };
 }
 
-export function nameOf(atMs: number): string {
+function nameOf(atMs: number): string {
   return `portcullis-${new Date(atMs).toISOString().replace(/[-:]/g, '')}.backup`;
 }
 

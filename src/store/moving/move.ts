@@ -139,7 +139,7 @@ async function copy(
 }
 
 /** Names of what differs. */
-export function differences(a: readonly MovedTally[], b: readonly MovedTally[]): string[] {
+function differences(a: readonly MovedTally[], b: readonly MovedTally[]): string[] {
   const other = new Map(b.map((tally) => [tally.name, tally]));
   const differing = a.filter(({ name, rows, sha256 }) => {
     const found = other.get(name);

@@ -22,7 +22,7 @@ export interface ChallengeView {
 }
 
 /** As long as anything that is asked for, with room for the spaces that people put between. */
-export const answerLengthMax = 32;
+const answerLengthMax = 32;
 
 /** @param ownTab the picture of the choice leaves the form that it stands in alone */
 export function challengeStage(frame: PageFrame, challenge: ChallengeView, ownTab = false): Html {
@@ -68,16 +68,21 @@ export function challengeField(
     ${hidden('captcha_token', challenge.token)}
     ${challengeStage(frame, challenge, true)}
     ${challengeSound(frame, challenge)}
-    ${field({
-      id: 'captcha-answer',
-      name: 'captcha_answer',
-      label: text.challenge.answer,
-      hint: text.challenge.answerHint,
-      required: true,
-      maxLength: answerLengthMax,
-      autocomplete: 'off',
-      mono: true,
-      ...(error === undefined ? {} : { error }),
-    })}
+    ${answerField(frame, 'captcha_answer', error)}
   </fieldset>`;
+}
+
+export function answerField(frame: PageFrame, name: string, error?: string): Html {
+  const text = frameText(frame);
+  return field({
+    id: 'captcha-answer',
+    name,
+    label: text.challenge.answer,
+    hint: text.challenge.answerHint,
+    required: true,
+    maxLength: answerLengthMax,
+    autocomplete: 'off',
+    mono: true,
+    ...(error === undefined ? {} : { error }),
+  });
 }

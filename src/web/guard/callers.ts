@@ -9,6 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Request } from '../../http/message.ts';
 import { parseIp } from '../../ip/address.ts';
 import { clientOf, networksOf } from '../../ip/networks.ts';
+import { scoreBand } from '../score-band.ts';
 
 export type Sender = Pick<Request, 'clientIp'>;
 
@@ -24,6 +25,8 @@ export interface Callers {
   /** Counts `cost` more for a request that was admitted. */
   charge(limit: ClientLimitName, caller: Sender, cost: number): void;
   isMalicious(caller: Sender): boolean;
+  /** An address about which next to nothing is said, and that is no exit of an anonymising network. */
+  isClean(caller: Sender): boolean;
   /** 0 to 100; 0 for what is no address. */
   abuseScoreOf(caller: Sender): number;
 }
@@ -40,6 +43,7 @@ export function createCallers(options: {
     ): {
       readonly malicious: boolean;
       readonly score: number;
+      readonly anonymousExit: boolean;
     };
   };
   clock: Clock;
@@ -65,6 +69,12 @@ export function createCallers(options: {
     isMalicious({ clientIp }) {
       const family = parseIp(clientIp, words);
       return family !== 0 && check.judge(family, words, clock.now()).malicious;
+    },
+    isClean({ clientIp }) {
+      const family = parseIp(clientIp, words);
+      if (family === 0) return false;
+      const { score, anonymousExit } = check.judge(family, words, clock.now());
+      return scoreBand(score) === 'clean' && !anonymousExit;
     },
     abuseScoreOf({ clientIp }) {
       const family = parseIp(clientIp, words);

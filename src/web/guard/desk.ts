@@ -364,6 +364,6 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
 }
 
 /** Whole seconds, of a failure that passes. */
-export function retryAfter({ retryAfterSeconds }: Failure): Header[] {
+function retryAfter({ retryAfterSeconds }: Failure): Header[] {
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }

@@ -13,7 +13,7 @@ import { quotaParty } from '../../../src/access/shares/quota-shares.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import type { Tellings } from '../../../src/store/nodes/tellings.ts';
 
-export const windowMs = 60_000;
+const windowMs = 60_000;
 
 /** Something that admits `limit` in a minute. */
 interface Counter {

@@ -78,6 +78,7 @@ for (const threads of threadCounts) {
         origin,
         sitekey: siteKey,
         challenge_ts: body.challenge_ts,
+        solved: true,
       });
       assert.equal(answer.headers['cache-control'], 'no-store');
       assert.equal(answer.headers['access-control-allow-origin'], undefined);

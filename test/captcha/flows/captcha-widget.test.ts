@@ -94,7 +94,7 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     await asVisitor('is solved with the keyboard alone', {}, async ({ page, problems }) => {
       await pictureShown(page);
       assert.deepEqual(await problems(), []);
-      assert.equal(await page.evaluate('document.images[0].width'), 300);
+      assert.equal(await page.evaluate('document.images[0].width'), 450);
       await tabTo(page, 'Type the moving letters');
       await page.keyboard.type(service.answers.img.toLowerCase());
       await page.keyboard.press('Enter');
@@ -110,6 +110,31 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       assert.equal(verdict.success, true, JSON.stringify(verdict));
       assert.equal(verdict.hostname, 'localhost');
       assert.equal(site.sent.at(-1)!.name, 'Ada');
+    });
+
+    await asVisitor('a theme and a size are chosen in the page', {}, async ({ page, problems }) => {
+      await pictureShown(page);
+      const shade = () => widget(page).getAttribute('data-shade');
+      const ground = () =>
+        page.evaluate("getComputedStyle(document.querySelector('.portcullis-captcha')).background");
+      assert.equal(await shade(), 'light');
+      const light = await ground();
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await within(async () => (await shade()) === 'dark', 'the device is dark');
+      assert.notEqual(await ground(), light);
+      // Another one beside it, that says what it wants.
+      await page.evaluate(`(() => {
+        const made = document.createElement('div');
+        Object.assign(made.dataset, { sitekey: 'x', theme: 'light', size: 'compact' });
+        made.className = 'portcullis-captcha';
+        document.querySelector('form').append(made);
+        portcullisCaptcha(made);
+      })()`);
+      const made = widget(page).last();
+      assert.equal(await made.getAttribute('data-shade'), 'light');
+      assert.equal((await made.boundingBox())!.width, 326);
+      await until(page, 'document.images[1]?.naturalWidth > 0 && document.images[1].width === 300');
+      assert.deepEqual(await problems(), []);
     });
 
     await asVisitor('a form is not sent unsolved', {}, async ({ page, problems }) => {

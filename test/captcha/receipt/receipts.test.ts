@@ -8,6 +8,7 @@ import {
   type Receipts,
   receiptCharactersMax,
   receiptLifeMs,
+  type Site,
 } from '../../../src/captcha/receipt/receipts.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
@@ -35,13 +36,23 @@ let receipts: Receipts;
 /** The same as another process would have it. */
 let beside: Receipts;
 
+/** Of those that let clean addresses pass. */
+const passing = new Set<string>();
+
+function siteOf(id: string): Site | undefined {
+  const account = sites.get(id);
+  return account === undefined ? undefined : { id, account, passesClean: passing.has(id) };
+}
+
 function openReceipts(store: Pick<Store, 'commit'>, seed: number, key = signingKey): Receipts {
   return createReceipts({
     store,
     clock,
     random: seededRandom(seed),
     signingKey: key,
-    site: async (id) => (sites.has(id) ? { id, account: sites.get(id)! } : undefined),
+    site: async (id) => siteOf(id),
+    sitesOf: async (account) =>
+      [...sites.keys()].map(siteOf).filter((s) => s?.account === account) as Site[],
     allows: (_site, hostname) => hostname !== 'barred.example',
   });
 }
@@ -82,6 +93,7 @@ it('tells the page and the time of the challenge, once', async () => {
       solvedAt: clock.now(),
       abuseScore: 0,
       action: '',
+      isSolved: true,
     },
   });
   assert.equal(await outcome(receipts, receipt), 'spent');
@@ -229,4 +241,32 @@ it('says so when the store cannot write', async () => {
   memory.failFrom(0);
   const failing = openReceipts(memory, 5);
   assert.equal(await outcome(failing, await issue()), 'store_unavailable');
+});
+
+it('without a puzzle: only where the site key lets clean addresses pass, still, and for no other', async () => {
+  const pass = (siteKey: string) => receipts.pass({ ...by, siteKey });
+  assert.equal(await pass('pcs_shop'), undefined);
+  assert.equal(await pass('pcs_nobody'), undefined);
+  passing.add('pcs_shop');
+  assert.equal(await receipts.pass({ ...by, origin: 'https://barred.example' }), undefined);
+  const receipt = (await pass('pcs_shop'))!;
+  // Another site key of the account asks for a puzzle: the server has to name its own.
+  assert.equal(await outcome(receipts, receipt), 'invalid');
+  assert.equal(await outcome(receipts, receipt, 'owner', 'pcs_second'), 'wrong_site');
+  // As one with a puzzle it is forged.
+  assert.equal(
+    await outcome(receipts, receipt.replace('pcp2', 'pcr2'), 'owner', 'pcs_shop'),
+    'invalid',
+  );
+  passing.delete('pcs_shop');
+  assert.equal(await outcome(receipts, receipt, 'owner', 'pcs_shop'), 'invalid');
+  passing.add('pcs_shop');
+  const redeemed = await receipts.redeem(receipt, 'owner', undefined, 'pcs_shop');
+  assert.equal(redeemed.ok && typeof redeemed.value === 'object' && redeemed.value.isSolved, false);
+  assert.equal(await outcome(beside, receipt, 'owner', 'pcs_shop'), 'spent');
+  passing.add('pcs_second');
+  assert.equal(await outcome(receipts, (await pass('pcs_shop'))!), 'redeemed');
+  const solved = await receipts.redeem(await issue(), 'owner');
+  assert.equal(solved.ok && typeof solved.value === 'object' && solved.value.isSolved, true);
+  passing.clear();
 });

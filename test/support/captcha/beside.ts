@@ -28,13 +28,15 @@ export function openBeside(dataDir: string, clock: Clock = systemClock()): Besid
   const random = systemRandom();
   const store = openLmdbStore({ path: `${dataDir}/store`, clock, log: createLog('silent') });
   const masterKey = loadMasterKey({ dataDir, strict: true, random });
+  const siteKeys = createSiteKeys({ store, clock, random });
   const receipts = createReceipts({
     store,
     clock,
     random,
     signingKey: deriveKey(masterKey, receiptKeyPurpose),
-    site: createSiteKeys({ store, clock, random }).find,
+    site: siteKeys.find,
     allows: allowsHost,
+    sitesOf: siteKeys.ofAccount,
   });
   return { store, receipts };
 }

@@ -37,7 +37,7 @@ export type Variant = 'linear' | 'density' | 'tiled' | 'curved' | 'circular';
 export const outlines = loadOutlines();
 const makers = new Map<ProfileName, SceneMaker>();
 
-export function sceneMaker(name: ProfileName): SceneMaker {
+function sceneMaker(name: ProfileName): SceneMaker {
   let maker = makers.get(name);
   if (!maker) {
     maker = createSceneMaker(profiles[name], createGlyphSet(outlines, profiles[name]));

@@ -49,7 +49,7 @@ export function tesseractVersion(): string | undefined {
 }
 
 /** The word that each of the attack's pictures gives, for each challenge. */
-export function readByTesseract(attack: Attack, challenges: readonly Challenge[]): string[][] {
+function readByTesseract(attack: Attack, challenges: readonly Challenge[]): string[][] {
   const polls: Poll[][] = challenges.map(() => []);
   for (const setting of settings) {
     const lines: { poll: Poll; first: number; grey: Grey }[] = [];

@@ -91,6 +91,8 @@ export function setUp({
   const receipts = {
     issue: async ({ siteKey, origin }: SolvedBy) =>
       siteKey === 'pcs_a' && origin !== undefined ? `receipt for ${origin}` : undefined,
+    pass: async ({ siteKey, origin }: SolvedBy) =>
+      siteKey === 'pcs_pass' && origin !== undefined ? `pass for ${origin}` : undefined,
   };
   const router = createRouter(
     captchaRoutes({

@@ -94,7 +94,10 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     random,
     signingKey: random.bytes(32),
     site: async (id) =>
-      id === openSite || id === closedSite ? { id, account: 'owner' } : undefined,
+      id === openSite || id === closedSite
+        ? { id, account: 'owner', passesClean: false }
+        : undefined,
+    sitesOf: async () => [],
     allows: (site) => site.id === openSite,
   });
   const asked: string[] = [];

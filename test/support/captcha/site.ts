@@ -70,7 +70,7 @@ const otherPages = {
 export type OtherPage = keyof typeof otherPages;
 
 /** The policy of the docs, and nothing else. */
-export function sitePolicy(service: string): string {
+function sitePolicy(service: string): string {
   return [
     "default-src 'none'",
     `script-src ${service}`,

@@ -2,7 +2,7 @@
 
 export type Value = null | boolean | number | string | { readonly address: readonly number[] };
 
-export function varint(value: number): number[] {
+function varint(value: number): number[] {
   if (value < 240) return [value];
   const bytes = [(value % 16) + 240];
   let rest = Math.floor((value - 240) / 16);

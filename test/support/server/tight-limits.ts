@@ -5,7 +5,7 @@
 
 import { type ClientLimitName, clientLimits } from '../../../src/config/limits.ts';
 
-export const tightLimits: Readonly<Partial<Record<ClientLimitName, number>>> = {
+const tightLimits: Readonly<Partial<Record<ClientLimitName, number>>> = {
   answers: 1_000,
   answersNear: 4_000,
   probes: 1_000,

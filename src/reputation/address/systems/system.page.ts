@@ -6,7 +6,7 @@ import { type Html, html, safeHref } from '../../../web/html.ts';
 import { formatFor } from '../../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../../web/layout/layout.ts';
 import { frameText } from '../../words.ts';
-import { worstTable } from '../network.page.ts';
+import { worstCard } from '../network.page.ts';
 import type { Survey } from '../survey.ts';
 
 export interface SystemPageData extends Survey {
@@ -48,14 +48,7 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
               </dl>
               ${data.isPart && html`<p class="card-note">${words.part(format.number(data.entries))}</p>`}`,
             })}
-            ${card({
-              title: words.worst,
-              icon: 'flag',
-              body:
-                data.worst.length === 0
-                  ? emptyState('flag', words.none)
-                  : worstTable(data.worst, words.worst, text, format),
-            })}`
+            ${worstCard(data.worst, text, format)}`
       }
       <p class="attribution">${text.ip.attribution} <a href=${safeHref(attribution.href)} rel="noopener">${attribution.name}</a>${' · '}${attribution.licence}</p>
     </div>`,

@@ -79,7 +79,7 @@ export interface SubscriptionOutcome {
   readonly acceptedRows: number;
 }
 
-export const subscriptionStates = ['active', 'paused', 'removing'] as const;
+const subscriptionStates = ['active', 'paused', 'removing'] as const;
 
 export interface Subscription extends SubscriptionTerms, SubscriptionOutcome {
   readonly addedAt: number;

@@ -1,14 +1,13 @@
 /** A forgotten password: asking for the link, and choosing a new one. */
 
 import { button } from '../../../web/components/button.ts';
-import { field } from '../../../web/components/field.ts';
 import { form, hidden } from '../../../web/components/form.ts';
 import { html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
-import { emailLengthMax, newPasswordField } from './register.page.ts';
+import { emailField, newPasswordField } from './register.page.ts';
 
 export function recoverPage(
   frame: PageFrame,
@@ -23,14 +22,8 @@ export function recoverPage(
       action: '/recover',
       csrf: data.csrf,
       body: html`${onwardFields(data)}
-        ${field({
-          id: 'email',
-          name: 'email',
+        ${emailField(frame, {
           inputMode: 'email',
-          label: text.signon.email,
-          required: true,
-          maxLength: emailLengthMax,
-          autocomplete: 'username',
           ...(data.email === undefined ? {} : { value: data.email }),
           ...(data.error === undefined ? {} : { error: data.error }),
         })}

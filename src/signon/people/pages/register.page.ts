@@ -2,7 +2,7 @@
 
 import { button } from '../../../web/components/button.ts';
 import { type ChallengeView, challengeField } from '../../../web/components/challenge.ts';
-import { field } from '../../../web/components/field.ts';
+import { type FieldOptions, field } from '../../../web/components/field.ts';
 import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
@@ -36,6 +36,32 @@ export interface RegisterPageData extends Onward {
   };
 }
 
+/** The address that somebody signs in by. */
+export function emailField(frame: PageFrame, more: Partial<FieldOptions>): Html {
+  return field({
+    id: 'email',
+    name: 'email',
+    label: frameText(frame).signon.email,
+    required: true,
+    maxLength: emailLengthMax,
+    autocomplete: 'username',
+    ...more,
+  });
+}
+
+export function currentPasswordField(frame: PageFrame, error?: string): Html {
+  return field({
+    id: 'password',
+    name: 'password',
+    type: 'password',
+    label: frameText(frame).signon.password,
+    required: true,
+    maxLength: passwordLengthMax,
+    autocomplete: 'current-password',
+    ...(error === undefined ? {} : { error }),
+  });
+}
+
 export function registerPage(frame: PageFrame, data: RegisterPageData): string {
   const text = frameText(frame);
   const { register } = text.signon;
@@ -53,15 +79,9 @@ export function registerPage(frame: PageFrame, data: RegisterPageData): string {
           action: '/register',
           csrf: data.csrf,
           body: html`${onwardFields(data)}
-            ${field({
-              id: 'email',
-              name: 'email',
+            ${emailField(frame, {
               type: 'email',
-              label: text.signon.email,
               hint: register.emailHint,
-              required: true,
-              maxLength: emailLengthMax,
-              autocomplete: 'username',
               ...(data.email === undefined ? {} : { value: data.email }),
               ...(errors.email === undefined ? {} : { error: errors.email }),
             })}

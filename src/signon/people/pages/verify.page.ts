@@ -1,7 +1,6 @@
 /** The pages of a link that came by mail, and of an account that waits for its link to be opened. */
 
 import { button } from '../../../web/components/button.ts';
-import { field } from '../../../web/components/field.ts';
 import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
@@ -11,7 +10,7 @@ import { type Onward, onwardFields } from '../../sessions/onward.page.ts';
 import { frameText } from '../../words/words.ts';
 import { timeText } from '../pacing.ts';
 import type { LinkAsks } from '../verification.ts';
-import { newPasswordField, passkeyPress, passwordLengthMax } from './register.page.ts';
+import { currentPasswordField, newPasswordField, passkeyPress } from './register.page.ts';
 import { demoMails } from './sent.page.ts';
 
 /**
@@ -70,16 +69,7 @@ export function linkButtonPage(
     const chosen = newPasswordField(frame, text.signon.newPassword, data.error);
     return buttonPage(frame, data, words, words.choose, chosen);
   }
-  const password = field({
-    id: 'password',
-    name: 'password',
-    type: 'password',
-    label: text.signon.password,
-    required: true,
-    maxLength: passwordLengthMax,
-    autocomplete: 'current-password',
-    ...(data.error === undefined ? {} : { error: data.error }),
-  });
+  const password = currentPasswordField(frame, data.error);
   return buttonPage(frame, data, words, words.otherBrowser, password);
 }
 

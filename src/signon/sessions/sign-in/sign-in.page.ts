@@ -7,7 +7,7 @@ import { form, hidden } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
-import { emailLengthMax, passwordLengthMax } from '../../people/pages/register.page.ts';
+import { currentPasswordField, emailField } from '../../people/pages/register.page.ts';
 import { frameText } from '../../words/words.ts';
 import { narrowPage } from '../narrow.page.ts';
 import { isForSite, type Onward, onwardFields, onwardHref, sealOf } from '../onward.page.ts';
@@ -52,25 +52,12 @@ export function signInPage(frame: PageFrame, data: SignInPageData): string {
           action: '/signin',
           csrf: data.csrf,
           body: html`${onwardFields(data)}
-            ${field({
-              id: 'email',
-              name: 'email',
+            ${emailField(frame, {
               inputMode: 'email',
-              label: text.signon.email,
-              required: true,
-              maxLength: emailLengthMax,
               autocomplete: 'username webauthn',
               ...(email === undefined ? {} : { value: email }),
             })}
-            ${field({
-              id: 'password',
-              name: 'password',
-              type: 'password',
-              label: text.signon.password,
-              required: true,
-              maxLength: passwordLengthMax,
-              autocomplete: 'current-password',
-            })}
+            ${currentPasswordField(frame)}
             ${challengePart(frame, data)}
             ${button({ label: signIn.submit })}`,
         })}

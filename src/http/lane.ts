@@ -1,0 +1,19 @@
+/** What both lanes of a server are made with: the hot one and the one of all other routes (admission.ts). */
+
+import type { Log } from '../core/log/log.ts';
+import type { AccessLog } from './access-log.ts';
+import type { HttpLimits } from './limits.ts';
+import type { RenderProblem } from './message.ts';
+
+export interface LaneOptions {
+  readonly renderProblem: RenderProblem;
+  readonly log: Log;
+  readonly limits: HttpLimits;
+  readonly isClosing: () => boolean;
+  readonly shouldProbe: () => boolean;
+  readonly shouldEnd: () => boolean;
+  readonly onFinished?:
+    | ((path: string, status: number, elapsedMs: number | undefined) => void)
+    | undefined;
+  readonly accessLog?: AccessLog | undefined;
+}
