@@ -4,13 +4,13 @@
  * of sixteen by sixteen /24s: the places of a finer picture lie within those of the coarser one.
  */
 
-export interface Place {
+export interface Dot {
   readonly x: number;
   readonly y: number;
 }
 
 /** Where a number lies. @param side of the square, a power of two; `at` is below its square */
-export function placeOf(side: number, at: number): Place {
+export function placeOf(side: number, at: number): Dot {
   let x = 0;
   let y = 0;
   let rest = at;
