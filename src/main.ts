@@ -25,6 +25,7 @@ import { startOwnBackups } from './server/backup/own-backups.ts';
 import { registerReportMetrics } from './server/figures/report-metrics.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
+import { openConsole } from './server/parts/console.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
@@ -151,6 +152,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
+    console: openConsole(opening, { store, state, tables, listening: () => listening }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
   });
   await openExchange(opening, data.member, { ...shares, metrics });

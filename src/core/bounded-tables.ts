@@ -19,6 +19,8 @@ export interface BoundedTables {
   add(...tables: readonly BoundedTable[]): void;
   /** Writes the lines that are due. */
   look(): void;
+  /** As they are now. */
+  read(): { name: string; used: number; limit: number }[];
   register(metrics: Metrics): void;
   /** Looks now and then, until the result is called. */
   watch(): () => void;
@@ -45,6 +47,7 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
   return {
     add: (...more) => void tables.push(...more),
     look,
+    read: () => tables.map(({ name, used, limit }) => ({ name, used: used(), limit })),
     register(metrics) {
       metrics.gaugeBy('portcullis_table_used', 'Places taken, by bounded table.', 'table', () =>
         tables.map(({ name, used }) => [name, used()]),

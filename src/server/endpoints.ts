@@ -7,6 +7,7 @@ import * as challenge from '../captcha/challenge/challenge.endpoints.ts';
 import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
+import { consoleEndpoints } from '../console/console.route.ts';
 import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
@@ -37,7 +38,7 @@ import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
 import * as reports from '../reputation/reports/reports.route.ts';
-import { requestForms, requestPages } from '../reputation/requests/requests.route.ts';
+import { requestEndpoints } from '../reputation/requests/requests.route.ts';
 import * as avatar from '../signon/account/avatar.route.ts';
 import * as confirm from '../signon/account/confirm.route.ts';
 import * as data from '../signon/account/data.route.ts';
@@ -70,8 +71,7 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
-  ...requestPages, // GET /removal, /report
-  ...requestForms, // POST /removal, /report
+  ...requestEndpoints, // GET /removal, POST /removal, GET /report, POST /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
@@ -232,6 +232,11 @@ const confirmed: readonly Endpoint[] = [
   data.dataEndpoints.remove, // POST /account/delete
 ];
 
+/** Accounts with the operator's role. */
+const consoles: readonly Endpoint[] = [
+  ...consoleEndpoints, // GET /admin, /admin/*, POST /admin/*
+];
+
 export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
@@ -243,6 +248,7 @@ export const endpoints: readonly Endpoint[] = [
   ...reviewing,
   ...verified,
   ...confirmed,
+  ...consoles,
 ];
 
 /**

@@ -19,6 +19,7 @@ import type { Receipts } from '../captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
 import { clientLimits } from '../config/limits.ts';
 import { type Config, captchaBounds } from '../config.ts';
+import { type ConsoleOf, consoleRoutes } from '../console/console.route.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -168,6 +169,8 @@ export function mainRoutes(options: {
   /** Of the widget on the CAPTCHA page, which has none without it. */
   exampleSiteKey: string | undefined;
   readiness: () => Promise<Readiness>;
+  /** What the operators' console shows and changes. */
+  console: ConsoleOf;
 }): MainRoutes {
   const { config, clock, metrics, readiness, exampleAddresses } = options;
   const limits = config.clientLimitsOn
@@ -272,6 +275,7 @@ export function mainRoutes(options: {
         return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
       },
     }),
+    ...consoleRoutes({ ...options, desk }, options.console),
     ...captchaRoutes({ ...captcha, guard }),
     ...captchaPageRoutes({
       ...captcha,

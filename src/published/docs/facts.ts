@@ -39,6 +39,7 @@ const limitWords: Readonly<Record<ClientLimitName, string>> = {
   passkey: 'steps of a sign-in by passkey',
   passkeyRegister: 'steps of a registration by passkey',
   register: 'registrations',
+  console: 'pages and changes of the console for operators',
   removal: 'requests to take back what is said of an address',
   tip: 'reports of an address by hand without an API key',
   avatar: 'pictures of a profile sent',

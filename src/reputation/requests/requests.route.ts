@@ -5,8 +5,12 @@ import type { RequestPageOptions } from './asked.route.ts';
 import { removalEndpoints, removalRoutes } from './removal.route.ts';
 import { reportFormEndpoints, reportFormRoutes } from './report-form.route.ts';
 
-export const requestPages = [removalEndpoints.ask, reportFormEndpoints.ask];
-export const requestForms = [removalEndpoints.send, reportFormEndpoints.send];
+export const requestEndpoints = [
+  removalEndpoints.ask, // GET /removal
+  removalEndpoints.send, // POST /removal
+  reportFormEndpoints.ask, // GET /report
+  reportFormEndpoints.send, // POST /report
+];
 
 export function requestRoutes(options: RequestPageOptions): PlainRoute[] {
   return [...removalRoutes(options), ...reportFormRoutes(options)];
