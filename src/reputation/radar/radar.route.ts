@@ -15,15 +15,14 @@ import type { AnyDesk } from '../../web/guard/desk.ts';
 import { type DeskEndpoint, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { visitHeaders } from '../../web/guard/visit.ts';
 import type { Check } from '../check/check.ts';
-import type { BandSurvey } from '../counts/entry-bands.ts';
-import { type CountPeriod, countPeriods, type ReportCounts } from '../counts/report-counts.ts';
+import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
 import type { PersonVisit, Requester } from '../requests/asked.route.ts';
 import { blockSide } from './hilbert.ts';
 import { mapSide, mapThemes } from './map-picture.ts';
 import { mapPath, radarPage } from './radar.page.ts';
 import type { RadarMap } from './radar-map.ts';
-import { radarNumbers } from './radar-numbers.page.ts';
+import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
 import { type Square, zoomPage } from './zoom.page.ts';
 import {
   type Known,
@@ -61,8 +60,7 @@ export interface RadarOptions {
   };
   readonly index: IpIndex;
   readonly check: Check;
-  readonly counts: ReportCounts;
-  readonly survey: Pick<BandSurvey, 'latest'>;
+  readonly figures: RadarFigures;
   readonly sources: Pick<Sources, 'list'>;
   readonly clock: Clock;
   readonly turns: Turns;
@@ -73,7 +71,8 @@ const level = { eighth: 16, sixteenth: 24 } as const;
 const fineSide = mapSide * blockSide;
 
 export function radarRoutes(options: RadarOptions): PlainRoute[] {
-  const { desk, radar, clock, counts } = options;
+  const { desk, radar, clock, figures } = options;
+  const { reports } = figures;
   const notFound = fail('not_found');
 
   /** Undefined: let in. */
@@ -108,8 +107,8 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
       radarPage(frame, {
         ...{ now, map, period },
         numbers: radarNumbers(frame, { ...options, now, ofIpv4: drawn?.counts.total }),
-        series: counts.series(period, now),
-        sum: counts.sum(period, now),
+        series: reports.series(period, now),
+        sum: reports.sum(period, now),
       }),
     );
   }

@@ -14,8 +14,6 @@ export const radarEn = {
     blockedNote: (suspect: string) => `${suspect} suspect`,
     reports: 'reports in 24 hours',
     reportsNote: (week: string) => `${week} in 7 days`,
-    ever: 'reports ever',
-    everNote: (day: string) => `the first on ${day}`,
     noneYet: 'none yet',
     checks: 'checks a second',
     checksNote: (minute: string) => `${minute} in the last full minute`,

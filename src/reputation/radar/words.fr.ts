@@ -16,8 +16,6 @@ export const radarFr: typeof radarEn = {
     blockedNote: (suspect) => `${suspect} suspects`,
     reports: 'signalements en 24 heures',
     reportsNote: (week) => `${week} en 7 jours`,
-    ever: 'signalements en tout',
-    everNote: (day) => `le premier le ${day}`,
     noneYet: 'aucun encore',
     checks: 'vérifications par seconde',
     checksNote: (minute) => `${minute} dans la dernière minute entière`,
