@@ -30,6 +30,8 @@ import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { type AgentRouteOptions, agentRoutes } from '../doors/agents/agents.route.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
+import { createLoginFailures } from '../doors/dovecot/failures.ts';
+import { policyRoute } from '../doors/dovecot/policy.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -215,6 +217,9 @@ export function mainRoutes(options: {
   const desk = openDesk({ ...options, log: notes, tools, callers, likesGlass });
   const guard = createGuard({ gate: options.gate, callers, renderPage, log: notes });
   const challenges = createFormChallenges(captcha);
+  const report = openAlertReports({ ...options, turns, allowDocumentation: options.demo });
+  const failures = createLoginFailures(clock);
+  options.tables.add(failures.table);
   const published = publishedRoutes({
     ...config,
     guard,
@@ -294,10 +299,11 @@ export function mainRoutes(options: {
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    policyRoute({ ...options, guard, failures, report }),
     ...agentRoutes({
       ...{ ...options, ...options.agents, guard, callers, turns },
       uses: options.bouncers.uses,
-      report: openAlertReports({ ...options, turns, allowDocumentation: options.demo }),
+      report,
     }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),
