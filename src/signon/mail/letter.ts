@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../core/errors.ts';
+import type { StoredLanguage } from '../visitor.ts';
 import type { Mail } from './mailer.ts';
 
 /** Who the mails come from, as people know them. */
@@ -73,6 +74,10 @@ const entities: Readonly<Record<string, string>> = {
 };
 const escaped = (text: string) => text.replace(/[&<>"]/g, (found) => entities[found]!);
 
+const buttonLabels: Readonly<Record<StoredLanguage, string>> = {
+  en: 'Open the page',
+  fr: 'Ouvrir la page',
+};
 const buttonStyle =
   'display:inline-block;padding:12px 20px;border-radius:6px;background:#16416f;color:#ffffff;font-weight:600;text-decoration:none';
 
@@ -82,10 +87,10 @@ function blocksOf(text: string): readonly string[] {
   return words.split(/\n{2,}/).filter((block) => block !== '');
 }
 
-function drawBlock(block: string, { subject, link }: Mail): string {
+function drawBlock(block: string, { language, link }: Mail): string {
   if (block === link) {
     const href = escaped(link);
-    return `<p><a href="${href}" style="${buttonStyle}">${escaped(subject)}</a></p>
+    return `<p><a href="${href}" style="${buttonStyle}">${buttonLabels[language]}</a></p>
 <p class="note" style="font-size:13px;word-break:break-all">${href}</p>`;
   }
   // Facts, a line each.
