@@ -11,7 +11,7 @@ import { createBanStore } from '../../doors/agents/ban-store.ts';
 import { agentTokenKeyPurpose, createAgentTokens } from '../../doors/agents/tokens.ts';
 import { startBouncerUses } from '../../doors/bouncers/bouncer-uses.ts';
 import { createDecisionStream } from '../../doors/bouncers/stream.ts';
-import type { GateCounters } from '../../doors/gate/counters.ts';
+import type { DoorCounters } from '../../doors/door-counters.ts';
 import { parseIp } from '../../ip/address.ts';
 import { widthOf } from '../../ip/prefix.ts';
 import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
@@ -95,7 +95,7 @@ export async function openAgents(
 interface DoorParts {
   readonly state: Pick<State, 'index'>;
   readonly memory: FrontEndMemory;
-  readonly gateCounters: GateCounters;
+  readonly doorCounters: DoorCounters;
   readonly metrics: Metrics;
 }
 
@@ -107,7 +107,19 @@ export async function openDoors(
     'portcullis_gate_requests_total',
     'Questions to the gate, by what became of them.',
     ['outcome'],
-    () => labelled('outcome', parts.gateCounters.read()),
+    () => labelled('outcome', parts.doorCounters.read('gate')),
+  );
+  parts.metrics.counterBy(
+    'portcullis_decisions_requests_total',
+    'Look-ups of bouncers, by what became of them.',
+    ['outcome'],
+    () => labelled('outcome', parts.doorCounters.read('decisions')),
+  );
+  parts.metrics.counterBy(
+    'portcullis_dovecot_requests_total',
+    'Questions and reports of Dovecot, by what became of them.',
+    ['outcome'],
+    () => labelled('outcome', parts.doorCounters.read('dovecot')),
   );
   await openDns(opening, parts);
   return openSpoe(opening, parts);
