@@ -12,6 +12,7 @@ import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
+import { policyEndpoint } from '../doors/dovecot/policy.route.ts';
 import { gateEndpoints } from '../doors/gate/challenge.route.ts';
 import { envoyEndpoint, gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
@@ -128,6 +129,7 @@ const bouncers: readonly Endpoint[] = [
   liveEndpoint, // GET /v1/decisions
   streamEndpoint, // GET /v1/decisions/stream
   usageEndpoint, // POST /v1/usage-metrics
+  policyEndpoint, // POST /policy/dovecot
 ];
 
 /** Whoever has the key of an agent, and then its token. */

@@ -30,6 +30,8 @@ import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { type AgentRouteOptions, agentRoutes } from '../doors/agents/agents.route.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
+import { createLoginFailures } from '../doors/dovecot/failures.ts';
+import { policyRoute } from '../doors/dovecot/policy.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -51,8 +53,6 @@ import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
-import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
-import type { ReportCounts } from '../reputation/counts/report-counts.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
@@ -77,6 +77,7 @@ import type { Assets } from '../web/assets.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
+import type { FailureNotes } from '../web/guard/endpoint.ts';
 import { createGuard, type Guard } from '../web/guard/guard.ts';
 import { createHeaderPerson } from '../web/guard/header-person.ts';
 import { createWithLooks } from '../web/guard/looks.ts';
@@ -88,6 +89,7 @@ import {
 } from '../web/page-tools.ts';
 import type { RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
+import type { ConsoleFigures } from './figures/figures.ts';
 import { isPage, withOneOrigin } from './one-origin.ts';
 import { type Readiness, serviceRoutes } from './service.route.ts';
 
@@ -114,8 +116,9 @@ export function mainRoutes(options: {
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
-  counts: ReportCounts;
-  survey: Pick<BandSurvey, 'latest'>;
+  figures: ConsoleFigures;
+  /** Told of each failure that the main thread tells. */
+  onFailure: NonNullable<FailureNotes['failed']>;
   check: Check;
   geo: GeoReader;
   gate: Gate;
@@ -195,11 +198,18 @@ export function mainRoutes(options: {
   const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
+  const notes = {
+    error: (facts: object, text: string) => log.error(facts, text),
+    failed: options.onFailure,
+  };
   const likesGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
-  const desk = openDesk({ ...options, tools, callers, likesGlass });
-  const guard = createGuard({ gate: options.gate, callers, renderPage, log });
+  const desk = openDesk({ ...options, log: notes, tools, callers, likesGlass });
+  const guard = createGuard({ gate: options.gate, callers, renderPage, log: notes });
   const challenges = createFormChallenges(captcha);
+  const report = openAlertReports({ ...options, turns, allowDocumentation: options.demo });
+  const failures = createLoginFailures(clock);
+  options.tables.add(failures.table);
   const published = publishedRoutes({
     ...config,
     guard,
@@ -235,7 +245,7 @@ export function mainRoutes(options: {
     // Asked until front ends have the first build: counted where they count.
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
-    statsRoute(options),
+    statsRoute({ ...options, counts: options.figures.reports, entries: options.figures.entries }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
@@ -271,10 +281,11 @@ export function mainRoutes(options: {
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    policyRoute({ ...options, guard, failures, report }),
     ...agentRoutes({
       ...{ ...options, ...options.agents, guard, callers, turns },
       uses: options.bouncers.uses,
-      report: openAlertReports({ ...options, turns, allowDocumentation: options.demo }),
+      report,
     }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),

@@ -32,6 +32,7 @@ import type { Cookies } from './cookies.ts';
 import type { DeskEndpoint } from './desk-endpoint.ts';
 import {
   type Access,
+  type FailureNotes,
   isForOperators,
   noteFailure,
   routeFacts,
@@ -133,7 +134,7 @@ export interface DeskOptions<S extends SessionLike> {
   /** Asked for the pages of operators. */
   readonly strengthOf: (session: S) => Promise<ProofStrength>;
   readonly baseUrl: string;
-  readonly log: { error(facts: object, text: string): void };
+  readonly log: FailureNotes;
 }
 
 /** As long as a session can last. */
