@@ -54,6 +54,9 @@ import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
+import type { Sources } from '../reputation/lists/sources.ts';
+import { radarRoutes } from '../reputation/radar/radar.route.ts';
+import type { RadarMap } from '../reputation/radar/radar-map.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
@@ -91,7 +94,7 @@ import type { RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
 import type { ConsoleFigures } from './figures/figures.ts';
 import { isPage, withOneOrigin } from './one-origin.ts';
-import { type Readiness, serviceRoutes } from './service.route.ts';
+import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
 
 /** Clients and networks that are remembered, over all limits. */
 const countedClientsMax = 65_536;
@@ -116,6 +119,8 @@ export function mainRoutes(options: {
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
+  sources: Pick<Sources, 'list'>;
+  radarMap: RadarMap;
   figures: ConsoleFigures;
   /** Told of each failure that the main thread tells. */
   onFailure: NonNullable<FailureNotes['failed']>;
@@ -148,8 +153,8 @@ export function mainRoutes(options: {
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
-  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
-  agents: Pick<AgentRouteOptions, 'tokens'>;
+  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
+  agents: Pick<AgentRouteOptions, 'tokens' | 'ban'>;
   /** That of front ends. */
   guard: Guard;
   /** Told of each report that was not taken. */
@@ -194,7 +199,12 @@ export function mainRoutes(options: {
   const kit = openKit();
   const assets = openAssets();
   const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
-  const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
+  const radarMode = config.radar ?? (options.demo ? 'public' : 'operators');
+  const links = {
+    ...siteLinks,
+    ...(hasOutbox ? { outbox: outboxPath } : {}),
+    ...(radarMode === 'public' ? { radar: '/radar' } : {}),
+  };
   const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
@@ -253,6 +263,14 @@ export function mainRoutes(options: {
       ...{ ...options, desk, callers, challenges, allowDocumentation: options.demo },
       slotOf: (accountId) => options.standingOf(accountId)?.slot,
       spend: (slot) => options.gate.spend(slot, quotaKind.write, 1),
+    }),
+    ...radarRoutes({
+      ...{ ...options, desk, turns },
+      radar: {
+        mode: radarMode,
+        map: options.radarMap,
+        isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
+      },
     }),
     ...connectRoutes({
       ...config,
