@@ -5,19 +5,19 @@
  */
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { BegunChange } from './access/audit-log.ts';
 import { accountCommands } from './commands/accounts.ts';
 import { initCommand } from './commands/init.ts';
 import { bouncerCommands } from './commands/keys/bouncer.ts';
 import { siteKeyCommands } from './commands/keys/sitekey.ts';
 import { loadListCommand } from './commands/lists.ts';
-import { logCommands } from './commands/log.ts';
+import { auditCommand, logCommands } from './commands/log.ts';
 import { allowCommands } from './commands/reputation/allow.ts';
 import { removalCommands } from './commands/reputation/removals.ts';
 import { reportCommands } from './commands/reputation/report.ts';
 import { tipCommands } from './commands/reputation/tips.ts';
 import {
   type AuditedCommand,
-  type BegunCommand,
   createAudit,
   isAudited,
   operatorName,
@@ -178,6 +178,7 @@ function program(): Command {
   root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
   root.addCommand(logCommands(wholeNumber));
+  root.addCommand(auditCommand(wholeNumber));
   root.addCommand(backupCommand(wholeNumber));
   root.addCommand(restoreCommand());
   root.addCommand(verifyCommand());
@@ -271,7 +272,7 @@ function lineOf(error: unknown): string {
 }
 
 /** The changing command under way, as the audit log knows it. */
-let audited: { command: AuditedCommand; begun: BegunCommand } | undefined;
+let audited: { command: AuditedCommand; begun: BegunChange } | undefined;
 
 async function begin(root: Command, action: Command): Promise<void> {
   const { settings: settingsFile } = root.opts<{ settings?: string }>();

@@ -131,7 +131,12 @@ export interface Config {
   readonly dnsNameServers: readonly string[];
   /** Where HAProxy asks; undefined: nowhere. */
   readonly spoeListen: string | undefined;
+  /** Who may see the radar; undefined: operators, and everybody in the demo. */
+  readonly radar: RadarMode | undefined;
 }
+
+/** Who may see the radar. */
+export type RadarMode = 'operators' | 'public' | 'off';
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
 const smsCountriesDefault =
@@ -210,6 +215,7 @@ const schema = v.object({
   DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
   DNS_NS: v.optional(domainList, ''),
   SPOE_LISTEN: v.optional(loopbackEndpoint),
+  RADAR: v.optional(v.picklist(['operators', 'public', 'off'], 'must be operators, public or off')),
 });
 
 /** What the settings mean is known further up. */
@@ -301,6 +307,7 @@ export function readConfig(
     dnsAllow: Object.freeze(s.DNS_ALLOW),
     dnsNameServers: Object.freeze(s.DNS_NS),
     spoeListen: s.SPOE_LISTEN,
+    radar: s.RADAR,
   });
 }
 

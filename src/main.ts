@@ -17,18 +17,20 @@ import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
-import { startBandSurvey } from './reputation/counts/entry-bands.ts';
 import { createRemovals } from './reputation/requests/removals.ts';
 import { createTips } from './reputation/requests/tips.ts';
 import { startOwnBackups } from './server/backup/own-backups.ts';
-import { registerReportMetrics } from './server/figures/report-metrics.ts';
+import { registerFigures } from './server/figures/figure-metrics.ts';
+import { openFigures } from './server/figures/open-figures.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
+import { openConsole } from './server/parts/console.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openExchange, openPeers } from './server/parts/peers.ts';
+import { openRadar } from './server/parts/radar.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
 import { startSubscriptions } from './server/parts/subscriptions.ts';
@@ -86,9 +88,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   );
 
   const tables = createBoundedTables(log);
+  const counted = await openFigures(opening, { ...data, tables });
   const { onMail } = opening;
   const signon = await startSignon({
     ...{ store, upkeep, shares, clock, random, log, masterKey, config, demo, onMail, tables },
+    onSignOn: counted.onSignOn,
   });
   closers.add(() => signon.signInLog.close());
   closers.add(() => signon.signon.close());
@@ -113,12 +117,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     onRendered: (ms) => given.timings.recorder(config.httpThreads)('render', ms),
   });
   closers.add(() => captcha.close());
-  const challenges = await openPeers(opening, captcha.challenges, data.member);
+  const peers = await openPeers(opening, captcha.challenges, data.member);
+  const challenges = counted.countedChallenges(peers);
 
   const metrics = createMetrics();
-  const survey = startBandSurvey({ index: state.index, clock });
-  closers.add(survey.stop);
-  registerReportMetrics(metrics, state.counts, survey);
+  registerFigures(metrics, counted);
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
@@ -128,7 +131,9 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     ...signon,
     ...captcha,
     challenges,
-    ...{ index: state.index, counts: state.counts, survey },
+    ...{ index: state.index, figures: counted.figures, onFailure: counted.onFailure },
+    authorization: counted.countedConsents(signon.authorization),
+    ...{ sources: state.sources, radarMap: openRadar(opening, state) },
     evidence: createEvidence({
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
@@ -145,10 +150,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
+    console: openConsole(opening, { store, state, tables, listening: () => listening }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
   });
   await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
+  counted.follow(listening, reputation.refusedReports);
   const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
   const backups = startOwnBackups({ config, path, masterKey, clock, log });

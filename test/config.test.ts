@@ -206,6 +206,14 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['NS1.example.org., ns2.example.org', ['ns1.example.org', 'ns2.example.org']]],
       bad: ['a b', 'a,b,c,d,e', 'ns_1..x'],
     },
+    RADAR: {
+      field: 'radar',
+      good: [
+        ['public', 'public'],
+        ['off', 'off'],
+      ],
+      bad: ['on', 'OFF', 'everybody'],
+    },
     SPOE_LISTEN: {
       field: 'spoeListen',
       good: [

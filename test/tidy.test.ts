@@ -14,7 +14,7 @@ const floors: readonly (readonly string[])[] = [
   ['main'],
   ['server'],
   ['published'],
-  ['signon', 'reputation', 'captcha', 'doors'],
+  ['signon', 'reputation', 'captcha', 'doors', 'console'],
   ['web'],
   ['http'],
   ['access'],

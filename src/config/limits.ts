@@ -53,6 +53,8 @@ export const clientLimits = {
   /** Mails that an account asks for to confirm its address, or a new one. */
   ownMail: { max: 10, windowMs: minuteMs },
   register: { max: 5, windowMs: 60 * minuteMs },
+  /** Pages and changes of the operators' console. */
+  console: { max: 300, windowMs: minuteMs },
   removal: { max: 5, windowMs: 60 * minuteMs },
   tip: { max: 5, windowMs: 60 * minuteMs },
   /** Pictures are decoded and made anew. */

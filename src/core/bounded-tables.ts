@@ -17,8 +17,11 @@ export interface BoundedTable {
 
 export interface BoundedTables {
   add(...tables: readonly BoundedTable[]): void;
+  all(): readonly BoundedTable[];
   /** Writes the lines that are due. */
   look(): void;
+  /** As they are now. */
+  read(): { name: string; used: number; limit: number }[];
   register(metrics: Metrics): void;
   /** Looks now and then, until the result is called. */
   watch(): () => void;
@@ -44,7 +47,9 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
 
   return {
     add: (...more) => void tables.push(...more),
+    all: () => tables,
     look,
+    read: () => tables.map(({ name, used, limit }) => ({ name, used: used(), limit })),
     register(metrics) {
       metrics.gaugeBy('portcullis_table_used', 'Places taken, by bounded table.', 'table', () =>
         tables.map(({ name, used }) => [name, used()]),

@@ -7,10 +7,12 @@ import * as challenge from '../captcha/challenge/challenge.endpoints.ts';
 import * as captchaPage from '../captcha/page/captcha-page.route.ts';
 import * as receipt from '../captcha/receipt/receipt.route.ts';
 import * as widget from '../captcha/receipt/widget.route.ts';
+import { consoleEndpoints } from '../console/console.route.ts';
 import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
+import { policyEndpoint } from '../doors/dovecot/policy.route.ts';
 import { gateEndpoints } from '../doors/gate/challenge.route.ts';
 import { envoyEndpoint, gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
@@ -32,6 +34,7 @@ import * as check from '../reputation/check/check.route.ts';
 import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
+import { radarEndpoints } from '../reputation/radar/radar.route.ts';
 import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
@@ -69,11 +72,12 @@ const open: readonly Endpoint[] = [
   ipPage.addressEndpoint, // GET /ip/:address
   networkEndpoint, // GET /ip/*
   systemEndpoint, // GET /as/:number
-  ...requestEndpoints, // GET and POST /removal, /report
+  ...requestEndpoints, // GET /removal, POST /removal, GET /report, POST /report
   feedsPage.feedsPageEndpoint, // GET /feeds
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
   statsEndpoint, // GET /api/v2/stats
+  ...radarEndpoints, // GET /radar, /radar/map.png, /radar/8/:octet, /radar/16/:network
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
@@ -127,6 +131,7 @@ const bouncers: readonly Endpoint[] = [
   liveEndpoint, // GET /v1/decisions
   streamEndpoint, // GET /v1/decisions/stream
   usageEndpoint, // POST /v1/usage-metrics
+  policyEndpoint, // POST /policy/dovecot
 ];
 
 /** Whoever has the key of an agent, and then its token. */
@@ -229,6 +234,11 @@ const confirmed: readonly Endpoint[] = [
   data.dataEndpoints.remove, // POST /account/delete
 ];
 
+/** Accounts with the operator's role. */
+const consoles: readonly Endpoint[] = [
+  ...consoleEndpoints, // GET /admin, /admin/*, POST /admin/*
+];
+
 export const endpoints: readonly Endpoint[] = [
   ...open,
   ...keyed,
@@ -240,6 +250,7 @@ export const endpoints: readonly Endpoint[] = [
   ...reviewing,
   ...verified,
   ...confirmed,
+  ...consoles,
 ];
 
 /**

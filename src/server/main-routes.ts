@@ -19,6 +19,7 @@ import type { Receipts } from '../captcha/receipt/receipts.ts';
 import { captchaWidgetRoutes } from '../captcha/receipt/widget.route.ts';
 import { clientLimits } from '../config/limits.ts';
 import { type Config, captchaBounds } from '../config.ts';
+import { type ConsoleOf, consoleRoutes } from '../console/console.route.ts';
 import type { BoundedTable, BoundedTables } from '../core/bounded-tables.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -29,6 +30,8 @@ import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { type AgentRouteOptions, agentRoutes } from '../doors/agents/agents.route.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
+import { createLoginFailures } from '../doors/dovecot/failures.ts';
+import { policyRoute } from '../doors/dovecot/policy.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -50,9 +53,10 @@ import { feedsPageRoutes } from '../reputation/blocklists/feeds-page.route.ts';
 import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
-import type { BandSurvey } from '../reputation/counts/entry-bands.ts';
-import type { ReportCounts } from '../reputation/counts/report-counts.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
+import type { Sources } from '../reputation/lists/sources.ts';
+import { radarRoutes } from '../reputation/radar/radar.route.ts';
+import type { RadarMap } from '../reputation/radar/radar-map.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
@@ -76,6 +80,7 @@ import type { Assets } from '../web/assets.ts';
 import { createCallers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { isDeskEndpoint } from '../web/guard/desk-endpoint.ts';
+import type { FailureNotes } from '../web/guard/endpoint.ts';
 import { createGuard, type Guard } from '../web/guard/guard.ts';
 import { createHeaderPerson } from '../web/guard/header-person.ts';
 import { createWithLooks } from '../web/guard/looks.ts';
@@ -87,8 +92,9 @@ import {
 } from '../web/page-tools.ts';
 import type { RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
+import type { ConsoleFigures } from './figures/figures.ts';
 import { isPage, withOneOrigin } from './one-origin.ts';
-import { type Readiness, serviceRoutes } from './service.route.ts';
+import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
 
 /** Clients and networks that are remembered, over all limits. */
 const countedClientsMax = 65_536;
@@ -113,8 +119,11 @@ export function mainRoutes(options: {
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
-  counts: ReportCounts;
-  survey: Pick<BandSurvey, 'latest'>;
+  sources: Pick<Sources, 'list'>;
+  radarMap: RadarMap;
+  figures: ConsoleFigures;
+  /** Told of each failure that the main thread tells. */
+  onFailure: NonNullable<FailureNotes['failed']>;
   check: Check;
   geo: GeoReader;
   gate: Gate;
@@ -163,6 +172,8 @@ export function mainRoutes(options: {
   /** Of the widget on the CAPTCHA page, which has none without it. */
   exampleSiteKey: string | undefined;
   readiness: () => Promise<Readiness>;
+  /** What the operators' console shows and changes. */
+  console: ConsoleOf;
 }): MainRoutes {
   const { config, clock, metrics, readiness, exampleAddresses } = options;
   const limits = config.clientLimitsOn
@@ -188,15 +199,27 @@ export function mainRoutes(options: {
   const kit = openKit();
   const assets = openAssets();
   const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
-  const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
+  const radarMode = config.radar ?? (options.demo ? 'public' : 'operators');
+  const links = {
+    ...siteLinks,
+    ...(hasOutbox ? { outbox: outboxPath } : {}),
+    ...(radarMode === 'public' ? { radar: '/radar' } : {}),
+  };
   const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
+  const notes = {
+    error: (facts: object, text: string) => log.error(facts, text),
+    failed: options.onFailure,
+  };
   const likesGlass = async ({ accountId }: { accountId: string }) =>
     (await profiles.load(accountId))?.liquidGlass ?? false;
-  const desk = openDesk({ ...options, tools, callers, likesGlass });
-  const guard = createGuard({ gate: options.gate, callers, renderPage, log });
+  const desk = openDesk({ ...options, log: notes, tools, callers, likesGlass });
+  const guard = createGuard({ gate: options.gate, callers, renderPage, log: notes });
   const challenges = createFormChallenges(captcha);
+  const report = openAlertReports({ ...options, turns, allowDocumentation: options.demo });
+  const failures = createLoginFailures(clock);
+  options.tables.add(failures.table);
   const published = publishedRoutes({
     ...config,
     guard,
@@ -232,7 +255,7 @@ export function mainRoutes(options: {
     // Asked until front ends have the first build: counted where they count.
     ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
-    statsRoute(options),
+    statsRoute({ ...options, counts: options.figures.reports, entries: options.figures.entries }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
     ...ipPageRoutes({ ...options, tools, callers, turns, secureUrl: config.secureUrl }),
     ...watched(signonRoutes({ ...options, tools, callers, desk, challenges }), options.signInLog),
@@ -240,6 +263,14 @@ export function mainRoutes(options: {
       ...{ ...options, desk, callers, challenges, allowDocumentation: options.demo },
       slotOf: (accountId) => options.standingOf(accountId)?.slot,
       spend: (slot) => options.gate.spend(slot, quotaKind.write, 1),
+    }),
+    ...radarRoutes({
+      ...{ ...options, desk, turns },
+      radar: {
+        mode: radarMode,
+        map: options.radarMap,
+        isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
+      },
     }),
     ...connectRoutes({
       ...config,
@@ -254,6 +285,7 @@ export function mainRoutes(options: {
         return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
       },
     }),
+    ...consoleRoutes({ ...options, desk }, options.console),
     ...captchaRoutes({ ...captcha, guard }),
     ...captchaPageRoutes({
       ...captcha,
@@ -267,10 +299,11 @@ export function mainRoutes(options: {
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    policyRoute({ ...options, guard, failures, report }),
     ...agentRoutes({
       ...{ ...options, ...options.agents, guard, callers, turns },
       uses: options.bouncers.uses,
-      report: openAlertReports({ ...options, turns, allowDocumentation: options.demo }),
+      report,
     }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),

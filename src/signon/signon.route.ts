@@ -4,13 +4,13 @@ import type { Accounts } from '../access/accounts/accounts.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import type { GeoReader } from '../geo/reader.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { Callers } from '../web/guard/callers.ts';
 import { createCookies } from '../web/guard/cookies.ts';
 import { createDesk } from '../web/guard/desk.ts';
+import type { FailureNotes } from '../web/guard/endpoint.ts';
 import type { FormChallenges } from '../web/guard/form-challenges.ts';
 import { createVisits } from '../web/guard/visit.ts';
 import type { PageTools } from '../web/page-tools.ts';
@@ -31,7 +31,7 @@ import { consentRoute } from './sites/pages/consent.route.ts';
 
 export interface SignonDeskOptions {
   readonly config: Config;
-  readonly log: Log;
+  readonly log: FailureNotes;
   readonly random: Random;
   readonly tools: PageTools;
   readonly callers: Callers;

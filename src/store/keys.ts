@@ -24,6 +24,7 @@ export const namespaces = {
   projectionPage: 0x03,
   ledger: 0x04,
   lease: 0x05,
+  tallies: 0x06,
   account: 0x10,
   accountByEmail: 0x11,
   apiKey: 0x12,
@@ -131,6 +132,9 @@ export const feedsBehindKey = (): Key => ledgerKey('feeds_behind');
 
 /** 05 name 00: which node does a work that one does for all (nodes/lease.ts). */
 export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(name));
+
+/** 06: what this machine's server did, counted (server/figures/tallies.ts). */
+export const talliesKey = (): Key => encodeKey(namespaces.tallies);
 
 /** 10 account-id. */
 export const accountKey = (id: string): Key => encodeKey(namespaces.account, text(id));

@@ -8,11 +8,12 @@
 import { type Key, namespaces } from './keys.ts';
 import type { Commit, Store } from './store.ts';
 
-/** The server's lock and what its memory was when it was last saved. */
+/** The server's lock, what its memory was when it was last saved, what it counted. */
 const ownNamespaces: ReadonlySet<number> = new Set([
   namespaces.serverLock,
   namespaces.checkpoint,
   namespaces.projectionPage,
+  namespaces.tallies,
 ]);
 
 export function splitStore(shared: Store, local: Store): Store {

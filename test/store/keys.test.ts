@@ -39,6 +39,7 @@ it('the encodings on disk stay what they are', () => {
     [keys.checkpointKey('ip'), '02697000'],
     [keys.projectionPageKey(2_560, 258n, 7), '0300000a00000000000000010207'],
     [keys.projectionPagePrefix(), '03'],
+    [keys.talliesKey(), '06'],
     [keys.accountKey('x1'), '10783100'],
     [keys.accountByEmailKey('a@b.example'), '116140622e6578616d706c6500'],
     [keys.apiKeyKey('k'), '126b00'],

@@ -64,6 +64,15 @@ function stateOfAccount(record: AccountRecord): ListedState {
   return record.formerEmail === '' ? 'active' : 'unconfirmed';
 }
 
+/** Undefined when it is gone. */
+export async function accountEmail(
+  store: Pick<Store, 'get'>,
+  id: string,
+): Promise<string | undefined> {
+  const row = await store.get(accountKey(id));
+  return row && decodeAccount(row.value)?.email;
+}
+
 export function createDirectory(options: {
   store: Store;
   accounts: Pick<Accounts, 'find'>;

@@ -1,16 +1,11 @@
 /** `portcullis removals list|accept|refuse`: who asks to take back what is said of an address. */
 
 import { Command } from 'commander';
-import { OperatorError } from '../../core/errors.ts';
-import { parseIp } from '../../ip/address.ts';
-import { createAllowlist } from '../../reputation/lists/allowlist.ts';
-import { createReportStore } from '../../reputation/reports/store/report-store.ts';
+import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
 import { createRemovals } from '../../reputation/requests/removals.ts';
 import { canonicalAddress } from '../shell/address.ts';
 import { columns, createOutput, dateText } from '../shell/output.ts';
-import { expect, type Workspace, withWorkspace } from '../shell/workspace.ts';
-
-const reportsPerStep = 10_000;
+import { expect, withWorkspace } from '../shell/workspace.ts';
 
 export function removalCommands(): Command {
   const removals = new Command('removals').description(
@@ -45,10 +40,7 @@ export function removalCommands(): Command {
       const output = createOutput(flags.json === true);
       await withWorkspace(async (w) => {
         const address = canonicalAddress(text);
-        if ((await createRemovals(w).find(address)) === undefined) throw noRequest(address);
-        const removed = await takeBackAll(w, address);
-        if (flags.allow) expect(await createAllowlist(w).add(address, 'asked for its removal'));
-        expect(await createRemovals(w).remove(address));
+        const removed = expect(await acceptRemoval(w, address, flags.allow === true));
         output.line(`${removed} reports of ${address} are taken back`);
         output.result({ address, removed, allowed: flags.allow === true });
       });
@@ -66,24 +58,4 @@ export function removalCommands(): Command {
       output.result({ address });
     });
   return removals;
-}
-
-function noRequest(address: string): OperatorError {
-  return new OperatorError(`there is no request for ${address}`);
-}
-
-/** @returns how many reports went */
-async function takeBackAll(workspace: Workspace, address: string): Promise<number> {
-  const reports = createReportStore(workspace);
-  const words = new Uint32Array(4);
-  const family = parseIp(address, words) as 4 | 6;
-  let removed = 0;
-  for (;;) {
-    const found = await reports.list(family, words, 0, reportsPerStep);
-    const before = removed;
-    for (const account of new Set(found.map((one) => one.account))) {
-      removed += expect(await reports.withdraw(account, family, words, false)).removed;
-    }
-    if (found.length < reportsPerStep || removed === before) return removed;
-  }
 }

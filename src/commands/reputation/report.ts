@@ -8,6 +8,7 @@ import {
   createReportStore,
   type StoredReport,
 } from '../../reputation/reports/store/report-store.ts';
+import { retractReport } from '../../reputation/voices/taking-back.ts';
 import { sinceOf, takeBack } from '../shell/abuse.ts';
 import { columns, createOutput, dateText } from '../shell/output.ts';
 import { expect, withWorkspace } from '../shell/workspace.ts';
@@ -66,12 +67,8 @@ export function reportCommands(
         throw new OperatorError('name either the id of a report or --account <email>');
       }
       await withWorkspace(async (workspace) => {
-        const reports = createReportStore(workspace);
-        const found = await reports.find(id);
-        if (found === undefined) throw new OperatorError('there is no such report');
-        const { account, family, words } = found;
-        const { removed } = expect(await reports.withdraw(account, family, words, true));
-        const address = formatIp(family, words);
+        const gone = expect(await retractReport(createReportStore(workspace), id));
+        const { address, account, removed } = gone;
         output.line(`${removed} reports of ${address} by account ${account} are taken back`);
         output.result({ address, account, removed });
       });

@@ -1,33 +1,18 @@
 /**
- * The audit log: which command changed what, when, by whom, and how it ended. Two rows a command,
- * one before it and one behind, so that one that is killed leaves its trace; they are added and never
- * changed or removed.
- *
- * Nothing of a person is in a row but an account's random id and the operator's user name: mail
- * addresses are replaced by the id of their account before the command runs, and only arguments that
- * are known to be harmless are kept.
+ * Commands in the audit log (access/audit-log.ts): which of them change something, and what of their
+ * arguments is kept. Mail addresses are replaced by the id of their account before the command runs,
+ * and only arguments that are known to be harmless stay.
  */
 
 import { userInfo } from 'node:os';
 import { findAccountId } from '../../access/account-names.ts';
+import { type BegunChange, createAuditLog } from '../../access/audit-log.ts';
 import { processEnvironment } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
-import { createWriter, decode } from '../../store/codec.ts';
-import { auditKey, auditPrefix } from '../../store/keys.ts';
-import { logRows } from '../../store/log-rows.ts';
+import type { Result } from '../../core/result.ts';
 import type { Store } from '../../store/store.ts';
-
-export interface AuditEntry {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly user: string;
-  /** The command with its arguments, without anything that names a person. */
-  readonly command: string;
-  /** `unfinished`: killed, or still running. */
-  readonly result: 'done' | 'failed' | 'unfinished';
-}
 
 export interface AuditedCommand {
   /** As in `account create`. */
@@ -63,6 +48,7 @@ const reading = new Set([
   'tips list',
   'sitekey list',
   'bouncer list',
+  'audit',
   'log audit',
   'log sign-ins',
 ]);
@@ -73,8 +59,6 @@ const optionsKeptToo = ['staff', 'member', 'none', 'standing', 'since', 'penalty
 const optionsOfSources = ['every', 'knownGood', 'service', 'allow'];
 /** In place of a mail address that has no account. */
 const nobody = '(mail address)';
-const layout = 1;
-const kinds = { begun: 1, done: 2, failed: 3 } as const;
 const commandCharsMax = 400;
 const argCharsMax = 120;
 /** Longer than any mail address. */
@@ -106,30 +90,16 @@ async function harmless(store: Store, arg: string, isPerson = false): Promise<st
   return (arg.length > addressCharsMax ? undefined : await findAccountId(store, arg)) ?? nobody;
 }
 
-export interface BegunCommand {
-  readonly id: Uint8Array;
-  readonly user: string;
-  readonly text: string;
-}
-
 export interface Audit {
   /** Before the command. @throws when it can't be written: then the command must not run. */
-  begin(command: AuditedCommand, user: string): Promise<BegunCommand>;
+  begin(command: AuditedCommand, user: string): Promise<BegunChange>;
   /** When it has ended. An account that was made has its id by now. */
-  end(begun: BegunCommand, command: AuditedCommand, ok: boolean): Promise<void>;
-  /** Oldest first, those from `since` (ms) on. */
-  list(since: number): Promise<AuditEntry[]>;
+  end(begun: BegunChange, command: AuditedCommand, ok: boolean): Promise<void>;
 }
 
 export function createAudit(options: { store: Store; clock: Clock; random: Random }): Audit {
-  const { store, clock, random } = options;
-
-  async function add(id: Uint8Array, kind: number, user: string, command: string): Promise<void> {
-    const key = auditKey(clock.now(), random.bytes(4));
-    const value = createWriter().u8(layout).u8(kind).bytes(id).text(user).text(command).finish();
-    const done = await store.commit({ check: [{ key, version: null }], set: [{ key, value }] });
-    if (!done.ok) throw new OperatorError('the audit log can not be written');
-  }
+  const { store } = options;
+  const log = createAuditLog(options);
 
   async function textOf({ name, args, options: given }: AuditedCommand): Promise<string> {
     const parts = [name];
@@ -146,41 +116,16 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
 
   return {
     async begin(command, user) {
-      const begun = { id: random.bytes(8), user, text: await textOf(command) };
-      await add(begun.id, kinds.begun, user, begun.text);
-      return begun;
+      return expect(await log.begin({ user, command: await textOf(command) }));
     },
-    async end({ id, user, text }, command, ok) {
-      const known = text.includes(nobody) ? await textOf(command) : text;
-      await add(id, ok ? kinds.done : kinds.failed, user, known);
-    },
-    async list(since) {
-      const found = new Map<string, AuditEntry>();
-      for await (const page of logRows(store, auditPrefix())) {
-        for (const { key, value } of page) {
-          const at = Buffer.from(key).readUIntBE(1, 6);
-          const row = decodeRow(value);
-          if (row === undefined) continue;
-          const before = found.get(row.id);
-          const result = resultOf(row.kind);
-          found.set(row.id, { at: before?.at ?? at, user: row.user, command: row.command, result });
-        }
-      }
-      return [...found.values()].filter(({ at }) => at >= since);
+    async end(begun, command, ok) {
+      const known = begun.command.includes(nobody) ? await textOf(command) : begun.command;
+      expect(await log.end(begun, { ok, command: known }));
     },
   };
 }
 
-function resultOf(kind: number): AuditEntry['result'] {
-  if (kind === kinds.done) return 'done';
-  return kind === kinds.failed ? 'failed' : 'unfinished';
-}
-
-function decodeRow(value: Uint8Array) {
-  return decode(value, (input) => {
-    if (input.u8() !== layout) input.reject();
-    const kind = input.u8();
-    const id = Buffer.from(input.bytes()).toString('hex');
-    return { kind, id, user: input.text(), command: input.text() };
-  });
+function expect<T>(result: Result<T>): T {
+  if (result.ok) return result.value;
+  throw new OperatorError(result.detail ?? result.error);
 }

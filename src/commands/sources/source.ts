@@ -18,6 +18,11 @@ import {
   sourceFault,
 } from '../../reputation/lists/subscriptions/destinations.ts';
 import {
+  orderSource,
+  type SourceOrder,
+  sourceState,
+} from '../../reputation/lists/subscriptions/orders.ts';
+import {
   addSubscription,
   changeSubscription,
   forgetSubscription,
@@ -98,20 +103,10 @@ export function sourceCommands(
     .description('sources with their age, rows, last changes and failures')
     .option('--json', 'print the sources as JSON')
     .action(list);
-  command(source, 'refresh', 'fetch it now, however long it still has', (row, now) =>
-    row.state === 'active' ? { dueAt: now } : `${row.name} is paused: source resume fetches it`,
-  );
-  command(source, 'accept', 'take the download that was held because it shrank', (row, now) =>
-    row.heldRows === 0
-      ? `${row.name} has no download that is held`
-      : { acceptedRows: row.heldRows, heldRows: 0, dueAt: now },
-  );
-  command(source, 'pause', 'fetch it no more; its rows stay until they end', (row) =>
-    row.state === 'removing' ? `${row.name} is being removed` : { state: 'paused' },
-  );
-  command(source, 'resume', 'fetch it again, from now on', (row, now) =>
-    row.state === 'removing' ? `${row.name} is being removed` : { state: 'active', dueAt: now },
-  );
+  command(source, 'refresh', 'fetch it now, however long it still has');
+  command(source, 'accept', 'take the download that was held because it shrank');
+  command(source, 'pause', 'fetch it no more; its rows stay until they end');
+  command(source, 'resume', 'fetch it again, from now on');
   source
     .command('remove')
     .description('fetch it no more and take its rows back')
@@ -122,12 +117,7 @@ export function sourceCommands(
 }
 
 /** A command that changes the row and says so. */
-function command(
-  source: Command,
-  name: string,
-  description: string,
-  change: (row: Subscription, now: number) => Partial<Subscription> | string,
-): void {
+function command(source: Command, name: SourceOrder, description: string): void {
   source
     .command(name)
     .description(description)
@@ -137,7 +127,7 @@ function command(
       const output = createOutput(flags.json === true);
       const now = await withWorkspace(async (w) => {
         const at = w.clock.now();
-        return { at, row: expect(await changeSubscription(w.store, of, (row) => change(row, at))) };
+        return { at, row: expect(await orderSource(w.store, of, name, at)) };
       });
       const due = now.row.state === 'active' ? 'the running server fetches it within seconds' : '';
       output.line(`${of}: ${due || 'it is fetched no more'}`);
@@ -256,7 +246,7 @@ function shown(row: Subscription, now: number) {
   return {
     ...{ name, url: urlLabel(new URL(row.url)), list, format, confidence, holdDays },
     everySeconds: everyMs / 1_000,
-    state: row.state !== 'active' ? row.state : stateOf(row),
+    state: sourceState(row),
     ...{ rows, added, removed, badLines, samples, leftOut },
     ageSeconds: row.freshAt === 0 ? null : Math.max(0, Math.round((now - row.freshAt) / 1_000)),
     ...{ loads, unchanged, holds, failures, failuresEver: row.failuresEver },
@@ -267,12 +257,6 @@ function shown(row: Subscription, now: number) {
     freshAt: dateOf(row.freshAt),
     dueAt: row.state === 'active' ? dateOf(Math.max(row.dueAt, now)) : null,
   };
-}
-
-function stateOf({ heldRows, failures, triedAt }: Subscription): string {
-  if (heldRows > 0) return 'held';
-  if (failures > 0) return 'failing';
-  return triedAt === 0 ? 'new' : 'active';
 }
 
 function ageText(seconds: number | null): string {

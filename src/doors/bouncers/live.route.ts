@@ -15,6 +15,7 @@ import { formatIp, parseIp } from '../../ip/address.ts';
 import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
+import type { DoorOutcome } from '../door-counters.ts';
 import { isListable } from '../listable.ts';
 import { forbiddenDetail, liveDocs } from './bouncers.openapi.ts';
 import { decisionText, decisionType } from './decisions.ts';
@@ -41,6 +42,7 @@ export interface LiveOptions {
   readonly clock: Clock;
   /** Counts one look-up of a key; true: it is beyond its budget. */
   readonly isSpent: (keyId: string) => boolean;
+  readonly count: (outcome: DoorOutcome<'decisions'>) => void;
 }
 
 export const liveEndpoint = endpoint({
@@ -70,7 +72,8 @@ export function keyIdOf(keyText: string): string {
   return keyText.slice(4, 12);
 }
 
-export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOptions): HotRoute {
+export function liveRoute(options: LiveOptions): HotRoute {
+  const { gate, check, index, spares, clock, isSpent, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
 
@@ -138,16 +141,23 @@ export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOp
   function handle(request: HotRequest): void {
     const keyText = request.values[0];
     if (keyText === undefined || gate.authenticate(keyText, keyScopes.bouncer) < 0) {
+      count('forbidden');
       request.answer(forbiddenHead, forbiddenBody);
       return;
     }
     if (isSpent(keyIdOf(keyText))) {
+      count('over_limit');
       request.answer(limitedHead, unknown);
       return;
     }
     const body = bodyOf(request.query);
-    if (body === undefined) request.answer(badHead, badBody);
-    else request.answer(okHead, body);
+    if (body === undefined) {
+      count('bad_request');
+      request.answer(badHead, badBody);
+      return;
+    }
+    count(body === unknown ? 'unlisted' : 'listed');
+    request.answer(okHead, body);
   }
 
   return { kind: 'hot', ...routeFacts(liveEndpoint, ['x-api-key']), method: 'GET', handle };

@@ -10,7 +10,7 @@ import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { jsonType } from '../../web/shape.ts';
 import { categoryNames } from '../reports/categories.ts';
-import type { BandSurvey } from './entry-bands.ts';
+import type { EntryBands } from './entry-bands.ts';
 import { type CountPeriod, countPeriods, type ReportCounts } from './report-counts.ts';
 import { statsDocs } from './stats.openapi.ts';
 
@@ -36,10 +36,11 @@ const date = (ms: number) => isoSeconds(Math.floor(ms / 1_000));
 export function statsRoute(options: {
   guard: Guard;
   counts: ReportCounts;
-  survey: Pick<BandSurvey, 'latest'>;
+  /** Of the last survey; undefined before the first. */
+  entries: () => EntryBands | undefined;
   clock: Clock;
 }): PlainRoute {
-  const { guard, counts, survey, clock } = options;
+  const { guard, counts, clock } = options;
   let body = '';
   let madeAt = Number.NEGATIVE_INFINITY;
 
@@ -63,7 +64,7 @@ export function statsRoute(options: {
   }
 
   function entries() {
-    const found = survey.latest();
+    const found = options.entries();
     return found && { countedAt: date(found.at), total: found.entries, ...found.bands };
   }
 

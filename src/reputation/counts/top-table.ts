@@ -15,7 +15,7 @@ export interface Counted {
 }
 
 export interface TopTable {
-  add(name: string): void;
+  add(name: string, by?: number): void;
   clear(): void;
   /** What a name that is not held may have been counted at most. */
   least(): number;
@@ -44,18 +44,18 @@ export function createTopTable(size: number): TopTable {
     return least;
   }
 
-  function replaceLeast(name: string): void {
+  function replaceLeast(name: string, by: number): void {
     const least = leastRow();
     held.delete(least.name);
-    held.set(name, { count: least.count + 1, error: least.count });
+    held.set(name, { count: least.count + by, error: least.count });
   }
 
   return {
-    add(name) {
+    add(name, by = 1) {
       const row = held.get(name);
-      if (row !== undefined) row.count++;
-      else if (held.size < size) held.set(name, { count: 1, error: 0 });
-      else replaceLeast(name);
+      if (row !== undefined) row.count += by;
+      else if (held.size < size) held.set(name, { count: by, error: 0 });
+      else replaceLeast(name, by);
     },
     clear: () => held.clear(),
     least: () => (held.size < size ? 0 : leastRow().count),

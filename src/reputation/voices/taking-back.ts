@@ -6,6 +6,7 @@
 
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Pace } from '../../core/work/turns.ts';
+import { formatIp } from '../../ip/address.ts';
 import type { Store } from '../../store/store.ts';
 import { reportsOfAccount } from '../reports/store/report-erasure.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
@@ -46,4 +47,17 @@ export async function takeBackReports(options: {
     if (addresses === before) break;
   }
   return ok({ reports: removedReports, addresses });
+}
+
+/** All that the account behind a report said of its address; it loses trust. `not_found`. */
+export async function retractReport(
+  reports: Pick<ReportStore, 'find' | 'withdraw'>,
+  id: string,
+): Promise<Result<{ account: string; address: string; removed: number }>> {
+  const found = await reports.find(id);
+  if (found === undefined) return fail('not_found', 'there is no such report');
+  const { account, family, words } = found;
+  const gone = await reports.withdraw(account, family, words, true);
+  if (!gone.ok) return gone;
+  return ok({ account, address: formatIp(family, words), removed: gone.value.removed });
 }

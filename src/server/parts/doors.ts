@@ -10,7 +10,7 @@ import type { Metrics } from '../../core/metrics.ts';
 import { agentTokenKeyPurpose, createAgentTokens } from '../../doors/agents/tokens.ts';
 import { startBouncerUses } from '../../doors/bouncers/bouncer-uses.ts';
 import { createDecisionStream } from '../../doors/bouncers/stream.ts';
-import type { GateCounters } from '../../doors/gate/counters.ts';
+import type { DoorCounters } from '../../doors/door-counters.ts';
 import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
 import type { FeedPublisher } from '../../reputation/blocklists/publish.ts';
 import type { Store } from '../../store/store.ts';
@@ -63,7 +63,7 @@ export function openAgents({ clock, random, masterKey }: Opening) {
 interface DoorParts {
   readonly state: Pick<State, 'index'>;
   readonly memory: FrontEndMemory;
-  readonly gateCounters: GateCounters;
+  readonly doorCounters: DoorCounters;
   readonly metrics: Metrics;
 }
 
@@ -75,7 +75,19 @@ export async function openDoors(
     'portcullis_gate_requests_total',
     'Questions to the gate, by what became of them.',
     ['outcome'],
-    () => labelled('outcome', parts.gateCounters.read()),
+    () => labelled('outcome', parts.doorCounters.read('gate')),
+  );
+  parts.metrics.counterBy(
+    'portcullis_decisions_requests_total',
+    'Look-ups of bouncers, by what became of them.',
+    ['outcome'],
+    () => labelled('outcome', parts.doorCounters.read('decisions')),
+  );
+  parts.metrics.counterBy(
+    'portcullis_dovecot_requests_total',
+    'Questions and reports of Dovecot, by what became of them.',
+    ['outcome'],
+    () => labelled('outcome', parts.doorCounters.read('dovecot')),
   );
   await openDns(opening, parts);
   return openSpoe(opening, parts);

@@ -14,7 +14,7 @@ import { capacities } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
-import { createGateCounters, type GateCounters } from '../../doors/gate/counters.ts';
+import { createDoorCounters, type DoorCounters } from '../../doors/door-counters.ts';
 import { passKeyPurpose } from '../../doors/gate/pass.ts';
 import { openSystems, type Systems } from '../../geo/systems/systems.ts';
 import {
@@ -50,7 +50,7 @@ export interface ReputationParts {
   readonly usage: Usage;
   /** Clients that front ends count. */
   readonly counted: BoundedTable;
-  readonly gateCounters: GateCounters;
+  readonly doorCounters: DoorCounters;
   readonly systems: Systems;
 }
 
@@ -79,14 +79,14 @@ export function openReputation(
   const { newAddresses, generationOf } = access;
   const heartbeat = createHeartbeat(clock);
   closers.add(heartbeat.start());
-  const gateCounters = createGateCounters(config.httpThreads);
+  const doorCounters = createDoorCounters(config.httpThreads);
   const memory: FrontEndMemory = {
     ...state.shared,
     geo,
     heartbeat: heartbeat.buffer,
     limits: shares.memory('front ends', countedClientsMax),
     gate: {
-      counters: gateCounters.buffer,
+      counters: doorCounters.buffer,
       threads: config.httpThreads,
       passKey: deriveKey(opening.masterKey, passKeyPurpose),
       hasProxies: config.trustedProxies.length > 0,
@@ -134,7 +134,7 @@ export function openReputation(
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
   return {
-    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, gateCounters, systems },
+    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, doorCounters, systems },
     counted: table,
   };
 }

@@ -70,6 +70,7 @@ interface SignonOptions {
   demo: boolean;
   tables: Pick<BoundedTables, 'add'>;
   onMail?: ((mail: Mail) => void) | undefined;
+  onSignOn?: (event: string) => void;
 }
 
 /** What fails half-way closes what it opened. */

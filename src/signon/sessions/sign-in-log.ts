@@ -88,6 +88,8 @@ export function createSignInLog(options: {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Told of each entry, also of one that the log has no room for. */
+  onSignOn?: (event: string) => void;
 }): SignInLog {
   const { store, clock, random, log } = options;
   const requests = new AsyncLocalStorage<Heard[]>();
@@ -98,6 +100,7 @@ export function createSignInLog(options: {
   let writing = Promise.resolve();
 
   function add(entry: Waiting): void {
+    options.onSignOn?.(entry.event);
     const now = Math.floor(entry.at / dayMs);
     if (now !== day) Object.assign(today, { accounts: 0, refusals: 0 });
     day = now;

@@ -78,6 +78,7 @@ const staysBehind: ReadonlySet<number> = new Set([
   namespaces.checkpoint,
   namespaces.projectionPage,
   namespaces.lease,
+  namespaces.tallies,
 ]);
 
 export function isCarried(key: Uint8Array): boolean {

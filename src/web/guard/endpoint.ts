@@ -165,13 +165,20 @@ export function limitsOf({
   return [...limits, ...handlerLimits];
 }
 
+export interface FailureNotes {
+  error(facts: object, text: string): void;
+  /** Told of each failure, declared or not. */
+  failed?(code: ErrorCode, declared: Endpoint): void;
+}
+
 /** A failure that the declaration does not name is told all the same, and is a bug of ours. */
 export function noteFailure(
-  log: { error(facts: object, text: string): void },
+  log: FailureNotes,
   declared: Endpoint,
   { error: code }: Failure,
   request?: Request,
 ): void {
+  log.failed?.(code, declared);
   if (errorsOf(declared).has(code)) return;
   const { method, path } = declared;
   const facts = { method, path, code, ...(request && logFieldsOf(request)) };

@@ -15,7 +15,13 @@ import { type Params, parseQuery } from '../../http/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
 import { type RenderErrorPage, tellFailure } from '../shape.ts';
 import type { Callers } from './callers.ts';
-import { type Endpoint, noteFailure, parametersOf, routeFacts } from './endpoint.ts';
+import {
+  type Endpoint,
+  type FailureNotes,
+  noteFailure,
+  parametersOf,
+  routeFacts,
+} from './endpoint.ts';
 import { type Fields, keyOf, readFields } from './intake/fields.ts';
 import { ignoredParameters } from './intake/ignored.ts';
 import { quotaDetail, quotaHeaders } from './quota-headers.ts';
@@ -79,7 +85,7 @@ export interface GuardOptions {
   readonly gate: Gate;
   readonly callers: Pick<Callers, 'take'>;
   readonly renderPage: RenderErrorPage;
-  readonly log: { error(facts: object, text: string): void };
+  readonly log: FailureNotes;
 }
 
 export function createGuard({ gate, callers, renderPage, log }: GuardOptions): Guard {

@@ -48,7 +48,11 @@ for (const threads of threadCounts) {
   describe(`reports on a full disk, ${threads} threads`, () => {
     it('are refused whole, and taken when there is room again', async () => {
       await using server = await startTestServer({ threads });
-      const ready = async () => (await server.fetch('/readyz')).status === 200;
+      // Also with what the command line wrote at the start: `before` is all there is.
+      const ready = async () => {
+        const { status, body } = await server.fetch('/readyz');
+        return status === 200 && JSON.parse(body).behind === 0;
+      };
       const events = async () => (await metric(server, 'portcullis_journal_applied_seq')).get('')!;
       await within(ready, 'ready');
       const before = await events();

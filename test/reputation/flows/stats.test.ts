@@ -82,6 +82,22 @@ describe('GET /api/v2/stats', () => {
     assert.match(body, /^portcullis_reports_late_total 0$/m);
   });
 
+  it('gives /metrics what this server did, by outcome', async () => {
+    const { token } = (await server.fetch('/captcha/new')).json() as Json;
+    const body = JSON.stringify({ token, answer: 'wrong' });
+    const headers = { 'Content-Type': 'application/json' };
+    await server.fetch('/captcha/verify', { method: 'POST', headers, body });
+    await server.fetch('/signin', { method: 'POST', body: '' });
+    await within(async () => {
+      const told = (await server.fetch('/metrics', { headers: metricsHeaders })).body;
+      return [
+        /^portcullis_challenges_total\{outcome="given"\} [1-9]/m,
+        /^portcullis_challenges_total\{outcome="failed"\} 1$/m,
+        /^portcullis_sign_on_events_total\{event="refused"\} 1$/m,
+      ].every((line) => line.test(told));
+    }, 'the counts at /metrics');
+  });
+
   it('tells the same after kill -9', async () => {
     const { reports, last90Days } = await stats();
     await server.kill();

@@ -1,0 +1,207 @@
+/**
+ * The audit log: what operators changed, by command and on the console, when, by whom, from where, and how
+ * it ended. Two rows a change, one before it and one behind, so that one that is killed leaves its trace;
+ * they are added and never changed, and no page and no command removes one. Each ends after two years.
+ *
+ * Nothing of a person is in a row but the random id of an account and, of commands, the operator's user
+ * name. No password, key or comment is ever given to it.
+ */
+
+import type { Clock } from '../core/clock.ts';
+import type { Random } from '../core/random.ts';
+import { fail, ok, type Result } from '../core/result.ts';
+import { createWriter, decode } from '../store/codec.ts';
+import { auditKey, auditPrefix, type Key } from '../store/keys.ts';
+import { logRows } from '../store/log-rows.ts';
+import type { Store } from '../store/store.ts';
+
+export interface AuditEntry {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** `name (uid)` of a command's user, `account <id>` on the console. */
+  readonly user: string;
+  /** What was asked for, without anything that names a person. */
+  readonly command: string;
+  /** In short; empty where the command says it all. */
+  readonly before: string;
+  readonly after: string;
+  /** Of the browser; empty for a command. */
+  readonly address: string;
+  /** `unfinished`: killed, or still running. */
+  readonly result: 'done' | 'failed' | 'unfinished';
+}
+
+export type AuditedChange = Pick<AuditEntry, 'user' | 'command'> &
+  Partial<Pick<AuditEntry, 'before' | 'address'>>;
+
+export interface BegunChange extends AuditedChange {
+  readonly id: Uint8Array;
+}
+
+export interface AuditPage {
+  /** Newest first. */
+  readonly entries: readonly AuditEntry[];
+  /** Entries before this time come next; undefined at the end. */
+  readonly next: number | undefined;
+}
+
+export interface AuditLog {
+  /** Before the change. `store_unavailable`: then it must not be made. */
+  begin(change: AuditedChange): Promise<Result<BegunChange>>;
+  /** @param change what is known better by now */
+  end(
+    begun: BegunChange,
+    change: { readonly ok: boolean; readonly command?: string; readonly after?: string },
+  ): Promise<Result<void>>;
+  /** Oldest first, those from `since` (ms) on. */
+  list(since: number): Promise<AuditEntry[]>;
+  page(asked: { readonly before?: number | undefined; readonly limit: number }): Promise<AuditPage>;
+}
+
+export const auditKeptMs = 730 * 86_400_000;
+const layouts = { ofCommands: 1, withFacts: 2 } as const;
+const kinds = { begun: 1, done: 2, failed: 3 } as const;
+const factCharsMax = 400;
+/** A page looks into the past in steps, each longer than all before it. */
+const firstStepMs = 6 * 3_600_000;
+/** A change that takes longer than this shows as unfinished on a page of before. */
+const changeMsMax = 24 * 3_600_000;
+/** Randomness of a key; see keys.ts. */
+const noise = 4;
+
+interface AuditRow extends Omit<AuditEntry, 'at' | 'result'> {
+  readonly id: string;
+  readonly kind: number;
+}
+
+export function createAuditLog(options: { store: Store; clock: Clock; random: Random }): AuditLog {
+  const { store, clock, random } = options;
+
+  async function add(
+    id: Uint8Array,
+    kind: number,
+    row: Omit<AuditRow, 'id' | 'kind'>,
+  ): Promise<Result<void>> {
+    const at = clock.now();
+    const key = auditKey(at, random.bytes(noise));
+    const out = createWriter().u8(layouts.withFacts).u8(kind).bytes(id);
+    for (const fact of [row.user, row.command, row.before, row.after, row.address]) {
+      out.text(short(fact));
+    }
+    const done = await store.commit({
+      check: [{ key, version: null }],
+      set: [{ key, value: out.finish(), expiresAt: at + auditKeptMs }],
+    });
+    return done.ok ? ok(undefined) : fail('store_unavailable', 'the audit log can not be written');
+  }
+
+  /** Entries that began from `since` on and before `until`, oldest first. */
+  async function read(since: number, until: number): Promise<AuditEntry[]> {
+    const found = new Map<string, AuditEntry>();
+    const from: Key = auditKey(Math.max(0, since), new Uint8Array(noise));
+    reading: for await (const page of logRows(store, auditPrefix(), from)) {
+      for (const { key, value } of page) {
+        const at = Buffer.from(key).readUIntBE(1, 6);
+        if (at >= until + changeMsMax) break reading;
+        const row = decodeRow(value);
+        if (row === undefined) continue;
+        const begun = found.get(row.id);
+        // The end of one that began earlier, or that belongs to a later page.
+        if (begun === undefined && (row.kind !== kinds.begun || at >= until)) continue;
+        const { user, command, address } = row;
+        const facts = { user, command, address: address || (begun?.address ?? '') };
+        const before = row.before || (begun?.before ?? '');
+        const result = resultOf(row.kind);
+        found.set(row.id, { ...facts, at: begun?.at ?? at, before, after: row.after, result });
+      }
+    }
+    return [...found.values()];
+  }
+
+  async function oldest(): Promise<number | undefined> {
+    const [first] = await store.scan(auditPrefix(), { limit: 1 });
+    return first && Buffer.from(first.key).readUIntBE(1, 6);
+  }
+
+  return {
+    async begin(change) {
+      const begun = { ...change, id: random.bytes(8) };
+      const { user, command, before = '', address = '' } = change;
+      const done = await add(begun.id, kinds.begun, { user, command, before, after: '', address });
+      return done.ok ? ok(begun) : done;
+    },
+    end({ id, user, ...begun }, { ok: isDone, command = begun.command, after = '' }) {
+      const { before = '', address = '' } = begun;
+      const kind = isDone ? kinds.done : kinds.failed;
+      return add(id, kind, { user, command, before, after, address });
+    },
+    list: (since) => read(since, Number.POSITIVE_INFINITY),
+    async page({ before = clock.now() + 1, limit }) {
+      const end = await oldest();
+      let since = before;
+      for (let step = firstStepMs; ; step *= 4) {
+        since = before - step;
+        const entries = await read(since, before);
+        const isAll = end === undefined || since <= end;
+        if (entries.length < limit && !isAll) continue;
+        // All of one moment stand on one page: the next begins before it.
+        const from = entries.at(-limit)?.at ?? 0;
+        const shown = entries.filter(({ at }) => at >= from).reverse();
+        const isMore = entries.length > shown.length || !isAll;
+        return { entries: shown, next: isMore ? from : undefined };
+      }
+    },
+  };
+}
+
+function short(text: string): string {
+  return text.slice(0, factCharsMax).replace(/\p{C}/gu, '?');
+}
+
+function resultOf(kind: number): AuditEntry['result'] {
+  if (kind === kinds.done) return 'done';
+  return kind === kinds.failed ? 'failed' : 'unfinished';
+}
+
+function decodeRow(value: Uint8Array): AuditRow | undefined {
+  return decode(value, (input) => {
+    const layout = input.u8();
+    if (layout !== layouts.ofCommands && layout !== layouts.withFacts) input.reject();
+    const kind = input.u8();
+    const id = Buffer.from(input.bytes()).toString('hex');
+    const [user, command] = [input.text(), input.text()];
+    if (layout === layouts.ofCommands) {
+      return { id, kind, user, command, before: '', after: '', address: '' };
+    }
+    return {
+      id,
+      kind,
+      user,
+      command,
+      before: input.text(),
+      after: input.text(),
+      address: input.text(),
+    };
+  });
+}
+
+/** One line a change, for spreadsheets; a cell that a program could take for a formula is quoted as text. */
+export function auditCsv(entries: readonly AuditEntry[]): string {
+  const head = ['at', 'result', 'user', 'address', 'change', 'before', 'after'];
+  const rows = entries.map((e) => [
+    ...[new Date(e.at).toISOString(), e.result, e.user, e.address, e.command, e.before, e.after],
+  ]);
+  return [head, ...rows].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
+}
+
+function csvCell(text: string): string {
+  const safe = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** A JSON object a line. */
+export function auditJsonLines(entries: readonly AuditEntry[]): string {
+  return entries
+    .map((e) => `${JSON.stringify({ ...e, at: new Date(e.at).toISOString() })}\n`)
+    .join('');
+}

@@ -1,0 +1,49 @@
+/** All screens of the operators' console in one table, each with the part of the service that it shows. */
+
+import type { AuditLog } from '../access/audit-log.ts';
+import type { PlainRoute } from '../http/router.ts';
+import type { ConsoleParts } from './desk.route.ts';
+import {
+  allowScreenEndpoints,
+  allowScreens,
+  type ConsoleAllowlist,
+} from './reputation/allow.route.ts';
+import { type ConsoleLists, listScreenEndpoints, listScreens } from './reputation/lists.route.ts';
+import {
+  type ConsoleRemovals,
+  removalScreenEndpoints,
+  removalScreens,
+} from './reputation/removals.route.ts';
+import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
+import type { ServiceFacts } from './service/overview.page.ts';
+import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
+
+export const consoleEndpoints = [
+  overviewEndpoint,
+  ...Object.values(removalScreenEndpoints),
+  ...Object.values(listScreenEndpoints),
+  ...Object.values(allowScreenEndpoints),
+  ...Object.values(auditScreenEndpoints),
+];
+
+/** What the screens show and change; put together in server/parts/console.ts. */
+export interface ConsoleOf {
+  readonly audit: AuditLog;
+  readonly service: () => Promise<ServiceFacts>;
+  readonly removals: ConsoleRemovals;
+  readonly lists: ConsoleLists;
+  readonly allowlist: ConsoleAllowlist;
+  readonly names: ConsoleNames;
+}
+
+export function consoleRoutes(given: Omit<ConsoleParts, 'audit'>, of: ConsoleOf): PlainRoute[] {
+  const { desk, clock, catchUp } = given;
+  const parts = { desk, clock, catchUp, audit: of.audit };
+  return [
+    overviewScreen(parts, of.service),
+    ...removalScreens(parts, of.removals),
+    ...listScreens(parts, of.lists),
+    ...allowScreens(parts, of.allowlist),
+    ...auditScreens(parts, of.names),
+  ];
+}

@@ -1,0 +1,95 @@
+/**
+ * What every screen of the console is made with: the desk for operators, and the one way in which a
+ * change is made, in the audit log before it begins and when it has ended.
+ */
+
+import type { AuditLog } from '../access/audit-log.ts';
+import type { Clock } from '../core/clock.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Result } from '../core/result.ts';
+import type { Reply } from '../http/message.ts';
+import type { Params } from '../http/query.ts';
+import { statusOf } from '../web/errors.ts';
+import type { AnyDesk } from '../web/guard/desk.ts';
+import { deskForm, deskPage } from '../web/guard/desk-endpoint.ts';
+import type { AnyVisit, SessionLike } from '../web/guard/visit.ts';
+import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.ts';
+
+export interface OperatorSession extends SessionLike {
+  readonly accountId: string;
+}
+export type OperatorVisit = AnyVisit<OperatorSession> & { readonly session: OperatorSession };
+
+export interface ConsoleParts {
+  readonly desk: AnyDesk<OperatorSession>;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  /** Resolves when what was committed before is in memory. */
+  readonly catchUp: () => Promise<void>;
+}
+
+/** Whatever a change can fail with. */
+const errors: readonly ErrorCode[] = [
+  ...(['invalid_parameter', 'invalid_prefix', 'prefix_host_bits', 'conflict'] as const),
+  ...(['unknown_account', 'unknown_key', 'capacity_exceeded', 'store_unavailable'] as const),
+];
+
+export function consoleScreen(path: string) {
+  return deskPage(path, 'signed-in operator', { limits: ['console'], errors });
+}
+
+export function consoleChange(section: ConsoleSection) {
+  const backTo = consolePaths[section];
+  return deskForm(`${backTo}/change`, 'confirmed operator', {
+    limits: ['console'],
+    backTo,
+    errors,
+  });
+}
+
+export function viewOf({ clock }: ConsoleParts, visit: OperatorVisit, query: Params): ConsoleView {
+  return { csrf: visit.csrf, now: clock.now(), done: query.get('done') === '1' };
+}
+
+export interface AskedChange {
+  readonly section: ConsoleSection;
+  /** Of our own making: as a command would say it, without what names a person. */
+  readonly command: string;
+  readonly before?: string;
+  /** Where the operator goes on; the section's page unless told. */
+  readonly back?: string;
+}
+
+/**
+ * Makes a change that the audit log knows of first: one that it can't be told of is not made.
+ * @param run what it is afterwards, in short
+ */
+export async function perform(
+  { desk, audit, catchUp }: ConsoleParts,
+  visit: OperatorVisit,
+  { section, command, before = '', back = consolePaths[section] }: AskedChange,
+  run: () => Promise<Result<string>>,
+): Promise<Reply> {
+  const user = `account ${visit.session.accountId}`;
+  const address = visit.request.clientIp;
+  const begun = await audit.begin({ user, command, before, address });
+  if (!begun.ok) return desk.problem(visit, begun);
+  const done = await run().catch(async (error: unknown) => {
+    await audit.end(begun.value, { ok: false });
+    throw error;
+  });
+  // It stands there as begun if this can't be written: the change itself is not undone.
+  await audit.end(begun.value, { ok: done.ok, after: done.ok ? done.value : done.error });
+  await catchUp();
+  if (done.ok) return desk.go(visit, `${back}${back.includes('?') ? '&' : '?'}done=1`);
+  const { error: code } = done;
+  return desk.show(visit, (frame) => refusedPage(frame, section, back, done), {
+    status: statusOf(code),
+    failure: done,
+  });
+}
+
+/** Of a form that no page of ours sends. */
+export function noSuchChange({ desk }: ConsoleParts, visit: OperatorVisit): Reply {
+  return desk.problem(visit, { ok: false, error: 'invalid_parameter' });
+}

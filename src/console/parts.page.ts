@@ -1,0 +1,129 @@
+/** What the pages of the console share: the frame with its navigation, forms that find, buttons that act. */
+
+import type { Failure } from '../core/result.ts';
+import { type ButtonKind, button, linkButton } from '../web/components/button.ts';
+import { card } from '../web/components/card.ts';
+import { field } from '../web/components/field.ts';
+import { form, hidden } from '../web/components/form.ts';
+import { notice } from '../web/components/notice.ts';
+import { sentenceFor } from '../web/errors.ts';
+import { type Html, html, safeHref } from '../web/html.ts';
+import { type PageFrame, renderDocument } from '../web/layout/layout.ts';
+import type { ConsoleCatalogue } from './words.en.ts';
+import { frameText } from './words.ts';
+
+export type ConsoleSection = keyof ConsoleCatalogue['sections'];
+
+export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
+  overview: '/admin',
+  removals: '/admin/removals',
+  lists: '/admin/lists',
+  reports: '/admin/reports',
+  people: '/admin/people',
+  allow: '/admin/allow',
+  audit: '/admin/audit',
+};
+
+export interface ConsoleView {
+  readonly csrf: string;
+  readonly now: number;
+  /** A change was just made. */
+  readonly done: boolean;
+}
+
+export interface ConsolePageOptions {
+  readonly section: ConsoleSection;
+  readonly title?: string;
+  readonly lede: string;
+  readonly body: Html;
+}
+
+export function consolePage(
+  frame: PageFrame,
+  { done }: Pick<ConsoleView, 'done'>,
+  { section, title, lede, body }: ConsolePageOptions,
+): string {
+  const text = frameText(frame).console;
+  const heading = title ?? text.sections[section];
+  return renderDocument(frame, {
+    title: heading,
+    noindex: true,
+    className: 'page-account page-console',
+    body: html`<div class="wrap account">
+      <nav class="account-nav" aria-label=${text.navigation}><ul>
+        ${(Object.keys(consolePaths) as ConsoleSection[]).map(
+          (name) => html`<li><a href=${consolePaths[name]}
+            aria-current=${name === section ? 'page' : undefined}>${text.sections[name]}</a></li>`,
+        )}
+      </ul></nav>
+      <div class="account-body">
+        <header class="account-head"><h1 class="breaks">${heading}</h1><p class="lede">${lede}</p></header>
+        ${done && notice({ tone: 'success', body: text.done, alert: true })}
+        ${body}
+      </div>
+    </div>`,
+  });
+}
+
+/** A change that was refused: why, and the way back. */
+export function refusedPage(
+  frame: PageFrame,
+  section: ConsoleSection,
+  back: string,
+  { error, detail }: Failure,
+): string {
+  const text = frameText(frame).console;
+  const sentence = sentenceFor(error, frame.language);
+  return consolePage(
+    frame,
+    { done: false },
+    {
+      section,
+      title: text.notDone,
+      lede: sentence,
+      body: html`${detail && notice({ tone: 'warning', body: detail, alert: true })}
+        <p>${linkButton({ label: text.back, href: back, kind: 'secondary', icon: 'back' })}</p>`,
+    },
+  );
+}
+
+export interface ActOptions {
+  readonly csrf: string;
+  readonly action: string;
+  /** Sent along unseen: what is done, and to what. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly label: string;
+  readonly kind?: ButtonKind;
+}
+
+/** A button that does one thing to one thing. */
+export function act({ csrf, action, fields, label, kind = 'secondary' }: ActOptions): Html {
+  const values = Object.entries(fields).map(([name, value]) => hidden(name, value));
+  return form({ csrf, action, body: html`${values}${button({ label, kind })}` });
+}
+
+export interface FindFormOptions {
+  readonly id: string;
+  readonly action: string;
+  readonly name: string;
+  readonly label: string;
+  readonly submit: string;
+  readonly value: string;
+  readonly error?: string | undefined;
+}
+
+/** A GET form with one field. */
+export function findForm({ id, action, name, label, submit, value, error }: FindFormOptions): Html {
+  return html`<form class="form" method="get" action=${safeHref(action)} role="search">
+    ${field({ id, name, label, value, maxLength: 320, autocomplete: 'off', ...(error === undefined ? {} : { error }) })}
+    <p>${button({ label: submit, icon: 'search', kind: 'secondary' })}</p>
+  </form>`;
+}
+
+export function facts(rows: readonly (readonly [string, Html])[]): Html {
+  return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+export function factsCard(title: string, rows: readonly (readonly [string, Html])[]): Html {
+  return card({ title, body: facts(rows) });
+}

@@ -1,0 +1,48 @@
+/** GET /admin/allow and its change: ranges that are never malicious. */
+
+import { ok, type Result } from '../../core/result.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import {
+  type ConsoleParts,
+  consoleChange,
+  consoleScreen,
+  noSuchChange,
+  perform,
+  viewOf,
+} from '../desk.route.ts';
+import { type AllowedRange, allowPage } from './allow.page.ts';
+
+export const allowScreenEndpoints = {
+  show: consoleScreen('/admin/allow'),
+  change: consoleChange('allow'),
+};
+
+/** As `portcullis allow` does it. */
+export interface ConsoleAllowlist {
+  list(): Promise<readonly AllowedRange[]>;
+  add(prefix: string, reason: string): Promise<Result<AllowedRange>>;
+  remove(prefix: string): Promise<Result<AllowedRange>>;
+}
+
+export function allowScreens(parts: ConsoleParts, allowlist: ConsoleAllowlist): PlainRoute[] {
+  const { desk } = parts;
+  const at = allowScreenEndpoints;
+  return [
+    desk.page(at.show, async (visit, query) => {
+      const view = { ...viewOf(parts, visit, query), ranges: await allowlist.list() };
+      return desk.show(visit, (frame) => allowPage(frame, view));
+    }),
+    desk.form(at.change, (visit, form) => {
+      const what = form.get('do');
+      if (what !== 'add' && what !== 'remove') return noSuchChange(parts, visit);
+      const prefix = (form.get('prefix') ?? '').trim();
+      const command = `allow ${what} ${prefix}`;
+      return perform(parts, visit, { section: 'allow', command }, async () => {
+        const reason = (form.get('reason') ?? '').trim();
+        const done =
+          what === 'add' ? await allowlist.add(prefix, reason) : await allowlist.remove(prefix);
+        return done.ok ? ok(`${done.value.prefix} ${what === 'add' ? 'on' : 'off'}`) : done;
+      });
+    }),
+  ];
+}

@@ -1,0 +1,82 @@
+/** Lists that the server fetches: their state, and what may be told them now. */
+
+import { type BadgeTone, badge } from '../../web/components/badge.ts';
+import { emptyState } from '../../web/components/notice.ts';
+import { table } from '../../web/components/table.ts';
+import { html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import type { ConsoleCatalogue } from '../words.en.ts';
+import { frameText } from '../words.ts';
+
+export type ListOrder = keyof ConsoleCatalogue['lists']['orders'];
+export const listOrders: readonly ListOrder[] = ['refresh', 'accept', 'pause', 'resume'];
+
+export interface FetchedList {
+  readonly name: string;
+  /** Host and path of its address: a query may hold a key. */
+  readonly from: string;
+  readonly state: keyof ConsoleCatalogue['lists']['states'];
+  readonly rows: number;
+  readonly added: number;
+  readonly removed: number;
+  /** Milliseconds since 1970; 0 for never. */
+  readonly freshAt: number;
+  /** In a row. */
+  readonly failures: number;
+  /** Of the last try; empty when it was good. */
+  readonly failure: string;
+  readonly heldRows: number;
+}
+
+function ordersFor({ state, heldRows }: FetchedList): readonly ListOrder[] {
+  if (state === 'removing') return [];
+  if (state === 'paused') return ['resume'];
+  return heldRows > 0 ? ['accept', 'refresh', 'pause'] : ['refresh', 'pause'];
+}
+
+function toneOf({ state }: FetchedList): BadgeTone {
+  if (state === 'failing' || state === 'held') return 'low';
+  return state === 'active' ? 'accent' : 'neutral';
+}
+
+export function listsPage(
+  frame: PageFrame,
+  view: ConsoleView & { readonly lists: readonly FetchedList[] },
+): string {
+  const all = frameText(frame).console;
+  const text = all.lists;
+  const format = formatFor(frame.language);
+  const rows = view.lists.map((one) => [
+    html`<strong class="breaks">${one.name}</strong><br /><span class="card-note breaks">${one.from}</span>`,
+    html`${badge({ label: text.states[one.state], tone: toneOf(one) })}
+      ${one.heldRows > 0 && html`<p class="card-note">${text.held(format.number(one.heldRows))}</p>`}`,
+    format.number(one.rows),
+    one.freshAt === 0 ? all.never : format.moment(one.freshAt),
+    `+${format.number(one.added)} −${format.number(one.removed)}`,
+    html`${format.number(one.failures)}
+      ${one.failure && html`<p class="card-note breaks">${one.failure}</p>`}`,
+    html`<div class="acts">${ordersFor(one).map((order) =>
+      act({
+        ...{ csrf: view.csrf, action: '/admin/lists/change' },
+        fields: { do: order, name: one.name },
+        label: text.orders[order],
+      }),
+    )}</div>`,
+  ]);
+  const columns = [
+    { title: text.name },
+    { title: text.state },
+    { title: text.rows, numeric: true },
+    ...[text.fresh, text.change, text.failures, text.actions].map((title) => ({ title })),
+  ];
+  return consolePage(frame, view, {
+    section: 'lists',
+    lede: text.lede,
+    body:
+      rows.length === 0
+        ? emptyState('list', text.none)
+        : table({ caption: text.caption, columns, rows, stack: true }),
+  });
+}

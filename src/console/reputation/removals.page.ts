@@ -1,0 +1,52 @@
+/** Requests to take back what is said of an address, each with its decision. */
+
+import { emptyState } from '../../web/components/notice.ts';
+import { table } from '../../web/components/table.ts';
+import { html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import { frameText } from '../words.ts';
+
+export interface WaitingRemoval {
+  readonly address: string;
+  readonly at: number;
+  readonly reason: string;
+  readonly fromAddress: boolean;
+  readonly signedIn: boolean;
+}
+
+export function removalsPage(
+  frame: PageFrame,
+  view: ConsoleView & { readonly removals: readonly WaitingRemoval[] },
+): string {
+  const text = frameText(frame).console.removals;
+  const format = formatFor(frame.language);
+  const whoOf = ({ fromAddress, signedIn }: WaitingRemoval) =>
+    fromAddress ? text.fromAddress : signedIn ? text.signedIn : text.stranger;
+  const decide = (address: string) =>
+    (['accept', 'allow', 'refuse'] as const).map((what) =>
+      act({
+        ...{ csrf: view.csrf, action: '/admin/removals/change', fields: { do: what, address } },
+        label: text[what],
+        kind: what === 'refuse' ? 'danger' : 'secondary',
+      }),
+    );
+  const rows = view.removals.map((one) => [
+    html`<a class="mono breaks" href=${`/ip/${one.address}`}>${one.address}</a>`,
+    format.moment(one.at),
+    whoOf(one),
+    html`<span class="breaks">${one.reason}</span>`,
+    html`<div class="acts">${decide(one.address)}</div>`,
+  ]);
+  const titles = [text.address, text.asked, text.from, text.reason, text.decide];
+  const columns = titles.map((title) => ({ title }));
+  return consolePage(frame, view, {
+    section: 'removals',
+    lede: text.lede,
+    body:
+      rows.length === 0
+        ? emptyState('check', text.none)
+        : table({ caption: text.caption, columns, rows, stack: true }),
+  });
+}

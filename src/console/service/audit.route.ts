@@ -1,0 +1,64 @@
+/** GET /admin/audit, and the same as CSV and JSON lines: what operators changed. Nothing changes it. */
+
+import { auditCsv, auditJsonLines } from '../../access/audit-log.ts';
+import type { Header, Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import { noStore } from '../../web/shape.ts';
+import { type ConsoleParts, consoleScreen, type OperatorVisit, viewOf } from '../desk.route.ts';
+import { auditPage } from './audit.page.ts';
+
+export const auditScreenEndpoints = {
+  show: consoleScreen('/admin/audit'),
+  csv: consoleScreen('/admin/audit.csv'),
+  json: consoleScreen('/admin/audit.jsonl'),
+};
+
+const entriesPerPage = 50;
+/** Of an export: the newest. The command line gives all. */
+const exportedMax = 50_000;
+
+export interface ConsoleNames {
+  /** The mail address of an account; undefined when it is gone. */
+  emailOf(accountId: string): Promise<string | undefined>;
+}
+
+export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRoute[] {
+  const { desk, audit } = parts;
+  const at = auditScreenEndpoints;
+
+  async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
+    const asked = Number(query.get('before'));
+    const before = Number.isSafeInteger(asked) && asked > 0 ? asked : undefined;
+    const { entries, next } = await audit.page({ before, limit: entriesPerPage });
+    const ids = entries.map(({ user }) => /^account (\S+)$/.exec(user)?.[1]);
+    const accounts = new Map<string, string>();
+    for (const id of new Set(ids)) {
+      const email = id === undefined ? undefined : await names.emailOf(id);
+      if (id !== undefined && email !== undefined) accounts.set(`account ${id}`, email);
+    }
+    const view = { ...viewOf(parts, visit, query), entries, next, accounts };
+    return desk.show(visit, (frame) => auditPage(frame, view));
+  }
+
+  async function file(visit: OperatorVisit, kind: 'csv' | 'jsonl'): Promise<Reply> {
+    const entries = (await audit.list(0)).slice(-exportedMax);
+    const type = kind === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl; charset=utf-8';
+    const headers: Header[] = [
+      ['Content-Type', type],
+      ['Content-Disposition', `attachment; filename="portcullis-audit.${kind}"`],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['X-Robots-Tag', 'noindex'],
+      noStore,
+      ...visit.cookies,
+    ];
+    const body = kind === 'csv' ? auditCsv(entries) : auditJsonLines(entries);
+    return { status: 200, headers, body };
+  }
+
+  return [
+    desk.page(at.show, show),
+    desk.page(at.csv, (visit) => file(visit, 'csv')),
+    desk.page(at.json, (visit) => file(visit, 'jsonl')),
+  ];
+}

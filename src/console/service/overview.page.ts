@@ -1,0 +1,140 @@
+/** What the service does at this moment: reports, threads, queues, store, memory and errors. */
+
+import { card } from '../../web/components/card.ts';
+import { barChart } from '../../web/components/chart.ts';
+import { table } from '../../web/components/table.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type Format, formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { type ConsoleView, consolePage, facts, factsCard } from '../parts.page.ts';
+import type { ConsoleCatalogue } from '../words.en.ts';
+import { frameText } from '../words.ts';
+
+export interface ServiceFacts {
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly entries: number;
+  /** Reports by quarter of an hour, for 24 hours, the oldest first. */
+  readonly reports: readonly { readonly startMs: number; readonly count: number }[];
+  readonly removalsWaiting: number;
+  readonly threads: number;
+  /** Longest pause of each event loop lately, in seconds. */
+  readonly pauses: readonly (readonly [thread: string, seconds: number])[];
+  readonly tables: readonly { name: string; used: number; limit: number }[];
+  readonly store: { writable: boolean; appliedSeq: number; checkpointSeq: number };
+  readonly memory: { residentBytes: number; heapBytes: number; indexBytes: number };
+  readonly errors: {
+    /** For so long they have been counted, an hour at most. */
+    readonly forMs: number;
+    readonly routes: readonly { readonly route: string; readonly count: number }[];
+  };
+}
+
+type OverviewText = ConsoleCatalogue['overview'];
+
+/** The fullest ones. */
+const tablesShown = 12;
+
+function clockTime(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 16);
+}
+
+function reportChart(text: OverviewText, format: Format, service: ServiceFacts): Html {
+  const highest = Math.max(0, ...service.reports.map(({ count }) => count));
+  const bars = service.reports.map(({ startMs, count }) => {
+    const label = clockTime(startMs);
+    const formatted = format.number(count);
+    return { label, value: count, formatted, title: `${label}: ${formatted}` };
+  });
+  return barChart({
+    ...{ bars, summary: text.chart, top: format.number(highest), tableLabel: text.chartTable },
+    columns: [text.time, text.reports],
+  });
+}
+
+function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts): Html {
+  const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
+  const rows = tables
+    .toSorted((a, b) => share(b) - share(a) || a.name.localeCompare(b.name))
+    .slice(0, tablesShown)
+    .map(({ name, used, limit }) => [
+      html`<span class="mono breaks">${name}</span>`,
+      format.number(used),
+      format.number(limit),
+    ]);
+  const columns = [
+    { title: text.table },
+    { title: text.used, numeric: true },
+    { title: text.limit, numeric: true },
+  ];
+  return table({ caption: text.tables, columns, rows, stack: true });
+}
+
+function errorsOf(text: OverviewText, format: Format, { errors }: ServiceFacts): Html {
+  const minutes = format.number(Math.floor(errors.forMs / 60_000));
+  const rows = errors.routes.map(({ route, count }) => [
+    html`<span class="mono breaks">${route}</span>`,
+    format.number(count),
+  ]);
+  const columns = [{ title: text.route }, { title: text.count, numeric: true }];
+  const isShort = errors.forMs < 3_600_000;
+  return html`${isShort && html`<p class="card-note">${text.errorsSince(minutes)}</p>`}
+    ${rows.length === 0 ? html`<p>${text.noErrors}</p>` : table({ caption: text.errors, columns, rows })}`;
+}
+
+export function overviewPage(
+  frame: PageFrame,
+  view: ConsoleView & { readonly service: ServiceFacts },
+): string {
+  const text = frameText(frame).console.overview;
+  const format = formatFor(frame.language);
+  const { service, now } = view;
+  const { store, memory } = service;
+  const reports = service.reports.reduce((sum, { count }) => sum + count, 0);
+  const hours = format.number(Math.round((now - service.startedAt) / 360_000) / 10);
+  const pauses = service.pauses.map(([thread, seconds]) => [
+    thread,
+    format.number(Math.round(seconds * 10_000) / 10),
+  ]);
+  return consolePage(frame, view, {
+    section: 'overview',
+    lede: text.lede,
+    body: html`${card({
+      title: text.now,
+      body: html`${facts([
+        [text.entries, format.number(service.entries)],
+        [text.reports24, format.number(reports)],
+        [
+          text.waiting,
+          html`<a href="/admin/removals">${format.number(service.removalsWaiting)}</a>`,
+        ],
+        [text.threads, format.number(service.threads)],
+        [text.uptime, text.hours(hours)],
+        [text.version, service.version],
+      ])}
+      ${reportChart(text, format, service)}`,
+    })}
+    ${card({ title: text.errors, body: errorsOf(text, format, service) })}
+    ${factsCard(text.store, [
+      [text.store, store.writable ? text.writable : text.notWritable],
+      [text.applied, format.number(store.appliedSeq)],
+      [text.checkpoint, format.number(store.checkpointSeq)],
+    ])}
+    ${factsCard(text.memory, [
+      [text.resident, format.bytes(memory.residentBytes)],
+      [text.heap, format.bytes(memory.heapBytes)],
+      [text.index, format.bytes(memory.indexBytes)],
+    ])}
+    ${card({
+      title: text.pauses,
+      body: table({
+        caption: text.pauses,
+        columns: [{ title: text.thread }, { title: text.pause, numeric: true }],
+        rows: pauses,
+        stack: true,
+      }),
+    })}
+    ${card({ title: text.tables, body: tablesOf(text, format, service) })}`,
+  });
+}

@@ -1,0 +1,15 @@
+/** GET /admin: the console's first screen. */
+
+import type { PlainRoute } from '../../http/router.ts';
+import { type ConsoleParts, consoleScreen, viewOf } from '../desk.route.ts';
+import { overviewPage, type ServiceFacts } from './overview.page.ts';
+
+export const overviewEndpoint = consoleScreen('/admin');
+
+export function overviewScreen(parts: ConsoleParts, read: () => Promise<ServiceFacts>): PlainRoute {
+  const { desk } = parts;
+  return desk.page(overviewEndpoint, async (visit, query) => {
+    const view = { ...viewOf(parts, visit, query), service: await read() };
+    return desk.show(visit, (frame) => overviewPage(frame, view));
+  });
+}

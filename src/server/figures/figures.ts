@@ -1,0 +1,110 @@
+/**
+ * The operator's read: everything that the console and the radar show, from counters that are there
+ * already. Asking costs no walk over entries, reports or rows, so that a page may ask each time.
+ */
+
+import type { BoundedTable, BoundedTables } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { BandSurvey, EntryBands } from '../../reputation/counts/entry-bands.ts';
+import type { ReportCounts } from '../../reputation/counts/report-counts.ts';
+import type { Counted } from '../../reputation/counts/top-table.ts';
+import type { Store } from '../../store/store.ts';
+import type { State } from '../state.ts';
+import type { HourOfErrors } from './hour-of-errors.ts';
+import type { MinuteFigures, Tallies } from './tallies.ts';
+
+export interface ConsoleFigures {
+  /** Of the journal: the same on every node. */
+  readonly reports: ReportCounts;
+  /** Undefined in the first moments of a server. */
+  entries(): EntryBands | undefined;
+  /**
+   * Of this server, by name: `checks`, `requests:2xx`, `challenges:given`, `challenges:solved`,
+   * `challenges:failed`, `sign_on:signed_in` and other events of accounts, `sign_on:refused`,
+   * `sign_on:held_back`, `consents:allowed`, `consents:refused`, `reports_refused:` and a code of
+   * docs/ERRORS.md. Up to date at the moment of the call but for what the threads count, which is a
+   * minute old at most.
+   */
+  readonly tallies: Pick<Tallies, 'inAll' | 'series' | 'sum'>;
+  /** Checks and how long they took, by minute, the last day. */
+  minutes(): readonly MinuteFigures[];
+  /** Of the last hour, the most frequent first. */
+  errors(): {
+    /** `code shape`, such as `not_found api`: what the main thread told. */
+    readonly codes: readonly Counted[];
+    /** `4xx /api/v2/check`: of all threads, a minute old at most. */
+    readonly routes: readonly Counted[];
+  };
+  threads(): {
+    readonly listening: number;
+    readonly replaced: number;
+    /** Longest pause of each event loop in the last 15 to 30 s, seconds. */
+    readonly pauses: readonly (readonly [thread: string, seconds: number])[];
+  };
+  /** Every bounded table and queue. */
+  tables(): readonly { readonly name: string; readonly used: number; readonly limit: number }[];
+  store(): {
+    readonly writable: boolean;
+    /** Journal events. */
+    readonly appliedSeq: number;
+    readonly checkpointSeq: number;
+    /** Of the file or the database; undefined until it was measured. */
+    readonly bytes: number | undefined;
+  };
+  /** Bytes. */
+  memory(): { readonly resident: number; readonly heap: number; readonly index: number };
+}
+
+export interface FigureParts {
+  readonly state: State;
+  readonly store: Pick<Store, 'writeState'>;
+  readonly survey: Pick<BandSurvey, 'latest'>;
+  readonly tallies: Tallies;
+  readonly codes: HourOfErrors;
+  readonly statuses: HourOfErrors;
+  readonly tables: Pick<BoundedTables, 'all'>;
+  readonly storeBytes: () => number | undefined;
+  /** Undefined until the server listens. */
+  readonly listening: () =>
+    | {
+        readonly threads: { alive(): number; replaced(): number };
+        readonly gauges: { pauses(): Iterable<[thread: string, seconds: number]> };
+      }
+    | undefined;
+  readonly clock: Clock;
+}
+
+export function createFigures(parts: FigureParts): ConsoleFigures {
+  const { state, store, survey, tallies, codes, statuses, tables, clock } = parts;
+  return {
+    reports: state.counts,
+    entries: survey.latest,
+    tallies,
+    minutes: () => tallies.minutes(clock.now()),
+    errors() {
+      const now = clock.now();
+      return { codes: codes.read(now), routes: statuses.read(now) };
+    },
+    threads() {
+      const now = parts.listening();
+      return {
+        listening: now?.threads.alive() ?? 0,
+        replaced: now?.threads.replaced() ?? 0,
+        pauses: [...(now?.gauges.pauses() ?? [])],
+      };
+    },
+    tables: () =>
+      tables.all().map(({ name, used, limit }: BoundedTable) => ({ name, used: used(), limit })),
+    store: () => ({
+      writable: store.writeState().available,
+      appliedSeq: Number(state.follower.appliedSeq()),
+      checkpointSeq: Number(state.projection.checkpointSeq()),
+      bytes: parts.storeBytes(),
+    }),
+    memory() {
+      const { rss, heapUsed } = process.memoryUsage();
+      const { liveBytes, recordBytes } = state.index.stats();
+      return { resident: rss, heap: heapUsed, index: liveBytes + recordBytes };
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** What went wrong in the last hour, by name: a ring of minutes, each with so many names at most. */
+
+import { type Counted, createTopTable, sumOf } from '../../reputation/counts/top-table.ts';
+
+const minuteMs = 60_000;
+const minutes = 60;
+const namesMax = 64;
+
+export interface HourOfErrors {
+  add(name: string, by: number, nowMs: number): void;
+  /** The most frequent first. */
+  read(nowMs: number): readonly Counted[];
+}
+
+export function createHourOfErrors(): HourOfErrors {
+  const ring = Array.from({ length: minutes }, () => ({
+    number: 0,
+    table: createTopTable(namesMax),
+  }));
+  return {
+    add(name, by, nowMs) {
+      if (by <= 0) return;
+      const number = Math.floor(nowMs / minuteMs);
+      const bucket = ring[number % minutes]!;
+      if (bucket.number !== number) {
+        bucket.number = number;
+        bucket.table.clear();
+      }
+      bucket.table.add(name, by);
+    },
+    read(nowMs) {
+      const last = Math.floor(nowMs / minuteMs);
+      const isIn = ({ number }: { number: number }) => number <= last && number > last - minutes;
+      return sumOf(ring.filter(isIn).map(({ table }) => table));
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/** The figures of a server put together: what was counted before, who tells what, and the minute's sample. */
+
+import { stat } from 'node:fs/promises';
+import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import { startBandSurvey } from '../../reputation/counts/entry-bands.ts';
+import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
+import type { Authorization } from '../../signon/sites/authorization.ts';
+import { storePath } from '../../store/presence.ts';
+import type { Store } from '../../store/store.ts';
+import type { Endpoint } from '../../web/guard/endpoint.ts';
+import type { Opening } from '../parts/dependencies.ts';
+import type { Listening } from '../parts/listening.ts';
+import type { State } from '../state.ts';
+import { type ConsoleFigures, createFigures } from './figures.ts';
+import { createHourOfErrors } from './hour-of-errors.ts';
+import { loadTallies, startSampling } from './sampling.ts';
+import { createTallies, type Tallies } from './tallies.ts';
+
+export interface OpenFigures {
+  readonly figures: ConsoleFigures;
+  readonly tallies: Tallies;
+  readonly survey: ReturnType<typeof startBandSurvey>;
+  /** An event of an account's log, `refused` or `held_back`. */
+  readonly onSignOn: (event: string) => void;
+  readonly onFailure: (code: ErrorCode, declared: Endpoint) => void;
+  countedChallenges(challenges: Challenges): Challenges;
+  countedConsents(authorization: Authorization): Authorization;
+  /** From now on what the threads count is sampled. */
+  follow(listening: Listening, refused: Pick<RefusedReports, 'read'>): void;
+}
+
+const measureMs = 60_000;
+
+export async function openFigures(
+  { clock, closers, config, log, timings }: Opening,
+  { state, store, tables }: { state: State; store: Store; tables: BoundedTables },
+): Promise<OpenFigures> {
+  const tallies = createTallies(clock.now());
+  if (!(await loadTallies(store, tallies))) log.debug('figures: they begin now');
+  const codes = createHourOfErrors();
+  const statuses = createHourOfErrors();
+  const survey = startBandSurvey({ index: state.index, clock });
+  closers.add(survey.stop);
+  let listening: Listening | undefined;
+  const isEmbedded = config.databaseUrl === undefined;
+  const storeBytes = isEmbedded ? measured(`${storePath(config.dataDir)}/data.mdb`) : undefined;
+  closers.add(() => storeBytes?.stop());
+  const figures = createFigures({
+    ...{ state, store, survey, tallies, codes, statuses, tables, clock },
+    storeBytes: () => storeBytes?.latest(),
+    listening: () => listening,
+  });
+  const count = (name: string) => tallies.add(name, 1, clock.now());
+  return {
+    ...{ figures, tallies, survey },
+    onSignOn: (event) => count(`sign_on:${event}`),
+    onFailure: (code, { shape }) => codes.add(`${code} ${shape}`, 1, clock.now()),
+    countedChallenges: (challenges) => countedChallenges(challenges, count),
+    countedConsents: (authorization) => countedConsents(authorization, count),
+    follow(now, refused) {
+      listening = now;
+      const { counters } = now;
+      const others = function* (): Iterable<[string, number]> {
+        for (const [code, total] of refused.read()) yield [`reports_refused:${code}`, total];
+      };
+      const sampling = startSampling({
+        ...{ tallies, statuses, store, counters, timings, others, clock, log },
+      });
+      closers.add(sampling.stop);
+    },
+  };
+}
+
+function countedChallenges(challenges: Challenges, count: (name: string) => void): Challenges {
+  return {
+    ...challenges,
+    issue(request) {
+      count('challenges:given');
+      return challenges.issue(request);
+    },
+    verify(...asked) {
+      const note = (isRight: boolean) => {
+        count(isRight ? 'challenges:solved' : 'challenges:failed');
+        return isRight;
+      };
+      const judged = challenges.verify(...asked);
+      return typeof judged === 'boolean' ? note(judged) : judged.then(note);
+    },
+  };
+}
+
+function countedConsents(
+  authorization: Authorization,
+  count: (name: string) => void,
+): Authorization {
+  return {
+    ...authorization,
+    async allow(...asked) {
+      const done = await authorization.allow(...asked);
+      if (done.ok) count('consents:allowed');
+      return done;
+    },
+    async deny(...asked) {
+      const done = await authorization.deny(...asked);
+      if (done.ok) count('consents:refused');
+      return done;
+    },
+  };
+}
+
+/** Bytes of a file, measured now and then. */
+function measured(path: string): { latest(): number | undefined; stop(): void } {
+  let bytes: number | undefined;
+  const measure = () =>
+    stat(path).then(
+      ({ size }) => {
+        bytes = size;
+      },
+      () => undefined,
+    );
+  void measure();
+  const timer = setInterval(measure, measureMs);
+  timer.unref();
+  return { latest: () => bytes, stop: () => clearInterval(timer) };
+}

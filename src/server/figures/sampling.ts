@@ -1,0 +1,118 @@
+/**
+ * Once a minute, on the main thread: what the threads counted in shared memory since the last time goes
+ * into the tallies, and what changed of them into the store. Nothing is added to the way of a request.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Histogram, Timings } from '../../core/work/timings.ts';
+import { talliesKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
+import type { ThreadCounters } from '../threads/thread-counters.ts';
+import type { HourOfErrors } from './hour-of-errors.ts';
+import { quantileOf, sinceThen } from './quantile.ts';
+import type { Tallies } from './tallies.ts';
+
+const minuteMs = 60_000;
+/** Verdicts over HTTP: of the API, of the gate and of bouncers. */
+const checkRoutes: ReadonlySet<string> = new Set([
+  ...['/api/v2/check', '/api/v2/check-bulk', '/api/v2/check-block'],
+  ...['/gate/check', '/gate/envoy/*', '/v1/decisions'],
+]);
+
+export interface SamplingOptions {
+  readonly tallies: Tallies;
+  readonly statuses: HourOfErrors;
+  readonly store: Pick<Store, 'commit' | 'writeState'>;
+  readonly counters: Pick<ThreadCounters, 'read'>;
+  readonly timings: Pick<Timings, 'read'>;
+  /** Totals since the start that somebody else counts, by name. */
+  readonly others: () => Iterable<readonly [string, number]>;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** What the tallies were when they were last written. False: there is nothing, or it can't be read. */
+export async function loadTallies(store: Pick<Store, 'get'>, tallies: Tallies): Promise<boolean> {
+  const row = await store.get(talliesKey());
+  return row !== undefined && tallies.load(row.value);
+}
+
+export interface Sampling {
+  /** What happened since the last sample, now. */
+  sample(): void;
+  write(): Promise<void>;
+  /** With a last sample, written. */
+  stop(): Promise<void>;
+}
+
+export function startSampling(options: SamplingOptions): Sampling {
+  const { tallies, statuses, store, counters, timings, clock, log } = options;
+  const last = new Map<string, number>();
+  let lastChecks: Histogram = timings.read('check');
+  let written = tallies.changes();
+  let writing = Promise.resolve();
+
+  /** Since the last look. */
+  function grown(name: string, total: number): number {
+    const by = total - (last.get(name) ?? 0);
+    last.set(name, total);
+    return Math.max(0, by);
+  }
+
+  function sample(): void {
+    const now = clock.now();
+    let checks = 0;
+    for (const [{ thread, route, status }, total] of counters.read()) {
+      const by = grown(`${thread} ${status} ${route}`, total);
+      if (by === 0) continue;
+      tallies.add(`requests:${status}`, by, now);
+      if (status === '2xx' && checkRoutes.has(route)) checks += by;
+      if (status !== '2xx' && status !== '3xx') statuses.add(`${status} ${route}`, by, now);
+    }
+    tallies.add('checks', checks, now);
+    for (const [name, total] of options.others()) tallies.add(name, grown(name, total), now);
+    const histogram = timings.read('check');
+    const timed = sinceThen(histogram, lastChecks);
+    lastChecks = histogram;
+    // It is of the minute that ends.
+    const startMs = now - minuteMs / 2;
+    tallies.addMinute({
+      startMs,
+      checks,
+      p50: quantileOf(timed, 0.5),
+      p99: quantileOf(timed, 0.99),
+    });
+  }
+
+  async function save(): Promise<void> {
+    const changes = tallies.changes();
+    if (changes === written || !store.writeState().available) return;
+    const done = await store.commit({ set: [{ key: talliesKey(), value: tallies.encode() }] });
+    if (!done.ok) throw new Error(done.error);
+    written = changes;
+  }
+
+  function write(): Promise<void> {
+    writing = writing.then(save).catch((error) => {
+      log.warn({ err: error }, 'figures: not written, tried again later');
+    });
+    return writing;
+  }
+
+  const timer = setInterval(() => {
+    sample();
+    void write();
+  }, minuteMs);
+  timer.unref();
+
+  return {
+    sample,
+    write,
+    async stop() {
+      clearInterval(timer);
+      sample();
+      await write();
+    },
+  };
+}
