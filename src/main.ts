@@ -122,10 +122,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
 
   const metrics = createMetrics();
   registerFigures(metrics, counted);
-  const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
+  const bouncers = openBouncers(opening, { ...data, ...reputation, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
-    agents: openAgents(opening),
+    agents: await openAgents(opening, { ...data, ...reputation, tables }),
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
