@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { hashKey } from '../src/access/keys/key-format.ts';
+import { allScopes } from '../src/access/keys/key-scopes.ts';
 import { createKeyTable } from '../src/access/keys/key-table.ts';
 import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { systemRandom } from '../src/core/random.ts';
+import { createBanTable } from '../src/doors/agents/ban-table.ts';
 import { createDoorCounters } from '../src/doors/door-counters.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
@@ -37,7 +39,7 @@ export function createCheckEngine(entries: number): CheckEngine {
   index.listTimes[1] = Math.floor(Date.now() / 1_000);
   const keyTable = createKeyTable(1_024);
   const accounts = createAccountsTable(16);
-  keyTable.add(hashKey(key), 1);
+  keyTable.add(hashKey(key), 1, allScopes);
   accounts.set(1, {
     readPerMinute: 2 ** 25 - 1,
     writePerMinute: 1,
@@ -54,6 +56,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       heartbeat: new SharedArrayBuffer(8),
       limits: createLimitMemory(8, systemRandom()),
       geo: geo.shared,
+      bans: createBanTable(2).buffer,
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
@@ -61,7 +64,7 @@ export function createCheckEngine(entries: number): CheckEngine {
         counters: createDoorCounters(1).buffer,
         threads: 1,
         passKey: new Uint8Array(32),
-        hasProxies: false,
+        hasProxies: true,
       },
     },
     index,
