@@ -93,6 +93,14 @@ for (const demo of [true, false])
         assert.deepEqual([{ ...answer.data[0], lastReportedAt }], blacklist.data);
       });
 
+      const figures = sample('docs/API.md, GET stats');
+      it('the figures of the server', async () => {
+        const { data } = (await get('/api/v2/stats')) as typeof figures;
+        const namesIn = ({ entries, reports, last24Hours, ...others }: typeof data) =>
+          [others, entries ?? figures.data.entries, reports, last24Hours].map(Object.keys);
+        assert.deepEqual(namesIn(data), namesIn(figures.data));
+      });
+
       const bulk = sample('docs/API.md, POST bulk-report');
       const csv = openSamples(['csv']).take('docs/API.md, POST bulk-report', 'csv');
       const block = sample('docs/API.md, GET check-block');
