@@ -123,6 +123,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const metrics = createMetrics();
   registerFigures(metrics, counted);
   const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
+  const radar = openRadar(opening, { state, store, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
     agents: openAgents(opening),
@@ -133,7 +134,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     challenges,
     ...{ index: state.index, figures: counted.figures, onFailure: counted.onFailure },
     authorization: counted.countedConsents(signon.authorization),
-    ...{ sources: state.sources, radarMap: openRadar(opening, state) },
+    ...{ sources: state.sources, radar },
     evidence: createEvidence({
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
@@ -155,6 +156,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
+  closers.add(radar.latest.stop);
   counted.follow(listening, reputation.refusedReports);
   const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
@@ -180,6 +182,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const drain = () => {
     isDraining = true;
     listening?.drain();
+    radar.latest.stop();
     doors.drain();
   };
   return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };
