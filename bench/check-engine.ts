@@ -10,6 +10,7 @@ import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { systemRandom } from '../src/core/random.ts';
+import { createBanTable } from '../src/doors/agents/ban-table.ts';
 import { createDoorCounters } from '../src/doors/door-counters.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
@@ -54,6 +55,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       heartbeat: new SharedArrayBuffer(8),
       limits: createLimitMemory(8, systemRandom()),
       geo: geo.shared,
+      bans: createBanTable(2).buffer,
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),

@@ -122,11 +122,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
 
   const metrics = createMetrics();
   registerFigures(metrics, counted);
-  const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
+  const bouncers = openBouncers(opening, { ...data, ...reputation, tables });
   const radar = openRadar(opening, { state, store, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
-    agents: openAgents(opening),
+    agents: await openAgents(opening, { ...data, ...reputation, tables }),
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
@@ -151,7 +151,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
-    console: openConsole(opening, { store, state, tables, listening: () => listening }),
+    console: openConsole(opening, { store, state, signon, tables, listening: () => listening }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
   });
   await openExchange(opening, data.member, { ...shares, metrics });

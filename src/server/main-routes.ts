@@ -154,8 +154,8 @@ export function mainRoutes(options: {
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
-  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
-  agents: Pick<AgentRouteOptions, 'tokens'>;
+  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
+  agents: Pick<AgentRouteOptions, 'tokens' | 'ban'>;
   /** That of front ends. */
   guard: Guard;
   /** Told of each report that was not taken. */

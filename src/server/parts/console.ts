@@ -22,8 +22,10 @@ import { createRemovals } from '../../reputation/requests/removals.ts';
 import type { Store } from '../../store/store.ts';
 import type { State } from '../state.ts';
 import type { ThreadCounters } from '../threads/thread-counters.ts';
+import { consolePeople, consoleReports } from './console-people.ts';
 import type { Opening } from './dependencies.ts';
 import type { Listening } from './listening.ts';
+import type { SignonParts } from './signon.ts';
 
 const minuteMs = 60_000;
 const minutesKept = 60;
@@ -31,15 +33,17 @@ const minutesKept = 60;
 export interface ConsoleSources {
   readonly store: Store;
   readonly state: State;
+  readonly signon: SignonParts;
   readonly tables: Pick<BoundedTables, 'read'>;
   /** Undefined before the server listens. */
   readonly listening: () => Listening | undefined;
 }
 
 export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleOf {
-  const { clock, random, closers } = opening;
+  const { clock, random, closers, masterKey } = opening;
   const { store, state } = sources;
   const parts = { store, clock, random };
+  const ofPeople = { ...parts, masterKey, state, signon: sources.signon };
   const removals = createRemovals(parts);
   const startedAt = clock.now();
   const errors = createErrorWatch(() => sources.listening()?.counters);
@@ -84,6 +88,8 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
         return done.ok ? { ok: true, value: shownList(done.value) } : done;
       },
     },
+    reports: consoleReports(ofPeople),
+    people: consolePeople(ofPeople),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
   };

@@ -67,8 +67,9 @@ export function openReputation(
     state,
     upkeep,
     geo,
+    banTable,
     shares,
-  }: Pick<Data, 'store' | 'state' | 'upkeep' | 'geo'> & {
+  }: Pick<Data, 'store' | 'state' | 'upkeep' | 'geo' | 'banTable'> & {
     shares: Shares;
   },
   frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
@@ -83,6 +84,7 @@ export function openReputation(
   const memory: FrontEndMemory = {
     ...state.shared,
     geo,
+    bans: banTable.buffer,
     heartbeat: heartbeat.buffer,
     limits: shares.memory('front ends', countedClientsMax),
     gate: {

@@ -15,6 +15,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { openBanReader } from '../../doors/agents/ban-table.ts';
 import { upRoute } from '../../doors/bouncers/health.route.ts';
 import { liveRoute } from '../../doors/bouncers/live.route.ts';
 import { createDoorCounters } from '../../doors/door-counters.ts';
@@ -37,6 +38,8 @@ import type { SharedState } from '../state.ts';
 
 export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
+  /** Of agents: see doors/agents/ban-table.ts. */
+  readonly bans: SharedArrayBuffer;
   /** Of the main thread, see core/work/heartbeat.ts. */
   readonly heartbeat: SharedArrayBuffer;
   /** Where all front ends count their clients. */
@@ -109,6 +112,7 @@ export function createFrontEnd(options: {
       checkBulkRoute({ guard, check, clock }),
       liveRoute({
         ...{ gate, check, index, clock },
+        bans: openBanReader(memory.bans),
         spares: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==
