@@ -17,7 +17,7 @@ import type { PersonVisit } from '../requests/asked.route.ts';
 import type { LatestReport, LatestReports } from './latest.ts';
 import { maskPublic } from './mask-public.page.ts';
 
-export interface ShownReport {
+export interface WatchedReport {
   readonly ipAddress: string;
   readonly abuseConfidenceScore: number;
   /** Numbers. */
@@ -38,7 +38,7 @@ const markCharsMax = 64;
 export function shownReport(
   { family, words, report }: LatestReport,
   { check, geo, now }: { readonly check: Check; readonly geo: GeoReader; readonly now: number },
-): ShownReport {
+): WatchedReport {
   return {
     ipAddress: formatIp(family, words),
     abuseConfidenceScore: check.judge(family, words, now).score,
@@ -53,7 +53,7 @@ export async function tellEvents(
   visit: PersonVisit,
   query: Params,
   latest: LatestReports,
-  show: (report: LatestReport) => ShownReport,
+  show: (report: LatestReport) => WatchedReport,
 ): Promise<Reply> {
   const known = firstHeader(visit.request, 'last-event-id') ?? query.get('after') ?? '';
   const waiting = latest.next(known.slice(0, markCharsMax), visit.visitor.network);

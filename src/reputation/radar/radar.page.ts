@@ -11,8 +11,8 @@ import { scoreBand } from '../../web/score-band.ts';
 import type { CountPeriod, ReportBucket } from '../counts/report-counts.ts';
 import { countPeriods } from '../counts/report-counts.ts';
 import { type Catalogue, frameText } from '../words.ts';
-import type { ShownReport } from './latest.route.ts';
-import { mapThemes } from './map-picture.ts';
+import type { WatchedReport } from './latest.route.ts';
+import { mapThemes } from './map/map-picture.ts';
 import { legend, type Square, squareLabel, squareTable } from './zoom.page.ts';
 
 export interface RadarNumber {
@@ -38,7 +38,7 @@ export interface RadarPageData {
   readonly series: readonly ReportBucket[];
   readonly sum: ReportBucket;
   /** The newest first. */
-  readonly latest: readonly ShownReport[];
+  readonly latest: readonly WatchedReport[];
   /** Of the newest one: what comes after it is news. */
   readonly mark: string;
 }

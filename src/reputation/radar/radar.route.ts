@@ -19,12 +19,12 @@ import type { Check } from '../check/check.ts';
 import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
 import type { PersonVisit, Requester } from '../requests/asked.route.ts';
-import { blockSide } from './hilbert.ts';
-import { type ShownReport, shownReport, tellEvents } from './latest.route.ts';
+import { shownReport, tellEvents, type WatchedReport } from './latest.route.ts';
 import type { LatestReport, LatestReports } from './latest.ts';
-import { mapSide, mapThemes } from './map-picture.ts';
+import { blockSide } from './map/hilbert.ts';
+import { mapSide, mapThemes } from './map/map-picture.ts';
+import type { RadarMap } from './map/radar-map.ts';
 import { eventsPath, mapPath, radarPage } from './radar.page.ts';
-import type { RadarMap } from './radar-map.ts';
 import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
 import { type Square, zoomPage } from './zoom.page.ts';
 import {
@@ -135,7 +135,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     );
   }
 
-  function shown(report: LatestReport): ShownReport {
+  function shown(report: LatestReport): WatchedReport {
     return shownReport(report, { ...options, now: clock.now() });
   }
 

@@ -2,7 +2,7 @@
 
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { type LatestReports, openLatestReports } from '../../reputation/radar/latest.ts';
-import { openRadarMap, type RadarMap } from '../../reputation/radar/radar-map.ts';
+import { openRadarMap, type RadarMap } from '../../reputation/radar/map/radar-map.ts';
 import { newestReports } from '../../reputation/reports/store/newest-reports.ts';
 import type { Store } from '../../store/store.ts';
 import type { State } from '../state.ts';
