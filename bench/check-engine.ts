@@ -10,7 +10,8 @@ import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { systemRandom } from '../src/core/random.ts';
-import { createGateCounters } from '../src/doors/gate/counters.ts';
+import { createBanTable } from '../src/doors/agents/ban-table.ts';
+import { createDoorCounters } from '../src/doors/door-counters.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
@@ -54,11 +55,12 @@ export function createCheckEngine(entries: number): CheckEngine {
       heartbeat: new SharedArrayBuffer(8),
       limits: createLimitMemory(8, systemRandom()),
       geo: geo.shared,
+      bans: createBanTable(2).buffer,
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),
       gate: {
-        counters: createGateCounters(1).buffer,
+        counters: createDoorCounters(1).buffer,
         threads: 1,
         passKey: new Uint8Array(32),
         hasProxies: false,

@@ -12,6 +12,7 @@ import { bouncerCommands } from './commands/keys/bouncer.ts';
 import { siteKeyCommands } from './commands/keys/sitekey.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { auditCommand, logCommands } from './commands/log.ts';
+import { mailCommands } from './commands/mail.ts';
 import { allowCommands } from './commands/reputation/allow.ts';
 import { removalCommands } from './commands/reputation/removals.ts';
 import { reportCommands } from './commands/reputation/report.ts';
@@ -177,6 +178,7 @@ function program(): Command {
   root.addCommand(tipCommands());
   root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
+  root.addCommand(mailCommands());
   root.addCommand(logCommands(wholeNumber));
   root.addCommand(auditCommand(wholeNumber));
   root.addCommand(backupCommand(wholeNumber));

@@ -6,6 +6,7 @@
 import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import {
+  contact,
   countryList,
   databaseUrl,
   domainList,
@@ -14,6 +15,7 @@ import {
   integer,
   list,
   loopbackEndpoint,
+  oneLine,
   origin,
   path,
   suffixList,
@@ -86,6 +88,12 @@ export interface Config {
   readonly masterKeyFile: string | undefined;
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
+  /** In mails. Undefined: the host of BASE_URL. */
+  readonly siteName: string | undefined;
+  /** A mail address or a page. */
+  readonly siteContact: string | undefined;
+  /** A PNG file. */
+  readonly siteLogo: string | undefined;
   readonly smsWebhookUrl: string | undefined;
   /** Source of breached passwords, asked by the first five digits of a hash. */
   readonly pwnedRangeUrl: string | undefined;
@@ -131,7 +139,12 @@ export interface Config {
   readonly dnsNameServers: readonly string[];
   /** Where HAProxy asks; undefined: nowhere. */
   readonly spoeListen: string | undefined;
+  /** Who may see the radar; undefined: operators, and everybody in the demo. */
+  readonly radar: RadarMode | undefined;
 }
+
+/** Who may see the radar. */
+export type RadarMode = 'operators' | 'public' | 'off';
 
 /** The European Economic Area, the United Kingdom, Switzerland, the United States, Canada. */
 const smsCountriesDefault =
@@ -173,6 +186,9 @@ const schema = v.object({
     v.pipe(v.string(), v.regex(/^[^\s<>"]{1,64}@[^\s<>"]{1,253}$/, 'must be a mail address')),
     'portcullis@localhost',
   ),
+  SITE_NAME: v.optional(oneLine(60)),
+  SITE_CONTACT: v.optional(contact),
+  SITE_LOGO: v.optional(path),
   SMS_WEBHOOK_URL: v.optional(urlOf('http:', 'https:')),
   PWNED_RANGE_URL: v.optional(urlOf('http:', 'https:')),
   SMS_COUNTRIES: v.optional(countryList, smsCountriesDefault),
@@ -210,6 +226,7 @@ const schema = v.object({
   DNS_ALLOW: v.optional(list, '127.0.0.0/8,::1'),
   DNS_NS: v.optional(domainList, ''),
   SPOE_LISTEN: v.optional(loopbackEndpoint),
+  RADAR: v.optional(v.picklist(['operators', 'public', 'off'], 'must be operators, public or off')),
 });
 
 /** What the settings mean is known further up. */
@@ -275,6 +292,9 @@ export function readConfig(
     masterKeyFile: s.MASTER_KEY_FILE,
     smtpUrl: s.SMTP_URL,
     mailFrom: s.MAIL_FROM,
+    siteName: s.SITE_NAME,
+    siteContact: s.SITE_CONTACT,
+    siteLogo: s.SITE_LOGO,
     smsWebhookUrl: s.SMS_WEBHOOK_URL,
     pwnedRangeUrl: s.PWNED_RANGE_URL,
     smsCountries: Object.freeze(s.SMS_COUNTRIES),
@@ -301,6 +321,7 @@ export function readConfig(
     dnsAllow: Object.freeze(s.DNS_ALLOW),
     dnsNameServers: Object.freeze(s.DNS_NS),
     spoeListen: s.SPOE_LISTEN,
+    radar: s.RADAR,
   });
 }
 

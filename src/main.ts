@@ -30,6 +30,7 @@ import type { Opening, ServerDependencies } from './server/parts/dependencies.ts
 import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openExchange, openPeers } from './server/parts/peers.ts';
+import { openRadar } from './server/parts/radar.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
 import { startSubscriptions } from './server/parts/subscriptions.ts';
@@ -121,10 +122,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
 
   const metrics = createMetrics();
   registerFigures(metrics, counted);
-  const bouncers = openBouncers(opening, { store, publisher: reputation.feeds, tables });
+  const bouncers = openBouncers(opening, { ...data, ...reputation, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
-    agents: openAgents(opening),
+    agents: await openAgents(opening, { ...data, ...reputation, tables }),
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
@@ -132,6 +133,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     challenges,
     ...{ index: state.index, figures: counted.figures, onFailure: counted.onFailure },
     authorization: counted.countedConsents(signon.authorization),
+    ...{ sources: state.sources, radarMap: openRadar(opening, state) },
     evidence: createEvidence({
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,

@@ -93,6 +93,20 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       good: [['p@example.org', 'p@example.org']],
       bad: ['p', 'P <p@example.org>', 'p@a\r\nBcc: b@c'],
     },
+    SITE_NAME: {
+      field: 'siteName',
+      good: [[' Wall & Gate ', 'Wall & Gate']],
+      bad: ['x'.repeat(61), 'a\r\nBcc: b@c', 'a\u202eb'],
+    },
+    SITE_CONTACT: {
+      field: 'siteContact',
+      good: [
+        ['help@example.org', 'help@example.org'],
+        ['https://example.org/help', 'https://example.org/help'],
+      ],
+      bad: ['help', 'http://example.org', 'javascript:alert(1)', 'a@b c'],
+    },
+    SITE_LOGO: { field: 'siteLogo', good: [['/mark.png', '/mark.png']], bad: ['\0'] },
     SMS_WEBHOOK_URL: {
       field: 'smsWebhookUrl',
       good: [['https://sms/x?k=1', 'https://sms/x?k=1']],
@@ -205,6 +219,14 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
       field: 'dnsNameServers',
       good: [['NS1.example.org., ns2.example.org', ['ns1.example.org', 'ns2.example.org']]],
       bad: ['a b', 'a,b,c,d,e', 'ns_1..x'],
+    },
+    RADAR: {
+      field: 'radar',
+      good: [
+        ['public', 'public'],
+        ['off', 'off'],
+      ],
+      bad: ['on', 'OFF', 'everybody'],
     },
     SPOE_LISTEN: {
       field: 'spoeListen',

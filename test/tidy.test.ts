@@ -1,5 +1,6 @@
 /** Keeps the house: import direction, cycles, headers, length, dead files, and the sole owners of a thing. */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { readSources, type Source } from './support/house/sources.ts';
 
@@ -190,4 +191,21 @@ test('the command line starts without the packages that few commands need', () =
     /^import (?!type\b).*'(nodemailer|libphonenumber-js|@node-rs|sharp|piscina|pg|qrcode|htm)\b/m;
   const slow = [...loaded].filter((path) => heavy.test(byPath.get(path)!.text));
   assert.deepEqual(slow, []);
+});
+
+test('docs/ARCHITECTURE.md names every capability', () => {
+  const text = readFileSync('docs/ARCHITECTURE.md', 'utf8');
+  const lists = [...text.matchAll(/`(\w+)\/\{([\w,]+)\}`/g)];
+  const named = new Set(
+    lists.flatMap(([, wing, names]) => names!.split(',').map((n) => `${wing}/${n}`)),
+  );
+  const folders = wings.flatMap((wing) =>
+    readdirSync(`src/${wing}`, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `${wing}/${name}`),
+  );
+  assert.deepEqual(
+    folders.filter((folder) => !named.has(folder)),
+    [],
+  );
 });

@@ -2,6 +2,7 @@
 
 import { createSiteKeys } from '../access/keys/site-keys.ts';
 import { reportPersonalData } from '../server/parts/report-personal-data.ts';
+import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';
 import { smtpTransport } from '../signon/mail/smtp.ts';
@@ -31,9 +32,10 @@ export async function withDeletion<T>(
   const { config, clock, log } = workspace;
   const { smtpUrl } = config;
   if (smtpUrl === undefined) return run(openDeletion(workspace, undefined));
+  const sender = mailSender(config);
   const mailer = createMailer({
-    transport: smtpTransport(smtpUrl, config.mailFrom),
-    service: new URL(config.baseUrl).hostname,
+    transport: smtpTransport(smtpUrl, config.mailFrom, sender),
+    sender,
     clock,
     log,
     limit: () => 0,

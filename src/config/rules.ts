@@ -70,6 +70,27 @@ export const path = v.pipe(
   v.transform((text) => resolve(text)),
 );
 
+/** Text that stands in headers and pages. */
+export function oneLine(max: number) {
+  return v.pipe(
+    v.string(),
+    v.transform((text) => text.trim()),
+    v.check(
+      (text) => text !== '' && [...text].length <= max && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text),
+      `must be one line of 1 to ${max} characters`,
+    ),
+  );
+}
+
+/** Where people write to, or a page that says it. */
+export const contact = v.pipe(
+  v.string(),
+  v.regex(
+    /^([^\s<>"@]{1,64}@[^\s<>"@]{1,253}|https:\/\/[^\s<>"]{1,290})$/,
+    'must be a mail address or an https address',
+  ),
+);
+
 export const list = v.pipe(
   v.string(),
   v.transform((text) =>

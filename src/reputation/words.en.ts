@@ -1,6 +1,7 @@
 /** The English sentences of reputation and blocklists. Their type is the catalogue of this wing. */
 
 import type { RecipeName } from './blocklists/recipes.ts';
+import { radarEn } from './radar/words.en.ts';
 import { categoryNames } from './reports/categories.ts';
 
 interface RecipeWords {
@@ -12,6 +13,7 @@ interface RecipeWords {
 export const en = {
   /** By number, from 1. */
   categories: [...categoryNames] as readonly string[],
+  radar: radarEn,
   ip: {
     title: (address: string) => `Reputation of ${address}`,
     description: (address: string, score: number, word: string) =>

@@ -1,5 +1,6 @@
 /** The French sentences of reputation and blocklists. */
 
+import { radarFr } from './radar/words.fr.ts';
 import type { Words } from './words.en.ts';
 
 export const fr: Words = {
@@ -28,6 +29,7 @@ export const fr: Words = {
     'SSH',
     'Objet connecté visé',
   ],
+  radar: radarFr,
   ip: {
     title: (address) => `Réputation de ${address}`,
     description: (address, score, word) =>

@@ -7,6 +7,7 @@ import type { Areas } from '../web/shape.ts';
 export const areas: Areas = [
   ['/api/', 'api'],
   ['/v1/', 'bouncer'],
+  ['/policy/', 'policy'],
   ['/gate/', 'api'],
   ['/feeds/', 'text'],
   ['/captcha/img/', 'captcha'],

@@ -12,6 +12,7 @@ import * as agents from '../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../doors/bouncers/bouncers.route.ts';
 import { upEndpoint } from '../doors/bouncers/health.route.ts';
 import { liveEndpoint } from '../doors/bouncers/live.route.ts';
+import { policyEndpoint } from '../doors/dovecot/policy.route.ts';
 import { gateEndpoints } from '../doors/gate/challenge.route.ts';
 import { envoyEndpoint, gateEndpoint } from '../doors/gate/check.route.ts';
 import { type Route, unknownPath } from '../http/router.ts';
@@ -33,6 +34,7 @@ import * as check from '../reputation/check/check.route.ts';
 import * as checkBlock from '../reputation/check/check-block.route.ts';
 import * as checkBulk from '../reputation/check/check-bulk.route.ts';
 import { statsEndpoint } from '../reputation/counts/stats.route.ts';
+import { radarEndpoints } from '../reputation/radar/radar.route.ts';
 import * as bulkReport from '../reputation/reports/bulk/bulk-report.route.ts';
 import * as clearAddress from '../reputation/reports/clear-address.route.ts';
 import * as report from '../reputation/reports/report.route.ts';
@@ -75,6 +77,7 @@ const open: readonly Endpoint[] = [
   feedsPage.feedsSlashEndpoint, // GET /feeds/
   ...feeds.feedEndpoints, // GET /feeds/*
   statsEndpoint, // GET /api/v2/stats
+  ...radarEndpoints, // GET /radar, /radar/map.png, /radar/8/:octet, /radar/16/:network
   ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
@@ -128,6 +131,7 @@ const bouncers: readonly Endpoint[] = [
   liveEndpoint, // GET /v1/decisions
   streamEndpoint, // GET /v1/decisions/stream
   usageEndpoint, // POST /v1/usage-metrics
+  policyEndpoint, // POST /policy/dovecot
 ];
 
 /** Whoever has the key of an agent, and then its token. */

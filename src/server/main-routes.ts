@@ -30,6 +30,8 @@ import type { Preparation } from '../core/work/preparation.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { type AgentRouteOptions, agentRoutes } from '../doors/agents/agents.route.ts';
 import { type BouncerRouteOptions, bouncerRoutes } from '../doors/bouncers/bouncers.route.ts';
+import { createLoginFailures } from '../doors/dovecot/failures.ts';
+import { policyRoute } from '../doors/dovecot/policy.route.ts';
 import { gateChallengeRoutes } from '../doors/gate/challenge.route.ts';
 import type { Passes } from '../doors/gate/pass.ts';
 import type { GeoReader } from '../geo/reader.ts';
@@ -52,6 +54,9 @@ import type { FeedPublisher } from '../reputation/blocklists/publish.ts';
 import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
+import type { Sources } from '../reputation/lists/sources.ts';
+import { radarRoutes } from '../reputation/radar/radar.route.ts';
+import type { RadarMap } from '../reputation/radar/radar-map.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
@@ -89,7 +94,7 @@ import type { RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
 import type { ConsoleFigures } from './figures/figures.ts';
 import { isPage, withOneOrigin } from './one-origin.ts';
-import { type Readiness, serviceRoutes } from './service.route.ts';
+import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
 
 /** Clients and networks that are remembered, over all limits. */
 const countedClientsMax = 65_536;
@@ -114,6 +119,8 @@ export function mainRoutes(options: {
   metrics: Metrics;
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
+  sources: Pick<Sources, 'list'>;
+  radarMap: RadarMap;
   figures: ConsoleFigures;
   /** Told of each failure that the main thread tells. */
   onFailure: NonNullable<FailureNotes['failed']>;
@@ -146,8 +153,8 @@ export function mainRoutes(options: {
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;
-  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'entriesMaxOf'>;
-  agents: Pick<AgentRouteOptions, 'tokens'>;
+  bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
+  agents: Pick<AgentRouteOptions, 'tokens' | 'ban'>;
   /** That of front ends. */
   guard: Guard;
   /** Told of each report that was not taken. */
@@ -192,7 +199,12 @@ export function mainRoutes(options: {
   const kit = openKit();
   const assets = openAssets();
   const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
-  const links = hasOutbox ? { ...siteLinks, outbox: outboxPath } : siteLinks;
+  const radarMode = config.radar ?? (options.demo ? 'public' : 'operators');
+  const links = {
+    ...siteLinks,
+    ...(hasOutbox ? { outbox: outboxPath } : {}),
+    ...(radarMode === 'public' ? { radar: '/radar' } : {}),
+  };
   const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
@@ -205,6 +217,9 @@ export function mainRoutes(options: {
   const desk = openDesk({ ...options, log: notes, tools, callers, likesGlass });
   const guard = createGuard({ gate: options.gate, callers, renderPage, log: notes });
   const challenges = createFormChallenges(captcha);
+  const report = openAlertReports({ ...options, turns, allowDocumentation: options.demo });
+  const failures = createLoginFailures(clock);
+  options.tables.add(failures.table);
   const published = publishedRoutes({
     ...config,
     guard,
@@ -249,6 +264,14 @@ export function mainRoutes(options: {
       slotOf: (accountId) => options.standingOf(accountId)?.slot,
       spend: (slot) => options.gate.spend(slot, quotaKind.write, 1),
     }),
+    ...radarRoutes({
+      ...{ ...options, desk, turns },
+      radar: {
+        mode: radarMode,
+        map: options.radarMap,
+        isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
+      },
+    }),
     ...connectRoutes({
       ...config,
       desk,
@@ -276,10 +299,11 @@ export function mainRoutes(options: {
       asset: staticFiles(assets, tools),
     }),
     ...bouncerRoutes({ ...options, ...options.bouncers, guard, callers }),
+    policyRoute({ ...options, guard, failures, report }),
     ...agentRoutes({
       ...{ ...options, ...options.agents, guard, callers, turns },
       uses: options.bouncers.uses,
-      report: openAlertReports({ ...options, turns, allowDocumentation: options.demo }),
+      report,
     }),
     reportRoute({ ...options, guard, allowDocumentation: options.demo }),
     ...captchaReceiptRoutes({ ...options, guard, callers }),

@@ -164,7 +164,11 @@ export function robotsText(endpoints: readonly Endpoint[]): string {
  * Without a token the page is for this machine: a loopback address, and nothing between. As soon
  * as anything forwards, a loopback address may be a stranger's whom the proxy doesn't name.
  */
-function mayReadMetrics(request: Request, token: string | undefined, isProxied: boolean): boolean {
+export function mayReadMetrics(
+  request: Request,
+  token: string | undefined,
+  isProxied: boolean,
+): boolean {
   if (token === undefined) {
     const isForwarded = forwardingHeaders.some((name) => request.headers[name] !== undefined);
     return !isProxied && !isForwarded && /^(127\.|::1$)/.test(request.clientIp);

@@ -21,6 +21,7 @@ import { capacities } from '../config.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
+import { isBanEvent } from '../doors/agents/ban-events.ts';
 import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
 import type { ReportCounts } from '../reputation/counts/report-counts.ts';
 import type { PlaceOf } from '../reputation/counts/report-facts.ts';
@@ -113,6 +114,8 @@ export interface StateOptions {
   readonly placeOf?: PlaceOf;
   /** How long a slot is empty before it is given back; for tests. */
   readonly slotRestMs?: number;
+  /** Told of the bans of agents: they are in memory beside the state. */
+  readonly onBanned?: (event: StoreEvent) => void;
   /** File that makes the next start fast; without it none is written. */
   readonly snapshotPath?: string;
   /** Then nothing more is written: the place may be another server's already. */
@@ -266,6 +269,7 @@ export async function openState(options: StateOptions): Promise<State> {
       if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
       return access.apply(body, event.at);
     }
+    if (isBanEvent(event.kind)) return options.onBanned?.(event);
     const body = decodeEvent(event.kind, event.version, event.body);
     if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
     return fold.apply(body, event.at);

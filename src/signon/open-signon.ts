@@ -14,6 +14,7 @@ import type { Random } from '../core/random.ts';
 import type { ErasedList } from '../store/erased.ts';
 import type { Store } from '../store/store.ts';
 import type { Upkeep } from '../store/upkeep.ts';
+import { mailSender } from './mail/letter.ts';
 import { createMailer, type Mail, type Mailer, type MailTransport } from './mail/mailer.ts';
 import { createNotices, type Notices } from './mail/notices.ts';
 import { noFarewell, type Outbox, openOutbox } from './mail/outbox.ts';
@@ -78,6 +79,9 @@ export interface SignonOptions {
   readonly dataDir: string;
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string;
+  readonly siteName?: string | undefined;
+  readonly siteContact?: string | undefined;
+  readonly siteLogo?: string | undefined;
   readonly smsWebhookUrl: string | undefined;
   /** PWNED_RANGE_URL */
   readonly pwnedRangeUrl?: string | undefined;
@@ -157,14 +161,15 @@ export function openSignon(options: SignonOptions): Signon {
     isErased: (accountId) => isErased(store, accountId),
     onMail: options.onMail,
   });
+  const letterhead = mailSender(options);
   const mailShares = createMailShares(shares);
   const mailer = createMailer({
     transport:
       options.mailTransport ??
       (options.smtpUrl === undefined
         ? outbox.mail
-        : smtpTransport(options.smtpUrl, options.mailFrom)),
-    service,
+        : smtpTransport(options.smtpUrl, options.mailFrom, letterhead)),
+    sender: letterhead,
     clock,
     log,
     limit: mailShares,

@@ -36,6 +36,7 @@ export const namespaces = {
   budgetsTold: 0x17,
   apiKeyUse: 0x18,
   accountRole: 0x19,
+  agentBan: 0x1a,
   allow: 0x20,
   list: 0x21,
   subscription: 0x22,
@@ -179,6 +180,16 @@ export const accountRolePrefix = (): Key => encodeKey(namespaces.accountRole);
 
 /** 17: one row, who was told that a budget of voices runs out (server/voice-budgets.ts). */
 export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
+
+/** 1a account-id 00 address 00: a ban for the bouncers of an account (doors/agents/ban-store.ts). */
+export const agentBanKey = (accountId: string, address: string): Key =>
+  encodeKey(namespaces.agentBan, text(accountId), text(address));
+export const agentBanPrefix = (id?: string): Key => encodeKey(namespaces.agentBan, ...given(id));
+/** Neither id nor address has a zero byte. */
+export function readAgentBanKey(key: Uint8Array): { account: string; address: string } {
+  const [account, address] = Buffer.from(key).toString('utf8', 1).split('\0');
+  return { account: account!, address: address! };
+}
 
 /** 20 CIDR: a rule of the allowlist, in canonical text. */
 export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));

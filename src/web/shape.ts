@@ -15,6 +15,7 @@ import { detailOf, statusOf } from './errors.ts';
  * - `captcha`: `{"ok":false}`, whatever the reason: the status tells the rest
  * - `siteverify`: `{"success":false,"error-codes":[…]}`, as libraries for other services read it
  * - `bouncer`: `{"message":"…"}`, as clients of the CrowdSec local API read it, with `code` beside it when 401
+ * - `policy`: `{"status":0,"msg":"…"}`, as Dovecot reads it: an error lets everybody in
  * - `text`: the sentence, for scripts
  * - `page`: a page for people
  */
@@ -24,6 +25,7 @@ export const errorShapes = [
   'captcha',
   'siteverify',
   'bouncer',
+  'policy',
   'text',
   'page',
 ] as const;
@@ -57,6 +59,11 @@ export function bouncerErrorBody(message: string): string {
   return JSON.stringify({ message });
 }
 
+/** Body of the shape `policy`. */
+export function policyBody(status: number, msg: string): string {
+  return JSON.stringify({ status, msg });
+}
+
 interface Told {
   readonly code: ErrorCode;
   readonly status: number;
@@ -76,6 +83,7 @@ const bodies: Readonly<Record<Exclude<ErrorShape, 'page'>, (told: Told) => strin
     `{"success":false,"error-codes":["${isOurs(status) ? 'internal-error' : 'bad-request'}"]}`,
   bouncer: ({ status, detail }) =>
     status === 401 ? JSON.stringify({ code: status, message: detail }) : bouncerErrorBody(detail),
+  policy: ({ detail }) => policyBody(0, detail),
   text: ({ detail }) => `${detail}\n`,
 };
 

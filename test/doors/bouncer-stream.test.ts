@@ -10,42 +10,13 @@ import fc from 'fast-check';
 import { manualClock } from '../../src/core/clock.ts';
 import { createCursors } from '../../src/doors/bouncers/cursors.ts';
 import { decisionText, readFilter } from '../../src/doors/bouncers/decisions.ts';
-import { createDecisionStream, type DecisionList } from '../../src/doors/bouncers/stream.ts';
+import { createDecisionStream } from '../../src/doors/bouncers/stream.ts';
 import { readUsage } from '../../src/doors/bouncers/usage-metrics.ts';
 import { parseQuery } from '../../src/http/query.ts';
-import { changesOf, type HistoryStep } from '../../src/reputation/blocklists/builder/history.ts';
+import { createList } from '../support/doors/changing-list.ts';
 
 const everything = { hosts: true, networks: true };
 const dayMs = 24 * 3_600_000;
-
-/** A list that changes; only the newest steps are remembered. */
-function createList(stepsMax: number) {
-  let version = 1_000;
-  let floor = version;
-  const steps: HistoryStep[] = [];
-  const held = new Set<string>();
-  let now = publish();
-
-  function publish(): DecisionList {
-    const rows = [...held].map((ip) => `{"ipAddress":"${ip}","isp":"a \\"{b"}`).join(',\n');
-    const parts = [Buffer.from(`{"meta":{},"data":[\n${rows}\n]}\n`)];
-    return { parts, changes: changesOf({ version, floor, baseVersion: 0, steps }) };
-  }
-
-  return {
-    held,
-    toggle(values: readonly string[]) {
-      const added = values.filter((value) => !held.has(value));
-      const removed = values.filter((value) => held.has(value));
-      for (const value of added) held.add(value);
-      for (const value of removed) held.delete(value);
-      steps.push({ version: ++version, added, removed });
-      if (steps.length > stepsMax) floor = steps.shift()!.version;
-      now = publish();
-    },
-    now: async () => now,
-  };
-}
 
 const value = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.0/24', '2001:db8::1', '2a00::/32');
 const step = fc.oneof(
@@ -107,8 +78,8 @@ it('who follows ends with what the list holds, though answers get lost and nodes
 it('at the bound the client that was quiet longest is unknown, and gets the whole list', () => {
   const cursors = createCursors(2);
   for (const client of ['a', 'b', 'a', 'c']) cursors.move(client, 7, 'started', 0);
-  assert.deepEqual(cursors.find('a', 1), { since: 7, whole: false });
-  assert.deepEqual(cursors.find('b', 1), { since: undefined, whole: true });
+  assert.deepEqual(cursors.find('a', 1), { since: 7, bansSince: 0, whole: false });
+  assert.deepEqual(cursors.find('b', 1), { since: undefined, bansSince: 0, whole: true });
   assert.equal(cursors.table.used(), 2);
 });
 

@@ -158,6 +158,14 @@ for (const demo of [true, false])
       },
       [],
     );
+    sample('docs/DOVECOT.md, Try it', '', async (code) => {
+      const name = demo ? 'dovecot-demo' : 'dovecot';
+      const { text } = await at.server.cliJson('bouncer', 'add', demoEmail, name);
+      const answer = demo
+        ? '{"status":-1,"msg":"Access refused: this address has a bad name."}'
+        : '{"status":0,"msg":""}';
+      assert.equal(await run(code, { KEY: text }), answer);
+    });
     sample(
       'docs/DNSBL.md, Start it',
       '',

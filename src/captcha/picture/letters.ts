@@ -10,6 +10,8 @@ import type { PictureProfile } from './profiles.ts';
 
 const turn = 2 * Math.PI;
 const marginDots = 3;
+/** Between a letter at its farthest and the border. */
+const clearDots = 2;
 /** Dots to the side for each dot up, at most. */
 export const slantMax = 0.15;
 /** A turned letter is higher by as much above and below. */
@@ -58,8 +60,8 @@ export function drawLetters(
     const slant = slantMax * (2 * stream.unit() - 1);
     const lean = Math.tan((profile.turnDegrees * Math.PI) / 180);
     const [halfWidth, halfHeight] = [halfWidthOf(rows), rows.length / 2];
-    const reachX = halfWidth + (slantMax + lean) * halfHeight;
-    const reachY = halfHeight + lean * halfWidth + bobDots;
+    const reachX = halfWidth + (slantMax + lean) * halfHeight + clearDots;
+    const reachY = halfHeight + lean * halfWidth + bobDots + clearDots;
     return {
       rows,
       slant,

@@ -33,8 +33,11 @@ export interface PictureProfile {
   readonly turnDegrees: number;
 }
 
-/** No letter or digit that reads as another one in any letter case. */
-export const alphabet = 'ABCDEFHJKLMNPRTUVWXY3479';
+/**
+ * No letter or digit that reads as another one in any letter case, and none so wide that its place would squeeze it
+ * to half: M and W.
+ */
+export const alphabet = 'ABCDEFHJKLNPRTUVXY3479';
 
 const letterSize = {
   cssPixelsPerDot: 2,

@@ -1,7 +1,8 @@
 /** Mails that a command sends itself: it waits for them, since nothing goes on after it. */
 
 import type { Log } from '../../core/log/log.ts';
-import { createMailer, type Delivery } from '../../signon/mail/mailer.ts';
+import { mailSender } from '../../signon/mail/letter.ts';
+import { createMailer, type Delivery, type MailTransport } from '../../signon/mail/mailer.ts';
 import { createNotices, type Notices } from '../../signon/mail/notices.ts';
 import { openOutbox } from '../../signon/mail/outbox.ts';
 import { smtpTransport } from '../../signon/mail/smtp.ts';
@@ -21,7 +22,7 @@ export async function withNotices<T>(
   const ends: Delivery[] = [];
   const mailer = createMailer({
     transport: transportOf(workspace, workspace.log),
-    service: new URL(config.baseUrl).hostname,
+    sender: mailSender(config),
     clock,
     log: workspace.log,
     limit: () => 0,
@@ -38,9 +39,10 @@ export async function withNotices<T>(
   }
 }
 
-function transportOf({ config, store, clock, random }: Workspace, log: Log) {
-  if (config.smtpUrl !== undefined) return smtpTransport(config.smtpUrl, config.mailFrom);
+export function transportOf({ config, store, clock, random }: Workspace, log: Log): MailTransport {
+  const { smtpUrl, mailFrom } = config;
+  if (smtpUrl !== undefined) return smtpTransport(smtpUrl, mailFrom, mailSender(config));
   const folder = `${config.dataDir}/outbox`;
-  const options = { folder, from: config.mailFrom, clock, random, log };
+  const options = { folder, from: mailFrom, clock, random, log };
   return openOutbox({ ...options, isErased: (id) => isErased(store, id) }).mail;
 }

@@ -11,6 +11,7 @@ import type { Turns } from '../../core/work/turns.ts';
 import { mediaType, parseJsonObject } from '../../http/body.ts';
 import { firstHeader, type Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
@@ -19,6 +20,7 @@ import type { BouncerUses } from '../bouncers/bouncer-uses.ts';
 import { keyIdOf } from '../bouncers/live.route.ts';
 import { alertsDocs, heartbeatDocs, loginDocs } from './agents.openapi.ts';
 import { type Alert, alertsMax, readAlerts } from './alerts.ts';
+import { banMs } from './bans.ts';
 import type { AgentTokens } from './tokens.ts';
 
 const loginBytesMax = 64 * 1_024;
@@ -90,7 +92,12 @@ export interface AgentRouteOptions {
     rows: readonly (Reported | undefined)[],
     sender: { readonly account: string; readonly slot: number; readonly clientIp: string },
   ) => Promise<readonly (Result<{ readonly id: string }> | undefined)[]>;
+  /** Bans for the account's bouncers, durable when it is answered. */
+  readonly ban: (account: string, addresses: readonly string[]) => Promise<Result<void>>;
 }
+
+/** Of a report: nobody is banned whom nobody may report. */
+const neverBanned = new Set<string>(['invalid_parameter', 'unauthenticated']);
 
 const wrongPassword = fail('unauthenticated', 'incorrect Username or Password');
 const wrongToken = fail('unauthenticated', 'the token is missing, over or revoked');
@@ -144,6 +151,24 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { ip, categories, comment, timestamp: isPast ? stoppedAt : undefined };
   }
 
+  /** Addresses to ban. What is over for longer than a ban lasts, as in logs of before, is none. */
+  function bannedBy(
+    alerts: readonly Alert[],
+    results: readonly (Result<unknown> | undefined)[],
+  ): string[] {
+    const addresses: string[] = [];
+    const words = new Uint32Array(4);
+    for (const [i, { ip, stoppedAt, isRemark }] of alerts.entries()) {
+      const result = results[i];
+      if (ip === undefined || result === undefined || isRemark) continue;
+      if (!result.ok && neverBanned.has(result.error)) continue;
+      if (stoppedAt !== undefined && Date.parse(stoppedAt) + banMs <= clock.now()) continue;
+      const family = parseIp(ip.trim(), words);
+      if (family !== 0) addresses.push(formatIp(family, words));
+    }
+    return addresses;
+  }
+
   async function alerts(request: Request): Promise<Answer> {
     const keyText = keyOf(request);
     if (keyText === undefined) return wrongToken;
@@ -174,6 +199,8 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     if (results.some((one) => one?.ok === false && one.error === 'store_unavailable')) {
       return tell(fail('store_unavailable'));
     }
+    const banned = await options.ban(account, bannedBy(read, results));
+    if (!banned.ok) return tell(banned.error === 'unauthenticated' ? wrongToken : banned);
     note(keyText, request);
     const ids = results.map((one) => (one?.ok && one.value.id !== '' ? one.value.id : noReport));
     const own = [jsonType, noStore, ...call.headers];

@@ -19,6 +19,7 @@ import type { BouncerUses } from './bouncer-uses.ts';
 import { forbiddenDetail, streamDocs, usageDocs } from './bouncers.openapi.ts';
 import { readFilter } from './decisions.ts';
 import { keyIdOf } from './live.route.ts';
+import type { OwnDecisions } from './own-bans.ts';
 import type { DecisionStream } from './stream.ts';
 import { readUsage } from './usage-metrics.ts';
 
@@ -58,6 +59,8 @@ export interface BouncerRouteOptions {
   readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
   readonly stream: DecisionStream;
   readonly uses: Pick<BouncerUses, 'note'>;
+  /** What agents found, for the bouncers of the account in this slot. */
+  readonly ownOf: (slot: number) => OwnDecisions | undefined;
   /** Entries of a whole list for this key. */
   readonly entriesMaxOf: (keyId: string) => Promise<number>;
 }
@@ -67,11 +70,11 @@ const forbidden = fail('forbidden', forbiddenDetail);
 export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   const { guard, gate, callers, stream, uses } = options;
 
-  /** The id of a key that lives and is a bouncer's. */
-  function keyOf(request: Request): string | undefined {
+  /** A key that lives and is a bouncer's, and the slot of its account. */
+  function bouncerOf(request: Request): { keyId: string; slot: number } | undefined {
     const text = firstHeader(request, 'x-api-key');
-    if (text === undefined || gate.authenticate(text, keyScopes.bouncer) < 0) return undefined;
-    return keyIdOf(text);
+    const slot = gate.authenticate(text, keyScopes.bouncer);
+    return text === undefined || slot < 0 ? undefined : { keyId: keyIdOf(text), slot };
   }
 
   const seen = (request: Request) => ({
@@ -87,8 +90,9 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
 
   return [
     guard.open(streamEndpoint, async (request, caller): Promise<Answer> => {
-      const keyId = keyOf(request);
-      if (keyId === undefined) return forbidden;
+      const bouncer = bouncerOf(request);
+      if (bouncer === undefined) return forbidden;
+      const { keyId, slot } = bouncer;
       // Clients ask this way whether their key is good.
       if (request.method === 'HEAD') return replyOf([], false);
       const query = parseQuery(request.query);
@@ -107,6 +111,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       const gzip = acceptedEncodings(firstHeader(request, 'accept-encoding')).has('gzip');
       const answer = await stream.answer({
         ...{ client, isStart, filter, gzip },
+        own: options.ownOf(slot),
         entriesMax: () => options.entriesMaxOf(keyId),
         isGone: () => isGone,
       });
@@ -118,7 +123,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       return replyOf(answer.parts, answer.isGzip);
     }),
     guard.open(usageEndpoint, (request): Answer => {
-      const keyId = keyOf(request);
+      const keyId = bouncerOf(request)?.keyId;
       if (keyId === undefined) return forbidden;
       const refused = limited('decisionsStream', keyId, request);
       if (refused !== undefined) return refused;

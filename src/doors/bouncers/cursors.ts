@@ -25,6 +25,9 @@ interface Cursor {
   /** Undefined: nothing is known to have arrived. */
   readonly older: number | undefined;
   readonly newer: number;
+  /** The same of the account's own bans. */
+  readonly olderBans: number;
+  readonly newerBans: number;
   readonly wholeAtMs: number;
   readonly askedAtMs: number;
 }
@@ -32,13 +35,21 @@ interface Cursor {
 /** `since` undefined: the client is unknown here. `whole`: the whole list is due. */
 export interface CursorPlace {
   readonly since: number | undefined;
+  /** Position among the account's own bans. */
+  readonly bansSince: number;
   readonly whole: boolean;
 }
 
 export interface Cursors {
   find(client: string, nowMs: number): CursorPlace;
-  /** An answer as of `version` went out. */
-  move(client: string, version: number, how: 'started' | 'whole' | 'changes', nowMs: number): void;
+  /** An answer as of `version` went out. @param bans the position among the account's own bans */
+  move(
+    client: string,
+    version: number,
+    how: 'started' | 'whole' | 'changes',
+    nowMs: number,
+    bans?: number,
+  ): void;
   /** Whether anybody follows at present. */
   isFollowed(nowMs: number): boolean;
   readonly table: BoundedTable;
@@ -73,12 +84,13 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
     find(client, nowMs) {
       const cursor = cursors.get(client);
       if (cursor === undefined || nowMs - cursor.askedAtMs > keptMs) {
-        return { since: undefined, whole: true };
+        return { since: undefined, bansSince: 0, whole: true };
       }
       const isDue = nowMs - cursor.wholeAtMs >= wholeListMs;
-      return { since: cursor.older, whole: cursor.older === undefined || isDue };
+      const isWhole = cursor.older === undefined || isDue;
+      return { since: cursor.older, bansSince: cursor.olderBans, whole: isWhole };
     },
-    move(client, version, how, nowMs) {
+    move(client, version, how, nowMs, bans = 0) {
       const before = cursors.get(client);
       forget(client);
       const key = keyOf(client);
@@ -86,9 +98,12 @@ export function createCursors(max: number = cursorsMax, maxOfKey: number = perKe
       if (cursors.size >= max) forgetQuietest(() => true);
       // Who asks for the start says so again if the answer is lost; others don't know that it was whole.
       const older = how === 'started' ? version : before?.newer;
+      const olderBans = how === 'started' ? bans : (before?.newerBans ?? 0);
       const wholeAtMs = how === 'changes' ? (before?.wholeAtMs ?? nowMs) : nowMs;
       ofKey.change(key, 1);
-      cursors.set(client, { older, newer: version, wholeAtMs, askedAtMs: nowMs });
+      const lists = { older, newer: version };
+      const own = { olderBans, newerBans: bans };
+      cursors.set(client, { ...lists, ...own, wholeAtMs, askedAtMs: nowMs });
       lastMs = nowMs;
     },
     isFollowed: (nowMs) => nowMs - lastMs < followingMs,

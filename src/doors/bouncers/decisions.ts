@@ -11,6 +11,11 @@ export const scenario = 'portcullis';
 /** An element of an ipset ends after 596 hours at most; a stream renews each one daily. */
 const lifetime = '576h0m0s';
 const over = '-1s';
+/**
+ * An element of a ban lapses at the client a little before the ban ends here: of an address that is on the
+ * list, too, some clients take the list's decision only when no other is left.
+ */
+const earlyMs = 5_000;
 
 export const decisionType = 'ban';
 
@@ -20,10 +25,16 @@ export interface Filter {
   readonly networks: boolean;
 }
 
+/** What a client is told of a ban that has so long left. */
+export function durationText(leftMs: number): string {
+  const seconds = Math.max(1, Math.floor((leftMs - earlyMs) / 1_000));
+  return `${Math.floor(seconds / 3_600)}h${Math.floor(seconds / 60) % 60}m${seconds % 60}s`;
+}
+
 /** One entry of the list, as the feeds write it: an address, or a network with its length. */
-export function decisionText(value: string, isGone = false): string {
+export function decisionText(value: string, duration: string = lifetime): string {
   const scope = value.includes('/') ? 'Range' : 'Ip';
-  return `{"id":${idOf(value)},"origin":"${origin}","type":"${decisionType}","scope":"${scope}","value":"${value}","duration":"${isGone ? over : lifetime}","scenario":"${scenario}"}`;
+  return `{"id":${idOf(value)},"origin":"${origin}","type":"${decisionType}","scope":"${scope}","value":"${value}","duration":"${duration}","scenario":"${scenario}"}`;
 }
 
 /** Of one value always the same, below 2^53. */
@@ -70,7 +81,11 @@ const pieceChars = 1 << 18;
 export async function renderDecisions(
   values: Iterable<string>,
   { hosts, networks }: Filter,
-  { isGone = false, entriesMax = Number.POSITIVE_INFINITY } = {},
+  {
+    isGone = false,
+    entriesMax = Number.POSITIVE_INFINITY,
+    durationOf = (_value: string): string => (isGone ? over : lifetime),
+  } = {},
 ): Promise<Uint8Array[]> {
   const turns = createTurns();
   const pieces: Uint8Array[] = [];
@@ -81,7 +96,7 @@ export async function renderDecisions(
     if (++seen % rowsPerLook === 0 && turns.isOver()) await turns.next();
     if (!(value.includes('/') ? networks : hosts)) continue;
     if (rows >= entriesMax) break;
-    text += `${rows > 0 ? ',' : ''}${decisionText(value, isGone)}`;
+    text += `${rows > 0 ? ',' : ''}${decisionText(value, durationOf(value))}`;
     rows++;
     if (text.length < pieceChars) continue;
     pieces.push(sharedBytes(text));

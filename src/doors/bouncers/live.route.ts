@@ -15,9 +15,11 @@ import { formatIp, parseIp } from '../../ip/address.ts';
 import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
+import type { BanReader } from '../agents/ban-table.ts';
+import type { DoorOutcome } from '../door-counters.ts';
 import { isListable } from '../listable.ts';
 import { forbiddenDetail, liveDocs } from './bouncers.openapi.ts';
-import { decisionText, decisionType } from './decisions.ts';
+import { decisionText, decisionType, durationText } from './decisions.ts';
 
 /** What is known of an address: see `Verdict` of the check. */
 interface Judge {
@@ -29,6 +31,8 @@ interface Judge {
     readonly malicious: boolean;
     /** The entry of the index that made the score. */
     readonly decidedBy: number;
+    readonly allowlisted: boolean;
+    readonly knownGood: boolean;
   };
 }
 
@@ -38,9 +42,12 @@ export interface LiveOptions {
   readonly index: Pick<IndexView, 'readPrefix' | 'walk'>;
   /** Whether an entry of the index is never blocked, whatever is said of it. */
   readonly spares: (entry: number) => boolean;
+  /** What agents of an account found, for its bouncers alone. */
+  readonly bans: BanReader;
   readonly clock: Clock;
   /** Counts one look-up of a key; true: it is beyond its budget. */
   readonly isSpent: (keyId: string) => boolean;
+  readonly count: (outcome: DoorOutcome<'decisions'>) => void;
 }
 
 export const liveEndpoint = endpoint({
@@ -70,7 +77,8 @@ export function keyIdOf(keyText: string): string {
   return keyText.slice(4, 12);
 }
 
-export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOptions): HotRoute {
+export function liveRoute(options: LiveOptions): HotRoute {
+  const { gate, check, index, spares, bans, clock, isSpent, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
 
@@ -104,9 +112,17 @@ export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOp
     return found || position !== undefined;
   }
 
-  function ofAddress(text: string): string | undefined {
+  /** By what everybody may know, else by what the account's own agents found. */
+  function ofAddress(text: string, slot: number): string | undefined {
     const family = parseIp(text, address);
-    return family === 0 ? undefined : decide(family, address, widthOf(family));
+    if (family === 0) return undefined;
+    const known = decide(family, address, widthOf(family));
+    const nowMs = clock.now();
+    const untilMs = known === unknown ? bans.endOf(slot, family, address) : 0;
+    if (untilMs <= nowMs || !isListable(family, address)) return known;
+    const { allowlisted, knownGood } = check.judge(family, address, nowMs);
+    if (allowlisted || knownGood) return known;
+    return `[${decisionText(formatIp(family, address), durationText(untilMs - nowMs))}]`;
   }
 
   function ofNetwork(text: string): string | undefined {
@@ -117,9 +133,9 @@ export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOp
   }
 
   /** Undefined: a bad request. */
-  function bodyOf(query: string): string | undefined {
+  function bodyOf(query: string, slot: number): string | undefined {
     const plain = plainAddress.exec(query);
-    if (plain !== null) return ofAddress(plain[1]!);
+    if (plain !== null) return ofAddress(plain[1]!, slot);
     const params = parseQuery(query);
     if (!params.ok) return undefined;
     const { value: given } = params;
@@ -127,9 +143,9 @@ export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOp
     const [ip, range, scope] = ['ip', 'range', 'scope'].map((name) => given.get(name));
     const value = given.get('value') ?? '';
     let body: string | undefined;
-    if (ip !== undefined) body = ofAddress(ip);
+    if (ip !== undefined) body = ofAddress(ip, slot);
     else if (range !== undefined) body = ofNetwork(range);
-    else if (scope?.toLowerCase() === 'ip') body = ofAddress(value);
+    else if (scope?.toLowerCase() === 'ip') body = ofAddress(value, slot);
     else if (scope?.toLowerCase() === 'range') body = ofNetwork(value);
     else if (scope !== undefined && value !== '') body = unknown;
     return body !== undefined && type !== undefined && type !== decisionType ? unknown : body;
@@ -137,17 +153,25 @@ export function liveRoute({ gate, check, index, spares, clock, isSpent }: LiveOp
 
   function handle(request: HotRequest): void {
     const keyText = request.values[0];
-    if (keyText === undefined || gate.authenticate(keyText, keyScopes.bouncer) < 0) {
+    const slot = gate.authenticate(keyText, keyScopes.bouncer);
+    if (keyText === undefined || slot < 0) {
+      count('forbidden');
       request.answer(forbiddenHead, forbiddenBody);
       return;
     }
     if (isSpent(keyIdOf(keyText))) {
+      count('over_limit');
       request.answer(limitedHead, unknown);
       return;
     }
-    const body = bodyOf(request.query);
-    if (body === undefined) request.answer(badHead, badBody);
-    else request.answer(okHead, body);
+    const body = bodyOf(request.query, slot);
+    if (body === undefined) {
+      count('bad_request');
+      request.answer(badHead, badBody);
+      return;
+    }
+    count(body === unknown ? 'unlisted' : 'listed');
+    request.answer(okHead, body);
   }
 
   return { kind: 'hot', ...routeFacts(liveEndpoint, ['x-api-key']), method: 'GET', handle };

@@ -10,6 +10,7 @@ import { createGzip } from 'node:zlib';
 import type { Clock } from '../../core/clock.ts';
 import { type Cursors, createCursors } from './cursors.ts';
 import { type Filter, quotedBehind, renderDecisions, sharedBytes } from './decisions.ts';
+import { type ListSaid, type OwnDecisions, withOwnBans } from './own-bans.ts';
 
 /** The list at a moment, never changed: see `Published` of the feeds. */
 export interface DecisionList {
@@ -35,6 +36,8 @@ export interface StreamAsked {
   readonly isStart: boolean;
   readonly filter: Filter;
   readonly gzip: boolean;
+  /** Bans of the account that asks, as of now. */
+  readonly own?: OwnDecisions | undefined;
   /** Of a whole list; asked when one is due. */
   readonly entriesMax: () => Promise<number>;
   /** Whether nobody waits any more. */
@@ -69,10 +72,15 @@ const gzipFrom = 1_000;
 export function createDecisionStream(options: {
   /** Resolves when there is a list, or after `waitMs`. */
   list: (waitMs: number) => Promise<DecisionList | undefined>;
-  clock: Pick<Clock, 'monotonicMs'>;
+  clock: Pick<Clock, 'monotonicMs' | 'now'>;
   cursors?: Cursors;
+  /** Position of the last change among the bans of accounts. */
+  banPosition?: () => number;
+  /** Whether an address is on the list, by itself. */
+  isListed?: (value: string) => boolean;
 }): DecisionStream {
   const { list, clock, cursors = createCursors() } = options;
+  const { banPosition = () => 0, isListed = () => false } = options;
   let keptOf: DecisionList['changes'] | undefined;
   let kept = new Map<string, Promise<Body>>();
 
@@ -103,21 +111,33 @@ export function createDecisionStream(options: {
     const at = now.changes.since.indexOf(place.since ?? -1);
     const isWhole = isStart || place.whole || at < 0;
     const how = isStart ? 'started' : isWhole ? 'whole' : 'changes';
-    if (!isWhole && place.since === version) {
-      cursors.move(client, version, how, clock.monotonicMs());
+    const bans = banPosition();
+    const { own } = asked;
+    const move = () => cursors.move(client, version, how, clock.monotonicMs(), bans);
+    const hasNews = own !== undefined && own.lastPosition > place.bansSince;
+    if (!isWhole && !hasNews && place.since === version) {
+      move();
       return { parts: [nothing], isGzip: false };
     }
     // A whole list heals whatever got lost, so it says all removals that are known.
     const since = isWhole ? 0 : at;
     const max = isWhole ? await asked.entriesMax() : 0;
     const name = `${filter.hosts}${filter.networks} ${since} ${isWhole ? max : 'changes'}`;
-    const body = await bodyOf(now, name, () =>
-      isWhole ? whole(now, since, filter, max) : changes(now, since, filter),
-    );
+    const said = isWhole ? wholeSaid(now, since, max) : changesSaid(now, since);
+    // What the list removed may be banned, whether or not the bans have changed.
+    const body: Body =
+      own === undefined
+        ? await bodyOf(now, name, () => bodyOfList(said, filter))
+        : framed(
+            await withOwnBans(own, said, filter, {
+              ...{ since: isWhole ? -1 : place.bansSince, isWhole, isListed },
+              nowMs: clock.now(),
+            }),
+          );
     const isGzip = asked.gzip && sizeOf(body.parts) >= gzipFrom;
     if (isGzip) body.gzip ??= compress(body.parts);
     const parts = isGzip ? await body.gzip! : body.parts;
-    if (!asked.isGone()) cursors.move(client, version, how, clock.monotonicMs());
+    if (!asked.isGone()) move();
     return { parts, isGzip };
   }
 
@@ -131,32 +151,41 @@ export function createDecisionStream(options: {
 }
 
 /** The worst first, with what was removed since. */
-async function whole(
+function wholeSaid(
   { parts, changes: list }: DecisionList,
   since: number,
-  filter: Filter,
   entriesMax: number,
-): Promise<Body> {
+): ListSaid {
   function* addresses() {
     for (const part of parts) yield* quotedBehind(part, '{"ipAddress":');
   }
   const removed = list.removed.subarray(0, list.removedBytes[since]);
-  return framed(
-    await renderDecisions(addresses(), filter, { entriesMax }),
-    await renderDecisions(quotedBehind(removed, ''), filter, { isGone: true }),
-  );
+  return { added: addresses(), removed: quotedBehind(removed, ''), entriesMax };
 }
 
-async function changes({ changes: list }: DecisionList, since: number, filter: Filter) {
+function changesSaid({ changes: list }: DecisionList, since: number): ListSaid {
   const added = list.added.subarray(0, list.addedBytes[since]);
   const removed = list.removed.subarray(0, list.removedBytes[since]);
-  return framed(
-    await renderDecisions(quotedBehind(added, ''), filter),
-    await renderDecisions(quotedBehind(removed, ''), filter, { isGone: true }),
-  );
+  return {
+    added: quotedBehind(added, ''),
+    removed: quotedBehind(removed, ''),
+    entriesMax: Number.POSITIVE_INFINITY,
+  };
 }
 
-function framed(added: readonly Uint8Array[], deleted: readonly Uint8Array[]): Body {
+async function bodyOfList({ added, removed, entriesMax }: ListSaid, filter: Filter): Promise<Body> {
+  return framed({
+    added: await renderDecisions(added, filter, { entriesMax }),
+    deleted: await renderDecisions(removed, filter, { isGone: true }),
+  });
+}
+
+interface Rows {
+  readonly added: readonly Uint8Array[];
+  readonly deleted: readonly Uint8Array[];
+}
+
+function framed({ added, deleted }: Rows): Body {
   if (added.length + deleted.length === 0) return { parts: [nothing] };
   const [start, middle, end] = ['{"new":[', '],"deleted":[', ']}'].map(sharedBytes);
   return { parts: [start!, ...added, middle!, ...deleted, end!] };

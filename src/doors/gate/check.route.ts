@@ -13,7 +13,7 @@ import { parseIp } from '../../ip/address.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { pickLanguage } from '../../web/language.ts';
 import { apiErrorBody, jsonType, noStore } from '../../web/shape.ts';
-import type { Outcome } from './counters.ts';
+import type { DoorOutcome } from '../door-counters.ts';
 import { createDecider, type DeciderOptions } from './decide.ts';
 import { gateDocs } from './gate.openapi.ts';
 import { hostOf } from './pass.ts';
@@ -23,7 +23,7 @@ import { challengeHref } from './way-back.ts';
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
   /** Whether anybody's `X-Forwarded-For` is believed. */
   readonly hasProxies: boolean;
-  readonly count: (outcome: Outcome) => void;
+  readonly count: (outcome: DoorOutcome<'gate'>) => void;
 }
 
 /** In the order in which the handler reads them. */

@@ -23,7 +23,8 @@ const limitWords: Readonly<Record<ClientLimitName, string>> = {
   probes: 'questions about the health of the service',
   ipPage: 'pages of addresses',
   feeds: 'feeds',
-  decisions: 'look-ups by one key of a bouncer; beyond it every address counts as unknown',
+  decisions:
+    'look-ups by one key of a bouncer, those of mail servers too; beyond it every address counts as unknown',
   decisionsWhole: 'whole lists for one key of a bouncer',
   decisionsStream: 'changes of the list, and metrics, for one key of a bouncer',
   agentLogin: 'log-ins of agents with a wrong password',

@@ -90,6 +90,7 @@ export const manifestSchema: JsonMembers = closed(
         anyOf: [closed({ protocol: text, message: text, variables: list(text) }), { type: 'null' }],
       },
     }),
+    dovecot_policy: closed({ url, key_header: text }),
     dns_block_list: {
       anyOf: [closed({ malicious: text, scores: text, anonymous_exits: text }), { type: 'null' }],
     },

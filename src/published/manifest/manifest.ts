@@ -13,6 +13,7 @@ import {
 } from '../../doors/agents/agents.route.ts';
 import { streamEndpoint, usageEndpoint } from '../../doors/bouncers/bouncers.route.ts';
 import { liveEndpoint } from '../../doors/bouncers/live.route.ts';
+import { policyEndpoint } from '../../doors/dovecot/policy.route.ts';
 import { gateEndpoint } from '../../doors/gate/check.route.ts';
 import { policyDefaults } from '../../doors/gate/policy.ts';
 import { challengePath } from '../../doors/gate/way-back.ts';
@@ -166,6 +167,7 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
           ? null
           : { protocol: 'SPOP 2.0', message: spoeNames.message, variables: spoeNames.variables },
     },
+    dovecot_policy: { url: `${secureUrl}${policyEndpoint.path}`, key_header: 'X-Api-Key' },
     dns_block_list:
       dnsZone === undefined
         ? null

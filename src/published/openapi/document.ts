@@ -31,6 +31,7 @@ const refusalOf: Readonly<Record<ErrorShape, JsonMembers>> = {
   captcha: media(ref('CaptchaRefusal')),
   siteverify: media(ref('SiteverifyRefusal')),
   bouncer: media(ref('Message')),
+  policy: media(ref('PolicyRefusal')),
   text: { 'text/plain; charset=utf-8': {} },
   page: { 'text/html; charset=utf-8': {} },
 };

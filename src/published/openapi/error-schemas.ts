@@ -23,6 +23,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     },
   }),
   Message: object({ message: string }),
+  PolicyRefusal: object({ status: { const: 0 }, msg: string }),
   SignOnError: object({
     error: { enum: [...exchangeErrors] },
     error_description: string,

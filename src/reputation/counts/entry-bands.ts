@@ -57,7 +57,7 @@ export function countBands(
 ): SurveyPosition | undefined {
   const now = halfLivesAt(nowMs);
   const count = (entry: number) => {
-    bands[scoreBand(scoreIn(index.records, entry, now))]++;
+    bands[scoreBand(ownScore(index.records, entry, now))]++;
   };
   let position: SurveyPosition | undefined = from;
   while (position !== undefined) {
@@ -71,7 +71,8 @@ export function countBands(
   return position;
 }
 
-function scoreIn(records: Records, entry: number, nowHalfLives: number): number {
+/** Of an entry, by its own evidence. */
+export function ownScore(records: Records, entry: number, nowHalfLives: number): number {
   const meta = metaOf(records, entry);
   const flags = flagsOf(meta);
   if ((flags & entryFlags.allowlisted) !== 0) return 0;

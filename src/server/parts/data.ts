@@ -4,6 +4,9 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packageVersion } from '../../config/version.ts';
 import type { Clock } from '../../core/clock.ts';
+import { decodeBanned } from '../../doors/agents/ban-events.ts';
+import { type BanTable, createBanTable } from '../../doors/agents/ban-table.ts';
+import { type Bans, banBounds, createBans } from '../../doors/agents/bans.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
 import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
@@ -27,6 +30,9 @@ export interface Data {
   readonly clock: Clock;
   readonly state: State;
   readonly upkeep: Upkeep;
+  /** Of agents, as far as the journal tells them. */
+  readonly bans: Bans;
+  readonly banTable: BanTable;
   /** The compiled tables of countries and networks. */
   readonly geo: SharedArrayBuffer;
   /** With others on one database. */
@@ -62,9 +68,12 @@ export async function openData(opening: Opening): Promise<Data> {
   const upkeep = member?.upkeep ?? ownUpkeep(store);
 
   const geo = openTables(opening);
+  const banTable = createBanTable(banBounds.totalMax);
+  const bans = createBans({ clock, shared: banTable });
   const state = await openState({
     ...{ store, upkeep, clock, random, log },
     onFailure: onFatal,
+    onBanned: (event) => bans.apply(decodeBanned(event)),
     placeOf: placesIn(geo),
     snapshotPath: `${dataDir}/${snapshotFile}`,
     isStoreLost: presence.isLost,
@@ -97,7 +106,7 @@ export async function openData(opening: Opening): Promise<Data> {
   closers.add(startPruning(store, state, log, member));
   const sweeper = startSweeper({ store: upkeep.store, log });
   closers.add(() => sweeper.stop());
-  return { store, clock, state, upkeep, geo, member };
+  return { store, clock, state, upkeep, bans, banTable, geo, member };
 }
 
 function openTables({ config, log }: Opening): SharedArrayBuffer {

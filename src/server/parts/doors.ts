@@ -7,18 +7,21 @@ import { createKeyRecords } from '../../access/keys/key-records.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
+import { createBanStore } from '../../doors/agents/ban-store.ts';
 import { agentTokenKeyPurpose, createAgentTokens } from '../../doors/agents/tokens.ts';
 import { startBouncerUses } from '../../doors/bouncers/bouncer-uses.ts';
 import { createDecisionStream } from '../../doors/bouncers/stream.ts';
-import type { GateCounters } from '../../doors/gate/counters.ts';
+import type { DoorCounters } from '../../doors/door-counters.ts';
+import { parseIp } from '../../ip/address.ts';
+import { widthOf } from '../../ip/prefix.ts';
 import { feeds, variantName } from '../../reputation/blocklists/catalog.ts';
-import type { FeedPublisher } from '../../reputation/blocklists/publish.ts';
-import type { Store } from '../../store/store.ts';
 import type { State } from '../state.ts';
 import { startDnsThread } from '../threads/doors/dns-thread.ts';
 import { startSpoeThread } from '../threads/doors/spoe-thread.ts';
 import type { FrontEndMemory } from '../threads/front-end.ts';
+import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
+import type { ReputationParts } from './reputation.ts';
 
 /** Entries of a whole list for a key that says nothing of it. */
 const entriesMaxDefault = 20_000;
@@ -26,13 +29,24 @@ const entriesMaxDefault = 20_000;
 const listFeed = feeds.find(({ name }) => name === 'blocklist.json')!;
 const listName = variantName(listFeed, { scoreMin: 75, family: undefined, aggregated: false });
 
+type BouncerParts = Pick<Data, 'store' | 'state' | 'bans'> &
+  Pick<ReputationParts, 'feeds' | 'frontEnd'> & { readonly tables: BoundedTables };
+
 /** The stream for bouncers, in the main thread: on as soon as there is a key for one. */
 export function openBouncers(
   { clock, random, log, closers }: Opening,
-  { store, publisher, tables }: { store: Store; publisher: FeedPublisher; tables: BoundedTables },
+  { store, state, bans, feeds: publisher, frontEnd, tables }: BouncerParts,
 ) {
+  const words = new Uint32Array(4);
   const stream = createDecisionStream({
     clock,
+    banPosition: bans.position,
+    isListed(value) {
+      const family = parseIp(value, words);
+      if (family === 0) return false;
+      const { malicious, decidedBy } = frontEnd.check.judge(family, words, clock.now());
+      return malicious && state.index.readPrefix(decidedBy, words) === widthOf(family);
+    },
     async list(waitMs) {
       const published = await publisher.first(waitMs);
       if (published === undefined) return undefined;
@@ -48,6 +62,10 @@ export function openBouncers(
   return {
     stream,
     uses,
+    ownOf(slot: number) {
+      const account = state.access.idOf(slot);
+      return account === undefined ? undefined : bans.of(account);
+    },
     async entriesMaxOf(keyId: string): Promise<number> {
       return (await records.find(keyId))?.record.entriesMax || entriesMaxDefault;
     },
@@ -55,15 +73,29 @@ export function openBouncers(
 }
 
 /** What agents need beside the bouncers' things. */
-export function openAgents({ clock, random, masterKey }: Opening) {
+export async function openAgents(
+  { clock, random, masterKey, closers }: Opening,
+  { store, state, bans, frontEnd, tables }: BouncerParts,
+) {
+  const { access, fold, follower } = state;
+  const { catchUpTo } = follower;
+  function isSpared(family: 4 | 6, words: Uint32Array): boolean {
+    const { allowlisted, knownGood } = frontEnd.check.judge(family, words, clock.now());
+    return allowlisted || knownGood;
+  }
+  const stored = createBanStore({ store, clock, random, bans, isSpared, catchUpTo });
+  await stored.load();
+  const slotOf = (account: string) => access.standingOf(account)?.slot;
+  closers.add(bans.start({ slotOf, isSpared, allowChanges: fold.allowChanges }));
+  tables.add(bans.table);
   const key = deriveKey(masterKey, agentTokenKeyPurpose);
-  return { tokens: createAgentTokens({ key, clock, random }) };
+  return { tokens: createAgentTokens({ key, clock, random }), ban: stored.save };
 }
 
 interface DoorParts {
   readonly state: Pick<State, 'index'>;
   readonly memory: FrontEndMemory;
-  readonly gateCounters: GateCounters;
+  readonly doorCounters: DoorCounters;
   readonly metrics: Metrics;
 }
 
@@ -75,7 +107,19 @@ export async function openDoors(
     'portcullis_gate_requests_total',
     'Questions to the gate, by what became of them.',
     ['outcome'],
-    () => labelled('outcome', parts.gateCounters.read()),
+    () => labelled('outcome', parts.doorCounters.read('gate')),
+  );
+  parts.metrics.counterBy(
+    'portcullis_decisions_requests_total',
+    'Look-ups of bouncers, by what became of them.',
+    ['outcome'],
+    () => labelled('outcome', parts.doorCounters.read('decisions')),
+  );
+  parts.metrics.counterBy(
+    'portcullis_dovecot_requests_total',
+    'Questions and reports of Dovecot, by what became of them.',
+    ['outcome'],
+    () => labelled('outcome', parts.doorCounters.read('dovecot')),
   );
   await openDns(opening, parts);
   return openSpoe(opening, parts);

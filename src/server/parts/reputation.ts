@@ -14,7 +14,7 @@ import { capacities } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
-import { createGateCounters, type GateCounters } from '../../doors/gate/counters.ts';
+import { createDoorCounters, type DoorCounters } from '../../doors/door-counters.ts';
 import { passKeyPurpose } from '../../doors/gate/pass.ts';
 import { openSystems, type Systems } from '../../geo/systems/systems.ts';
 import {
@@ -50,7 +50,7 @@ export interface ReputationParts {
   readonly usage: Usage;
   /** Clients that front ends count. */
   readonly counted: BoundedTable;
-  readonly gateCounters: GateCounters;
+  readonly doorCounters: DoorCounters;
   readonly systems: Systems;
 }
 
@@ -67,8 +67,9 @@ export function openReputation(
     state,
     upkeep,
     geo,
+    banTable,
     shares,
-  }: Pick<Data, 'store' | 'state' | 'upkeep' | 'geo'> & {
+  }: Pick<Data, 'store' | 'state' | 'upkeep' | 'geo' | 'banTable'> & {
     shares: Shares;
   },
   frontEnds: { readonly publish: (feeds: Published) => void; readonly release: () => void },
@@ -79,14 +80,15 @@ export function openReputation(
   const { newAddresses, generationOf } = access;
   const heartbeat = createHeartbeat(clock);
   closers.add(heartbeat.start());
-  const gateCounters = createGateCounters(config.httpThreads);
+  const doorCounters = createDoorCounters(config.httpThreads);
   const memory: FrontEndMemory = {
     ...state.shared,
     geo,
+    bans: banTable.buffer,
     heartbeat: heartbeat.buffer,
     limits: shares.memory('front ends', countedClientsMax),
     gate: {
-      counters: gateCounters.buffer,
+      counters: doorCounters.buffer,
       threads: config.httpThreads,
       passKey: deriveKey(opening.masterKey, passKeyPurpose),
       hasProxies: config.trustedProxies.length > 0,
@@ -134,7 +136,7 @@ export function openReputation(
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
   return {
-    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, gateCounters, systems },
+    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, doorCounters, systems },
     counted: table,
   };
 }

@@ -15,14 +15,16 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { systemRandom } from '../../core/random.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { openBanReader } from '../../doors/agents/ban-table.ts';
 import { upRoute } from '../../doors/bouncers/health.route.ts';
 import { liveRoute } from '../../doors/bouncers/live.route.ts';
+import { createDoorCounters } from '../../doors/door-counters.ts';
+import { createPolicyDoor, policyAhead } from '../../doors/dovecot/policy.route.ts';
 import { gateRoutes } from '../../doors/gate/check.route.ts';
-import { createGateCounters } from '../../doors/gate/counters.ts';
 import { createPasses } from '../../doors/gate/pass.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
 import { type GeoReader, openGeoReader } from '../../geo/reader.ts';
-import type { Route } from '../../http/router.ts';
+import type { PlainRoute, Route } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { metaOf } from '../../index/records.ts';
 import { checkRoute } from '../../reputation/check/check.route.ts';
@@ -36,6 +38,8 @@ import type { SharedState } from '../state.ts';
 
 export interface FrontEndMemory extends SharedState {
   readonly geo: SharedArrayBuffer;
+  /** Of agents: see doors/agents/ban-table.ts. */
+  readonly bans: SharedArrayBuffer;
   /** Of the main thread, see core/work/heartbeat.ts. */
   readonly heartbeat: SharedArrayBuffer;
   /** Where all front ends count their clients. */
@@ -44,7 +48,7 @@ export interface FrontEndMemory extends SharedState {
 }
 
 export interface GateMemory {
-  /** Of `createGateCounters`, a row for each front end. */
+  /** Of `createDoorCounters`, a row for each front end. */
   readonly counters: SharedArrayBuffer;
   readonly threads: number;
   /** 32 bytes that passes are signed with. Secret. */
@@ -60,6 +64,11 @@ export interface FrontEnd {
   readonly guard: Guard;
   /** Answered by front ends; all other routes belong to the main thread. */
   readonly routes: readonly Route[];
+  /**
+   * A route of the main thread as a front end answers it, which asks the given one for the rest alone.
+   * @param within around each look at the index
+   */
+  ahead(asking: PlainRoute, within: <T>(work: () => T) => T): PlainRoute;
 }
 
 export function createFrontEnd(options: {
@@ -84,11 +93,16 @@ export function createFrontEnd(options: {
   const check = openCheck({ index, geo: createGeoFragments(geo) });
   const callers = createCallers({ limits: options.limits, check, clock });
   const { counters, threads, passKey, hasProxies } = memory.gate;
-  const count = createGateCounters(threads, counters).recorder(options.thread ?? 0);
+  const counted = createDoorCounters(threads, counters);
+  const thread = options.thread ?? 0;
   const passes = createPasses({ key: passKey, clock, random: systemRandom() });
+  const isSpent = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
   // Nothing of what they answer is a page.
   const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
+  const count = counted.recorder('dovecot', thread);
+  const door = createPolicyDoor({ gate, check, clock, isSpent, count });
   return {
+    ahead: (asking, within) => policyAhead(asking, { door, guard }, within),
     gate,
     check,
     geo,
@@ -98,13 +112,15 @@ export function createFrontEnd(options: {
       checkBulkRoute({ guard, check, clock }),
       liveRoute({
         ...{ gate, check, index, clock },
+        bans: openBanReader(memory.bans),
         spares: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==
           0,
-        isSpent: (keyId) => callers.takeFor('decisions', keyId) > 0,
+        isSpent,
+        count: counted.recorder('decisions', thread),
       }),
-      ...gateRoutes({ check, passes, clock, hasProxies, count }),
+      ...gateRoutes({ check, passes, clock, hasProxies, count: counted.recorder('gate', thread) }),
       upRoute(),
       healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
     ],

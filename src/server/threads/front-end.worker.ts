@@ -129,7 +129,7 @@ async function run(setup: ThreadSetup): Promise<void> {
       ...frontEnd.routes.map((route) => inRequest(route, within)),
       ...setup.forwarded.map((described) => {
         const route = forwardRoute(described, forwarder, renderProblem, forwarded);
-        return route.kind === 'plain' ? serve(route) : route;
+        return route.kind === 'plain' ? serve(frontEnd.ahead(route, within)) : route;
       }),
     ],
     renderProblem,

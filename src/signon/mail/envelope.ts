@@ -2,12 +2,13 @@
 
 import type { Mail } from './mailer.ts';
 
-export function envelopeOf({ to, subject, text }: Mail, from: string) {
-  for (const value of [to, from, subject]) {
+/** @param name of the sender, beside its address */
+export function envelopeOf({ to, subject, text }: Mail, from: string, name = '') {
+  for (const value of [to, from, subject, name]) {
     if (/\p{Cc}/u.test(value)) throw new TypeError('a mail header holds a control character');
   }
   return {
-    from: { name: '', address: from },
+    from: { name, address: from },
     to: { name: '', address: to },
     subject,
     text,

@@ -12,11 +12,18 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { StoredLanguage } from '../visitor.ts';
-import { type MailCatalogue, type MailName, mailCatalogues } from './catalogue.ts';
+import { type MailSender, signature } from './letter.ts';
+import {
+  type MailCatalogue,
+  type MailName,
+  type MailText,
+  mailCatalogues,
+} from './texts/catalogue.ts';
 
 export interface Mail {
   /** A single address, of an account's record. */
   readonly to: string;
+  readonly language: StoredLanguage;
   readonly subject: string;
   readonly text: string;
   /** What a developer needs without a mail server; no transport to real mailboxes may log it. */
@@ -60,6 +67,7 @@ const kindOf: Readonly<Record<MailName, MailKind>> = {
   budgetNear: 'notice',
   changed: 'change',
   accountDeleted: 'farewell',
+  test: 'notice',
 };
 
 /** `not_now`: the queue is full or closing; nobody tried, so it can be asked for again. */
@@ -108,15 +116,15 @@ const retryDelaysMs = [5_000, 60_000, 300_000];
 
 export function createMailer(options: {
   transport: MailTransport;
-  /** Name under each mail: the host of BASE_URL. */
-  service: string;
+  /** Whose name stands under each mail. */
+  sender: Pick<MailSender, 'name' | 'contact'>;
   clock: Clock;
   log: Log;
   /** Seconds to wait, 0 when the address may get another mail; see shares.ts. */
   limit: (to: string, nowMs: number, kind: MailKind) => number;
   retryDelaysMs?: readonly number[];
 }): Mailer {
-  const { transport, service, clock, log, limit } = options;
+  const { transport, sender, clock, log, limit } = options;
   const delays = options.retryDelaysMs ?? retryDelaysMs;
   const queue: Job[] = [];
   /** Waiting for their next try. */
@@ -181,11 +189,12 @@ export function createMailer(options: {
       return 'not_now';
     }
     if (limit(to, clock.monotonicMs(), kindOf[name]) > 0) return 'given_up';
-    const make = mailCatalogues[language][name] as (v: object) => { subject: string; text: string };
+    const make = mailCatalogues[language][name] as (v: object) => MailText;
+    const service = signature(sender);
     const link = (values as { link?: string }).link;
     const { account, ended } = more;
     const mail = {
-      to,
+      ...{ to, language },
       ...make({ ...values, service }),
       ...(link === undefined ? {} : { link }),
       ...(account === undefined ? {} : { account }),

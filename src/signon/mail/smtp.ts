@@ -2,11 +2,13 @@
 
 import { createTransport } from 'nodemailer';
 import { envelopeOf } from './envelope.ts';
+import { htmlOf, logoId, type MailSender } from './letter.ts';
 import type { Mail, MailTransport } from './mailer.ts';
 
 const timeoutMs = 20_000;
 
-export function smtpTransport(smtpUrl: string, from: string): MailTransport {
+/** As text and as HTML: what a mail program shows is its reader's choice. */
+export function smtpTransport(smtpUrl: string, from: string, sender: MailSender): MailTransport {
   const transport = createTransport({
     url: smtpUrl,
     connectionTimeout: timeoutMs,
@@ -18,7 +20,23 @@ export function smtpTransport(smtpUrl: string, from: string): MailTransport {
   });
   return {
     async send(mail: Mail) {
-      await transport.sendMail(envelopeOf(mail, from));
+      const { logo } = sender;
+      const attachments =
+        logo === undefined
+          ? []
+          : [
+              {
+                filename: 'mark.png',
+                content: Buffer.from(logo),
+                cid: logoId,
+                contentType: 'image/png',
+              },
+            ];
+      await transport.sendMail({
+        ...envelopeOf(mail, from, sender.name),
+        html: htmlOf(mail, sender),
+        attachments,
+      });
     },
     async close() {
       transport.close();

@@ -92,6 +92,10 @@ export interface AnyDesk<S extends SessionLike = SessionLike> {
   go(visit: AnyVisit, target: string, headers?: readonly Header[]): Reply;
   /** Status, `Retry-After` and words by the failure. */
   problem(visit: AnyVisit, failure: Failure): Reply;
+  /**
+   * Where somebody without that access goes, of a page whose settings say who may use it; undefined: let in.
+   */
+  refusalOf(visit: AnyVisit<S>, access: Access): Promise<Reply | undefined>;
   /** `Set-Cookie` by which an account knows this browser again. */
   browserCookie(browser: string): Header;
   /** `Set-Cookie` by which a mailed link to sign in works in this browser. */
@@ -192,10 +196,9 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     return show(visit, (frame) => failures.page(frame, failure), { status, failure });
   }
 
-  /** Where somebody who may not enter goes; undefined: let in. */
-  function turnedAway(visit: AnyVisit): Reply | undefined {
-    const { request, session, endpoint } = visit;
-    const access = endpoint.who;
+  /** Of those without such a session. */
+  function turnedAway(visit: AnyVisit, access: Access): Reply | undefined {
+    const { request, session } = visit;
     if (access === 'anyone') return undefined;
     const isForm = request.method === 'POST';
     const asked = request.query === '' ? request.path : `${request.path}?${request.query}`;
@@ -214,15 +217,23 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   }
 
   /** An operator's page is none to others; without a second factor it says so. Undefined: let in. */
-  async function barred(visit: AnyVisit<S>): Promise<Reply | undefined> {
+  async function barred(visit: AnyVisit<S>, access: Access): Promise<Reply | undefined> {
     const { session, endpoint, request } = visit;
-    if (session === undefined || !isForOperators(endpoint.who)) return undefined;
+    if (session === undefined || !isForOperators(access)) return undefined;
     if (!session.operator) return problem(visit, fail('not_found'));
     const strength = await strengthOf(session);
     if (strength === 'strong') return undefined;
     if (strength === 'missing') return problem(visit, fail('factor_required'));
     const { backTo = request.path } = endpoint;
     return go(visit, `${confirmPath}?return=${encodeURIComponent(backTo)}`);
+  }
+
+  /** Where somebody who may not enter goes; undefined: let in. */
+  async function refusalOf(
+    visit: AnyVisit<S>,
+    access: Access = visit.endpoint.who,
+  ): Promise<Reply | undefined> {
+    return turnedAway(visit, access) ?? (await barred(visit, access));
   }
 
   /** Undefined: let in. The first limit that is used up refuses. */
@@ -261,7 +272,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
       ...routeFacts(declared),
       async handle(request) {
         const visit = await visitOf(request, declared);
-        return turnedAway(visit) ?? (await barred(visit)) ?? handle(visit as VisitOf<S, A>);
+        return (await refusalOf(visit)) ?? handle(visit as VisitOf<S, A>);
       },
     };
   }
@@ -312,7 +323,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
       ...routeFacts(declared),
       async handle(request) {
         const visit = await visitOf(request, declared);
-        if ((turnedAway(visit) ?? (await barred(visit))) !== undefined) {
+        if ((await refusalOf(visit)) !== undefined) {
           return callReply(visit, fail(visit.isRenewed ? 'form_expired' : 'forbidden'));
         }
         const sent = readCall(request, { baseUrl });
@@ -328,6 +339,7 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
     show,
     go,
     problem,
+    refusalOf,
     browserCookie,
     askedCookie: (asked) => cookies.set('asked', asked, askedCookieSeconds),
     sessionCookies,

@@ -71,8 +71,16 @@ export interface DocumentOptions {
  * /account asks whoever isn't signed in. For who is signed in it is replaced (`personMenu`), on public
  * pages when they are finished (web/guard/header-person.ts).
  */
-const headerLinks: readonly LinkName[] = ['docs', 'connect', 'feeds', 'captchaDemo', 'account'];
+const headerLinks: readonly LinkName[] = [
+  'radar',
+  'docs',
+  'connect',
+  'feeds',
+  'captchaDemo',
+  'account',
+];
 const footerLinks: readonly LinkName[] = [
+  'radar',
   'docs',
   'connect',
   'feeds',

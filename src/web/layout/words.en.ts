@@ -25,6 +25,7 @@ export const en = {
     docs: 'Documentation',
     connect: 'Connect',
     feeds: 'Blocklists',
+    radar: 'Radar',
     captchaDemo: 'CAPTCHA demo',
     report: 'Report an address',
     signIn: 'Sign in',

@@ -23,6 +23,7 @@ export const fr: Catalogue = {
     docs: 'Documentation',
     connect: 'Raccorder',
     feeds: 'Listes de blocage',
+    radar: 'Radar',
     captchaDemo: 'Démo du CAPTCHA',
     report: 'Signaler une adresse',
     signIn: 'Se connecter',

@@ -27,7 +27,7 @@ test('a single frame is uniform noise, inside the letters as outside', () => {
 
 test('the same scores find a sparser cloud', () => {
   const leaky = challengeSeeds.map((seed) => variantChallenge('default', seed, 'density'));
-  assert.ok(noiseScores(leaky).density > 10, JSON.stringify(noiseScores(leaky)));
+  assert.ok(noiseScores(leaky).density > 8, JSON.stringify(noiseScores(leaky)));
 });
 
 test('the same scores find a field that repeats within the picture', () => {

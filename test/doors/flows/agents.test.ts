@@ -8,6 +8,7 @@ import {
   type FetchOptions,
   startTestServer,
   type TestServer,
+  within,
 } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
@@ -97,6 +98,77 @@ it('an agent logs in, gives a sign of life and sends what it saw', async () => {
     [[21]],
   );
   for (const none of ['45.20.0.2', '45.20.0.9']) assert.deepEqual(await reportsOf(none), []);
+});
+
+interface Row {
+  readonly value: string;
+  readonly duration: string;
+}
+
+/** A bouncer that follows, with a key of its own. */
+async function follower(email: string, name: string) {
+  const key = (await server.cliJson('bouncer', 'add', email, name)).text;
+  const headers = { 'X-Api-Key': key, 'User-Agent': name };
+  const live = async (address: string) => {
+    const answer = await server.fetch(`/v1/decisions?ip=${address}`, { headers });
+    assert.equal(answer.status, 200, answer.body);
+    return (JSON.parse(answer.body) as Row[] | null)?.map(({ value }) => value) ?? [];
+  };
+  async function poll(query = ''): Promise<{ new: Row[]; deleted: Row[] }> {
+    const answer = await server.fetch(`/v1/decisions/stream${query}`, { headers });
+    assert.equal(answer.status, 200, answer.body);
+    return JSON.parse(answer.body);
+  }
+  return { live, poll };
+}
+
+const valuesOf = (rows: readonly Row[]) => rows.map(({ value }) => value).sort();
+
+it('what an agent saw is banned for the bouncers of its account alone, also after a kill', async () => {
+  // Newcomers, of whom one word alone puts nothing on the list.
+  const [owner, stranger] = ['owner@example.org', 'stranger@example.org'];
+  for (const email of [owner, stranger]) await server.cliJson('account', 'create', email);
+  const [mine, other] = [await follower(owner, 'mine'), await follower(stranger, 'other')];
+  for (const { poll } of [mine, other]) await poll('?startup=true');
+  const made = await server.cliJson('bouncer', 'add', owner, 'agent', '--agent');
+  const bearer = await tokenOf(made.text);
+  const saw = (...alerts: object[]) => post('/v1/alerts', JSON.stringify(alerts), bearer);
+  await server.cliJson('allow', 'add', '45.30.0.9');
+  const answer = await saw(
+    about('45.30.0.1', 'crowdsecurity/ssh-bf'),
+    about('2A30:0::1', 'crowdsecurity/ssh-bf'),
+    about('45.30.0.3', 'crowdsecurity/http-probing', { remediation: false }),
+    about('45.30.0.4', 'crowdsecurity/ssh-bf', { stop_at: '2026-01-01T00:00:00Z' }),
+    ...['45.30.0.9', '192.168.1.7'].map((address) => about(address, 'crowdsecurity/ssh-bf')),
+  );
+  assert.equal(answer.status, 201, answer.body);
+  const banned = ['2a30::1', '45.30.0.1'];
+  const first = await mine.poll();
+  assert.deepEqual(valuesOf(first.new), banned);
+  for (const { duration } of first.new) assert.match(duration, /^3h59m\d+s$/);
+  for (const address of banned) assert.deepEqual(await mine.live(address), [address]);
+  const spared = ['45.30.0.3', '45.30.0.4', '45.30.0.9', '192.168.1.7', '45.30.0.2'];
+  for (const address of spared) assert.deepEqual(await mine.live(address), [], address);
+  for (const address of banned) assert.deepEqual(await other.live(address), []);
+  assert.deepEqual(await other.poll(), { new: [], deleted: [] });
+  const feed = await server.fetch('/feeds/blocklist.txt');
+  assert.ok(!feed.body.includes('45.30.0.1'), feed.body);
+  const check = await server.fetch('/api/v2/check?ipAddress=45.30.0.1', {
+    headers: { Key: apiKey },
+  });
+  assert.ok(JSON.parse(check.body).data.abuseConfidenceScore < 75, check.body);
+
+  await server.kill();
+  server = await start();
+  for (const address of banned) assert.deepEqual(await mine.live(address), [address]);
+  const whole = await mine.poll('?startup=true');
+  assert.ok(banned.every((address) => valuesOf(whole.new).includes(address)));
+  assert.deepEqual(await other.live('45.30.0.1'), []);
+  // The answer before it may have been lost: what changed is said twice.
+  await mine.poll();
+  await server.cliJson('allow', 'add', '45.30.0.1');
+  await within(async () => valuesOf((await mine.poll()).deleted).includes('45.30.0.1'), 'its end');
+  assert.deepEqual(await mine.live('45.30.0.1'), []);
 });
 
 it('only the key of an agent lets in, and only as an agent', async () => {

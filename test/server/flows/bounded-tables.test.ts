@@ -1,6 +1,7 @@
 /** Every bounded table of a running server stands at /metrics, those of all front-end threads too. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { metric, startTestServer, threadCounts, within } from '../../support/server/server.ts';
@@ -47,6 +48,11 @@ for (const threads of threadCounts) {
         const label = `table="${name}"`;
         assert.ok(used.has(label), `${name} is not at /metrics`);
         assert.ok((limit.get(label) ?? 0) > 0, `${name} has no bound`);
+      }
+      const told = readFileSync('docs/OPERATIONS.md', 'utf8');
+      for (const label of used.keys()) {
+        const name = /^table="(\w+?)(_of_thread_\d+)?"$/.exec(label)?.[1];
+        assert.ok(told.includes(`\`${name}\``), `${name} is not in docs/OPERATIONS.md`);
       }
       for (let thread = 0; thread < threads; thread++) {
         assert.equal(used.has(`table="in_flight_of_thread_${thread}"`), threads > 1);

@@ -47,7 +47,7 @@ for (const threads of threadCounts)
         log: createLog('silent'),
         isErased: async () => false,
       });
-      await outbox.mail.send(mail);
+      await outbox.mail.send({ ...mail, language: 'en' });
     }
 
     it('the terminal names the page of its mails', async () => {

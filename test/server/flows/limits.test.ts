@@ -344,6 +344,13 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
       [200, 'null', '1'],
     ]);
   },
+  'POST /policy/dovecot decisions': async () => {
+    const body = '{"remote":"8.8.8.8"}';
+    const ask = await bouncer('/policy/dovecot', { method: 'POST', body });
+    const answers = [await ask('?command=allow'), await ask('?command=allow')];
+    assert.equal(answers[0]!.body, '{"status":0,"msg":""}');
+    assert.match(answers[1]!.body, /^\{"status":0,"msg":"this key asks too often/);
+  },
   'GET /v1/decisions/stream decisionsWhole': async () =>
     ends(1, await bouncer('/v1/decisions/stream?startup=true')),
   'GET /v1/decisions/stream decisionsStream': async () => {

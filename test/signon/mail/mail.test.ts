@@ -1,16 +1,17 @@
 /** Mails: what is sent, what never is, and what the log says of it. A real SMTP conversation. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { type MailName, mailCatalogues } from '../../../src/signon/mail/catalogue.ts';
+import { mailSender } from '../../../src/signon/mail/letter.ts';
 import { createMailer, type MailTransport } from '../../../src/signon/mail/mailer.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { smtpTransport } from '../../../src/signon/mail/smtp.ts';
+import { type MailName, mailCatalogues } from '../../../src/signon/mail/texts/catalogue.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
 import { value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
@@ -19,18 +20,19 @@ import { openBench, password, visitor } from '../account-fixture.ts';
 
 const link = 'https://id.example.org/verify?token=secret-token';
 const from = 'portcullis@example.org';
+const sender = { name: 'test', contact: undefined, logo: undefined };
 
 function mailerOn(transport: MailTransport, limit = () => 0) {
   const { log, lines } = memoryLog();
   const clock = manualClock(0);
   const retryDelaysMs = [1, 1];
-  const mailer = createMailer({ transport, service: 'test', clock, log, limit, retryDelaysMs });
+  const mailer = createMailer({ transport, sender, clock, log, limit, retryDelaysMs });
   return { mailer, lines };
 }
 
 it('a mail goes out over SMTP, is tried again, and the log tells nothing of it', async () => {
   await using smtp = await startSmtp(1);
-  const { mailer, lines } = mailerOn(smtpTransport(smtp.url, from));
+  const { mailer, lines } = mailerOn(smtpTransport(smtp.url, from, sender));
   assert.ok(mailer.post('person@example.org', 'en', 'verify', { link }));
   await mailer.idle();
   await mailer.close();
@@ -172,14 +174,20 @@ it('notices that somebody caused do not use up the mail that tells of a deletion
 
 it('an address or subject with a line break never reaches the server', async () => {
   await using smtp = await startSmtp();
-  const transport = smtpTransport(smtp.url, from);
+  const transport = smtpTransport(smtp.url, from, sender);
   for (const to of ['a@b\r\nRCPT TO:<c@d>', 'a@b\n', 'a\0@b']) {
-    await assert.rejects(transport.send({ to, subject: 's', text: 't' }), TypeError);
+    await assert.rejects(
+      transport.send({ to, language: 'en', subject: 's', text: 't' }),
+      TypeError,
+    );
   }
   const subject = 's\r\nBcc: c@d';
-  await assert.rejects(transport.send({ to: 'a@b', subject, text: 't' }), TypeError);
+  await assert.rejects(
+    transport.send({ to: 'a@b', language: 'en', subject, text: 't' }),
+    TypeError,
+  );
   // Taken apart as a list by whoever parses addresses; here it is one, which the server judges.
-  await transport.send({ to: 'a@b, c@d', subject: 's', text: 't' }).catch(() => {});
+  await transport.send({ to: 'a@b, c@d', language: 'en', subject: 's', text: 't' }).catch(() => {});
   assert.ok(smtp.said.filter((line) => line.startsWith('RCPT')).length <= 1);
   await transport.close();
 });
@@ -195,8 +203,8 @@ it('the outbox has a file for each mail, logs its link, and forgets a person', a
   });
   assert.equal(await outbox.forget('person@example.org'), 0);
   const { subject, text } = mailCatalogues.fr.verify({ link, service: 'id.example.org' });
-  await outbox.mail.send({ to: 'person@example.org', subject, text, link });
-  await outbox.mail.send({ to: 'other@example.org', subject, text, link });
+  await outbox.mail.send({ to: 'person@example.org', language: 'fr', subject, text, link });
+  await outbox.mail.send({ to: 'other@example.org', language: 'fr', subject, text, link });
   await outbox.writeMessage('account-1', '+33612345678', 'code 123456');
   const files = readdirSync(folder);
   assert.equal(files.length, 3);
@@ -233,3 +241,42 @@ it('every mail in every language is plain, short of line, and holds its link who
 
 const linkless: readonly MailName[] = ['accountDeleted', 'budgetNear'];
 const mailText = { subject: '', text: '' };
+
+it('a mail is text and HTML: all of it escaped, nothing to fetch, the mark inside', async () => {
+  await using smtp = await startSmtp();
+  const logo = readFileSync('data/static/icon-192.png');
+  const hostile = { name: 'Wall & "Gate" <x>', contact: 'https://wall.example/help?a=1&b=2', logo };
+  const transport = smtpTransport(smtp.url, from, hostile);
+  const { mailer } = mailerOn(transport);
+  const values = { link, agent: '<img src=https://evil.example/x>', country: 'FR' };
+  assert.ok(mailer.post('person@example.org', 'fr', 'newSignIn', values));
+  await mailer.idle();
+  await mailer.close();
+  await transport.close();
+  const mail = smtp.said.join('\n').replaceAll('=\n', '').replaceAll('=3D', '=');
+  assert.match(mail, /multipart\/alternative/);
+  assert.match(mail, /Content-Id: <mark@portcullis>/i);
+  assert.match(mail, /<html lang="fr">/);
+  assert.match(mail, /&lt;img src=https:\/\/evil\.example\/x&gt;/);
+  assert.match(mail, /Wall &amp; &quot;Gate&quot; &lt;x&gt;/);
+  assert.match(mail, /href="https:\/\/wall\.example\/help\?a=1&amp;b=2"/);
+  assert.match(
+    mail,
+    /href="https:\/\/id\.example\.org\/verify\?token=secret-token" style="display/,
+  );
+  const [, html = ''] = mail.split('<!doctype html>');
+  assert.deepEqual(html.match(/<(script|iframe|link|object|img src="(?!cid:))/g), null);
+});
+
+it('a mark that is no small PNG stops the start with one line', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mark-'));
+  const settings = (siteLogo: string) => ({ baseUrl: 'https://id.example.org', siteLogo });
+  const paths = { text: join(folder, 'a.png'), large: join(folder, 'b.png') };
+  writeFileSync(paths.text, 'no picture');
+  const png = readFileSync('data/static/icon-192.png');
+  writeFileSync(paths.large, Buffer.concat([png, Buffer.alloc(65_536)]));
+  assert.throws(() => mailSender(settings(join(folder, 'none.png'))), /SITE_LOGO .* can't be read/);
+  assert.throws(() => mailSender(settings(paths.text)), /is not a PNG/);
+  assert.throws(() => mailSender(settings(paths.large)), /more than 64 KiB/);
+  assert.equal(mailSender({ baseUrl: 'https://id.example.org' }).name, 'id.example.org');
+});

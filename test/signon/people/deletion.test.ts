@@ -68,7 +68,7 @@ async function live(bench: ReturnType<typeof openFileBench>, email: string) {
   value(await signon.passkeys.reauthenticationOptions(own));
   value(await signon.phoneCodes.send(id, '+33612345678', visitor));
   await outboxMessages(outbox).send(id, '+33612345678', 'a code');
-  await outbox.mail.send({ to: email, subject: 'Hello', text: `Hello ${email}` });
+  await outbox.mail.send({ to: email, language: 'en', subject: 'Hello', text: `Hello ${email}` });
   const accounts = createAccounts({ store, clock, random: seededRandom(5), masterKey });
   const apiKey = value(await accounts.createKey(email));
   const reports = createReportStore({ store, clock, random: seededRandom(6) });
@@ -267,6 +267,7 @@ it('what is written to the outbox when the deletion has looked there already doe
   const account = await bench.person(email);
   const mail = {
     to: email,
+    language: 'en' as const,
     subject: 'a subject',
     text: 'a text',
     link: `${origin}/reset`,

@@ -68,18 +68,21 @@ export async function withBrowser<T>(run: (browser: Browser) => Promise<T>): Pro
   const { executablePath, env } = findChromium();
   const home = mkdtempSync(join(tmpdir(), 'portcullis-browser-'));
   try {
-    const browser = await chromium.launch({
-      executablePath,
-      args: launchArguments,
-      chromiumSandbox: false,
-      env: {
-        ...env,
-        HOME: home,
-        XDG_CONFIG_HOME: home,
-        XDG_CACHE_HOME: home,
-        PATH: '/usr/bin:/bin',
-      },
-    });
+    const launch = () =>
+      chromium.launch({
+        executablePath,
+        args: launchArguments,
+        chromiumSandbox: false,
+        env: {
+          ...env,
+          HOME: home,
+          XDG_CONFIG_HOME: home,
+          XDG_CACHE_HOME: home,
+          PATH: '/usr/bin:/bin',
+        },
+      });
+    // On a loaded machine one crashes now and then as it starts.
+    const browser = await launch().catch(launch);
     try {
       return await run(browser);
     } finally {

@@ -41,6 +41,9 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
   const post = (status: number, body: string, headers = {}): Tried => {
     return { path: '/v1/usage-metrics', method: 'POST', status, body, headers };
   };
+  const policy = (command: string, status: number, body: string, headers = {}): Tried => {
+    return { path: `/policy/dovecot?command=${command}`, method: 'POST', status, body, headers };
+  };
   const agent = { ...bearer, 'Content-Type': 'application/json' };
   const toAgents = (path: string, status: number, body: string, headers = {}): Tried => {
     return { path, method: 'POST', status, body, headers };
@@ -74,6 +77,12 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     post(400, 'x', own),
     post(403, '{}'),
     post(413, 'x'.repeat(300_000), own),
+    policy('allow', 200, '{"remote":"8.8.8.8"}', own),
+    policy('allow', 200, '{"remote":"198.51.100.7"}', own),
+    policy('report', 200, '{"remote":"8.8.8.8","success":true}', own),
+    policy('allow', 400, '[]', own),
+    policy('allow', 403, '{"remote":"8.8.8.8"}'),
+    policy('allow', 413, 'x'.repeat(70_000), own),
     get('/health', 200),
     gate('', 200, { 'X-Forwarded-For': '8.8.8.8' }),
     gate('block=off', 302, page),

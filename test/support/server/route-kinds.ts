@@ -15,6 +15,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^(GET|POST) \/\.portcullis\/challenge$/,
     /^GET \/docs(\/|\/:page)?$/,
     /^GET \/feeds\/?$/,
+    /^GET \/radar(\/(8|16)\/:\w+)?$/,
     // And the number that the page's own script asks for.
     /^(GET|POST) \/admin(\/[\w/:-]+)?$/,
     /^GET \/connect(\/seen|\/:target)?$/,
@@ -36,6 +37,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/(favicon\.ico|site\.webmanifest)$/,
     /^GET \/captcha\/(widget|api)\.js$/,
     /^GET \/kit\.zip$/,
+    /^GET \/radar\/map\.png$/,
     /^GET \/admin\/audit\.(csv|jsonl)$/,
   ],
 };

@@ -170,6 +170,8 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     },
   };
   try {
+    // The last line of the welcome, which comes when all of the demo is there.
+    if (demo) await child.line((text) => text === 'Stop with Ctrl-C.');
     const isNew = options.withKey === true && !demo;
     if (options.withKey || (demo && directory !== undefined))
       key = await plentifulKey(server, isNew);

@@ -6,20 +6,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
-import { systemRandom } from '../../../src/core/random.ts';
-import { ok } from '../../../src/core/result.ts';
-import type { Mail } from '../../../src/signon/mail/mailer.ts';
-import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
-import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
-import { createProfiles, type Profiles } from '../../../src/signon/people/profile/profile-store.ts';
+import type { Signon } from '../../../src/signon/open-signon.ts';
+import type { Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { value } from '../house/result.ts';
-import { memoryLog } from '../server/memory-log.ts';
 import type { Answer, TestServer } from '../server/server.ts';
+import { signonBeside } from './signon-beside.ts';
 
 export const personPassword = 'violet-harbour-72';
 
@@ -64,62 +58,25 @@ export function openPeopleOf(server: TestServer): People {
   let ageMs = 0;
   const system = systemClock();
   const clock: Clock = { ...system, now: () => system.now() - ageMs };
-  const random = systemRandom();
-  const { log } = memoryLog();
-  const store = openLmdbStore({ path: `${server.dataDir}/store`, clock, log });
-  const profiles = createProfiles({ store, clock, random });
-  const mails: Mail[] = [];
-  const signon = openSignon({
-    store,
-    clock,
-    random,
-    log,
-    masterKey: loadMasterKey({ dataDir: server.dataDir, strict: true, random }),
-    baseUrl: server.baseUrl,
-    dataDir: server.dataDir,
-    smtpUrl: undefined,
-    mailFrom: 'portcullis@example.org',
-    smsWebhookUrl: undefined,
-    companion: profileCompanion({ store, profiles }),
-    mailTransport: {
-      async send(mail) {
-        mails.push(mail);
-      },
-      async close() {},
-    },
-    strength: { check: async () => ok(undefined), async close() {} },
-  });
-
-  async function registerOnly(email: string): Promise<void> {
-    value(await signon.registration.register({ email, password: personPassword, visitor }));
-  }
-
+  const beside = signonBeside(server, clock);
+  const { store, signon, profiles } = beside;
+  const password = personPassword;
   return {
     store,
     signon,
     profiles,
-    registerOnly,
-    async register(email) {
-      await registerOnly(email);
-      await signon.mailer.idle();
-      const mail = mails.findLast(({ to, link }) => to === email && link?.includes('token='));
-      const token = new URL(mail!.link!).searchParams.get('token')!;
-      return value(await signon.registration.verify(token, visitor)).accountId;
+    async registerOnly(email) {
+      value(await signon.registration.register({ email, password, visitor }));
     },
+    register: (email) => beside.register({ email, password, visitor }),
     async signIn(email, age = 0) {
       ageMs = age;
-      const request = { email, password: personPassword, visitor };
-      const signedIn = value(await signon.signIn.withPassword(request));
+      const signedIn = value(await signon.signIn.withPassword({ email, password, visitor }));
       ageMs = 0;
       assert.equal(signedIn.kind, 'signed_in');
       return browserOf(server, signedIn.kind === 'signed_in' ? signedIn.token : '');
     },
-    async [Symbol.asyncDispose]() {
-      // What is written down after an answer must be through.
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      await signon.close();
-      await store.close();
-    },
+    [Symbol.asyncDispose]: () => beside[Symbol.asyncDispose](),
   };
 }
 

@@ -1,42 +1,76 @@
 /**
- * Sign-on in the process of the test, on the store of a server that runs: sets up what a test
- * begins with (a second factor, a passkey) without the pages for it.
+ * Sign-on in the process of the test, on the store of a server that runs, as another process may be: sets
+ * up what a test begins with (people, sessions, a second factor) without the pages for it.
  */
 
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
-import { systemClock } from '../../../src/core/clock.ts';
+import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
+import { ok } from '../../../src/core/result.ts';
+import type { Mail } from '../../../src/signon/mail/mailer.ts';
 import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
+import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
+import { createProfiles, type Profiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { value } from '../house/result.ts';
 import { memoryLog } from '../server/memory-log.ts';
 
 export interface SignonBeside extends AsyncDisposable {
+  readonly store: Store;
   readonly signon: Signon;
+  readonly profiles: Profiles;
+  /** Registers somebody and opens the link of the mail. @returns the account's id */
+  register(who: Parameters<Signon['registration']['register']>[0]): Promise<string>;
+  /** Token of the newest link that was sent there, once all mails are. */
+  tokenOf(email: string): Promise<string>;
 }
 
-export function signonBeside(options: { dataDir: string; baseUrl: string }): SignonBeside {
-  const { dataDir, baseUrl } = options;
-  const clock = systemClock();
+export function signonBeside(
+  { dataDir, baseUrl = 'http://localhost' }: { dataDir: string; baseUrl?: string },
+  clock: Clock = systemClock(),
+): SignonBeside {
   const random = systemRandom();
   const { log } = memoryLog();
   const store = openLmdbStore({ path: `${dataDir}/store`, clock, log });
+  const profiles = createProfiles({ store, clock, random });
+  const mails: Mail[] = [];
   const signon = openSignon({
-    store,
-    clock,
-    random,
-    log,
+    ...{ store, clock, random, log, baseUrl, dataDir },
     masterKey: loadMasterKey({ dataDir, strict: true, random }),
-    baseUrl,
-    dataDir,
     smtpUrl: undefined,
-    mailFrom: 'test@localhost',
+    mailFrom: 'tests@portcullis.example',
     smsWebhookUrl: undefined,
-    mailTransport: { async send() {}, async close() {} },
-    strength: { check: async () => ({ ok: true, value: undefined }), async close() {} },
+    companion: profileCompanion({ store, profiles }),
+    mailTransport: {
+      async send(mail) {
+        mails.push(mail);
+      },
+      async close() {},
+    },
+    argon2: { memoryKiB: 64, passes: 1, lanes: 1 },
+    strength: { check: async () => ok(undefined), async close() {} },
   });
+
+  async function tokenOf(email: string): Promise<string> {
+    await signon.mailer.idle();
+    const mail = mails.findLast(({ to, link }) => to === email && link?.includes('token='));
+    return new URL(mail!.link!).searchParams.get('token')!;
+  }
+
   return {
+    store,
     signon,
+    profiles,
+    tokenOf,
+    async register(who) {
+      value(await signon.registration.register(who));
+      return value(await signon.registration.verify(await tokenOf(who.email), who.visitor))
+        .accountId;
+    },
     async [Symbol.asyncDispose]() {
+      // What is written down after an answer must be through.
+      await new Promise((resolve) => setTimeout(resolve, 20));
       await signon.close();
       await store.close();
     },

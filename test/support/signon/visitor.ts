@@ -6,19 +6,15 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
-import { systemRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
-import type { Mail } from '../../../src/signon/mail/mailer.ts';
-import { openSignon } from '../../../src/signon/open-signon.ts';
 import type { Profile } from '../../../src/signon/people/profile/profile.ts';
-import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
-import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import { consentTransactionPrefix } from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import { value } from '../house/result.ts';
 import type { Answer, TestServer } from '../server/server.ts';
+import { signonBeside } from './signon-beside.ts';
 
 export const password = 'violet-harbour-72';
 
@@ -65,65 +61,30 @@ export async function requestsKept(
 }
 
 export function openPeople(server: Pick<TestServer, 'dataDir'>): People {
-  const clock = systemClock();
-  const random = systemRandom();
-  const log = createLog('silent');
-  const store = openLmdbStore({ path: `${server.dataDir}/store`, clock, log });
-  const profiles = createProfiles({ store, clock, random });
-  const mails: Mail[] = [];
-  const signon = openSignon({
-    ...{ store, clock, random, log },
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-    baseUrl: 'http://localhost',
-    dataDir: server.dataDir,
-    smtpUrl: undefined,
-    mailFrom: 'tests@portcullis.example',
-    smsWebhookUrl: undefined,
-    companion: profileCompanion({ store, profiles }),
-    mailTransport: {
-      async send(mail) {
-        mails.push(mail);
-      },
-      async close() {},
-    },
-    argon2: { memoryKiB: 64, passes: 1, lanes: 1 },
-    strength: { check: async () => ok(undefined), async close() {} },
-  });
-
-  async function register(email: string): Promise<string> {
-    const done = await signon.registration.register({ email, password, visitor });
-    assert.ok(done.ok);
-    await signon.mailer.idle();
-    const link = mails.findLast(({ to }) => to === email)!.link!;
-    return new URL(link).searchParams.get('token')!;
-  }
+  const beside = signonBeside({ dataDir: server.dataDir });
+  const { signon, profiles } = beside;
 
   async function signIn(email: string): Promise<string> {
-    const done = await signon.signIn.withPassword({ email, password, visitor });
-    assert.ok(done.ok && done.value.kind === 'signed_in', JSON.stringify(done));
-    return done.value.token;
+    const done = value(await signon.signIn.withPassword({ email, password, visitor }));
+    assert.ok(done.kind === 'signed_in', JSON.stringify(done));
+    return done.token;
   }
 
   return {
     async add(email, profile = {}) {
-      const verified = await signon.registration.verify(await register(email), visitor);
-      assert.ok(verified.ok);
-      const { accountId } = verified.value;
+      const accountId = await beside.register({ email, password, visitor });
       await profiles.update(accountId, (before) => ok({ ...before, ...profile }));
       return accountId;
     },
     async addUnverified(email) {
-      await register(email);
+      value(await signon.registration.register({ email, password, visitor }));
       return signIn(email);
     },
     signIn,
     async endSessions(accountId) {
-      assert.ok((await signon.sessions.endAll(accountId)).ok);
+      value(await signon.sessions.endAll(accountId));
     },
-    async [Symbol.asyncDispose]() {
-      await signon.close();
-      await store.close();
-    },
+    [Symbol.asyncDispose]: () => beside[Symbol.asyncDispose](),
   };
 }
 

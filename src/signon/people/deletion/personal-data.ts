@@ -3,6 +3,7 @@
 import type { Pace } from '../../../core/work/turns.ts';
 import { createReader } from '../../../store/codec.ts';
 import {
+  agentBanPrefix,
   type Key,
   noticePrefix,
   passkeyByAccountKey,
@@ -137,6 +138,8 @@ function messageData({ store, outbox }: PersonalDataSources): PersonalData {
       const isOwnLink = (value: Uint8Array) => linkAccountOf(createReader(value)) === accountId;
       await eraseAmong(signonLinkPrefix(), isOwnLink, pace);
       await eraseAmong(noticePrefix(accountId), () => true, pace);
+      // What its agents found, for its bouncers alone.
+      await eraseAmong(agentBanPrefix(accountId), () => true, pace);
       await outbox.forget(email);
       await outbox.forget(accountId);
     },

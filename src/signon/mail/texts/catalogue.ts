@@ -1,7 +1,7 @@
-/** The mails that sign-on sends: plain text, one catalogue per language, the same entries in each. */
+/** The mails that sign-on sends, as plain text (letter.ts makes HTML of it): one catalogue per language, the same entries in each. */
 
-import type { ChangeEvent } from '../sessions/security-log.ts';
-import type { StoredLanguage } from '../visitor.ts';
+import type { ChangeEvent } from '../../sessions/security-log.ts';
+import type { StoredLanguage } from '../../visitor.ts';
 import { en } from './en.ts';
 import { fr } from './fr.ts';
 
@@ -40,6 +40,8 @@ export interface MailCatalogue {
   /** `limit`: open voices that the account may have. */
   budgetNear(values: { service: string; limit: number }): MailText;
   accountDeleted(values: { service: string }): MailText;
+  /** That an operator sends, to see that mails arrive. */
+  test(values: { link: string; service: string }): MailText;
 }
 
 export type MailName = keyof MailCatalogue;

@@ -1,6 +1,6 @@
 /** English mails. A line holds at most 78 characters, links aside. */
 
-import type { ChangeEvent } from '../sessions/security-log.ts';
+import type { ChangeEvent } from '../../sessions/security-log.ts';
 import type { MailCatalogue, MailText } from './catalogue.ts';
 
 const goodbye = (service: string) => `\n\n-- \n${service}\n`;
@@ -179,5 +179,12 @@ keeps what you let it read; ask the site about that.
 
 If it was not you, write to the operator of the service. You can register
 again at any time.${goodbye(service)}`,
+  }),
+  test: ({ link, service }) => ({
+    subject: 'A test of the mails',
+    text: `This mail was sent by the operator of the service to see that its mails
+arrive. There is nothing to do. Mails with a link show it like this:
+
+${link}${goodbye(service)}`,
   }),
 };

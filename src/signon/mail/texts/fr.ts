@@ -1,6 +1,6 @@
 /** French mails. A line holds at most 78 characters, links aside. */
 
-import type { ChangeEvent } from '../sessions/security-log.ts';
+import type { ChangeEvent } from '../../sessions/security-log.ts';
 import type { MailCatalogue, MailText } from './catalogue.ts';
 
 const goodbye = (service: string) => `\n\n-- \n${service}\n`;
@@ -189,5 +189,13 @@ identifiant aléatoire qui ne mène plus à personne. Un site auquel vous vous
 
 Si ce n’était pas vous, écrivez à l’exploitant du service. Vous pouvez vous
 inscrire de nouveau à tout moment.${goodbye(service)}`,
+  }),
+  test: ({ link, service }) => ({
+    subject: 'Un essai des courriels',
+    text: `L’opérateur du service a envoyé ce courriel pour voir si ses courriels
+arrivent. Il n’y a rien à faire. Un courriel qui porte un lien le montre
+ainsi :
+
+${link}${goodbye(service)}`,
   }),
 };

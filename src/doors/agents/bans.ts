@@ -1,0 +1,195 @@
+/**
+ * The bans of agents in memory, by account: for its own bouncers alone, in no feed and no check. What the
+ * journal and the rows of the store say comes here; front ends look into the shared table.
+ *
+ * Each change has a position, so that a client can be told what changed since the last one. Bounds: an
+ * account has `perAccountMax` bans and remembers as many that ended, for a day; all together have
+ * `totalMax`. At the first bound the oldest of the account ends, at the second one of the account with most.
+ */
+
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { parseIp } from '../../ip/address.ts';
+import type { Banned } from './ban-events.ts';
+import type { BanTable } from './ban-table.ts';
+
+export const banMs = 4 * 3_600_000;
+/** So long an end is told to clients that come back. */
+export const endedMs = 24 * 3_600_000;
+export const banBounds = { perAccountMax: 10_000, totalMax: 65_536 } as const;
+const lookMs = 1_000;
+
+/** Of one account. The oldest comes first in each. */
+export interface OwnBans {
+  /** Of the last change of these. */
+  readonly lastPosition: number;
+  readonly active: ReadonlyMap<string, { readonly untilMs: number; readonly position: number }>;
+  readonly ended: ReadonlyMap<string, { readonly endedMs: number; readonly position: number }>;
+}
+
+interface Account {
+  readonly active: Map<string, { untilMs: number; position: number }>;
+  readonly ended: Map<string, { endedMs: number; position: number }>;
+  lastPosition: number;
+  /** Where its bans are in the shared table; −1: not there. */
+  slot: number;
+  /** When its addresses were compared with the allowlist. */
+  allowedAt: number;
+}
+
+/** Known once the journal was read. */
+export interface BanSurroundings {
+  readonly slotOf: (account: string) => number | undefined;
+  /** Never blocked, whatever is said of it. */
+  readonly isSpared: (family: 4 | 6, words: Uint32Array) => boolean;
+  /** Grows with each change of the allowlist. */
+  readonly allowChanges: () => number;
+}
+
+export interface Bans {
+  apply(banned: Banned): void;
+  /** Bans of the account that end when it gets these. */
+  overflowOf(account: string, addresses: readonly string[]): string[];
+  /** Of the last change. */
+  position(): number;
+  /** As of now. Undefined: the account has none, and had none for a day. */
+  of(account: string): OwnBans | undefined;
+  /** Front ends see the bans from now on. @returns its end */
+  start(surroundings: BanSurroundings): () => void;
+  readonly table: BoundedTable;
+}
+
+export function createBans(options: {
+  clock: Pick<Clock, 'now'>;
+  shared: BanTable;
+  perAccountMax?: number;
+}): Bans {
+  const { clock, shared, perAccountMax = banBounds.perAccountMax } = options;
+  const accounts = new Map<string, Account>();
+  const words = new Uint32Array(4);
+  let around: BanSurroundings | undefined;
+  let position = 0;
+  let total = 0;
+
+  function publish(account: Account, address: string): void {
+    const untilMs = account.active.get(address)?.untilMs;
+    const family = parseIp(address, words);
+    if (family === 0 || account.slot < 0) return;
+    if (untilMs === undefined) shared.remove(account.slot, family, words);
+    else shared.set(account.slot, family, words, untilMs);
+  }
+
+  function end(account: Account, address: string, nowMs: number): void {
+    if (!account.active.delete(address)) return;
+    total--;
+    account.lastPosition = ++position;
+    account.ended.set(address, { endedMs: nowMs, position });
+    publish(account, address);
+    if (account.ended.size > perAccountMax) {
+      account.ended.delete(account.ended.keys().next().value!);
+    }
+  }
+
+  function oldestOf(map: ReadonlyMap<string, unknown>): string {
+    return map.keys().next().value as string;
+  }
+
+  function makeRoom(account: Account, nowMs: number): void {
+    if (account.active.size > perAccountMax) end(account, oldestOf(account.active), nowMs);
+    if (total <= banBounds.totalMax) return;
+    let most = account;
+    for (const other of accounts.values()) {
+      if (other.active.size > most.active.size) most = other;
+    }
+    end(most, oldestOf(most.active), nowMs);
+  }
+
+  /** Its slot may be another's by now, or its first. */
+  function place(id: string, account: Account): void {
+    const slot = around?.slotOf(id) ?? -1;
+    if (slot === account.slot) return;
+    const addresses = [...account.active.keys()];
+    const { slot: before } = account;
+    for (const address of before < 0 ? [] : addresses) {
+      const family = parseIp(address, words);
+      if (family !== 0) shared.remove(before, family, words);
+    }
+    account.slot = slot;
+    for (const address of addresses) publish(account, address);
+  }
+
+  function endAllowed(account: Account, nowMs: number): void {
+    const allowedAt = around?.allowChanges() ?? account.allowedAt;
+    if (around === undefined || allowedAt === account.allowedAt) return;
+    account.allowedAt = allowedAt;
+    for (const address of [...account.active.keys()]) {
+      const family = parseIp(address, words);
+      if (family !== 0 && around.isSpared(family, words)) end(account, address, nowMs);
+    }
+  }
+
+  function look(id: string, account: Account): void {
+    const nowMs = clock.now();
+    place(id, account);
+    endAllowed(account, nowMs);
+    // All last equally long, so that the oldest ends first.
+    for (const [address, { untilMs }] of account.active) {
+      if (untilMs > nowMs) break;
+      end(account, address, untilMs);
+    }
+    for (const [address, one] of account.ended) {
+      if (one.endedMs > nowMs - endedMs) break;
+      account.ended.delete(address);
+    }
+    if (account.active.size + account.ended.size === 0) accounts.delete(id);
+  }
+
+  return {
+    apply({ account: id, untilMs, addresses }) {
+      const nowMs = clock.now();
+      if (untilMs + endedMs <= nowMs) return;
+      const account = accounts.get(id) ?? {
+        ...{ active: new Map(), ended: new Map(), lastPosition: 0, slot: -1, allowedAt: -1 },
+      };
+      accounts.set(id, account);
+      for (const address of addresses) {
+        const before = account.active.get(address);
+        if (before !== undefined && before.untilMs >= untilMs) continue;
+        if (!account.active.delete(address)) total++;
+        account.ended.delete(address);
+        account.lastPosition = ++position;
+        account.active.set(address, { untilMs, position });
+        if (untilMs <= nowMs) end(account, address, untilMs);
+        else {
+          makeRoom(account, nowMs);
+          publish(account, address);
+        }
+      }
+      account.allowedAt = -1;
+      place(id, account);
+    },
+    overflowOf(id, addresses) {
+      const active = accounts.get(id)?.active ?? new Map<string, unknown>();
+      const added = new Set(addresses);
+      const others = [...active.keys()].filter((address) => !added.has(address));
+      return others.slice(0, Math.max(0, others.length + added.size - perAccountMax));
+    },
+    position: () => position,
+    of(id) {
+      const account = accounts.get(id);
+      if (account !== undefined) look(id, account);
+      return accounts.get(id);
+    },
+    start(surroundings) {
+      around = surroundings;
+      const lookAtAll = () => {
+        for (const [id, account] of accounts) look(id, account);
+      };
+      lookAtAll();
+      const timer = setInterval(lookAtAll, lookMs);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
+    table: { name: 'agent_bans', used: () => total, limit: banBounds.totalMax },
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * An answer of the stream for an account with bans of its own: what the list says, with the bans among it.
+ * A value never stands in both arrays. What is on the list stays when its ban ends, and is said anew; what
+ * is banned stays when the list lets it go.
+ */
+
+import { durationText, type Filter, renderDecisions, sharedBytes } from './decisions.ts';
+
+/** The bans of an account: see `OwnBans` of the agents. */
+export interface OwnDecisions {
+  readonly active: ReadonlyMap<string, { readonly untilMs: number; readonly position: number }>;
+  readonly ended: ReadonlyMap<string, { readonly position: number }>;
+  /** Of the last change of these. */
+  readonly lastPosition: number;
+}
+
+/** What is told beside what the list says. No value of them stands anywhere else in the answer. */
+interface OwnValues {
+  readonly banned: readonly string[];
+  /** On the list, which their bans hid from some clients. */
+  readonly back: readonly string[];
+  readonly gone: readonly string[];
+}
+
+/** @param isSaid whether the answer has the value from the list, as one that is added */
+function ownValues(
+  own: OwnDecisions,
+  isSaid: (value: string) => boolean,
+  { since, isWhole, isListed }: OwnAsked,
+): OwnValues {
+  const isNews = ([value, { position }]: readonly [string, { readonly position: number }]) =>
+    position > since && !isSaid(value);
+  const nameOf = ([value]: readonly [string, unknown]) => value;
+  const over = [...own.ended].filter(isNews).map(nameOf);
+  return {
+    banned: [...own.active].filter(isNews).map(nameOf),
+    // The whole list has it, or has room for worse ones alone.
+    back: isWhole ? [] : over.filter(isListed),
+    gone: over.filter((value) => !isListed(value)),
+  };
+}
+
+export interface OwnAsked {
+  /** The place of the client among the bans. */
+  readonly since: number;
+  readonly isWhole: boolean;
+  /** Whether an address is on the list, by itself. */
+  readonly isListed: (value: string) => boolean;
+  readonly nowMs: number;
+}
+
+export interface ListSaid {
+  /** Values that the list has, or added; the worst first. */
+  readonly added: Iterable<string>;
+  readonly removed: Iterable<string>;
+  readonly entriesMax: number;
+}
+
+/** @returns rows that are added and rows that go, in pieces with commas between them */
+export async function withOwnBans(
+  own: OwnDecisions,
+  list: ListSaid,
+  filter: Filter,
+  asked: OwnAsked,
+): Promise<{ added: Uint8Array[]; deleted: Uint8Array[] }> {
+  const said = new Set<string>();
+  function* noted(): Generator<string> {
+    for (const value of list.added) {
+      yield value;
+      // Asked for the next one: this one is in the answer.
+      if (own.active.has(value) || own.ended.has(value)) said.add(value);
+    }
+  }
+  const { entriesMax } = list;
+  const listed = await renderDecisions(noted(), filter, { entriesMax });
+  const values = ownValues(own, (value) => said.has(value), asked);
+  const told = new Set([...values.banned, ...values.back, ...values.gone]);
+  function* removed(): Generator<string> {
+    for (const value of list.removed) {
+      if (!own.active.has(value) && !told.has(value)) yield value;
+    }
+  }
+  const durationOf = (value: string) =>
+    durationText((own.active.get(value)?.untilMs ?? 0) - asked.nowMs);
+  return {
+    added: joined(
+      listed,
+      await renderDecisions(values.banned, filter, { durationOf }),
+      await renderDecisions(values.back, filter),
+    ),
+    deleted: joined(
+      await renderDecisions(removed(), filter, { isGone: true }),
+      await renderDecisions(values.gone, filter, { isGone: true }),
+    ),
+  };
+}
+
+/** Rows of one array, with commas between those that have some. */
+function joined(...parts: readonly Uint8Array[][]): Uint8Array[] {
+  return parts
+    .filter((pieces) => pieces.length > 0)
+    .flatMap((pieces, i) => (i === 0 ? pieces : [sharedBytes(','), ...pieces]));
+}

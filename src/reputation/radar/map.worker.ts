@@ -1,0 +1,18 @@
+/** The thread that draws the map of IPv4: it reads the index in shared memory as a front end does. */
+
+import { openIpIndexReader, type ReaderHandle } from '../../index/reader.ts';
+import { countMap } from './map-counts.ts';
+import { drawMap, mapThemes, pngOf } from './map-picture.ts';
+import type { DrawnMap } from './radar-map.ts';
+
+export interface MapJob {
+  readonly reader: ReaderHandle;
+  readonly nowMs: number;
+}
+
+export default function draw({ reader, nowMs }: MapJob): DrawnMap {
+  const counts = countMap(openIpIndexReader(reader), nowMs);
+  const dots = drawMap(counts);
+  const [light, dark] = mapThemes.map((theme) => pngOf(dots, theme));
+  return { at: nowMs, counts, pictures: { light: light!, dark: dark! } };
+}

@@ -1,0 +1,82 @@
+/**
+ * The map of IPv4 as it is shown: drawn in a thread of its own, when somebody looks, the index has changed
+ * and the last one is some seconds old. Who looks meanwhile gets the last one. The thread ends after a
+ * quiet minute.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { openLoneThread } from '../../core/work/lone-thread.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { MapJob } from './map.worker.ts';
+import type { MapCounts } from './map-counts.ts';
+import type { MapTheme } from './map-picture.ts';
+
+export interface DrawnMap {
+  /** ms since 1970. */
+  readonly at: number;
+  readonly counts: MapCounts;
+  /** PNG. */
+  readonly pictures: Readonly<Record<MapTheme, Uint8Array>>;
+}
+
+export interface RadarMap {
+  /** The last one; waits for the first. Undefined when none could be drawn. */
+  current(): Promise<DrawnMap | undefined>;
+  close(): Promise<void>;
+}
+
+/** Least time between two. */
+const restMs = 10_000;
+/** Scores sink without an event: it is drawn anew after this in any case. */
+const keepMs = 3_600_000;
+/** Whoever looks shares the one that is drawn. */
+const waitingMax = 1;
+
+export function openRadarMap(options: {
+  readonly index: Pick<IpIndex, 'openReader' | 'closeReader'>;
+  readonly clock: Clock;
+  /** Grows with everything that may change the map. */
+  readonly position: () => bigint;
+  readonly onFailure: (error: unknown) => void;
+}): RadarMap {
+  const { index, clock, position, onFailure } = options;
+  const worker = new URL('./map.worker.js', import.meta.url);
+  const thread = openLoneThread<MapJob, DrawnMap>(worker, waitingMax);
+  let last: DrawnMap | undefined;
+  let drawnAt = 0n;
+  let drawing: Promise<void> | undefined;
+
+  async function draw(): Promise<void> {
+    const reader = index.openReader();
+    if (reader === undefined) return onFailure(new Error('no reader is left in the index'));
+    const at = position();
+    try {
+      last = await thread.run({ reader, nowMs: clock.now() });
+      drawnAt = at;
+    } catch (error) {
+      if (!thread.isClosed()) onFailure(error);
+    } finally {
+      index.closeReader(reader);
+    }
+  }
+
+  function isDue(): boolean {
+    if (last === undefined) return true;
+    const age = clock.now() - last.at;
+    if (age < 0 || age >= keepMs) return true;
+    return age >= restMs && position() !== drawnAt;
+  }
+
+  return {
+    async current() {
+      if (drawing === undefined && isDue()) {
+        drawing = draw().finally(() => {
+          drawing = undefined;
+        });
+      }
+      if (last === undefined) await drawing;
+      return last;
+    },
+    close: thread.close,
+  };
+}

@@ -1,0 +1,201 @@
+/** The radar: five numbers, all of IPv4 as a map, reports over time and where they are about. */
+
+import { card } from '../../web/components/card.ts';
+import { type Bar, barChart, shareList } from '../../web/components/chart.ts';
+import { icon } from '../../web/components/icon.ts';
+import { emptyState } from '../../web/components/notice.ts';
+import { type Html, html } from '../../web/html.ts';
+import { formatFor, machineTime } from '../../web/layout/format.ts';
+import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import type { CountPeriod, ReportBucket } from '../counts/report-counts.ts';
+import { countPeriods } from '../counts/report-counts.ts';
+import { type Catalogue, frameText } from '../words.ts';
+import { mapThemes } from './map-picture.ts';
+import { legend, type Square, squareLabel, squareTable } from './zoom.page.ts';
+
+export interface RadarNumber {
+  readonly value: string;
+  readonly label: string;
+  readonly note: string;
+}
+
+export interface RadarPageData {
+  readonly now: number;
+  readonly numbers: readonly RadarNumber[];
+  readonly map:
+    | {
+        /** ms since 1970. */
+        readonly at: number;
+        /** The 256 /8s, row by row as the picture shows them. */
+        readonly squares: readonly Square[];
+        /** The same in the order of addresses. */
+        readonly inOrder: readonly Square[];
+      }
+    | undefined;
+  readonly period: CountPeriod;
+  readonly series: readonly ReportBucket[];
+  readonly sum: ReportBucket;
+}
+
+const rowsMax = 6;
+export const mapPath = '/radar/map.png';
+
+function numbers(data: RadarPageData, text: Catalogue): Html {
+  return html`<dl class="radar-numbers" aria-label=${text.radar.numbers.label}>
+    ${data.numbers.map(
+      ({ value, label, note }) => html`<div class="card">
+        <dt>${label}</dt><dd><strong>${value}</strong><span>${note}</span></dd>
+      </div>`,
+    )}
+  </dl>`;
+}
+
+/**
+ * A picture with a square of its own to choose for each /8. Who doesn't see the picture has the table
+ * instead: its squares are no stops on the way of the keyboard.
+ */
+function mapFigure(
+  map: NonNullable<RadarPageData['map']>,
+  text: Catalogue,
+  frame: PageFrame,
+): Html {
+  const words = text.radar.map;
+  return html`<div class="radar-map">
+      ${mapThemes.map(
+        (theme) =>
+          html`<img class=${`is-${theme}`} src=${`${mapPath}?theme=${theme}&at=${map.at}`} width="256" height="256" loading="lazy" alt=${words.alt} />`,
+      )}
+      <div class="radar-overlay" aria-hidden="true">
+        ${map.squares.map((square) => html`<a href=${square.href} tabindex="-1" title=${squareLabel(square, text, frame)}></a>`)}
+      </div>
+    </div>
+    ${legend(frame)}
+    <details class="chart-table"><summary>${words.tableLabel}</summary>${squareTable(map.inOrder, frame)}</details>`;
+}
+
+function mapCard(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const words = text.radar.map;
+  return card({
+    title: words.title,
+    className: 'radar-map-card',
+    aside: html`<span class="card-aside">${words.hint}</span>`,
+    body:
+      data.map === undefined ? emptyState('chart', words.none) : mapFigure(data.map, text, frame),
+  });
+}
+
+function periodLinks(current: CountPeriod, text: Catalogue): Html {
+  const words = text.radar.curve;
+  const periods = Object.keys(countPeriods) as CountPeriod[];
+  return html`<nav class="radar-periods card-aside" aria-label=${words.label}>
+    ${periods.map(
+      (period) =>
+        html`<a href=${`/radar?period=${period}`} aria-current=${period === current ? 'true' : undefined}>${words.periods[period]}</a>`,
+    )}
+  </nav>`;
+}
+
+function curve(data: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const words = text.radar.curve;
+  const { number, day } = formatFor(frame.language);
+  const labelOf = (ms: number) =>
+    data.period === 'day' ? day(ms) : machineTime(ms).slice(5, 16).replace('T', ' ');
+  const bars = data.series.map(({ startMs, reports }): Bar => {
+    const label = labelOf(startMs);
+    const formatted = number(reports);
+    return { label, value: reports, formatted, title: `${label}: ${formatted}` };
+  });
+  const highest = Math.max(0, ...data.series.map(({ reports }) => reports));
+  const { reports } = data.sum;
+  const summary = words.summary(reports, number(reports), words.periods[data.period]);
+  return card({
+    title: words.title,
+    aside: periodLinks(data.period, text),
+    body: html`<p class="card-note">${summary}</p>
+      ${barChart({
+        bars,
+        summary,
+        top: number(highest),
+        tableLabel: words.table,
+        columns: [words.columns.time, words.columns.reports],
+      })}`,
+  });
+}
+
+function ranking(
+  title: string,
+  rows: readonly { readonly name: Html; readonly count: number }[],
+  text: Catalogue,
+  frame: PageFrame,
+): Html {
+  const { number } = formatFor(frame.language);
+  return card({
+    title,
+    body:
+      rows.length === 0
+        ? emptyState('flag', text.radar.noReports)
+        : shareList(
+            rows.map(({ name, count }) => ({ name, value: count, formatted: number(count) })),
+          ),
+  });
+}
+
+function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const { unknown, networks, countries, categories } = text.radar;
+  const { country } = formatFor(frame.language);
+  const top = (trait: 'network' | 'country' | 'category', nameOf: (name: string) => Html) =>
+    sum
+      .by(trait)
+      .slice(0, rowsMax)
+      .map(({ name, count }) => ({ name: nameOf(name), count }));
+  return html`<div class="radar-rankings">
+    ${ranking(
+      networks,
+      top('network', (name) => (name === '' ? unknown : html`<bdi>${name}</bdi>`)),
+      text,
+      frame,
+    )}
+    ${ranking(
+      countries,
+      top('country', (code) => country(code) ?? unknown),
+      text,
+      frame,
+    )}
+    ${ranking(
+      categories,
+      top('category', (number) => text.categories[Number(number) - 1] ?? number),
+      text,
+      frame,
+    )}
+  </div>`;
+}
+
+export function radarPage(frame: PageFrame, data: RadarPageData): string {
+  const text = frameText(frame);
+  const words = text.radar;
+  const { moment } = formatFor(frame.language);
+  return renderDocument(
+    { ...frame, current: 'radar' },
+    {
+      title: words.title,
+      description: words.description,
+      noindex: true,
+      stylesheet: 'radar.css',
+      className: 'page-radar',
+      body: html`<div class="wrap stack">
+        <header class="radar-head">
+          <h1>${words.title}</h1>
+          <p class="card-aside">${words.updated(moment(data.now))} <a href=${`/radar?period=${data.period}`}>${icon('refresh')}<span>${words.refresh}</span></a></p>
+        </header>
+        ${numbers(data, text)}
+        <div class="radar-row">
+          ${mapCard(data, text, frame)}
+          <div class="radar-column">
+            ${curve(data, text, frame)}
+            ${rankings(data, text, frame)}
+          </div>
+        </div>
+      </div>`,
+    },
+  );
+}

@@ -1,0 +1,204 @@
+/**
+ * GET /radar, its map as a picture, and the way into it: /radar/8/77, /radar/16/77.90, and from there the
+ * pages of networks. A setting says who may look: operators and who may read /metrics, everybody, nobody.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import { fail } from '../../core/result.ts';
+import type { Turns } from '../../core/work/turns.ts';
+import { forwardingHeaders } from '../../http/client-ip.ts';
+import type { Reply, Request } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import type { AnyDesk } from '../../web/guard/desk.ts';
+import { type DeskEndpoint, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { visitHeaders } from '../../web/guard/visit.ts';
+import type { Check } from '../check/check.ts';
+import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
+import type { Sources } from '../lists/sources.ts';
+import type { PersonVisit, Requester } from '../requests/asked.route.ts';
+import { blockSide } from './hilbert.ts';
+import { mapSide, mapThemes } from './map-picture.ts';
+import { mapPath, radarPage } from './radar.page.ts';
+import type { RadarMap } from './radar-map.ts';
+import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
+import { type Square, zoomPage } from './zoom.page.ts';
+import {
+  type Known,
+  knownOfAll,
+  knownOfEighth,
+  knownOfSixteenth,
+  networkText,
+  rowsOf,
+} from './zoom.ts';
+
+function radarEndpoint(path: string, more: Parameters<typeof deskPage>[2] = {}) {
+  const declared = deskPage(path, 'anyone', {
+    errors: ['not_found', 'forbidden', 'factor_required'],
+    ...more,
+  });
+  const headers = [...new Set([...visitHeaders, 'authorization', ...forwardingHeaders])];
+  return { ...declared, headers, robots: 'disallow' } as const satisfies DeskEndpoint;
+}
+
+const limits = ['ipPage'] as const;
+const pageEndpoint = radarEndpoint('/radar', { limits });
+const mapEndpoint = { ...radarEndpoint(mapPath), docs: 'file' } as const;
+const eighthEndpoint = radarEndpoint('/radar/8/:octet', { limits });
+const sixteenthEndpoint = radarEndpoint('/radar/16/:network', { limits });
+
+export const radarEndpoints = [pageEndpoint, mapEndpoint, eighthEndpoint, sixteenthEndpoint];
+
+export interface RadarOptions {
+  readonly desk: AnyDesk<Requester>;
+  readonly radar: {
+    readonly mode: 'operators' | 'public' | 'off';
+    /** Whether somebody asks who may read /metrics. */
+    readonly isOwner: (request: Request) => boolean;
+    readonly map: RadarMap;
+  };
+  readonly index: IpIndex;
+  readonly check: Check;
+  readonly figures: RadarFigures;
+  readonly sources: Pick<Sources, 'list'>;
+  readonly clock: Clock;
+  readonly turns: Turns;
+}
+
+const level = { eighth: 16, sixteenth: 24 } as const;
+/** A picture of every /24 has this side; none is drawn. */
+const fineSide = mapSide * blockSide;
+
+export function radarRoutes(options: RadarOptions): PlainRoute[] {
+  const { desk, radar, clock, figures } = options;
+  const { reports } = figures;
+  const notFound = fail('not_found');
+
+  /** Undefined: let in. */
+  async function refusalOf(visit: PersonVisit): Promise<Reply | undefined> {
+    if (radar.mode === 'off') return desk.problem(visit, notFound);
+    if (radar.mode === 'public' || radar.isOwner(visit.request)) return undefined;
+    return desk.refusalOf(visit, 'signed-in operator');
+  }
+
+  function route(
+    declared: DeskEndpoint<'anyone'>,
+    handle: (visit: PersonVisit, query: Params) => Reply | Promise<Reply>,
+  ): PlainRoute {
+    return desk.page(
+      declared,
+      async (visit, query) => (await refusalOf(visit)) ?? handle(visit, query),
+    );
+  }
+
+  async function showRadar(visit: PersonVisit, query: Params): Promise<Reply> {
+    const now = clock.now();
+    const asked = query.get('period') ?? '';
+    const period: CountPeriod = asked in countPeriods ? (asked as CountPeriod) : 'quarter';
+    const drawn = await radar.map.current();
+    const inOrder = drawn && knownOfAll(drawn.counts).map((known) => squareOf(known, 8));
+    const map = inOrder && {
+      at: drawn.at,
+      inOrder,
+      squares: [...rowsOf()].map((octet) => inOrder[octet]!),
+    };
+    return desk.show(visit, (frame) =>
+      radarPage(frame, {
+        ...{ now, map, period },
+        numbers: radarNumbers(frame, { ...options, now, ofIpv4: drawn?.counts.total }),
+        series: reports.series(period, now),
+        sum: reports.sum(period, now),
+      }),
+    );
+  }
+
+  async function showMap(visit: PersonVisit, query: Params): Promise<Reply> {
+    const theme = mapThemes.find((one) => one === query.get('theme')) ?? mapThemes[0];
+    const drawn = await radar.map.current();
+    if (drawn === undefined) return desk.problem(visit, notFound);
+    return {
+      status: 200,
+      headers: [
+        ['Content-Type', 'image/png'],
+        ['X-Content-Type-Options', 'nosniff'],
+        ['Cache-Control', radar.mode === 'public' ? 'public, max-age=10' : 'private, no-store'],
+      ],
+      body: drawn.pictures[theme],
+    };
+  }
+
+  async function showEighth(visit: PersonVisit): Promise<Reply> {
+    const octet = byteOf(visit.request.param);
+    const drawn = octet === undefined ? undefined : await radar.map.current();
+    if (octet === undefined || drawn === undefined) return desk.problem(visit, notFound);
+    const known = knownOfEighth(drawn.counts, octet);
+    return desk.show(visit, (frame) =>
+      zoomPage(frame, {
+        network: networkText(octet * 2 ** 24, 8),
+        length: level.eighth,
+        squares: squaresOf({ side: mapSide, at: octet }, known, level.eighth),
+        backHref: '/radar',
+        isPart: false,
+      }),
+    );
+  }
+
+  async function showSixteenth(visit: PersonVisit): Promise<Reply> {
+    const [first, second, ...more] = visit.request.param.split('.').map(byteOf);
+    if (first === undefined || second === undefined || more.length > 0) {
+      return desk.problem(visit, notFound);
+    }
+    const at = first * 256 + second;
+    const nowMs = clock.now();
+    const whole = wholeOf((at << 16) >>> 0, options, nowMs);
+    const { known, isPart } = await knownOfSixteenth(at, { ...options, nowMs, whole });
+    return desk.show(visit, (frame) =>
+      zoomPage(frame, {
+        network: networkText((at << 16) >>> 0, 16),
+        length: level.sixteenth,
+        squares: squaresOf({ side: fineSide, at }, known, level.sixteenth),
+        backHref: `/radar/8/${first}`,
+        isPart,
+      }),
+    );
+  }
+
+  return [
+    route(pageEndpoint, showRadar),
+    route(mapEndpoint, showMap),
+    route(eighthEndpoint, showEighth),
+    route(sixteenthEndpoint, showSixteenth),
+  ];
+}
+
+/** Score of an entry that is wider than the /16 and holds it. */
+function wholeOf(
+  first: number,
+  { index, check }: Pick<RadarOptions, 'index' | 'check'>,
+  nowMs: number,
+): number | undefined {
+  const { decidedBy, score } = check.judge(4, Uint32Array.of(first, 0, 0, 0), nowMs);
+  const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
+  return decider !== undefined && decider.length < 16 ? score : undefined;
+}
+
+function squaresOf(
+  block: { readonly side: number; readonly at: number },
+  known: readonly Known[],
+  length: number,
+): Square[] {
+  return [...rowsOf(block)].map((number) => squareOf(known[number % known.length]!, length));
+}
+
+function squareOf({ first, counts, shown }: Known, length: number): Square {
+  const network = networkText(first, length);
+  const [a, b] = network.split('.');
+  const zoom = length === 8 ? `/radar/8/${a}` : `/radar/16/${a}.${b}`;
+  return { network, href: length === 24 ? `/ip/${network}` : zoom, counts, shown };
+}
+
+/** A byte as it is written once: `7`, and not `07`. */
+function byteOf(text: string): number | undefined {
+  return /^(0|[1-9]\d{0,2})$/.test(text) && Number(text) < 256 ? Number(text) : undefined;
+}

@@ -1,0 +1,67 @@
+/** The shared table of bans by a model: whatever comes and goes, it says what a plain map says. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { createBanTable, openBanReader } from '../../../src/doors/agents/ban-table.ts';
+import { parseIp } from '../../../src/ip/address.ts';
+
+const texts = ['45.10.0.1', '45.10.0.2', '2a10::1', '2a10:1::1', '45.10.0.3', '2a10::2d0a:1'];
+const untilMs = 1_800_000_000_000;
+
+function wordsOf(text: string): { family: 4 | 6; words: Uint32Array } {
+  const words = new Uint32Array(4);
+  const family = parseIp(text, words);
+  assert.ok(family !== 0);
+  return { family, words };
+}
+
+it('says what was set and not removed, to the slot that it was set for', () => {
+  const ban = fc.record({
+    slot: fc.nat(3),
+    text: fc.constantFrom(...texts),
+    isSet: fc.boolean(),
+    second: fc.nat(1_000),
+  });
+  fc.assert(
+    fc.property(fc.array(ban, { maxLength: 80 }), (script) => {
+      const capacity = 12;
+      const table = createBanTable(capacity);
+      const reader = openBanReader(table.buffer);
+      const model = new Map<string, number>();
+      for (const { slot, text, isSet, second } of script) {
+        const { family, words } = wordsOf(text);
+        const name = `${slot} ${text}`;
+        if (isSet) {
+          const isFull = model.size >= capacity && !model.has(name);
+          const end = untilMs + second * 1_000;
+          assert.equal(table.set(slot, family, words, end), !isFull);
+          if (!isFull) model.set(name, end);
+        } else {
+          table.remove(slot, family, words);
+          model.delete(name);
+        }
+        assert.equal(table.size, model.size);
+      }
+      for (const slot of [0, 1, 2, 3]) {
+        for (const text of texts) {
+          const { family, words } = wordsOf(text);
+          // What a caller left in the words of IPv6 says nothing of IPv4.
+          if (family === 4) words.fill(7, 1);
+          const found = reader.endOf(slot, family, words);
+          assert.equal(found, model.get(`${slot} ${text}`) ?? 0, `${slot} ${text}`);
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('while a change is under way nothing is banned', () => {
+  const table = createBanTable(4);
+  const { family, words } = wordsOf('45.10.0.1');
+  table.set(1, family, words, untilMs);
+  assert.equal(table.endOf(1, family, words), untilMs);
+  Atomics.add(new Uint32Array(table.buffer), 0, 1);
+  assert.equal(table.endOf(1, family, words), 0);
+});
