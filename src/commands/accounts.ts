@@ -9,6 +9,7 @@ import { OperatorError } from '../core/errors.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { type Plan, plans } from '../signon/people/profile/profile.ts';
 import { createFactorReset } from '../signon/proofs/factors/factor-reset.ts';
+import { addAccountOrders } from './account-orders.ts';
 import { sinceOf, takeBack } from './shell/abuse.ts';
 import { columns, createOutput, dateText } from './shell/output.ts';
 import { expect, standingOf, withWorkspace } from './shell/workspace.ts';
@@ -28,7 +29,9 @@ interface KeyFlags {
 }
 
 export function accountCommands(wholeNumber: NumberParser): Command[] {
-  return [account(), key(wholeNumber)];
+  const ofAccounts = account();
+  addAccountOrders(ofAccounts, wholeNumber(0, perMinuteMax));
+  return [ofAccounts, key(wholeNumber)];
 }
 
 function account(): Command {

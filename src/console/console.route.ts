@@ -3,6 +3,7 @@
 import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { ConsoleParts } from './desk.route.ts';
+import { type ConsolePeople, peopleScreenEndpoints, peopleScreens } from './people/people.route.ts';
 import {
   allowScreenEndpoints,
   allowScreens,
@@ -14,6 +15,11 @@ import {
   removalScreenEndpoints,
   removalScreens,
 } from './reputation/removals.route.ts';
+import {
+  type ConsoleReports,
+  reportScreenEndpoints,
+  reportScreens,
+} from './reputation/reports.route.ts';
 import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
 import type { ServiceFacts } from './service/overview.page.ts';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
@@ -22,6 +28,8 @@ export const consoleEndpoints = [
   overviewEndpoint,
   ...Object.values(removalScreenEndpoints),
   ...Object.values(listScreenEndpoints),
+  ...Object.values(reportScreenEndpoints),
+  ...Object.values(peopleScreenEndpoints),
   ...Object.values(allowScreenEndpoints),
   ...Object.values(auditScreenEndpoints),
 ];
@@ -32,6 +40,8 @@ export interface ConsoleOf {
   readonly service: () => Promise<ServiceFacts>;
   readonly removals: ConsoleRemovals;
   readonly lists: ConsoleLists;
+  readonly reports: ConsoleReports;
+  readonly people: ConsolePeople;
   readonly allowlist: ConsoleAllowlist;
   readonly names: ConsoleNames;
 }
@@ -43,6 +53,8 @@ export function consoleRoutes(given: Omit<ConsoleParts, 'audit'>, of: ConsoleOf)
     overviewScreen(parts, of.service),
     ...removalScreens(parts, of.removals),
     ...listScreens(parts, of.lists),
+    ...reportScreens(parts, of.reports),
+    ...peopleScreens(parts, of.people),
     ...allowScreens(parts, of.allowlist),
     ...auditScreens(parts, of.names),
   ];

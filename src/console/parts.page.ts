@@ -114,7 +114,7 @@ export interface FindFormOptions {
 
 /** A GET form with one field. */
 export function findForm({ id, action, name, label, submit, value, error }: FindFormOptions): Html {
-  return html`<form class="form" method="get" action=${safeHref(action)} role="search">
+  return html`<form class="form" method="get" action=${safeHref(action)} role="search" aria-label=${label}>
     ${field({ id, name, label, value, maxLength: 320, autocomplete: 'off', ...(error === undefined ? {} : { error }) })}
     <p>${button({ label: submit, icon: 'search', kind: 'secondary' })}</p>
   </form>`;

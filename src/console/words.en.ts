@@ -62,7 +62,7 @@ export const consoleEn = {
     used: 'Used',
     limit: 'Limit',
     errors: 'Errors of the last hour',
-    errorsSince: (minutes: string) => `Counted for ${minutes} minutes, since the server started.`,
+    errorsSince: (minutes: string) => `Counted since the server started, ${minutes} min.`,
     noErrors: 'No request was answered with an error of the service.',
     route: 'Path',
     count: 'Answers with 5xx',

@@ -64,7 +64,7 @@ export const consoleFr: ConsoleCatalogue = {
     used: 'Occupé',
     limit: 'Limite',
     errors: 'Erreurs de la dernière heure',
-    errorsSince: (minutes) => `Comptées depuis ${minutes} minutes, depuis le démarrage du serveur.`,
+    errorsSince: (minutes) => `Comptées depuis le démarrage du serveur, ${minutes} min.`,
     noErrors: 'Aucune requête n’a reçu d’erreur du service.',
     route: 'Chemin',
     count: 'Réponses 5xx',

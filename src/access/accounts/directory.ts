@@ -5,8 +5,8 @@
 
 import { fail, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
-import { accountKey, accountPrefix, erasureKey } from '../../store/keys.ts';
-import type { Store } from '../../store/store.ts';
+import { accountKey, accountPrefix, accountRoleKey, erasureKey } from '../../store/keys.ts';
+import type { RowCheck, Store } from '../../store/store.ts';
 import type { Vouched } from '../quota/points.ts';
 import { operatorIds, type Role, roleOf, roleRow } from '../roles.ts';
 import { findVouched } from '../vouching.ts';
@@ -42,6 +42,7 @@ export interface Directory {
     readonly after?: string | undefined;
     readonly limit: number;
   }): Promise<AccountPage>;
+  find(id: string): Promise<ListedAccount | undefined>;
   /**
    * `conflict`: not verified, being deleted, or (with `keepsOne`) the last operator who can sign in.
    * @param email address, former spelling or id
@@ -140,24 +141,30 @@ export function createDirectory(options: {
       if ((await store.get(mark)) !== undefined) {
         return fail('conflict', `${record.email} is being deleted`);
       }
-      if (keepsOne && role === 'member' && (await isLast(id))) {
-        return fail('conflict', `${record.email} is the last operator`);
-      }
+      const others = keepsOne && role === 'member' ? await otherOperator(id) : [];
+      if (others === undefined) return fail('conflict', `${record.email} is the last operator`);
       const done = await commitOnce(store, {
-        check: [
-          { key, version: row.version },
-          { key: mark, version: null },
-        ],
+        check: [{ key, version: row.version }, { key: mark, version: null }, ...others],
         ...roleRow(id, role),
       });
       return written(done, { ...(await listed(id, record)), role });
     });
   }
 
-  async function isLast(id: string): Promise<boolean> {
-    const active = await activeOperators();
-    return active.length === 1 && active[0] === id;
+  /** That another operator stays, for the commit: two who take the role from each other don't both succeed. */
+  async function otherOperator(id: string): Promise<RowCheck[] | undefined> {
+    const other = (await activeOperators()).find((one) => one !== id);
+    if (other === undefined) return undefined;
+    const keys = [accountKey(other), accountRoleKey(other)];
+    const rows = await Promise.all(keys.map((key) => store.get(key)));
+    return keys.map((key, i) => ({ key, version: rows[i]?.version ?? null }));
   }
 
-  return { list, setRole, activeOperators };
+  async function find(id: string): Promise<ListedAccount | undefined> {
+    const row = await store.get(accountKey(id));
+    const record = row && decodeAccount(row.value);
+    return record && listed(id, record);
+  }
+
+  return { list, find, setRole, activeOperators };
 }

@@ -37,7 +37,7 @@ function ordersFor({ state, heldRows }: FetchedList): readonly ListOrder[] {
 }
 
 function toneOf({ state }: FetchedList): BadgeTone {
-  if (state === 'failing' || state === 'held') return 'low';
+  if (state === 'failing' || state === 'held') return 'suspect';
   return state === 'active' ? 'accent' : 'neutral';
 }
 

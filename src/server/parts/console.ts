@@ -21,20 +21,24 @@ import { createRemovals } from '../../reputation/requests/removals.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';
 import type { State } from '../state.ts';
+import { consolePeople, consoleReports } from './console-people.ts';
 import type { Opening } from './dependencies.ts';
+import type { SignonParts } from './signon.ts';
 
 const hourMs = 3_600_000;
 
 export interface ConsoleSources {
   readonly store: Store;
   readonly state: State;
+  readonly signon: SignonParts;
   readonly figures: ConsoleFigures;
 }
 
 export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleOf {
-  const { clock, random } = opening;
+  const { clock, random, masterKey } = opening;
   const { store, state, figures } = sources;
   const parts = { store, clock, random };
+  const ofPeople = { ...parts, masterKey, state, signon: sources.signon };
   const removals = createRemovals(parts);
   const startedAt = clock.now();
 
@@ -73,6 +77,8 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
         return done.ok ? { ok: true, value: shownList(done.value) } : done;
       },
     },
+    reports: consoleReports(ofPeople),
+    people: consolePeople(ofPeople),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
   };

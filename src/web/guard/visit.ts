@@ -125,7 +125,7 @@ export function createVisits<Session extends SessionLike>(
     const browserId = derived('browser', form);
     const network = callers.networkOf(request);
     const person = session && {
-      ...{ email: session.email, csrf },
+      ...{ email: session.email, csrf, operator: session.operator },
       likesGlass: await likesGlass(session),
     };
     return {
@@ -165,7 +165,8 @@ export function withSession<Session extends SessionLike, V extends AnyVisit<Sess
   cookie: readonly Header[],
 ): V & { readonly session: Session } {
   const { likesGlass = false } = visit.frame.person ?? {};
-  const person = { email: session.email, csrf: session.csrf, likesGlass };
+  const { email, csrf, operator } = session;
+  const person = { email, csrf, operator, likesGlass };
   const cookies = [...visit.cookies, ...cookie];
   return { ...visit, session, csrf: session.csrf, frame: { ...visit.frame, person }, cookies };
 }

@@ -41,6 +41,8 @@ export interface PageFrame {
 export interface FramePerson {
   readonly email: string;
   readonly csrf: string;
+  /** Has the console in the header. */
+  readonly operator?: boolean;
   /** The person's own wish: translucent surfaces, on every page. */
   readonly likesGlass: boolean;
 }
@@ -150,6 +152,7 @@ function personMenu(frame: PageFrame, person: NonNullable<PageFrame['person']>):
     <a class="site-person-name" href="/account" title=${label}
       aria-current=${frame.current === 'account' ? 'page' : undefined}>${icon('person')}<span
         class="visually-hidden">${text.links.account}: </span><span>${person.email}</span></a>
+    ${person.operator && html`<a href="/admin">${text.person.console}</a>`}
     ${form({
       action: '/signout',
       csrf: person.csrf,

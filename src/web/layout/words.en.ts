@@ -96,7 +96,11 @@ export const en = {
     answerHint: 'Capitals and spaces do not matter.',
     busy: 'There are too many requests at the moment. Wait a minute, then ask for another challenge.',
   },
-  person: { signOut: 'Sign out', signedInAs: (email: string) => `Signed in as ${email}` },
+  person: {
+    signOut: 'Sign out',
+    console: 'Console',
+    signedInAs: (email: string) => `Signed in as ${email}`,
+  },
 };
 
 export type Catalogue = typeof en;

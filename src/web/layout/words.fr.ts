@@ -95,5 +95,9 @@ export const fr: Catalogue = {
     answerHint: 'Majuscules et espaces ne comptent pas.',
     busy: 'Il y a trop de demandes en ce moment. Patientez une minute, puis demandez un autre défi.',
   },
-  person: { signOut: 'Se déconnecter', signedInAs: (email) => `Connecté : ${email}` },
+  person: {
+    signOut: 'Se déconnecter',
+    console: 'Console',
+    signedInAs: (email) => `Connecté : ${email}`,
+  },
 };

@@ -57,6 +57,19 @@ it('the last operator who can come in stays one where that is asked for', async 
   value(await directory.setRole(first, 'member', { keepsOne: true }));
 });
 
+it('two operators who take the role from each other at once do not both succeed', async () => {
+  for (const id of await directory.activeOperators()) value(await directory.setRole(id, 'member'));
+  const ids: string[] = [];
+  for (const email of ['one@rivals.example', 'two@rivals.example']) {
+    ids.push(value(await accounts.create(email)).id);
+    value(await directory.setRole(email, 'operator'));
+  }
+  const taken = ids.map((id) => directory.setRole(id, 'member', { keepsOne: true }));
+  const results = await Promise.all(taken);
+  assert.equal(results.filter(({ ok }) => ok).length, 1);
+  assert.equal((await directory.activeOperators()).length, 1);
+});
+
 it('an account that is being deleted gets no role', async () => {
   const { id } = value(await accounts.create('leaving@example.org'));
   assert.ok((await store.commit({ set: [{ key: erasureKey(id), value: Uint8Array.of(0) }] })).ok);

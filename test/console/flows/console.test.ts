@@ -131,6 +131,70 @@ it('decides about a request for removal', async () => {
   assert.equal((await server.cliJson('allow', 'list'))[0].prefix, '8.8.4.4/32');
 });
 
+it('finds people, and changes what the commands change, the last operator aside', async () => {
+  const found = (await ada.get('/admin/people?part=MEMBER')).body;
+  const id = /href="\/admin\/people\/([\w-]{16})"/.exec(found)![1]!;
+  assert.ok(found.includes(member) && !found.includes(`>${operator}</a>`));
+  const change = (fields: Record<string, string>) =>
+    ada.post('/admin/people/change', { id, ...fields });
+  const bob = await people.signIn(member);
+  await bob.post('/account/keys/create');
+  const page = (await ada.get(`/admin/people/${id}`)).body;
+  const key = /name="key" value="([\w-]+)"/.exec(page)![1]!;
+  assert.doesNotMatch(page, /pcl_[\w-]+_/, 'no key in clear');
+  const changes = [
+    { do: 'plan', plan: 'plus' },
+    { do: 'quotas', reads: '7', writes: '' },
+  ];
+  for (const fields of [...changes, { do: 'revoke', key }, { do: 'end-sessions' }]) {
+    const done = await change(fields as unknown as Record<string, string>);
+    assert.equal(done.headers.location, `/admin/people/${id}?done=1`, done.body);
+  }
+  assert.equal((await bob.get('/account')).status, 303, 'signed out');
+  const [revoked] = await server.cliJson('key', 'list');
+  assert.deepEqual([revoked.id, revoked.state], [key, 'revoked']);
+  assert.equal((await change({ do: 'quotas', reads: '-1' })).status, 422);
+  assert.equal((await change({ do: 'disable' })).status, 303);
+  assert.equal((await server.cliJson('account', 'list', 'member@'))[0].state, 'disabled');
+  assert.equal((await change({ do: 'enable' })).status, 303);
+  const last = await ada.post('/admin/people/change', { id: adaId, do: 'member' });
+  assert.equal(last.status, 409);
+  assert.match(last.body, /is the last operator/);
+  assert.equal((await ada.post('/admin/people/change', { id: adaId, do: 'disable' })).status, 409);
+  const log = await audit();
+  const plan = log.find(({ command }) => command === `account set-plan ${id} plus`)!;
+  assert.deepEqual([plan.before, plan.after, plan.result], ['free', 'plus', 'done']);
+  assert.ok(!JSON.stringify(log).includes('@'), 'no mail address');
+});
+
+it('finds reports of an address and of an account, shows hostile words as words, takes them back', async () => {
+  const bob = await people.signIn(member);
+  const made = await bob.post('/account/keys/create');
+  const key = /<code id="shown-key">([^<]+)<\/code>/.exec(made.body)![1]!;
+  const evil = '"><img src=x onerror=alert(1)>';
+  for (const ip of ['5.6.7.8', '5.6.7.9']) {
+    const body = new URLSearchParams({ ip, categories: '18', comment: evil }).toString();
+    const headers = { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' };
+    const send = () => server.fetch('/api/v2/report', { method: 'POST', headers, body });
+    await within(async () => (await send()).status !== 401, 'the key is known');
+  }
+  const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
+  assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
+  const report = /name="id" value="([\w-]{22})"/.exec(page)![1]!;
+  const back = await ada.post('/admin/reports/change', { do: 'retract', id: report });
+  assert.equal(back.headers.location, '/admin/reports?done=1', back.body);
+  assert.deepEqual(await server.cliJson('report', 'list', '5.6.7.8'), []);
+  const own = (await ada.get(`/admin/reports?reporter=${member}`)).body;
+  assert.ok(own.includes('5.6.7.9'));
+  const account = /name="id" value="([\w-]{16})"/.exec(own)![1]!;
+  const all = await ada.post('/admin/reports/change', { do: 'retract-all', id: account });
+  assert.equal(all.status, 303, all.body);
+  assert.deepEqual(await server.cliJson('report', 'list', '5.6.7.9'), []);
+  for (const query of ['address=nonsense', 'reporter=nobody%40example.org']) {
+    assert.match((await ada.get(`/admin/reports?${query}`)).body, /has-error/);
+  }
+});
+
 it('a role that is taken away is gone at the next request, in every session', async () => {
   assert.equal((await ada.get('/admin')).status, 200);
   await server.cliJson('account', 'set-role', operator, 'member');

@@ -122,6 +122,9 @@ async function follower(email: string, name: string) {
   return { live, poll };
 }
 
+/** The list may change by other tests at any time. */
+const ofThisTest = (rows: readonly Row[]) =>
+  rows.filter(({ value }) => /^(45\.30\.|2a30:|192\.)/.test(value));
 const valuesOf = (rows: readonly Row[]) => rows.map(({ value }) => value).sort();
 
 it('what an agent saw is banned for the bouncers of its account alone, also after a kill', async () => {
@@ -144,13 +147,14 @@ it('what an agent saw is banned for the bouncers of its account alone, also afte
   assert.equal(answer.status, 201, answer.body);
   const banned = ['2a30::1', '45.30.0.1'];
   const first = await mine.poll();
-  assert.deepEqual(valuesOf(first.new), banned);
-  for (const { duration } of first.new) assert.match(duration, /^3h59m\d+s$/);
+  const here = ofThisTest(first.new);
+  assert.deepEqual(valuesOf(here), banned);
+  for (const { duration } of here) assert.match(duration, /^3h59m\d+s$/);
   for (const address of banned) assert.deepEqual(await mine.live(address), [address]);
   const spared = ['45.30.0.3', '45.30.0.4', '45.30.0.9', '192.168.1.7', '45.30.0.2'];
   for (const address of spared) assert.deepEqual(await mine.live(address), [], address);
   for (const address of banned) assert.deepEqual(await other.live(address), []);
-  assert.deepEqual(await other.poll(), { new: [], deleted: [] });
+  assert.deepEqual(ofThisTest((await other.poll()).new), []);
   const feed = await server.fetch('/feeds/blocklist.txt');
   assert.ok(!feed.body.includes('45.30.0.1'), feed.body);
   const check = await server.fetch('/api/v2/check?ipAddress=45.30.0.1', {

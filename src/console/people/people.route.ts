@@ -1,0 +1,165 @@
+/** GET /admin/people, an account of it, and what may be changed of one: as the commands do it. */
+
+import type { ListedAccount } from '../../access/accounts/directory.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import {
+  type ConsoleParts,
+  consoleChange,
+  consoleScreen,
+  noSuchChange,
+  type OperatorVisit,
+  perform,
+  viewOf,
+} from '../desk.route.ts';
+import { peoplePage } from './people.page.ts';
+import { type PersonFacts, personPage } from './person.page.ts';
+
+export const peopleScreenEndpoints = {
+  show: consoleScreen('/admin/people'),
+  person: consoleScreen('/admin/people/:id'),
+  change: consoleChange('people'),
+};
+
+export interface ConsolePeople {
+  find(
+    part: string,
+    after: string | undefined,
+    limit: number,
+  ): Promise<{ readonly accounts: readonly ListedAccount[]; readonly next: string | undefined }>;
+  person(id: string): Promise<PersonFacts | undefined>;
+  /** `conflict` for an operator: the role goes first, and never that of the last one. */
+  setDisabled(id: string, disabled: boolean): Promise<Result<unknown>>;
+  /** `conflict` when nobody but this operator could come in. */
+  setRole(id: string, role: 'operator' | 'member'): Promise<Result<unknown>>;
+  setPlan(id: string, plan: string): Promise<Result<unknown>>;
+  /** Undefined leaves one as it is, 0 gives it back to trust. */
+  setQuotas(
+    id: string,
+    quotas: { readonly readPerMinute?: number; readonly writePerMinute?: number },
+  ): Promise<Result<unknown>>;
+  endSessions(id: string): Promise<Result<unknown>>;
+  /** `unknown_key` for one that is not the account's. */
+  revokeKey(id: string, keyId: string): Promise<Result<unknown>>;
+}
+
+const perPage = 50;
+/** 12 random bytes, as accounts have them. */
+const idShape = /^[A-Za-z0-9_-]{16}$/;
+const keyIdShape = /^[A-Za-z0-9_-]{1,64}$/;
+
+interface Ordered {
+  readonly command: string;
+  readonly before?: string;
+  readonly after: string;
+  run(): Promise<Result<unknown>>;
+}
+
+/** A whole number of a form's field; undefined when it is empty, NaN for anything else. */
+function numberIn(form: Params, name: string): number | undefined {
+  const text = (form.get(name) ?? '').trim();
+  if (text === '') return undefined;
+  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** Undefined: no such change. */
+function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Ordered | undefined {
+  const { id } = person;
+  switch (form.get('do')) {
+    case 'disable':
+    case 'enable': {
+      const disabled = form.get('do') === 'disable';
+      return {
+        command: `account ${disabled ? 'disable' : 'enable'} ${id}`,
+        ...{ before: person.state, after: disabled ? 'disabled' : 'enabled' },
+        run: () => people.setDisabled(id, disabled),
+      };
+    }
+    case 'operator':
+    case 'member': {
+      const role = form.get('do') as 'operator' | 'member';
+      return {
+        command: `account set-role ${id} ${role}`,
+        ...{ before: person.role, after: role },
+        run: () => people.setRole(id, role),
+      };
+    }
+    case 'plan': {
+      const plan = (form.get('plan') ?? '').slice(0, 20);
+      return {
+        command: `account set-plan ${id} ${plan}`,
+        ...{ before: person.plan, after: plan },
+        run: () => people.setPlan(id, plan),
+      };
+    }
+    case 'quotas': {
+      const [reads, writes] = [numberIn(form, 'reads'), numberIn(form, 'writes')];
+      const said = `checks ${reads ?? 'as before'}, reports ${writes ?? 'as before'}`;
+      return {
+        command: `account set-quotas ${id}`,
+        after: said,
+        async run() {
+          if (Number.isNaN(reads) || Number.isNaN(writes)) return fail('invalid_parameter');
+          return people.setQuotas(id, {
+            ...(reads === undefined ? {} : { readPerMinute: reads }),
+            ...(writes === undefined ? {} : { writePerMinute: writes }),
+          });
+        },
+      };
+    }
+    case 'end-sessions':
+      return {
+        command: `account end-sessions ${id}`,
+        ...{ before: `${person.sessions} sessions`, after: 'none' },
+        run: () => people.endSessions(id),
+      };
+    case 'revoke': {
+      const key = form.get('key') ?? '';
+      if (!keyIdShape.test(key)) return undefined;
+      const run = () => people.revokeKey(id, key);
+      return { command: `key revoke ${key}`, before: 'active', after: 'revoked', run };
+    }
+    default:
+      return undefined;
+  }
+}
+
+export function peopleScreens(parts: ConsoleParts, people: ConsolePeople): PlainRoute[] {
+  const { desk } = parts;
+  const at = peopleScreenEndpoints;
+
+  async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
+    const part = (query.get('part') ?? '').trim().slice(0, 320);
+    const asked = query.get('after');
+    const after = asked !== undefined && idShape.test(asked) ? asked : undefined;
+    const found = await people.find(part, after, perPage);
+    const view = { ...viewOf(parts, visit, query), ...found, part };
+    return desk.show(visit, (frame) => peoplePage(frame, view));
+  }
+
+  async function showPerson(visit: OperatorVisit, query: Params): Promise<Reply> {
+    const { param } = visit.request;
+    const person = idShape.test(param) ? await people.person(param) : undefined;
+    if (person === undefined) return desk.problem(visit, fail('unknown_account'));
+    const view = { ...viewOf(parts, visit, query), person };
+    return desk.show(visit, (frame) => personPage(frame, view));
+  }
+
+  async function change(visit: OperatorVisit, form: Params): Promise<Reply> {
+    const id = form.get('id') ?? '';
+    const person = idShape.test(id) ? await people.person(id) : undefined;
+    if (person === undefined) return desk.problem(visit, fail('unknown_account'));
+    const order = orderOf(people, person, form);
+    if (order === undefined) return noSuchChange(parts, visit);
+    const { command, before = '', after, run } = order;
+    const asked = { section: 'people', command, before, back: `/admin/people/${id}` } as const;
+    return perform(parts, visit, asked, async () => {
+      const done = await run();
+      return done.ok ? ok(after) : done;
+    });
+  }
+
+  return [desk.page(at.show, show), desk.page(at.person, showPerson), desk.form(at.change, change)];
+}

@@ -1,0 +1,108 @@
+/** Reports of an address, or of one account with its trust, each with the button that takes it back. */
+
+import { card } from '../../web/components/card.ts';
+import { emptyState } from '../../web/components/notice.ts';
+import { table } from '../../web/components/table.ts';
+import { type Html, html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { act, type ConsoleView, consolePage, facts, findForm } from '../parts.page.ts';
+import { frameText } from '../words.ts';
+
+export interface ShownReport {
+  readonly id: string;
+  readonly address: string;
+  /** Id of the account. */
+  readonly account: string;
+  readonly reportedAt: number;
+  readonly categories: readonly number[];
+  readonly comment: string;
+}
+
+export interface ReporterFacts {
+  readonly id: string;
+  readonly email: string;
+  /** 0 to 100; undefined before its first key. */
+  readonly trust: number | undefined;
+  readonly standing: 'none' | 'member' | 'staff';
+}
+
+export interface ReportsView extends ConsoleView {
+  /** As they were typed. */
+  readonly address: string;
+  readonly reporter: string;
+  readonly wrong?: 'address' | 'reporter';
+  /** Undefined: nothing was asked for. */
+  readonly reports?: readonly ShownReport[] | undefined;
+  readonly by?: ReporterFacts;
+  readonly limit: number;
+}
+
+const action = '/admin/reports/change';
+
+export function reportsPage(frame: PageFrame, view: ReportsView): string {
+  const all = frameText(frame).console;
+  const text = all.reports;
+  const { address, reporter, wrong } = view;
+  const find = { action: '/admin/reports', submit: all.search };
+  return consolePage(frame, view, {
+    section: 'reports',
+    lede: text.lede,
+    body: html`<div class="field-grid">
+        ${findForm({
+          ...{ ...find, id: 'address', name: 'address', label: text.address, value: address },
+          error: wrong === 'address' ? text.noAddress : undefined,
+        })}
+        ${findForm({
+          ...{ ...find, id: 'reporter', name: 'reporter', label: text.reporter, value: reporter },
+          error: wrong === 'reporter' ? text.noReporter : undefined,
+        })}
+      </div>
+      ${view.by && reporterCard(frame, view.by, view.csrf)}
+      ${view.reports && found(frame, view, view.reports)}`,
+  });
+}
+
+function reporterCard(frame: PageFrame, by: ReporterFacts, csrf: string): Html {
+  const all = frameText(frame).console;
+  const format = formatFor(frame.language);
+  const trust = by.trust === undefined ? all.none : format.number(by.trust);
+  return card({
+    title: by.email,
+    icon: 'person',
+    body: html`${facts([
+      [all.reports.trust, trust],
+      [all.reports.standing, all.people.standings[by.standing]],
+      [
+        all.reports.account,
+        html`<a href=${`/admin/people/${by.id}`}><code class="breaks">${by.id}</code></a>`,
+      ],
+    ])}
+    ${act({
+      ...{ csrf, action, fields: { do: 'retract-all', id: by.id } },
+      ...{ label: all.reports.retractAll, kind: 'danger' },
+    })}`,
+  });
+}
+
+function found(frame: PageFrame, view: ReportsView, reports: readonly ShownReport[]): Html {
+  const text = frameText(frame).console.reports;
+  const format = formatFor(frame.language);
+  if (reports.length === 0) return emptyState('flag', text.none);
+  const rows = reports.map((one) => [
+    html`<a class="mono breaks" href=${`/admin/reports?address=${one.address}`}>${one.address}</a>`,
+    format.moment(one.reportedAt),
+    html`<a class="mono breaks" href=${`/admin/people/${one.account}`}>${one.account}</a>`,
+    one.categories.join(', '),
+    html`<span class="breaks">${one.comment}</span>`,
+    act({
+      ...{ csrf: view.csrf, action, fields: { do: 'retract', id: one.id } },
+      ...{ label: text.retract, kind: 'danger' },
+    }),
+  ]);
+  const titles = [text.address, text.reported, text.account, text.categories, text.comment];
+  const columns = [...titles, text.actions].map((title) => ({ title }));
+  return html`<p class="card-note">${text.retract}: ${text.retractHint}
+      ${reports.length >= view.limit && text.first(format.number(view.limit))}</p>
+    ${table({ caption: text.caption, columns, rows, stack: true })}`;
+}

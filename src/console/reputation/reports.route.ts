@@ -1,0 +1,86 @@
+/** GET /admin/reports and its change: reports of an address or of an account, and taking them back. */
+
+import { fail, ok, type Result } from '../../core/result.ts';
+import type { Reply } from '../../http/message.ts';
+import type { Params } from '../../http/query.ts';
+import type { PlainRoute } from '../../http/router.ts';
+import {
+  type ConsoleParts,
+  consoleChange,
+  consoleScreen,
+  noSuchChange,
+  type OperatorVisit,
+  perform,
+  viewOf,
+} from '../desk.route.ts';
+import { type ReporterFacts, reportsPage, type ShownReport } from './reports.page.ts';
+
+export const reportScreenEndpoints = {
+  show: consoleScreen('/admin/reports'),
+  change: consoleChange('reports'),
+};
+
+/** As `portcullis report` does it. */
+export interface ConsoleReports {
+  /** Newest first; undefined for what is no address. */
+  ofAddress(text: string, limit: number): Promise<readonly ShownReport[] | undefined>;
+  /** @param name mail address or id; `unknown_account` */
+  ofReporter(
+    name: string,
+    limit: number,
+  ): Promise<Result<{ reporter: ReporterFacts; reports: readonly ShownReport[] }>>;
+  retract(id: string): Promise<Result<{ account: string; address: string; removed: number }>>;
+  retractAll(account: string): Promise<Result<{ reports: number; addresses: number }>>;
+}
+
+const shownMax = 100;
+const reportIdShape = /^[A-Za-z0-9_-]{22}$/;
+const accountIdShape = /^[A-Za-z0-9_-]{16}$/;
+
+export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): PlainRoute[] {
+  const { desk } = parts;
+  const at = reportScreenEndpoints;
+
+  async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
+    const address = (query.get('address') ?? '').trim().slice(0, 60);
+    const reporter = (query.get('reporter') ?? '').trim().slice(0, 320);
+    const asked = { ...viewOf(parts, visit, query), address, reporter, limit: shownMax };
+    if (reporter !== '') {
+      const found = await reports.ofReporter(reporter, shownMax);
+      const view = found.ok
+        ? { ...asked, reports: found.value.reports, by: found.value.reporter }
+        : { ...asked, wrong: 'reporter' as const };
+      return desk.show(visit, (frame) => reportsPage(frame, view));
+    }
+    const found = address === '' ? undefined : await reports.ofAddress(address, shownMax);
+    const isWrong = address !== '' && found === undefined;
+    const view = isWrong ? { ...asked, wrong: 'address' as const } : { ...asked, reports: found };
+    return desk.show(visit, (frame) => reportsPage(frame, view));
+  }
+
+  async function change(visit: OperatorVisit, form: Params): Promise<Reply> {
+    const what = form.get('do');
+    const id = form.get('id') ?? '';
+    if (what === 'retract' && reportIdShape.test(id)) {
+      const command = `report retract ${id}`;
+      return perform(parts, visit, { section: 'reports', command }, async () => {
+        const done = await reports.retract(id);
+        if (!done.ok) return done.error === 'not_found' ? fail('conflict', done.detail) : done;
+        const { removed, address, account } = done.value;
+        return ok(`${removed} reports of ${address} by ${account} taken back`);
+      });
+    }
+    if (what === 'retract-all' && accountIdShape.test(id)) {
+      const back = `/admin/reports?reporter=${id}`;
+      const command = `report retract account=${id}`;
+      return perform(parts, visit, { section: 'reports', command, back }, async () => {
+        const done = await reports.retractAll(id);
+        if (!done.ok) return done;
+        return ok(`${done.value.reports} reports of ${done.value.addresses} addresses taken back`);
+      });
+    }
+    return noSuchChange(parts, visit);
+  }
+
+  return [desk.page(at.show, show), desk.form(at.change, change)];
+}

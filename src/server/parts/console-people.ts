@@ -1,0 +1,135 @@
+/** Accounts and reports as the operators' console shows and changes them: by what the commands use. */
+
+import { createDirectory } from '../../access/accounts/directory.ts';
+import { createKeyRecords } from '../../access/keys/key-records.ts';
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import { createNamedKeys } from '../../access/keys/named-keys.ts';
+import { capacities } from '../../config.ts';
+import type { ConsolePeople } from '../../console/people/people.route.ts';
+import type { ConsoleReports } from '../../console/reputation/reports.route.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import { fail, ok } from '../../core/result.ts';
+import { createTurns } from '../../core/work/turns.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
+import { categoriesOf } from '../../reputation/reports/categories.ts';
+import { type OwnReport, reportsOfAccount } from '../../reputation/reports/store/report-erasure.ts';
+import {
+  createReportStore,
+  type StoredReport,
+} from '../../reputation/reports/store/report-store.ts';
+import { retractReport, takeBackReports } from '../../reputation/voices/taking-back.ts';
+import { createOperator } from '../../signon/people/operator.ts';
+import { plans } from '../../signon/people/profile/profile.ts';
+import type { Store } from '../../store/store.ts';
+import type { State } from '../state.ts';
+import type { SignonParts } from './signon.ts';
+
+export interface ConsolePeopleParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly masterKey: MasterKey;
+  readonly state: Pick<State, 'access'>;
+  readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'ownKeys' | 'signon'>;
+}
+
+export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
+  const { store, state, signon } = parts;
+  const { accounts, profiles, ownKeys } = signon;
+  const { sessions } = signon.signon;
+  const directory = createDirectory({ store, accounts });
+  const named = createNamedKeys({ ...parts, accounts, slotsMax: capacities.accounts });
+  const records = createKeyRecords(parts);
+  const operator = createOperator({ ...parts, accounts, profiles });
+
+  async function keysOf(id: string) {
+    const own = await ownKeys.list(id);
+    const plain = own.map((key) => ({ id: key.id, name: '', createdAt: key.createdAt }));
+    const others = (await named.list(id)).map(({ id: keyId, name, createdAt }) => {
+      return { id: keyId, name, createdAt };
+    });
+    return [...plain, ...others];
+  }
+
+  return {
+    find: (part, after, limit) => directory.list({ part, after, limit }),
+    async person(id) {
+      const found = await directory.find(id);
+      if (found === undefined) return undefined;
+      const [profile, open, keys] = await Promise.all([
+        profiles.load(id),
+        sessions.list(id),
+        keysOf(id),
+      ]);
+      const trust = state.access.standingOf(id)?.trust;
+      return { ...found, trust, plan: profile?.plan ?? 'free', plans, sessions: open.length, keys };
+    },
+    async setDisabled(id, disabled) {
+      const found = await directory.find(id);
+      if (disabled && found?.role === 'operator') {
+        return fail('conflict', `${found.email} is an operator: take the role away first`);
+      }
+      return accounts.setDisabled(id, disabled);
+    },
+    setRole: (id, role) => directory.setRole(id, role, { keepsOne: true }),
+    async setPlan(id, wanted) {
+      const plan = plans.find((one) => one === wanted);
+      return plan === undefined ? fail('invalid_parameter') : operator.setPlan(id, plan);
+    },
+    setQuotas: (id, quotas) => accounts.setQuotas(id, quotas),
+    endSessions: (id) => sessions.endAll(id),
+    async revokeKey(id, keyId) {
+      const key = await records.find(keyId);
+      return key?.record.account === id ? accounts.revokeKey(keyId) : fail('unknown_key');
+    },
+  };
+}
+
+export function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
+  const { store, state, signon } = parts;
+  const reports = createReportStore(parts);
+  const directory = createDirectory({ store, accounts: signon.accounts });
+
+  const shown = (address: string, report: StoredReport) => {
+    const { id, account, reportedAt, comment } = report;
+    return {
+      id,
+      address,
+      account,
+      reportedAt,
+      comment,
+      categories: categoriesOf(report.categories),
+    };
+  };
+
+  return {
+    async ofAddress(text, limit) {
+      const words = new Uint32Array(4);
+      const family = parseIp(text, words);
+      if (family === 0) return undefined;
+      const found = await reports.list(family, words, 0, limit);
+      return found.map((report) => shown(formatIp(family, words), report));
+    },
+    async ofReporter(name, limit) {
+      const named = await signon.accounts.find(name);
+      const found = named.ok ? await directory.find(named.value.id) : undefined;
+      if (found === undefined) return fail('unknown_account');
+      const { id, email, standing } = found;
+      // There is no index by account: all reports are walked in turns, and the newest are kept.
+      const newest: OwnReport[] = [];
+      for await (const report of reportsOfAccount(store, id, createTurns())) {
+        newest.push(report);
+        if (newest.length > limit) newest.shift();
+      }
+      const trust = state.access.standingOf(id)?.trust;
+      return ok({
+        reporter: { id, email, trust, standing },
+        reports: newest.reverse().map((one) => shown(formatIp(one.family, one.words), one)),
+      });
+    },
+    retract: (id) => retractReport(reports, id),
+    retractAll: (account) =>
+      takeBackReports({ store, reports, account, since: 0, penalty: true, pace: createTurns() }),
+  };
+}

@@ -1,0 +1,56 @@
+/** Every screen of the console in a real browser: both themes, narrow and wide, with something to show. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { systemClock } from '../../../src/core/clock.ts';
+import { createRemovals } from '../../../src/reputation/requests/removals.ts';
+import { endpoints } from '../../../src/server/endpoints.ts';
+import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
+import { startTestServer } from '../../support/server/server.ts';
+import { totpOn } from '../../support/signon/factors.ts';
+import { openPeopleOf } from '../../support/signon/person.ts';
+
+const email = 'grace.hopper@very-long-name-of-a-company.example';
+const address = '2001:4860:4860:1234:5678:9abc:def0:8888';
+const queries: Readonly<Record<string, string>> = {
+  '/admin/reports': `?reporter=${encodeURIComponent(email)}`,
+  '/admin/allow': '?done=1',
+};
+
+it('each screen is clean', { timeout: 900_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await using people = openPeopleOf(server);
+  const id = await people.register(email);
+  await server.cliJson('account', 'set-role', email, 'operator');
+  const own = await people.signIn(email);
+  await totpOn(own);
+  const made = await own.post('/account/keys/create');
+  assert.equal(made.status, 200);
+  const removals = createRemovals({ store: people.store, clock: systemClock() });
+  const reason = `This is ours since Monday. ${'Nobody sends mail from here. '.repeat(6)}`;
+  await removals.add(address, { reason, fromAddress: true, signedIn: false });
+  const reported = { address: '93.184.216.34', categories: '18', comment: 'x'.repeat(200) };
+  assert.ok((await own.post('/report', reported)).status < 400);
+  const prefix = '2001:db8:1234:5678::/64';
+  await own.post('/admin/allow/change', { do: 'add', prefix, reason: 'our own office' });
+  const args = [
+    'https://lists.example/a/long/path/of/a/list.txt?token=hidden',
+    '--format',
+    'plain',
+  ];
+  await server.cli('source', 'add', ...args, '--every', '6h');
+  const [name, value] = own.cookie.split('=');
+  const session = { cookies: [{ name: name!, value: value!, url: server.baseUrl }] };
+  const isScreen = ({ who, method, path }: (typeof endpoints)[number]) =>
+    who === 'signed-in operator' && method === 'GET' && !path.includes('audit.');
+  await withBrowser(async (browser) => {
+    for (const { path } of endpoints.filter(isScreen)) {
+      const stem = path.replace('/:id', '-account').slice(1).replaceAll('/', '-');
+      const look = { name: `console-${stem}`, session, widths: [390, 1440] };
+      const url = `${server.baseUrl}${path.replace(':id', id)}${queries[path] ?? ''}`;
+      assert.deepEqual(await pageProblems(browser, url, look), [], path);
+    }
+    const french = { name: 'console-fr', session, locale: 'fr-FR', widths: [390] };
+    assert.deepEqual(await pageProblems(browser, `${server.baseUrl}/admin`, french), []);
+  });
+});
