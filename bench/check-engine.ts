@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { hashKey } from '../src/access/keys/key-format.ts';
+import { allScopes } from '../src/access/keys/key-scopes.ts';
 import { createKeyTable } from '../src/access/keys/key-table.ts';
 import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
@@ -38,7 +39,7 @@ export function createCheckEngine(entries: number): CheckEngine {
   index.listTimes[1] = Math.floor(Date.now() / 1_000);
   const keyTable = createKeyTable(1_024);
   const accounts = createAccountsTable(16);
-  keyTable.add(hashKey(key), 1);
+  keyTable.add(hashKey(key), 1, allScopes);
   accounts.set(1, {
     readPerMinute: 2 ** 25 - 1,
     writePerMinute: 1,
@@ -63,7 +64,7 @@ export function createCheckEngine(entries: number): CheckEngine {
         counters: createDoorCounters(1).buffer,
         threads: 1,
         passKey: new Uint8Array(32),
-        hasProxies: false,
+        hasProxies: true,
       },
     },
     index,

@@ -1,7 +1,7 @@
 /**
  * The doors beside what others have for them. The DNS block list: processor time of an answer beside
  * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
- * processes of their own, rounds are interleaved, the median counts.
+ * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCheckTable } from './check-table.ts';
+import { askOverHttp } from './doors-http.ts';
 import { median } from './median.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
 import type { BenchRow } from './row.ts';
@@ -24,12 +25,20 @@ const goals = { rbldnsd: 4, echo: 1.25 } as const;
 const listedMin = 0.98;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-doors-'));
+  try {
+    return [...(await askOverDns(size, folder)), ...(await askOverHttp(sizes[size], folder))];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function askOverDns(size: 'tiny' | 'full', folder: string): Promise<BenchRow[]> {
   const { rounds, seconds, entries } = sizes[size];
   if (!existsSync(dnsperf)) {
     const note = 'dnsperf is not installed: nobody asks';
     return [{ name: 'DNS block list: CPU for an answer', unit: 'µs', ours: 0, note }];
   }
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-doors-'));
   const queries = `${folder}/names`;
   const { hits } = makeCheckTable(entries);
   const name = (address: string) => `${address.split('.').reverse().join('.')}.score.${zone} A\n`;
@@ -52,7 +61,6 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     ours.child.disconnect();
     echo.child.disconnect();
     await peer?.stop();
-    rmSync(folder, { recursive: true });
   }
   const value = median(found.ours);
   const row = (against: readonly number[], peerName: string, ratioMax: number): BenchRow => {

@@ -13,6 +13,7 @@ import { createLog } from '../src/core/log/log.ts';
 import { numberField, renderHead, withNumber } from '../src/http/head.ts';
 import { loadNative } from '../src/http/native.ts';
 import { createServer } from '../src/http/server.ts';
+import { addressRules } from '../src/web/address-rules.ts';
 import { createCheckEngine } from './check-engine.ts';
 import { createPeerCheck, startFastifyPeer, startNodePeer } from './http-peers.ts';
 
@@ -85,7 +86,7 @@ const starts: Record<string, Start> = {
     const server = createServer({
       routes: frontEnd.routes,
       renderProblem: (problem) => ({ status: problem.status, headers: [], body: problem.code }),
-      addresses: { hasProxies: false, isTrusted: () => false, normalise: (text) => text },
+      addresses: addressRules(['127.0.0.1']),
       clock: systemClock(),
       log: createLog('error'),
     });

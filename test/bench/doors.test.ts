@@ -5,8 +5,12 @@ import { test } from 'node:test';
 import { run } from '../../bench/doors.bench.ts';
 import { isInstalled } from '../support/house/tools.ts';
 
-test('the bench asks our name server, bare sockets and rbldnsd', async () => {
-  const rows = await run('tiny');
+test('the bench asks our name server, bare sockets and rbldnsd, and over HTTP all doors and nginx', async () => {
+  const all = await run('tiny');
+  const [overHttp, rows] = [all.slice(-3), all.slice(0, -3)];
+  for (const { name, ours, ratio } of overHttp.slice(0, isInstalled('/usr/sbin/nginx') ? 3 : 2)) {
+    assert.ok(ours > 0 && Number.isFinite(ratio), name);
+  }
   if (!isInstalled('/usr/bin/dnsperf')) {
     assert.match(rows[0]!.note!, /not installed/);
     return;
