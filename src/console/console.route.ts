@@ -21,11 +21,14 @@ import {
   reportScreens,
 } from './reputation/reports.route.ts';
 import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
+import type { StepsDone } from './service/checklist.page.ts';
+import { checklistEndpoint, checklistScreen } from './service/checklist.route.ts';
 import type { ServiceFacts } from './service/overview.page.ts';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 
 export const consoleEndpoints = [
   overviewEndpoint,
+  checklistEndpoint,
   ...Object.values(removalScreenEndpoints),
   ...Object.values(listScreenEndpoints),
   ...Object.values(reportScreenEndpoints),
@@ -38,6 +41,7 @@ export const consoleEndpoints = [
 export interface ConsoleOf {
   readonly audit: AuditLog;
   readonly service: () => Promise<ServiceFacts>;
+  readonly stepsOf: (accountId: string) => Promise<StepsDone>;
   readonly removals: ConsoleRemovals;
   readonly lists: ConsoleLists;
   readonly reports: ConsoleReports;
@@ -51,6 +55,7 @@ export function consoleRoutes(given: Omit<ConsoleParts, 'audit'>, of: ConsoleOf)
   const parts = { desk, clock, catchUp, audit: of.audit };
   return [
     overviewScreen(parts, of.service),
+    checklistScreen(parts, of.stepsOf),
     ...removalScreens(parts, of.removals),
     ...listScreens(parts, of.lists),
     ...reportScreens(parts, of.reports),

@@ -22,6 +22,7 @@ export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   people: '/admin/people',
   allow: '/admin/allow',
   audit: '/admin/audit',
+  checklist: '/admin/checklist',
 };
 
 export interface ConsoleView {

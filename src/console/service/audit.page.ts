@@ -27,7 +27,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
     html`<span class="breaks">${view.accounts.get(one.user) ?? one.user}</span>`,
     html`<code class="breaks">${one.command}</code>`,
     html`<span class="breaks">${[one.before, one.after].filter((fact) => fact !== '').join(' → ')}</span>`,
-    html`<span class="mono breaks">${one.address || text.shell}</span>`,
+    one.address === '' ? text.shell : html`<span class="mono">${one.address}</span>`,
     badge({ label: text.results[one.result], tone: one.result === 'done' ? 'accent' : 'neutral' }),
   ]);
   const titles = [text.at, text.who, text.change, text.facts, text.address, text.result];

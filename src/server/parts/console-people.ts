@@ -34,6 +34,12 @@ export interface ConsolePeopleParts {
   readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'ownKeys' | 'signon'>;
 }
 
+/** In whole points, 0 to 100; undefined before the first key. */
+function roundedTrust({ access }: Pick<State, 'access'>, id: string): number | undefined {
+  const trust = access.standingOf(id)?.trust;
+  return trust === undefined ? undefined : Math.round(trust);
+}
+
 export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   const { store, state, signon } = parts;
   const { accounts, profiles, ownKeys } = signon;
@@ -62,7 +68,7 @@ export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
         sessions.list(id),
         keysOf(id),
       ]);
-      const trust = state.access.standingOf(id)?.trust;
+      const trust = roundedTrust(state, id);
       return { ...found, trust, plan: profile?.plan ?? 'free', plans, sessions: open.length, keys };
     },
     async setDisabled(id, disabled) {
@@ -122,7 +128,7 @@ export function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
         newest.push(report);
         if (newest.length > limit) newest.shift();
       }
-      const trust = state.access.standingOf(id)?.trust;
+      const trust = roundedTrust(state, id);
       return ok({
         reporter: { id, email, trust, standing },
         reports: newest.reverse().map((one) => shown(formatIp(one.family, one.words), one)),

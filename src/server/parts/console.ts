@@ -8,6 +8,7 @@ import { createAuditLog } from '../../access/audit-log.ts';
 import { packageVersion } from '../../config/version.ts';
 import type { ConsoleOf } from '../../console/console.route.ts';
 import type { FetchedList } from '../../console/reputation/lists.page.ts';
+import type { StepsDone } from '../../console/service/checklist.page.ts';
 import type { ServiceFacts } from '../../console/service/overview.page.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import { createAllowlist } from '../../reputation/lists/allowlist.ts';
@@ -27,6 +28,7 @@ import type { Opening } from './dependencies.ts';
 import type { Listening } from './listening.ts';
 import type { SignonParts } from './signon.ts';
 
+const loopback = /^(127\.[0-9.]+|\[::1\]|(.+\.)?localhost)$/;
 const minuteMs = 60_000;
 const minutesKept = 60;
 
@@ -73,9 +75,24 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     };
   }
 
+  async function stepsOf(accountId: string): Promise<StepsDone> {
+    const { config } = opening;
+    const { protocol, hostname } = new URL(config.baseUrl);
+    const passkeys = await sources.signon.signon.passkeys.list(accountId);
+    return {
+      publicUrl: !loopback.test(hostname),
+      tls: protocol === 'https:',
+      mail: config.smtpUrl !== undefined,
+      list: state.sources.list().some(({ list }) => list !== 'good'),
+      backup: config.backupFolder !== undefined,
+      passkey: passkeys.length > 0,
+    };
+  }
+
   return {
     audit: createAuditLog(parts),
     service,
+    stepsOf,
     removals: {
       list: removals.list,
       accept: (address, allow) => acceptRemoval(parts, address, allow),

@@ -1,4 +1,4 @@
-/** /account: the profile, with a form for each thing that is proven in its own way. */
+/** /account: an overview and the profile, with a form for each thing that is proven in its own way. */
 
 import { ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
@@ -10,6 +10,7 @@ import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import type { Profile } from '../people/profile/profile.ts';
 import { editProfile, type ProfileChanges } from '../people/profile/profile-edit.ts';
 import { frameText } from '../words/words.ts';
+import type { Overview } from './pages/overview.page.ts';
 import {
   type ProfileErrorField,
   type ProfilePageView,
@@ -51,6 +52,29 @@ type Shown = Partial<
 /** Typed text is shown again up to this length; nobody's name is longer. */
 const typedCharsMax = 1_000;
 
+async function overviewOf(space: Space, { accountId, id }: OwnVisit['session']): Promise<Overview> {
+  const { signon, usage } = space;
+  const slot = space.standingOf(accountId)?.slot;
+  const hours = slot === undefined ? [] : usage.of(slot);
+  const [keys, sites, passkeys, factor, sessions] = await Promise.all([
+    space.ownKeys.list(accountId),
+    space.consents.list(accountId),
+    signon.passkeys.list(accountId),
+    signon.secondFactors.state(accountId),
+    signon.sessions.list(accountId, id),
+  ]);
+  return {
+    keys: keys.length,
+    reads: hours.reduce((sum, hour) => sum + hour.reads, 0),
+    writes: hours.reduce((sum, hour) => sum + hour.writes, 0),
+    sites: sites.length,
+    passkeys: passkeys.length,
+    secondFactor: factor.enabled,
+    backupCodes: factor.backupCodesLeft,
+    sessions: sessions.length,
+  };
+}
+
 export async function showProfile(
   space: Space,
   visit: OwnVisit,
@@ -71,6 +95,8 @@ export async function showProfile(
     typed: {},
     errors: [],
     codeWanted: view.done === 'phone_sent',
+    // A form with a fault stands alone: the fault is what to do next.
+    overview: change.status === undefined ? await overviewOf(space, visit.session) : undefined,
     ...shown,
   };
   return space.desk.show(visit, (frame) => profilePage(frame, all), {

@@ -40,6 +40,21 @@ export const accountEn = {
     limitSeconds: (seconds: string) => `That was too often. Try again in ${seconds} seconds.`,
     busy: 'The service is too busy at the moment. Try again in a minute.',
   },
+  overview: {
+    title: 'At a glance',
+    use: (reads: string, writes: string) =>
+      `In the last 24 hours: addresses checked ${reads}, reports ${writes}`,
+    sites: 'can read parts of your profile',
+    proofs: (passkeys: string, secondFactor: boolean, sessions: string) =>
+      `beside the password: passkeys ${passkeys}, second factor ${secondFactor ? 'on' : 'off'}. Open sessions: ${sessions}`,
+    next: 'What to do next',
+    nothing: 'Nothing is left to do.',
+    steps: {
+      secondProof: 'Add a passkey or a second factor: a stolen password alone then opens nothing.',
+      backupCodes: 'Make new backup codes: few are left.',
+      key: 'Create an API key to check addresses and to report abuse.',
+    },
+  },
   profile: {
     lede: 'You decide what sites get to see. A site gets only the parts that you allow when you sign in there.',
     pictureTitle: 'Picture',

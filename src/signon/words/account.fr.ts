@@ -42,6 +42,22 @@ export const accountFr: AccountCatalogue = {
     limitSeconds: (seconds) => `C’était trop souvent. Réessayez dans ${seconds} secondes.`,
     busy: 'Le service est trop occupé pour le moment. Réessayez dans une minute.',
   },
+  overview: {
+    title: 'En un coup d’œil',
+    use: (reads, writes) =>
+      `Ces dernières 24 heures : adresses vérifiées ${reads}, signalements ${writes}`,
+    sites: 'peuvent lire des parties de votre profil',
+    proofs: (passkeys, secondFactor, sessions) =>
+      `outre le mot de passe : clés d’accès ${passkeys}, second facteur ${secondFactor ? 'activé' : 'désactivé'}. Sessions ouvertes : ${sessions}`,
+    next: 'Et maintenant',
+    nothing: 'Il ne reste rien à faire.',
+    steps: {
+      secondProof:
+        'Ajoutez une clé d’accès ou un second facteur : un mot de passe volé seul n’ouvre alors plus rien.',
+      backupCodes: 'Créez de nouveaux codes de secours : il en reste peu.',
+      key: 'Créez une clé d’API pour vérifier des adresses et signaler des abus.',
+    },
+  },
   profile: {
     lede: 'Vous décidez de ce que les sites peuvent voir. Un site ne reçoit que ce que vous autorisez en vous y connectant.',
     pictureTitle: 'Image',

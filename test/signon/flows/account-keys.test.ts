@@ -37,6 +37,32 @@ for (const threads of threadCounts) {
     const ids = (body: string) =>
       [...body.matchAll(/name="id" value="([^"]+)"/g)].map((m) => m[1]!);
 
+    const glance = async (who: OwnBrowser) => {
+      const { body } = await who.get('/account');
+      return /<section class="card overview">[\s\S]*?<\/section>/.exec(body)?.[0] ?? '';
+    };
+    const keysIn = (part: string) =>
+      /href="\/account\/keys">API keys<\/a><\/dt>\s*<dd>(\d+)/.exec(part)?.[1];
+
+    it('is told on the landing page what the account has, and what to do next', async () => {
+      const eve = await people
+        .register('eve@example.org')
+        .then(() => people.signIn('eve@example.org'));
+      const first = await glance(eve);
+      assert.equal(keysIn(first), '0', first);
+      assert.match(first, /addresses checked 0, reports 0/);
+      assert.match(first, /passkeys 0, second factor off\. Open sessions: 1/);
+      assert.match(first, /Add a passkey or a second factor/);
+      assert.match(first, /Create an API key to check/);
+
+      const key = shownKey((await eve.post('/account/keys/create')).body)!;
+      for (let i = 0; i < 3; i++) assert.equal(await check(key), 200);
+      const then = await glance(eve);
+      assert.equal(keysIn(then), '1', then);
+      assert.match(then, /addresses checked 3, reports 0/);
+      assert.doesNotMatch(then, /Create an API key to check/);
+    });
+
     it('asks for a fresh proof before a key is made, shown or revoked', async () => {
       const old = await people.signIn('ada@example.org', long);
       const { body } = await old.get('/account/keys');

@@ -13,6 +13,7 @@ import type { Profile } from '../../people/profile/profile.ts';
 import { profileLimits } from '../../people/profile/profile-edit.ts';
 import type { AccountCatalogue } from '../../words/account.en.ts';
 import { frameText } from '../../words/words.ts';
+import { type Overview, overviewCard } from './overview.page.ts';
 import { type AccountView, accountPage, fileField, freshWanted } from './parts.page.ts';
 
 export const profileTextFields = [
@@ -42,6 +43,8 @@ export interface ProfilePageView extends AccountView {
   /** A code was sent: its form is shown. */
   readonly codeWanted: boolean;
   readonly fresh: boolean;
+  /** Undefined beside a form with a fault. */
+  readonly overview: Overview | undefined;
 }
 
 function storedTexts({ address, ...profile }: Profile): Record<ProfileTextField, string> {
@@ -64,6 +67,7 @@ export function profilePage(frame: PageFrame, view: ProfilePageView): string {
     section: 'profile',
     lede: text.profile.lede,
     body: html`
+      ${view.overview && overviewCard(frame, view.overview)}
       ${pictureCard(text, view)}
       ${personForm(frame, text, view)}
       ${emailCard(text, view)}
