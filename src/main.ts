@@ -123,6 +123,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const metrics = createMetrics();
   registerFigures(metrics, counted);
   const bouncers = openBouncers(opening, { ...data, ...reputation, tables });
+  const radar = openRadar(opening, { state, store, tables });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
     agents: await openAgents(opening, { ...data, ...reputation, tables }),
@@ -133,7 +134,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     challenges,
     ...{ index: state.index, figures: counted.figures, onFailure: counted.onFailure },
     authorization: counted.countedConsents(signon.authorization),
-    ...{ sources: state.sources, radarMap: openRadar(opening, state) },
+    ...{ sources: state.sources, radar },
     evidence: createEvidence({
       ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
@@ -150,11 +151,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
-    console: openConsole(opening, { store, state, signon, tables, listening: () => listening }),
+    console: openConsole(opening, { store, state, signon, figures: counted.figures }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
   });
   await openExchange(opening, data.member, { ...shares, metrics });
   listening = await listen(opening, { ...reputation, claim, state, own, closeWith: captcha.close });
+  closers.add(radar.latest.stop);
   counted.follow(listening, reputation.refusedReports);
   const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
@@ -180,6 +182,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const drain = () => {
     isDraining = true;
     listening?.drain();
+    radar.latest.stop();
     doors.drain();
   };
   return { port, store, state, drain, reopenAccessLog: listening.threads.reopen };

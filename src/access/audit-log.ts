@@ -97,7 +97,9 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
 
   /** Entries that began from `since` on and before `until`, oldest first. */
   async function read(since: number, until: number): Promise<AuditEntry[]> {
-    const found = new Map<string, AuditEntry>();
+    const begun: { at: number; row: AuditRow }[] = [];
+    // Of one moment, the end may lie before the beginning: the rest of their keys is random.
+    const ended = new Map<string, AuditRow>();
     const from: Key = auditKey(Math.max(0, since), new Uint8Array(noise));
     reading: for await (const page of logRows(store, auditPrefix(), from)) {
       for (const { key, value } of page) {
@@ -105,17 +107,16 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
         if (at >= until + changeMsMax) break reading;
         const row = decodeRow(value);
         if (row === undefined) continue;
-        const begun = found.get(row.id);
-        // The end of one that began earlier, or that belongs to a later page.
-        if (begun === undefined && (row.kind !== kinds.begun || at >= until)) continue;
-        const { user, command, address } = row;
-        const facts = { user, command, address: address || (begun?.address ?? '') };
-        const before = row.before || (begun?.before ?? '');
-        const result = resultOf(row.kind);
-        found.set(row.id, { ...facts, at: begun?.at ?? at, before, after: row.after, result });
+        if (row.kind !== kinds.begun) ended.set(row.id, row);
+        else if (at < until) begun.push({ at, row });
       }
     }
-    return [...found.values()];
+    return begun.map(({ at, row }) => {
+      const end = ended.get(row.id);
+      const { user, before, address } = row;
+      const { command, after } = end ?? row;
+      return { at, user, command, before, after, address, result: resultOf(end?.kind) };
+    });
   }
 
   async function oldest(): Promise<number | undefined> {
@@ -158,7 +159,7 @@ function short(text: string): string {
   return text.slice(0, factCharsMax).replace(/\p{C}/gu, '?');
 }
 
-function resultOf(kind: number): AuditEntry['result'] {
+function resultOf(kind: number | undefined): AuditEntry['result'] {
   if (kind === kinds.done) return 'done';
   return kind === kinds.failed ? 'failed' : 'unfinished';
 }

@@ -17,7 +17,6 @@ export interface BoundedTable {
 
 export interface BoundedTables {
   add(...tables: readonly BoundedTable[]): void;
-  all(): readonly BoundedTable[];
   /** Writes the lines that are due. */
   look(): void;
   /** As they are now. */
@@ -47,7 +46,6 @@ export function createBoundedTables(log: Pick<Log, 'warn'>): BoundedTables {
 
   return {
     add: (...more) => void tables.push(...more),
-    all: () => tables,
     look,
     read: () => tables.map(({ name, used, limit }) => ({ name, used: used(), limit })),
     register(metrics) {

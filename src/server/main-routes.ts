@@ -55,8 +55,9 @@ import { apiReadRoutes } from '../reputation/check/api-reads.route.ts';
 import type { Check } from '../reputation/check/check.ts';
 import { statsRoute } from '../reputation/counts/stats.route.ts';
 import type { Sources } from '../reputation/lists/sources.ts';
+import type { LatestReports } from '../reputation/radar/latest.ts';
+import type { RadarMap } from '../reputation/radar/map/radar-map.ts';
 import { radarRoutes } from '../reputation/radar/radar.route.ts';
-import type { RadarMap } from '../reputation/radar/radar-map.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
@@ -120,7 +121,7 @@ export function mainRoutes(options: {
   tables: Pick<BoundedTables, 'add'>;
   index: IpIndex;
   sources: Pick<Sources, 'list'>;
-  radarMap: RadarMap;
+  radar: { readonly map: RadarMap; readonly latest: LatestReports };
   figures: ConsoleFigures;
   /** Told of each failure that the main thread tells. */
   onFailure: NonNullable<FailureNotes['failed']>;
@@ -268,7 +269,7 @@ export function mainRoutes(options: {
       ...{ ...options, desk, turns },
       radar: {
         mode: radarMode,
-        map: options.radarMap,
+        ...options.radar,
         isOwner: (request) => mayReadMetrics(request, config.metricsToken, isProxied(config)),
       },
     }),

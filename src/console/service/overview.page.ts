@@ -1,7 +1,7 @@
 /** What the service does at this moment: reports, threads, queues, store, memory and errors. */
 
 import { card } from '../../web/components/card.ts';
-import { barChart } from '../../web/components/chart.ts';
+import { barChart, lineChart } from '../../web/components/chart.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
@@ -17,6 +17,15 @@ export interface ServiceFacts {
   readonly entries: number;
   /** Reports by quarter of an hour, for 24 hours, the oldest first. */
   readonly reports: readonly { readonly startMs: number; readonly count: number }[];
+  /** By minute, for 24 hours, the oldest first; seconds of a check, undefined where none was timed. */
+  readonly minutes: readonly {
+    readonly startMs: number;
+    readonly checks: number;
+    readonly p50: number | undefined;
+    readonly p99: number | undefined;
+  }[];
+  /** By name: challenges, sign-ins, consents, refusals; of the last day and ever. */
+  readonly did: readonly { readonly name: string; readonly day: number; readonly ever: number }[];
   readonly removalsWaiting: number;
   readonly threads: number;
   /** Longest pause of each event loop lately, in seconds. */
@@ -28,6 +37,8 @@ export interface ServiceFacts {
     /** For so long they have been counted, an hour at most. */
     readonly forMs: number;
     readonly routes: readonly { readonly route: string; readonly count: number }[];
+    /** Codes of docs/ERRORS.md with the shape in which they were told. */
+    readonly codes: readonly { readonly name: string; readonly count: number }[];
   };
 }
 
@@ -53,6 +64,47 @@ function reportChart(text: OverviewText, format: Format, service: ServiceFacts):
   });
 }
 
+function checksCharts(text: OverviewText, format: Format, { minutes }: ServiceFacts): Html {
+  const labels = minutes.map(({ startMs }) => clockTime(startMs));
+  const shared = { labels, tableLabel: text.chartTable, labelTitle: text.time };
+  const milliseconds = (seconds: number | undefined) => seconds && seconds * 1_000;
+  return html`${lineChart({
+    ...shared,
+    summary: text.checksChart,
+    lines: [{ name: text.checks, points: minutes.map(({ checks }) => checks) }],
+    format: format.number,
+  })}
+  <h3>${text.took}</h3>
+  ${lineChart({
+    ...shared,
+    summary: text.tookChart,
+    lines: [
+      { name: 'p50', points: minutes.map(({ p50 }) => milliseconds(p50)) },
+      { name: 'p99', points: minutes.map(({ p99 }) => milliseconds(p99)) },
+    ],
+    format: (ms) => `${format.number(Math.round(ms * 1_000) / 1_000)} ms`,
+  })}`;
+}
+
+/** Names with a number beside them, as the log and the docs write them. */
+function countsTable(
+  caption: string,
+  titles: readonly [string, ...string[]],
+  rows: readonly (readonly [name: string, ...counts: number[]])[],
+  format: Format,
+): Html {
+  const [first, ...others] = titles;
+  return table({
+    caption,
+    columns: [{ title: first }, ...others.map((title) => ({ title, numeric: true }))],
+    rows: rows.map(([name, ...counts]) => [
+      html`<span class="mono breaks">${name}</span>`,
+      ...counts.map((count) => format.number(count)),
+    ]),
+    stack: true,
+  });
+}
+
 function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts): Html {
   const share = ({ used, limit }: { used: number; limit: number }) => used / limit;
   const rows = tables
@@ -73,14 +125,27 @@ function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts):
 
 function errorsOf(text: OverviewText, format: Format, { errors }: ServiceFacts): Html {
   const minutes = format.number(Math.floor(errors.forMs / 60_000));
-  const rows = errors.routes.map(({ route, count }) => [
-    html`<span class="mono breaks">${route}</span>`,
-    format.number(count),
-  ]);
-  const columns = [{ title: text.route }, { title: text.count, numeric: true }];
   const isShort = errors.forMs < 3_600_000;
   return html`${isShort && html`<p class="card-note">${text.errorsSince(minutes)}</p>`}
-    ${rows.length === 0 ? html`<p>${text.noErrors}</p>` : table({ caption: text.errors, columns, rows })}`;
+    ${
+      errors.routes.length === 0
+        ? html`<p>${text.noErrors}</p>`
+        : countsTable(
+            text.errors,
+            [text.route, text.count],
+            errors.routes.map(({ route, count }) => [route, count]),
+            format,
+          )
+    }
+    ${
+      errors.codes.length > 0 &&
+      countsTable(
+        text.code,
+        [text.code, text.told],
+        errors.codes.map(({ name, count }) => [name, count]),
+        format,
+      )
+    }`;
 }
 
 export function overviewPage(
@@ -92,6 +157,7 @@ export function overviewPage(
   const { service, now } = view;
   const { store, memory } = service;
   const reports = service.reports.reduce((sum, { count }) => sum + count, 0);
+  const checks = service.minutes.reduce((sum, minute) => sum + minute.checks, 0);
   const hours = format.number(Math.round((now - service.startedAt) / 360_000) / 10);
   const pauses = service.pauses.map(([thread, seconds]) => [
     thread,
@@ -105,6 +171,7 @@ export function overviewPage(
       body: html`${facts([
         [text.entries, format.number(service.entries)],
         [text.reports24, format.number(reports)],
+        [text.checks24, format.number(checks)],
         [
           text.waiting,
           html`<a href="/admin/removals">${format.number(service.removalsWaiting)}</a>`,
@@ -115,6 +182,19 @@ export function overviewPage(
       ])}
       ${reportChart(text, format, service)}`,
     })}
+    ${card({ title: text.checks, body: checksCharts(text, format, service) })}
+    ${
+      service.did.length > 0 &&
+      card({
+        title: text.did,
+        body: countsTable(
+          text.did,
+          [text.what, text.day, text.ever],
+          service.did.map(({ name, day, ever }) => [name, day, ever]),
+          format,
+        ),
+      })
+    }
     ${card({ title: text.errors, body: errorsOf(text, format, service) })}
     ${factsCard(text.store, [
       [text.store, store.writable ? text.writable : text.notWritable],

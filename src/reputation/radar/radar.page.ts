@@ -7,10 +7,12 @@ import { emptyState } from '../../web/components/notice.ts';
 import { type Html, html } from '../../web/html.ts';
 import { formatFor, machineTime } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
+import { scoreBand } from '../../web/score-band.ts';
 import type { CountPeriod, ReportBucket } from '../counts/report-counts.ts';
 import { countPeriods } from '../counts/report-counts.ts';
 import { type Catalogue, frameText } from '../words.ts';
-import { mapThemes } from './map-picture.ts';
+import type { WatchedReport } from './latest.route.ts';
+import { mapThemes } from './map/map-picture.ts';
 import { legend, type Square, squareLabel, squareTable } from './zoom.page.ts';
 
 export interface RadarNumber {
@@ -35,10 +37,15 @@ export interface RadarPageData {
   readonly period: CountPeriod;
   readonly series: readonly ReportBucket[];
   readonly sum: ReportBucket;
+  /** The newest first. */
+  readonly latest: readonly WatchedReport[];
+  /** Of the newest one: what comes after it is news. */
+  readonly mark: string;
 }
 
 const rowsMax = 6;
 export const mapPath = '/radar/map.png';
+export const eventsPath = '/radar/events';
 
 function numbers(data: RadarPageData, text: Catalogue): Html {
   return html`<dl class="radar-numbers" aria-label=${text.radar.numbers.label}>
@@ -170,6 +177,43 @@ function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Ht
   </div>`;
 }
 
+/** `12 s ago` of today, else the day. */
+function ageOf(at: number, now: number, text: Catalogue, frame: PageFrame): string {
+  const words = text.radar.latest;
+  const seconds = Math.max(0, Math.floor((now - at) / 1_000));
+  if (seconds < 60) return words.seconds(seconds);
+  if (seconds < 3_600) return words.minutes(Math.floor(seconds / 60));
+  return formatFor(frame.language).moment(at);
+}
+
+function latestCard({ latest, now }: RadarPageData, text: Catalogue, frame: PageFrame): Html {
+  const words = text.radar.latest;
+  const { country } = formatFor(frame.language);
+  return card({
+    title: words.title,
+    aside: html`<span class="card-aside">${words.note}</span>`,
+    body:
+      latest.length === 0
+        ? emptyState('flag', words.none)
+        : html`<ol class="radar-latest">
+          ${latest.map((report) => {
+            const { ipAddress, abuseConfidenceScore: score, comment, reportedAt } = report;
+            const about = [
+              ...report.categories.map((number) => text.categories[number - 1] ?? String(number)),
+              country(report.countryCode) ?? text.radar.unknown,
+            ];
+            return html`<li>
+              <a class="mono" href=${`/ip/${ipAddress}`}>${ipAddress}</a>
+              <span class=${`badge band-${scoreBand(score)}`}>${score}</span>
+              <time datetime=${machineTime(reportedAt)}>${ageOf(reportedAt, now, text, frame)}</time>
+              <span class="radar-about">${about.join(' · ')}</span>
+              ${comment !== '' && html`<q class="radar-comment">${comment}</q>`}
+            </li>`;
+          })}
+        </ol>`,
+  });
+}
+
 export function radarPage(frame: PageFrame, data: RadarPageData): string {
   const text = frameText(frame);
   const words = text.radar;
@@ -181,18 +225,20 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
       description: words.description,
       noindex: true,
       stylesheet: 'radar.css',
+      script: 'radar.js',
       className: 'page-radar',
       body: html`<div class="wrap stack">
         <header class="radar-head">
           <h1>${words.title}</h1>
-          <p class="card-aside">${words.updated(moment(data.now))} <a href=${`/radar?period=${data.period}`}>${icon('refresh')}<span>${words.refresh}</span></a></p>
+          <p class="card-aside radar-live" data-radar-events=${`${eventsPath}?after=${data.mark}`}><span class="radar-light">${words.live}</span> ${words.updated(moment(data.now))} <a href=${`/radar?period=${data.period}`}>${icon('refresh')}<span>${words.refresh}</span></a></p>
         </header>
-        ${numbers(data, text)}
+        <div data-live="numbers">${numbers(data, text)}</div>
         <div class="radar-row">
           ${mapCard(data, text, frame)}
           <div class="radar-column">
-            ${curve(data, text, frame)}
-            ${rankings(data, text, frame)}
+            <div data-live="curve">${curve(data, text, frame)}</div>
+            <div data-live="latest">${latestCard(data, text, frame)}</div>
+            <div data-live="rankings">${rankings(data, text, frame)}</div>
           </div>
         </div>
       </div>`,

@@ -6,6 +6,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { fail } from '../../core/result.ts';
 import type { Turns } from '../../core/work/turns.ts';
+import type { GeoReader } from '../../geo/reader.ts';
 import { forwardingHeaders } from '../../http/client-ip.ts';
 import type { Reply, Request } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
@@ -18,10 +19,12 @@ import type { Check } from '../check/check.ts';
 import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
 import type { PersonVisit, Requester } from '../requests/asked.route.ts';
-import { blockSide } from './hilbert.ts';
-import { mapSide, mapThemes } from './map-picture.ts';
-import { mapPath, radarPage } from './radar.page.ts';
-import type { RadarMap } from './radar-map.ts';
+import { shownReport, tellEvents, type WatchedReport } from './latest.route.ts';
+import type { LatestReport, LatestReports } from './latest.ts';
+import { blockSide } from './map/hilbert.ts';
+import { mapSide, mapThemes } from './map/map-picture.ts';
+import type { RadarMap } from './map/radar-map.ts';
+import { eventsPath, mapPath, radarPage } from './radar.page.ts';
 import { type RadarFigures, radarNumbers } from './radar-numbers.page.ts';
 import { type Square, zoomPage } from './zoom.page.ts';
 import {
@@ -45,10 +48,25 @@ function radarEndpoint(path: string, more: Parameters<typeof deskPage>[2] = {}) 
 const limits = ['ipPage'] as const;
 const pageEndpoint = radarEndpoint('/radar', { limits });
 const mapEndpoint = { ...radarEndpoint(mapPath), docs: 'file' } as const;
+/** Silence, and room for what a busy machine takes. */
+const eventsTimeoutMs = 30_000;
+const eventsBase = radarEndpoint(eventsPath);
+const eventsEndpoint = {
+  ...eventsBase,
+  headers: [...eventsBase.headers, 'last-event-id'],
+  timeoutMs: eventsTimeoutMs,
+  docs: 'file',
+} as const;
 const eighthEndpoint = radarEndpoint('/radar/8/:octet', { limits });
 const sixteenthEndpoint = radarEndpoint('/radar/16/:network', { limits });
 
-export const radarEndpoints = [pageEndpoint, mapEndpoint, eighthEndpoint, sixteenthEndpoint];
+export const radarEndpoints = [
+  pageEndpoint,
+  mapEndpoint,
+  eventsEndpoint,
+  eighthEndpoint,
+  sixteenthEndpoint,
+];
 
 export interface RadarOptions {
   readonly desk: AnyDesk<Requester>;
@@ -57,9 +75,11 @@ export interface RadarOptions {
     /** Whether somebody asks who may read /metrics. */
     readonly isOwner: (request: Request) => boolean;
     readonly map: RadarMap;
+    readonly latest: LatestReports;
   };
   readonly index: IpIndex;
   readonly check: Check;
+  readonly geo: GeoReader;
   readonly figures: RadarFigures;
   readonly sources: Pick<Sources, 'list'>;
   readonly clock: Clock;
@@ -97,6 +117,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     const asked = query.get('period') ?? '';
     const period: CountPeriod = asked in countPeriods ? (asked as CountPeriod) : 'quarter';
     const drawn = await radar.map.current();
+    const newest = await radar.latest.read();
     const inOrder = drawn && knownOfAll(drawn.counts).map((known) => squareOf(known, 8));
     const map = inOrder && {
       at: drawn.at,
@@ -105,12 +126,17 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
     };
     return desk.show(visit, (frame) =>
       radarPage(frame, {
-        ...{ now, map, period },
+        ...{ now, map, period, mark: newest[0]?.mark ?? '' },
+        latest: newest.map(shown),
         numbers: radarNumbers(frame, { ...options, now, ofIpv4: drawn?.counts.total }),
         series: reports.series(period, now),
         sum: reports.sum(period, now),
       }),
     );
+  }
+
+  function shown(report: LatestReport): WatchedReport {
+    return shownReport(report, { ...options, now: clock.now() });
   }
 
   async function showMap(visit: PersonVisit, query: Params): Promise<Reply> {
@@ -167,6 +193,7 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
   return [
     route(pageEndpoint, showRadar),
     route(mapEndpoint, showMap),
+    route(eventsEndpoint, (visit, query) => tellEvents(visit, query, radar.latest, shown)),
     route(eighthEndpoint, showEighth),
     route(sixteenthEndpoint, showSixteenth),
   ];

@@ -53,6 +53,13 @@ export const radarEn = {
     table: 'Numbers as a table',
     columns: { time: 'From (UTC)', reports: 'Reports' },
   },
+  latest: {
+    title: 'Latest reports',
+    note: 'comments masked',
+    none: 'Nobody has reported anything yet.',
+    seconds: (seconds: number) => `${seconds} s ago`,
+    minutes: (minutes: number) => `${minutes} min ago`,
+  },
   networks: 'Networks',
   countries: 'Countries',
   categories: 'Categories',

@@ -57,6 +57,13 @@ export const radarFr: typeof radarEn = {
     table: 'Les chiffres en tableau',
     columns: { time: 'Depuis (UTC)', reports: 'Signalements' },
   },
+  latest: {
+    title: 'Derniers signalements',
+    note: 'commentaires masqués',
+    none: 'Personne n’a encore rien signalé.',
+    seconds: (seconds) => `il y a ${seconds} s`,
+    minutes: (minutes) => `il y a ${minutes} min`,
+  },
   networks: 'Réseaux',
   countries: 'Pays',
   categories: 'Catégories',

@@ -8,7 +8,7 @@ import { type Html, html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { type Catalogue, frameText } from '../words.ts';
-import { levels } from './map-counts.ts';
+import { levels } from './map/map-counts.ts';
 
 /** A network of the map: how many entries of each level. */
 export interface Square {

@@ -5,8 +5,8 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import { formatNetwork } from '../../ip/prefix.ts';
 import { halfLivesAt } from '../check/score.ts';
 import { ownScore } from '../counts/entry-bands.ts';
-import { blockSide, rowsOfBlock } from './hilbert.ts';
-import { cellCount, levelOf, levels, type MapCounts } from './map-counts.ts';
+import { blockSide, rowsOfBlock } from './map/hilbert.ts';
+import { cellCount, levelOf, levels, type MapCounts } from './map/map-counts.ts';
 
 /** Of one network: how many entries of each level, and the worst, one above its number; 0: nothing. */
 export interface Known {

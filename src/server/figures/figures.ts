@@ -1,9 +1,9 @@
 /**
- * The operator's read: everything that the console and the radar show, from counters that are there
- * already. Asking costs no walk over entries, reports or rows, so that a page may ask each time.
+ * The operator's read: what the console shows, from counters that are there already. Asking costs no walk
+ * over entries, reports or rows, so that a page may ask each time.
  */
 
-import type { BoundedTable, BoundedTables } from '../../core/bounded-tables.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { BandSurvey, EntryBands } from '../../reputation/counts/entry-bands.ts';
 import type { ReportCounts } from '../../reputation/counts/report-counts.ts';
@@ -22,8 +22,7 @@ export interface ConsoleFigures {
    * Of this server, by name: `checks`, `requests:2xx`, `challenges:given`, `challenges:solved`,
    * `challenges:failed`, `sign_on:signed_in` and other events of accounts, `sign_on:refused`,
    * `sign_on:held_back`, `consents:allowed`, `consents:refused`, `reports_refused:` and a code of
-   * docs/ERRORS.md. Up to date at the moment of the call but for what the threads count, which is a
-   * minute old at most.
+   * docs/ERRORS.md.
    */
   readonly tallies: Pick<Tallies, 'inAll' | 'series' | 'sum'>;
   /** Checks and how long they took, by minute, the last day. */
@@ -32,7 +31,7 @@ export interface ConsoleFigures {
   errors(): {
     /** `code shape`, such as `not_found api`: what the main thread told. */
     readonly codes: readonly Counted[];
-    /** `4xx /api/v2/check`: of all threads, a minute old at most. */
+    /** `4xx /api/v2/check`: of all threads. */
     readonly routes: readonly Counted[];
   };
   threads(): {
@@ -62,7 +61,9 @@ export interface FigureParts {
   readonly tallies: Tallies;
   readonly codes: HourOfErrors;
   readonly statuses: HourOfErrors;
-  readonly tables: Pick<BoundedTables, 'all'>;
+  readonly tables: Pick<BoundedTables, 'read'>;
+  /** Brings the tallies and the errors up to date. */
+  readonly collect: () => void;
   readonly storeBytes: () => number | undefined;
   /** Undefined until the server listens. */
   readonly listening: () =>
@@ -75,13 +76,27 @@ export interface FigureParts {
 }
 
 export function createFigures(parts: FigureParts): ConsoleFigures {
-  const { state, store, survey, tallies, codes, statuses, tables, clock } = parts;
+  const { state, store, survey, tallies, codes, statuses, tables, clock, collect } = parts;
   return {
     reports: state.counts,
     entries: survey.latest,
-    tallies,
+    tallies: {
+      inAll() {
+        collect();
+        return tallies.inAll();
+      },
+      series(period, nowMs) {
+        collect();
+        return tallies.series(period, nowMs);
+      },
+      sum(period, nowMs) {
+        collect();
+        return tallies.sum(period, nowMs);
+      },
+    },
     minutes: () => tallies.minutes(clock.now()),
     errors() {
+      collect();
       const now = clock.now();
       return { codes: codes.read(now), routes: statuses.read(now) };
     },
@@ -93,8 +108,7 @@ export function createFigures(parts: FigureParts): ConsoleFigures {
         pauses: [...(now?.gauges.pauses() ?? [])],
       };
     },
-    tables: () =>
-      tables.all().map(({ name, used, limit }: BoundedTable) => ({ name, used: used(), limit })),
+    tables: tables.read,
     store: () => ({
       writable: store.writeState().available,
       appliedSeq: Number(state.follower.appliedSeq()),

@@ -15,7 +15,7 @@ import type { Listening } from '../parts/listening.ts';
 import type { State } from '../state.ts';
 import { type ConsoleFigures, createFigures } from './figures.ts';
 import { createHourOfErrors } from './hour-of-errors.ts';
-import { loadTallies, startSampling } from './sampling.ts';
+import { loadTallies, type Sampling, startSampling } from './sampling.ts';
 import { createTallies, type Tallies } from './tallies.ts';
 
 export interface OpenFigures {
@@ -44,6 +44,7 @@ export async function openFigures(
   const survey = startBandSurvey({ index: state.index, clock });
   closers.add(survey.stop);
   let listening: Listening | undefined;
+  let sampling: Sampling | undefined;
   const isEmbedded = config.databaseUrl === undefined;
   const storeBytes = isEmbedded ? measured(`${storePath(config.dataDir)}/data.mdb`) : undefined;
   closers.add(() => storeBytes?.stop());
@@ -51,6 +52,7 @@ export async function openFigures(
     ...{ state, store, survey, tallies, codes, statuses, tables, clock },
     storeBytes: () => storeBytes?.latest(),
     listening: () => listening,
+    collect: () => sampling?.collect(),
   });
   const count = (name: string) => tallies.add(name, 1, clock.now());
   return {
@@ -65,7 +67,7 @@ export async function openFigures(
       const others = function* (): Iterable<[string, number]> {
         for (const [code, total] of refused.read()) yield [`reports_refused:${code}`, total];
       };
-      const sampling = startSampling({
+      sampling = startSampling({
         ...{ tallies, statuses, store, counters, timings, others, clock, log },
       });
       closers.add(sampling.stop);

@@ -1,6 +1,7 @@
 /**
- * Once a minute, on the main thread: what the threads counted in shared memory since the last time goes
- * into the tallies, and what changed of them into the store. Nothing is added to the way of a request.
+ * Once a minute, and when somebody looks: what the threads counted in shared memory since the last time
+ * goes into the tallies, and each minute what changed of them into the store. On the main thread, and
+ * nothing of it is on the way of a request.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -39,9 +40,10 @@ export async function loadTallies(store: Pick<Store, 'get'>, tallies: Tallies): 
 }
 
 export interface Sampling {
-  /** What happened since the last sample, now. */
+  /** What happened since the last time, now. */
+  collect(): void;
+  /** The same, and a minute ends. */
   sample(): void;
-  write(): Promise<void>;
   /** With a last sample, written. */
   stop(): Promise<void>;
 }
@@ -50,6 +52,7 @@ export function startSampling(options: SamplingOptions): Sampling {
   const { tallies, statuses, store, counters, timings, clock, log } = options;
   const last = new Map<string, number>();
   let lastChecks: Histogram = timings.read('check');
+  let checksInMinute = 0;
   let written = tallies.changes();
   let writing = Promise.resolve();
 
@@ -60,7 +63,7 @@ export function startSampling(options: SamplingOptions): Sampling {
     return Math.max(0, by);
   }
 
-  function sample(): void {
+  function collect(): void {
     const now = clock.now();
     let checks = 0;
     for (const [{ thread, route, status }, total] of counters.read()) {
@@ -70,13 +73,20 @@ export function startSampling(options: SamplingOptions): Sampling {
       if (status === '2xx' && checkRoutes.has(route)) checks += by;
       if (status !== '2xx' && status !== '3xx') statuses.add(`${status} ${route}`, by, now);
     }
+    checksInMinute += checks;
     tallies.add('checks', checks, now);
     for (const [name, total] of options.others()) tallies.add(name, grown(name, total), now);
+  }
+
+  function sample(): void {
+    collect();
     const histogram = timings.read('check');
     const timed = sinceThen(histogram, lastChecks);
     lastChecks = histogram;
     // It is of the minute that ends.
-    const startMs = now - minuteMs / 2;
+    const startMs = clock.now() - minuteMs / 2;
+    const checks = checksInMinute;
+    checksInMinute = 0;
     tallies.addMinute({
       startMs,
       checks,
@@ -107,8 +117,8 @@ export function startSampling(options: SamplingOptions): Sampling {
   timer.unref();
 
   return {
+    collect,
     sample,
-    write,
     async stop() {
       clearInterval(timer);
       sample();

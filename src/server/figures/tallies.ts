@@ -147,8 +147,11 @@ export function createTallies(nowMs: number): Tallies {
       const number = Math.floor(at / minuteMs);
       const place = number % minutesKept;
       if (checks > 0) changes++;
+      // A timer that is early or late may end two samples in one minute.
+      const isSame = day.numbers[place] === number;
       day.numbers[place] = number;
-      day.checks[place] = checks;
+      day.checks[place] = checks + (isSame ? day.checks[place]! : 0);
+      if (isSame && p50 === undefined) return;
       day.p50[place] = p50 ?? Number.NaN;
       day.p99[place] = p99 ?? Number.NaN;
     },

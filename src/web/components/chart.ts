@@ -1,9 +1,10 @@
 /**
- * A bar chart as inline SVG: bars only, stretched to the width of the page, with its labels in HTML
- * so that they stay readable at any width. A table with the same numbers lies behind it.
+ * Charts as inline SVG, without a script and in the colours of the theme: bars or lines only, stretched to
+ * the width of the page, with their labels in HTML so that they stay readable at any width. A table with
+ * the same numbers lies behind each.
  */
 
-import { type Html, html } from '../html.ts';
+import { classes, type Html, html } from '../html.ts';
 import { table } from './table.ts';
 
 export interface Bar {
@@ -131,4 +132,115 @@ export function shareList(rows: readonly ShareRow[], whole?: number): Html {
       </li>`,
     )}
   </ul>`;
+}
+
+export interface Line {
+  readonly name: string;
+  /** One for each label; undefined: nothing was measured, the line has a gap. */
+  readonly points: readonly (number | undefined)[];
+}
+
+export interface LineChartOptions {
+  /** Up to two can be told apart. */
+  readonly lines: readonly Line[];
+  /** From left to right, e.g. the time. */
+  readonly labels: readonly string[];
+  readonly format: (value: number) => string;
+  /** What a screen reader says of the picture. */
+  readonly summary: string;
+  readonly tableLabel: string;
+  /** Title of the first column. */
+  readonly labelTitle: string;
+}
+
+/** More points than a screen has room for say no more: of several the highest stays. */
+const pointsMax = 360;
+
+export function lineChart(given: LineChartOptions): Html {
+  const { labels, lines } = thinned(given);
+  const { format, summary } = given;
+  const known = lines.flatMap(({ points }) => points.filter((point) => point !== undefined));
+  const highest = known.reduce((most, point) => Math.max(most, point), 0);
+  const path = ({ points }: Line) => linePath(points, highest || 1);
+  const width = Math.max(1, labels.length - 1);
+  return html`<figure class="chart">
+    <div class="chart-frame">
+      <span class="chart-top" aria-hidden="true">${format(highest)}</span>
+      <svg class="chart-bars" viewBox=${`0 0 ${width} ${chartHeight}`} preserveAspectRatio="none"
+        width="100%" height="160" role="img" aria-label=${summary}>
+        ${lines.map((line, i) => html`<path class=${classes('line', i > 0 && 'is-second')} d=${path(line)}><title>${line.name}</title></path>`)}
+      </svg>
+      <div class="chart-days" aria-hidden="true">
+        <span>${labels[0]}</span><span class="chart-middle">${labels[Math.floor(labels.length / 2)]}</span><span>${labels.at(-1)}</span>
+      </div>
+      <ul class="chart-key" aria-hidden="true">
+        ${lines.map(
+          ({ name }, i) => html`<li><svg width="24" height="8" viewBox="0 0 24 8" focusable="false">
+            <path class=${classes('line', i > 0 && 'is-second')} d="M0 4H24" /></svg>${name}</li>`,
+        )}
+      </ul>
+    </div>
+    <details class="chart-table">
+      <summary>${given.tableLabel}</summary>
+      ${table({
+        caption: summary,
+        columns: [
+          { title: given.labelTitle },
+          ...lines.map(({ name }) => ({ title: name, numeric: true })),
+        ],
+        rows: lineRows(labels, lines, format),
+        scroll: true,
+      })}
+    </details>
+  </figure>`;
+}
+
+/** Rows in which anything was measured. */
+function lineRows(
+  labels: readonly string[],
+  lines: readonly Line[],
+  format: (value: number) => string,
+): Html[][] {
+  const rows = labels.map((label, i) => ({ label, values: lines.map(({ points }) => points[i]) }));
+  return rows
+    .filter(({ values }) => values.some((value) => value !== undefined))
+    .map(({ label, values }) => [
+      label,
+      ...values.map((value) => (value === undefined ? '–' : format(value))),
+    ]);
+}
+
+function linePath(points: readonly (number | undefined)[], highest: number): string {
+  let isDown = false;
+  return points
+    .map((point, x) => {
+      if (point === undefined) {
+        isDown = false;
+        return '';
+      }
+      const y = Math.round(chartHeight - (point / highest) * (chartHeight - 2)) - 1;
+      // A point alone is a dash of its own, or nobody would see it.
+      const step = isDown ? `L${x} ${y}` : `M${x} ${y}h0.5`;
+      isDown = true;
+      return step;
+    })
+    .join('');
+}
+
+function thinned({ labels, lines }: LineChartOptions): Pick<LineChartOptions, 'labels' | 'lines'> {
+  const each = Math.ceil(labels.length / pointsMax);
+  if (each <= 1) return { labels, lines };
+  const groups = Array.from({ length: Math.ceil(labels.length / each) }, (_, i) => i * each);
+  return {
+    labels: groups.map((from) => labels[from]!),
+    lines: lines.map(({ name, points }) => ({
+      name,
+      points: groups.map((from) => highestOf(points.slice(from, from + each))),
+    })),
+  };
+}
+
+function highestOf(points: readonly (number | undefined)[]): number | undefined {
+  const known = points.filter((point) => point !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }

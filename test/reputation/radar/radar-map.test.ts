@@ -7,9 +7,9 @@ import { manualClock } from '../../../src/core/clock.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import { packMeta, setMeta } from '../../../src/index/records.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
-import { placeOf, rowsOfBlock } from '../../../src/reputation/radar/hilbert.ts';
-import { cellCount } from '../../../src/reputation/radar/map-counts.ts';
-import { openRadarMap } from '../../../src/reputation/radar/radar-map.ts';
+import { placeOf, rowsOfBlock } from '../../../src/reputation/radar/map/hilbert.ts';
+import { cellCount } from '../../../src/reputation/radar/map/map-counts.ts';
+import { openRadarMap } from '../../../src/reputation/radar/map/radar-map.ts';
 
 describe('the curve', () => {
   it('steps to a neighbour each time, and comes by each place once', () => {

@@ -47,7 +47,11 @@ for (const seed of [1, 2]) {
       }
       const checks = below(3) * below(100);
       const p50 = checks > 50 ? Math.fround(random.next()) : undefined;
-      minutes.set(Math.floor(now / minuteMs), { checks, p50 });
+      const before = minutes.get(Math.floor(now / minuteMs));
+      minutes.set(Math.floor(now / minuteMs), {
+        checks: checks + (before?.checks ?? 0),
+        p50: p50 ?? before?.p50,
+      });
       tallies.addMinute({ startMs: now, checks, p50, p99: p50 });
       now += below(20) === 0 ? below(20 * 86_400_000) : below(200_000);
       if (below(10) === 0) {

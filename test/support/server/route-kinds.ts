@@ -37,7 +37,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/(favicon\.ico|site\.webmanifest)$/,
     /^GET \/captcha\/(widget|api)\.js$/,
     /^GET \/kit\.zip$/,
-    /^GET \/radar\/map\.png$/,
+    /^GET \/radar\/(map\.png|events)$/,
     /^GET \/admin\/audit\.(csv|jsonl)$/,
   ],
 };

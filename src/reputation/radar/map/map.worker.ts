@@ -1,6 +1,6 @@
 /** The thread that draws the map of IPv4: it reads the index in shared memory as a front end does. */
 
-import { openIpIndexReader, type ReaderHandle } from '../../index/reader.ts';
+import { openIpIndexReader, type ReaderHandle } from '../../../index/reader.ts';
 import { countMap } from './map-counts.ts';
 import { drawMap, mapThemes, pngOf } from './map-picture.ts';
 import type { DrawnMap } from './radar-map.ts';

@@ -4,9 +4,9 @@
  * quiet minute.
  */
 
-import type { Clock } from '../../core/clock.ts';
-import { openLoneThread } from '../../core/work/lone-thread.ts';
-import type { IpIndex } from '../../index/ip-index.ts';
+import type { Clock } from '../../../core/clock.ts';
+import { openLoneThread } from '../../../core/work/lone-thread.ts';
+import type { IpIndex } from '../../../index/ip-index.ts';
 import type { MapJob } from './map.worker.ts';
 import type { MapCounts } from './map-counts.ts';
 import type { MapTheme } from './map-picture.ts';

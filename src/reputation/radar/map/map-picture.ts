@@ -5,7 +5,7 @@
 
 import { crc32 } from 'node:zlib';
 import { zlibSync } from 'fflate';
-import { specialUse } from '../../ip/special.ts';
+import { specialUse } from '../../../ip/special.ts';
 import { placeOf } from './hilbert.ts';
 import { cellCount, levels, type MapCounts } from './map-counts.ts';
 

@@ -3,10 +3,10 @@
  * counts where it begins, and colours all that it holds.
  */
 
-import { bandStarts, scoreBand } from '../../core/names/score-band.ts';
-import type { IpIndexReader } from '../../index/reader.ts';
-import { halfLivesAt } from '../check/score.ts';
-import { ownScore } from '../counts/entry-bands.ts';
+import { bandStarts, scoreBand } from '../../../core/names/score-band.ts';
+import type { IpIndexReader } from '../../../index/reader.ts';
+import { halfLivesAt } from '../../check/score.ts';
+import { ownScore } from '../../counts/entry-bands.ts';
 
 /** What a place shows: the worst that is known in it. */
 export const levels = ['known', 'suspect', 'malicious'] as const;

@@ -1,0 +1,119 @@
+/**
+ * The latest reports, read at most twice a second however many watch, and those who wait for the next one.
+ * Who waits is bounded, in all and of one network. Nothing is kept beyond the list itself.
+ */
+
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import { sha256 } from '../../core/digest.ts';
+import type { NewestReport } from '../reports/store/newest-reports.ts';
+
+export interface LatestReport extends NewestReport {
+  /** Names it to who watches; tells nothing of the report's own id. */
+  readonly mark: string;
+}
+
+export interface LatestReports {
+  /** The newest first. */
+  read(): Promise<readonly LatestReport[]>;
+  /**
+   * Resolves with what is newer than the report of that mark as soon as there is something, or with
+   * nothing after a while. A mark that is not known any more: with all. Undefined: too many wait.
+   */
+  next(mark: string, network: string): Promise<readonly LatestReport[]> | undefined;
+  readonly table: BoundedTable;
+  /** Ends all that wait, and all that come. */
+  stop(): void;
+}
+
+export const latestMax = 10;
+const lookMs = 500;
+/** A silent answer before proxies lose their patience. */
+const waitMs = 15_000;
+const waitingMax = 100;
+const waitingPerNetworkMax = 6;
+
+interface Waiter {
+  readonly mark: string;
+  readonly network: string;
+  readonly endMs: number;
+  readonly resolve: (news: readonly LatestReport[]) => void;
+}
+
+export function openLatestReports(options: {
+  readonly newest: (limit: number) => Promise<NewestReport[]>;
+  /** Grows with each report. */
+  readonly position: () => bigint;
+  readonly nowMs: () => number;
+}): LatestReports {
+  const { newest, position, nowMs } = options;
+  const waiting = new Set<Waiter>();
+  let list: readonly LatestReport[] = [];
+  let readAt = -1n;
+  let readMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  async function readAnew(): Promise<void> {
+    const at = position();
+    const found = await newest(latestMax);
+    list = found.map((one) => ({ ...one, mark: markOf(one.report.id) }));
+    readAt = at;
+    readMs = nowMs();
+  }
+
+  async function read(): Promise<readonly LatestReport[]> {
+    if (position() !== readAt && nowMs() - readMs >= lookMs) {
+      reading ??= readAnew().finally(() => {
+        reading = undefined;
+      });
+    }
+    await reading;
+    return list;
+  }
+
+  function end(waiter: Waiter, news: readonly LatestReport[]): void {
+    waiting.delete(waiter);
+    waiter.resolve(news);
+    if (waiting.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  async function look(): Promise<void> {
+    // A store that is away for now has no news.
+    await read().catch(() => undefined);
+    for (const waiter of [...waiting]) {
+      const news = newsIn(list, waiter.mark);
+      if (news.length > 0 || nowMs() >= waiter.endMs) end(waiter, news);
+    }
+  }
+
+  return {
+    read,
+    next(mark, network) {
+      const near = [...waiting].filter((one) => one.network === network).length;
+      if (isStopped || waiting.size >= waitingMax || near >= waitingPerNetworkMax) return undefined;
+      return new Promise((resolve) => {
+        waiting.add({ mark, network, resolve, endMs: nowMs() + waitMs });
+        timer ??= setInterval(() => void look(), lookMs).unref();
+      });
+    },
+    table: { name: 'radar_watchers', used: () => waiting.size, limit: waitingMax },
+    stop() {
+      isStopped = true;
+      for (const waiter of [...waiting]) end(waiter, []);
+    },
+  };
+}
+
+function newsIn(list: readonly LatestReport[], mark: string): readonly LatestReport[] {
+  const known = list.findIndex((one) => one.mark === mark);
+  return known < 0 ? list : list.slice(0, known);
+}
+
+function markOf(id: string): string {
+  return Buffer.from(sha256(`radar ${id}`))
+    .toString('base64url')
+    .slice(0, 16);
+}

@@ -1,0 +1,165 @@
+/**
+ * Debian's agent of CrowdSec at a running server: log lines of failed log-ins become a report, and a ban
+ * that Debian's custom bouncer of the same account hands to its program. The agent is unpacked beside the
+ * machine, without its install script; parsers and scenario are those of its package.
+ */
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { after, before, it, type TestContext } from 'node:test';
+import { hasTool } from '../support/house/tools.ts';
+import { startTestServer, type TestServer, within } from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const directory = makeTempDir('agents-system');
+const root = directory.path;
+const hub = `${root}/deb/usr/share/crowdsec/hub`;
+const email = 'owner@example.org';
+const attacker = '45.50.0.7';
+let server: TestServer;
+
+before(async () => {
+  server = await startTestServer({ threads: 1, demo: false });
+  await server.cliJson('account', 'create', email);
+});
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  directory.remove();
+});
+
+/** False after a skip: apt has no way to the package. */
+function unpackAgent(context: TestContext): boolean {
+  for (const tool of ['apt-get', 'dpkg-deb', 'crowdsec-custom-bouncer']) {
+    if (!hasTool(context, tool)) return false;
+  }
+  spawnSync('apt-get', ['download', '-qq', 'crowdsec'], { cwd: root });
+  const deb = readdirSync(root).find((name) => name.endsWith('.deb'));
+  if (deb === undefined) {
+    context.skip('missing crowdsec');
+    return false;
+  }
+  const { status, stderr } = spawnSync('dpkg-deb', ['-x', deb, 'deb'], { cwd: root });
+  assert.equal(status, 0, String(stderr));
+  return true;
+}
+
+function configure(password: string): void {
+  const etc = `${root}/etc`;
+  cpSync(`${root}/deb/etc/crowdsec`, etc, { recursive: true });
+  const used = [
+    'parsers/s00-raw/crowdsecurity/syslog-logs.yaml',
+    'parsers/s01-parse/crowdsecurity/sshd-logs.yaml',
+    'parsers/s02-enrich/crowdsecurity/dateparse-enrich.yaml',
+    'scenarios/crowdsecurity/ssh-bf.yaml',
+  ];
+  for (const file of used) {
+    const folder = `${etc}/${dirname(dirname(file))}`;
+    mkdirSync(folder, { recursive: true });
+    copyFileSync(`${hub}/${file}`, `${folder}/${basename(file)}`);
+  }
+  for (const name of ['data', 'notifications', 'plugins']) mkdirSync(`${root}/${name}`);
+  const config = {
+    common: { daemonize: false, log_media: 'stdout', log_level: 'info', working_dir: root },
+    config_paths: {
+      config_dir: etc,
+      data_dir: `${root}/data`,
+      simulation_path: `${etc}/simulation.yaml`,
+      hub_dir: hub,
+      index_path: `${hub}/.index.json`,
+      notification_dir: `${root}/notifications`,
+      plugin_dir: `${root}/plugins`,
+    },
+    crowdsec_service: { acquisition_path: `${root}/acquis.yaml`, parser_routines: 1 },
+    cscli: { output: 'human' },
+    db_config: { type: 'sqlite', db_path: `${root}/data/crowdsec.db` },
+    api: { client: { credentials_path: `${root}/credentials.yaml` }, server: { enable: false } },
+    prometheus: { enabled: false },
+  };
+  // JSON is YAML, too.
+  const write = (name: string, value: object) =>
+    writeFileSync(`${root}/${name}`, JSON.stringify(value));
+  write('config.yaml', config);
+  write('credentials.yaml', { url: `http://127.0.0.1:${server.port}/`, login: 'm', password });
+  write('acquis.yaml', { filenames: [`${root}/auth.log`], labels: { type: 'syslog' } });
+  writeFileSync(`${root}/auth.log`, '');
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+function run(program: string, config: string): { child: ChildProcess; said: () => string } {
+  const child = spawn(program, ['-c', config], { stdio: 'pipe' });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      said += chunk;
+    });
+  }
+  return { child, said: () => said };
+}
+
+it('what the agent reads in a log is reported and banned', async (context) => {
+  if (!unpackAgent(context)) return;
+  const [agentKey, bouncerKey] = [
+    (await server.cliJson('bouncer', 'add', email, 'agent-1', '--agent')).text,
+    (await server.cliJson('bouncer', 'add', email, 'custom-1')).text,
+  ];
+  configure(agentKey);
+  const program = `${root}/on-decision`;
+  writeFileSync(program, `#!/bin/sh\nexec cat >> ${root}/decisions\n`, { mode: 0o755 });
+  writeFileSync(`${root}/decisions`, '');
+  writeFileSync(
+    `${root}/custom.yaml`,
+    JSON.stringify({
+      ...{ bin_path: program, feed_via_stdin: true, total_retries: -1, update_frequency: '1s' },
+      ...{ api_url: `http://127.0.0.1:${server.port}/`, api_key: bouncerKey },
+      ...{ log_mode: 'stdout', log_level: 'info' },
+    }),
+  );
+  const bouncer = run('crowdsec-custom-bouncer', `${root}/custom.yaml`);
+  const agent = run(`${root}/deb/usr/bin/crowdsec`, `${root}/config.yaml`);
+  const said = () => `${agent.said()}\n${bouncer.said()}`;
+  try {
+    await within(async () => agent.said().includes('Starting processing data'), 'the agent');
+    let line = 0;
+    await within(async () => {
+      // Again and again: what was written before the agent opened the log is not read.
+      const at = new Date().toISOString();
+      for (let i = 0; i < 8; i++) {
+        const text = `Failed password for invalid user bob${++line} from ${attacker} port 4022 ssh2`;
+        appendFileSync(`${root}/auth.log`, `${at} host sshd[12]: ${text}\n`);
+      }
+      return readFileSync(`${root}/decisions`, 'utf8').includes(attacker);
+    }, 'the ban');
+    const rows = readFileSync(`${root}/decisions`, 'utf8').trim().split('\n');
+    const row = rows.map((text) => JSON.parse(text)).find(({ value }) => value === attacker);
+    assert.equal(row.action, 'add', rows.join('\n'));
+    const key = (await server.cliJson('key', 'create', email)).text;
+    const check = await server.fetch(`/api/v2/check?ipAddress=${attacker}&verbose`, {
+      headers: { Key: key },
+    });
+    const { reports } = JSON.parse(check.body).data;
+    assert.deepEqual(reports[0].categories, [18, 22], check.body);
+    assert.match(reports[0].comment, /ssh-bf/);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${said()}`, { cause: error });
+  } finally {
+    await stop(agent.child);
+    await stop(bouncer.child);
+  }
+});
