@@ -5,26 +5,25 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
   copyFileSync,
   cpSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
+import { unpackDebian, unpackingTools } from '../support/house/debian-packages.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const directory = makeTempDir('agents-system');
 const root = directory.path;
-const hub = `${root}/deb/usr/share/crowdsec/hub`;
 const email = 'owner@example.org';
 const attacker = '45.50.0.7';
 let server: TestServer;
@@ -39,25 +38,19 @@ after(async () => {
   directory.remove();
 });
 
-/** False after a skip: apt has no way to the package. */
-function unpackAgent(context: TestContext): boolean {
-  for (const tool of ['apt-get', 'dpkg-deb', 'crowdsec-custom-bouncer']) {
-    if (!hasTool(context, tool)) return false;
+/** Where the agent's files are; undefined after a skip: a tool is missing and its absence is allowed. */
+function unpackAgent(context: TestContext): string | undefined {
+  for (const tool of [...unpackingTools, 'crowdsec-custom-bouncer']) {
+    if (!hasTool(context, tool)) return undefined;
   }
-  spawnSync('apt-get', ['download', '-qq', 'crowdsec'], { cwd: root });
-  const deb = readdirSync(root).find((name) => name.endsWith('.deb'));
-  if (deb === undefined) {
-    context.skip('missing crowdsec');
-    return false;
-  }
-  const { status, stderr } = spawnSync('dpkg-deb', ['-x', deb, 'deb'], { cwd: root });
-  assert.equal(status, 0, String(stderr));
-  return true;
+  // Kept between runs.
+  return unpackDebian(resolve('test/system/node_modules/.crowdsec'), 'bookworm', ['crowdsec']);
 }
 
-function configure(password: string): void {
+function configure(deb: string, password: string): void {
   const etc = `${root}/etc`;
-  cpSync(`${root}/deb/etc/crowdsec`, etc, { recursive: true });
+  const hub = `${deb}/usr/share/crowdsec/hub`;
+  cpSync(`${deb}/etc/crowdsec`, etc, { recursive: true });
   const used = [
     'parsers/s00-raw/crowdsecurity/syslog-logs.yaml',
     'parsers/s01-parse/crowdsecurity/sshd-logs.yaml',
@@ -114,12 +107,13 @@ function run(program: string, config: string): { child: ChildProcess; said: () =
 }
 
 it('what the agent reads in a log is reported and banned', async (context) => {
-  if (!unpackAgent(context)) return;
+  const deb = unpackAgent(context);
+  if (deb === undefined) return;
   const [agentKey, bouncerKey] = [
     (await server.cliJson('bouncer', 'add', email, 'agent-1', '--agent')).text,
     (await server.cliJson('bouncer', 'add', email, 'custom-1')).text,
   ];
-  configure(agentKey);
+  configure(deb, agentKey);
   const program = `${root}/on-decision`;
   writeFileSync(program, `#!/bin/sh\nexec cat >> ${root}/decisions\n`, { mode: 0o755 });
   writeFileSync(`${root}/decisions`, '');
@@ -132,7 +126,7 @@ it('what the agent reads in a log is reported and banned', async (context) => {
     }),
   );
   const bouncer = run('crowdsec-custom-bouncer', `${root}/custom.yaml`);
-  const agent = run(`${root}/deb/usr/bin/crowdsec`, `${root}/config.yaml`);
+  const agent = run(`${deb}/usr/bin/crowdsec`, `${root}/config.yaml`);
   const said = () => `${agent.said()}\n${bouncer.said()}`;
   try {
     await within(async () => agent.said().includes('Starting processing data'), 'the agent');

@@ -10,6 +10,7 @@ import { createKeyTable } from '../../../src/access/keys/key-table.ts';
 import { quotaKind } from '../../../src/access/quota/gate.ts';
 import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
 import { manualClock } from '../../../src/core/clock.ts';
+import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
 import { openGeo } from '../../../src/geo/open-geo.ts';
 import { bytesOf } from '../../../src/http/exchange.ts';
 import { statusOf } from '../../../src/http/head.ts';
@@ -188,6 +189,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
       ...{ index, clock, log: silent },
       memory: {
         ...{ geo, keys: keyTable.handle, accounts: accounts.handle },
+        bans: createBanTable(2).buffer,
         quotas: createQuotaMemory(8),
         gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
       } as never,
@@ -270,6 +272,7 @@ test('a bulk answer is the plain one byte for byte, in lines and as JSON', async
     ...{ index, clock, log: silent },
     memory: {
       ...{ geo: geoOf(temporaryFolder(t)), keys: keyTable.handle, accounts: accounts.handle },
+      bans: createBanTable(2).buffer,
       quotas: createQuotaMemory(8),
       gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
     } as never,

@@ -5,22 +5,14 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
+import { unpackDebian, unpackingTools } from './debian-packages.ts';
 import { hasTool } from './tools.ts';
 
 const glibcNeeded = [2, 38] as const;
 const packages = ['libc6', 'libstdc++6', 'libgcc-s1'] as const;
-const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 /** Kept between runs. */
 const folder = resolve('test/system/node_modules/.newer-glibc');
 
@@ -37,10 +29,11 @@ export function nodeWithNewerGlibc(context: TestContext, major: number): string 
   if (!hasOldGlibc()) return plain;
   const copy = join(folder, versionOf(plain), 'node');
   if (existsSync(copy)) return copy;
-  for (const tool of ['apt-get', 'dpkg-deb', 'patchelf']) {
+  for (const tool of [...unpackingTools, 'patchelf']) {
     if (!hasTool(context, tool)) return undefined;
   }
-  const libraries = unpackLibraries();
+  const root = unpackDebian(folder, 'trixie', packages);
+  const libraries = join(root, 'usr/lib/x86_64-linux-gnu');
   mkdirSync(dirname(copy), { recursive: true });
   copyFileSync(plain, `${copy}.new`);
   execFileSync('patchelf', [
@@ -66,38 +59,4 @@ export function hasOldGlibc(): boolean {
 
 export function versionOf(node: string): string {
   return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
-}
-
-/** Fetched by apt, which checks Debian's signatures, with lists and settings of its own. */
-function unpackLibraries(): string {
-  const root = join(folder, 'root');
-  const libraries = join(root, 'usr/lib/x86_64-linux-gnu');
-  if (existsSync(join(root, 'unpacked'))) return libraries;
-  const downloads = join(folder, 'debs');
-  rmSync(folder, { recursive: true, force: true });
-  for (const part of ['apt/lists/partial', 'apt/cache/archives/partial', 'debs', 'root']) {
-    mkdirSync(join(folder, part), { recursive: true });
-  }
-  const sources = join(folder, 'apt/trixie.list');
-  const options = `[arch=amd64 signed-by=${keyring}]`;
-  writeFileSync(sources, `deb ${options} http://deb.debian.org/debian trixie main\n`);
-  writeFileSync(join(folder, 'apt/status'), '');
-  const own = [
-    `Dir::Etc::sourcelist=${sources}`,
-    'Dir::Etc::sourceparts=-',
-    `Dir::State::lists=${join(folder, 'apt/lists')}`,
-    `Dir::State::status=${join(folder, 'apt/status')}`,
-    `Dir::Cache=${join(folder, 'apt/cache')}`,
-    'APT::Sandbox::User=root',
-  ].flatMap((option) => ['-o', option]);
-  execFileSync('apt-get', [...own, '-qq', 'update'], { stdio: 'inherit' });
-  execFileSync('apt-get', [...own, '-qq', 'download', ...packages], {
-    cwd: downloads,
-    stdio: 'inherit',
-  });
-  for (const file of readdirSync(downloads)) {
-    execFileSync('dpkg-deb', ['-x', join(downloads, file), root]);
-  }
-  writeFileSync(join(root, 'unpacked'), '');
-  return libraries;
 }
