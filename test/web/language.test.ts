@@ -66,6 +66,8 @@ const shared = new Set([
   '.site.name',
   '.links.docs',
   '.links.guide',
+  '.links.radar',
+  '.person.console',
   '.account.profile.plans.plus',
   '.account.keys.active',
   '.signon.secondFactor.code',
