@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { createBanTable, openBanReader } from '../../../src/doors/agents/ban-table.ts';
 import { parseIp } from '../../../src/ip/address.ts';
+import { below, seeded } from '../../support/reputation/addresses.ts';
 
 const texts = ['45.10.0.1', '45.10.0.2', '2a10::1', '2a10:1::1', '45.10.0.3', '2a10::2d0a:1'];
 const untilMs = 1_800_000_000_000;
@@ -64,4 +65,25 @@ it('while a change is under way nothing is banned', () => {
   assert.equal(table.endOf(1, family, words), untilMs);
   Atomics.add(new Uint32Array(table.buffer), 0, 1);
   assert.equal(table.endOf(1, family, words), 0);
+});
+
+it('near its bound, where runs are long, nothing is lost when others go', () => {
+  const random = seeded(7);
+  const capacity = 64;
+  const table = createBanTable(capacity);
+  const pool = Array.from({ length: 160 }, (_, i) => Uint32Array.of(0x2d0a0000 + i, 0, 0, 0));
+  const model = new Set<number>();
+  for (let step = 0; step < 20_000; step++) {
+    const i = below(random, pool.length);
+    // Full most of the time.
+    if (model.has(i) && random.next() < 0.6) {
+      table.remove(1, 4, pool[i]!);
+      model.delete(i);
+    } else if (table.set(1, 4, pool[i]!, untilMs)) model.add(i);
+    if (step % 50 > 0) continue;
+    for (const [k, words] of pool.entries()) {
+      assert.equal(table.endOf(1, 4, words), model.has(k) ? untilMs : 0, `${k} at step ${step}`);
+    }
+  }
+  assert.equal(table.size, model.size);
 });
