@@ -50,7 +50,8 @@ const pageEndpoint = radarEndpoint('/radar', { limits });
 const mapEndpoint = { ...radarEndpoint(mapPath), docs: 'file' } as const;
 /** Silence, and room for what a busy machine takes. */
 const eventsTimeoutMs = 30_000;
-const eventsBase = radarEndpoint(eventsPath);
+// Not by HEAD: it would wait for what it does not tell.
+const eventsBase = radarEndpoint(eventsPath, { noHead: true });
 const eventsEndpoint = {
   ...eventsBase,
   headers: [...eventsBase.headers, 'last-event-id'],

@@ -87,6 +87,8 @@ for (const threads of threadCounts)
     }
 
     it('tells each report once, with what identifies somebody masked', async () => {
+      // It would wait for what it does not tell.
+      assert.equal((await server.fetch('/radar/events', { method: 'HEAD' })).status, 405);
       const first = server.fetch(`/radar/events?after=${await mark()}`);
       await report('198.51.100.211', 'bob@example.org from 203.0.113.9, call +49 170 1234567');
       const told = await first;
