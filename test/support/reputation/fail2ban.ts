@@ -6,7 +6,14 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { openSamples } from '../../../src/published/connect/samples.ts';
 import { openTargets } from '../../../src/published/connect/targets.ts';
 import { docsFolder } from '../../../src/published/docs/library.ts';
@@ -91,7 +98,9 @@ dbfile = ${path('db')}
     },
   };
   try {
-    await within(() => ask('status', jail).status === 0, 'the start of fail2ban');
+    // Asked too early it would log an error about a jail that is not there yet.
+    const isStarted = () => fail2ban.log().includes(`Jail '${jail}' started`);
+    await within(() => existsSync(logFile) && isStarted(), 'the start of fail2ban');
     return fail2ban;
   } catch (error) {
     await fail2ban[Symbol.asyncDispose]();
