@@ -84,7 +84,12 @@ test('npm pack, npm install -g, portcullis serve --demo', async () => {
     'docs',
   ];
   assert.deepEqual(there.sort(), [...wanted, 'package.json'].sort());
-  assert.deepEqual(readdirSync(`${folder}/dist`).sort(), ['bundle', 'geo.snapshot', 'src']);
+  assert.deepEqual(readdirSync(`${folder}/dist`).sort(), [
+    'built',
+    'bundle',
+    'geo.snapshot',
+    'src',
+  ]);
 
   const portcullis = `${prefix}/bin/portcullis`;
   assert.equal(run(portcullis, ['--version']).trim(), version);
