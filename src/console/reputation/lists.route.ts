@@ -1,6 +1,6 @@
 /** GET /admin/lists and its change: the lists that the server fetches, and the operator's word on them. */
 
-import { ok, type Result } from '../../core/result.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import {
   type ConsoleParts,
@@ -35,7 +35,9 @@ export function listScreens(parts: ConsoleParts, lists: ConsoleLists): PlainRout
       const order = listOrders.find((one) => one === form.get('do'));
       const name = form.get('name') ?? '';
       if (order === undefined) return noSuchChange(parts, visit);
-      const before = (await lists.list()).find((one) => one.name === name)?.state ?? '';
+      const row = (await lists.list()).find((one) => one.name === name);
+      if (row === undefined) return desk.problem(visit, fail('not_found'));
+      const { state: before } = row;
       const change = { section: 'lists', command: `source ${order} ${name}`, before } as const;
       return perform(parts, visit, change, async () => {
         const done = await lists.order(name, order);

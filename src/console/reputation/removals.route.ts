@@ -2,6 +2,7 @@
 
 import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { formatIp, parseIp } from '../../ip/address.ts';
 import {
   type ConsoleParts,
   consoleChange,
@@ -34,7 +35,11 @@ export function removalScreens(parts: ConsoleParts, removals: ConsoleRemovals): 
       return desk.show(visit, (frame) => removalsPage(frame, view));
     }),
     desk.form(at.change, (visit, form) => {
-      const [what, address] = [form.get('do'), form.get('address') ?? ''];
+      const what = form.get('do');
+      const words = new Uint32Array(4);
+      const family = parseIp(form.get('address') ?? '', words);
+      if (family === 0) return noSuchChange(parts, visit);
+      const address = formatIp(family, words);
       if (what === 'accept' || what === 'allow') {
         const isAllowed = what === 'allow';
         const command = `removals accept ${address}${isAllowed ? ' allow=true' : ''}`;

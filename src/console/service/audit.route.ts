@@ -24,12 +24,13 @@ export interface ConsoleNames {
 }
 
 export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRoute[] {
-  const { desk, audit } = parts;
+  const { desk, audit, clock } = parts;
   const at = auditScreenEndpoints;
 
   async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
     const asked = Number(query.get('before'));
-    const before = Number.isSafeInteger(asked) && asked > 0 ? asked : undefined;
+    const isPast = Number.isSafeInteger(asked) && asked > 0 && asked <= clock.now();
+    const before = isPast ? asked : undefined;
     const { entries, next } = await audit.page({ before, limit: entriesPerPage });
     const ids = entries.map(({ user }) => /^account (\S+)$/.exec(user)?.[1]);
     const accounts = new Map<string, string>();

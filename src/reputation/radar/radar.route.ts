@@ -116,7 +116,9 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
   async function showRadar(visit: PersonVisit, query: Params): Promise<Reply> {
     const now = clock.now();
     const asked = query.get('period') ?? '';
-    const period: CountPeriod = asked in countPeriods ? (asked as CountPeriod) : 'quarter';
+    const period: CountPeriod = Object.hasOwn(countPeriods, asked)
+      ? (asked as CountPeriod)
+      : 'quarter';
     const drawn = await radar.map.current();
     const newest = await radar.latest.read();
     const inOrder = drawn && knownOfAll(drawn.counts).map((known) => squareOf(known, 8));

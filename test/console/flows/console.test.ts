@@ -110,6 +110,9 @@ it('allows and forgets a range, as the command does, and the log has both', asyn
   assert.ok(shown.includes('allow remove 198.51.100.0/24') && shown.includes(operator));
   const csv = (await ada.get('/admin/audit.csv')).body;
   assert.match(csv, /done,account [\w-]+,127\.0\.0\.1,allow add 198\.51\.100\.0\/24,/);
+  const farAhead = await ada.get(`/admin/audit?before=${Number.MAX_SAFE_INTEGER}`);
+  assert.equal(farAhead.status, 200);
+  assert.ok(farAhead.body.includes('allow remove 198.51.100.0/24'));
   const lines = (await ada.get('/admin/audit.jsonl')).body.trim().split('\n');
   assert.ok(lines.some((line) => JSON.parse(line).command === 'allow add nonsense'));
 });
@@ -129,6 +132,20 @@ it('decides about a request for removal', async () => {
   const again = await ada.post('/admin/removals/change', { do: 'refuse', address: '8.8.8.8' });
   assert.equal(again.status, 404);
   assert.equal((await server.cliJson('allow', 'list'))[0].prefix, '8.8.4.4/32');
+});
+
+it('refuses changes of what there is none of, however long its name is', async () => {
+  const before = (await audit()).length;
+  const long = 'x'.repeat(2_000);
+  for (const what of ['accept', 'allow', 'refuse']) {
+    const refused = await ada.post('/admin/removals/change', { do: what, address: long });
+    assert.equal(refused.status, 422, what);
+  }
+  for (const name of [long, 'nobody']) {
+    const refused = await ada.post('/admin/lists/change', { do: 'pause', name });
+    assert.equal(refused.status, 404, name);
+  }
+  assert.equal((await audit()).length, before);
 });
 
 it('finds people, and changes what the commands change, the last operator aside', async () => {

@@ -57,6 +57,13 @@ for (const threads of threadCounts)
       }
     });
 
+    it('shows the day for a period that is none', async () => {
+      for (const period of ['', 'year', 'toString', '__proto__']) {
+        const text = await page(`/radar?period=${period}`);
+        assert.match(text, /<a href="\/radar\?period=quarter" aria-current="true"/, period);
+      }
+    });
+
     it('has no network that is none', async () => {
       for (const path of [
         '8/256',
