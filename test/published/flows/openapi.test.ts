@@ -288,6 +288,25 @@ for (const threads of threadCounts) {
       assert.deepEqual([...problems], []);
     });
 
+    it('describes a key that is for other things', async () => {
+      const made = await server.cliJson(
+        'key',
+        'create',
+        demoEmail,
+        '--name',
+        'a',
+        '--scope',
+        'agent',
+      );
+      const headers = { Key: made.text as string, ...form };
+      const path = '/api/v2/check?ipAddress=8.8.8.8';
+      await within(async () => (await ask(path, { headers })).status === 403);
+      for (const target of targetsOf(contract)) {
+        await ask(target.path, { method: target.method, headers, body: 'x=1' });
+      }
+      assert.deepEqual([...problems], []);
+    });
+
     it('describes quotas that are spent', async () => {
       const email = `slow${threads}@example.org`;
       await server.cliJson('account', 'create', email);
