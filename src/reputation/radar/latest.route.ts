@@ -58,7 +58,9 @@ export async function tellEvents(
   show: (report: LatestReport) => WatchedReport,
 ): Promise<Reply> {
   const known = firstHeader(visit.request, 'last-event-id') ?? query.get('after') ?? '';
-  const waiting = latest.next(known.slice(0, markCharsMax), visit.visitor.network, caller);
+  const waiting = latest.next(known.slice(0, markCharsMax), visit.visitor.network, (leave) =>
+    caller.onGone(leave),
+  );
   const type: Header = ['Content-Type', 'text/event-stream; charset=utf-8'];
   if (waiting === undefined) {
     return {

@@ -5,7 +5,6 @@
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { sha256 } from '../../core/digest.ts';
-import type { Caller } from '../../http/router.ts';
 import type { NewestReport } from '../reports/store/newest-reports.ts';
 
 export interface LatestReport extends NewestReport {
@@ -19,8 +18,13 @@ export interface LatestReports {
   /**
    * Resolves with what is newer than the report of that mark as soon as there is something, or with
    * nothing after a while. A mark that is not known any more: with all. Undefined: too many wait.
+   * @param onGone calls what it is given when who asked has gone
    */
-  next(mark: string, network: string, caller: Caller): Promise<readonly LatestReport[]> | undefined;
+  next(
+    mark: string,
+    network: string,
+    onGone: (leave: () => void) => void,
+  ): Promise<readonly LatestReport[]> | undefined;
   readonly table: BoundedTable;
   /** Ends all that wait, and all that come. */
   stop(): void;
@@ -92,14 +96,14 @@ export function openLatestReports(options: {
 
   return {
     read,
-    next(mark, network, caller) {
+    next(mark, network, onGone) {
       const near = [...waiting].filter((one) => one.network === network).length;
       if (isStopped || waiting.size >= waitingMax || near >= waitingPerNetworkMax) return undefined;
       return new Promise((resolve) => {
         const waiter = { mark, network, resolve, endMs: nowMs() + waitMs };
         waiting.add(waiter);
         timer ??= setInterval(() => void look(), lookMs).unref();
-        caller.onGone(() => end(waiter, []));
+        onGone(() => end(waiter, []));
       });
     },
     table: { name: 'radar_watchers', used: () => waiting.size, limit: waitingMax },

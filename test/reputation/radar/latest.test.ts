@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { openLatestReports } from '../../../src/reputation/radar/latest.ts';
 
-const stays = { onGone() {} };
+const stays = () => {};
 
 it('has room for the next one as soon as somebody leaves', async () => {
   const latest = openLatestReports({
@@ -13,16 +13,17 @@ it('has room for the next one as soon as somebody leaves', async () => {
     nowMs: () => 0,
   });
   let leave: (() => void) | undefined;
-  const leaves = {
-    onGone(listener: () => void) {
-      leave = listener;
-    },
+  const leaves = (listener: () => void) => {
+    leave = listener;
   };
   const network = '192.0.2.1';
   const left = latest.next('', network, leaves);
   const watching = Array.from({ length: 5 }, () => latest.next('', network, stays));
   assert.equal(latest.next('', network, stays), undefined);
-  assert.notEqual(latest.next('', '192.0.2.2', { onGone: (gone) => gone() }), undefined);
+  assert.notEqual(
+    latest.next('', '192.0.2.2', (gone) => gone()),
+    undefined,
+  );
   assert.equal(latest.table.used(), 6);
   leave?.();
   assert.deepEqual(await left, []);
