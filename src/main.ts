@@ -144,6 +144,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     accountOf: access.idOf,
     standingOf: access.standingOf,
+    noteKeyUses: data.noteKeyUses,
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),
     catchUpTo: follower.catchUpTo,
     onRefused: reputation.refusedReports.count,

@@ -43,6 +43,7 @@ import { requestEndpoints } from '../reputation/requests/requests.route.ts';
 import * as avatar from '../signon/account/avatar.route.ts';
 import * as confirm from '../signon/account/confirm.route.ts';
 import * as data from '../signon/account/data.route.ts';
+import * as namedKeys from '../signon/account/keys/named-keys.route.ts';
 import * as keys from '../signon/account/keys.route.ts';
 import * as profile from '../signon/account/profile.route.ts';
 import * as review from '../signon/account/review.route.ts';
@@ -230,6 +231,9 @@ const confirmed: readonly Endpoint[] = [
   keys.keyEndpoints.create, // POST /account/keys/create
   keys.keyEndpoints.reveal, // POST /account/keys/reveal
   keys.keyEndpoints.revoke, // POST /account/keys/revoke
+  namedKeys.namedKeyEndpoints.create, // POST /account/keys/named/create
+  namedKeys.namedKeyEndpoints.rename, // POST /account/keys/named/rename
+  namedKeys.namedKeyEndpoints.remove, // POST /account/keys/named/remove
   data.dataEndpoints.download, // POST /account/export
   data.dataEndpoints.remove, // POST /account/delete
 ];

@@ -36,8 +36,7 @@ let database: TestPostgres;
 let url = '';
 let nodes: TestServer[] = [];
 
-const secret = 'not-in-any-log';
-const metricsToken = 'a-token-for-metrics';
+const [secret, metricsToken] = ['not-in-any-log', 'a-token-for-metrics'];
 
 function environment(): Environment {
   return {

@@ -4,6 +4,7 @@
  * others away.
  */
 
+import type { NamedKeys } from '../../access/keys/named-keys.ts';
 import type { OwnKeys } from '../../access/keys/own-keys.ts';
 import type { SiteKeys } from '../../access/keys/site-keys.ts';
 import type { Gate } from '../../access/quota/gate.ts';
@@ -47,6 +48,9 @@ export interface SpaceOptions {
   readonly avatars: Avatars;
   readonly consents: Consents;
   readonly ownKeys: OwnKeys;
+  readonly namedKeys: NamedKeys;
+  /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
+  readonly noteKeyUses: () => Promise<void>;
   readonly siteKeys: SiteKeys;
   readonly review: Review;
   readonly onwards: Onwards;

@@ -21,6 +21,7 @@ export const accountEn = {
     phone_sent: 'A code is on its way to your phone.',
     phone_verified: 'Your phone number is confirmed.',
     phone_removed: 'Your phone number is gone.',
+    key_renamed: 'The key has its new name.',
     key_revoked: 'The key is revoked. It stopped working at once.',
     site_key_made: 'The site key is ready.',
     site_key_revoked: 'The site key is revoked.',

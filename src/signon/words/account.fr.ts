@@ -23,6 +23,7 @@ export const accountFr: AccountCatalogue = {
     phone_sent: 'Un code part vers votre téléphone.',
     phone_verified: 'Votre numéro de téléphone est confirmé.',
     phone_removed: 'Votre numéro de téléphone a été retiré.',
+    key_renamed: 'La clé a son nouveau nom.',
     key_revoked: 'La clé est révoquée. Elle ne fonctionne plus dès maintenant.',
     site_key_made: 'La clé de site est prête.',
     site_key_revoked: 'La clé de site est révoquée.',

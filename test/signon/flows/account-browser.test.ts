@@ -52,6 +52,12 @@ async function fill(people: People, id: string, ada: OwnBrowser, server: TestSer
   for (let i = 0; i < 7; i++) {
     await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } });
   }
+  await ada.post('/account/keys/named/create', { name: 'sensor-1', report: 'on' });
+  await ada.post('/account/keys/named/create', {
+    name: 'edge-firewall',
+    check: 'on',
+    bouncer: 'on',
+  });
   await ada.post('/account/site-keys/create', { hosts: 'shop.example blog.example' });
   await ada.post('/account/security/totp/begin');
   const consents = createConsents({

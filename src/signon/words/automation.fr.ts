@@ -1,0 +1,41 @@
+/** Les phrases françaises sur les programmes qui agissent pour un compte. */
+
+import type { AutomationCatalogue } from './automation.en.ts';
+
+export const automationFr: AutomationCatalogue = {
+  namedKeys: {
+    title: 'Clés nommées',
+    text: 'Une pour chaque pare-feu, capteur ou script, chacune pour son seul usage. Remplacer votre clé d’API n’en touche aucune.',
+    none: 'Vous n’avez pas encore de clé nommée.',
+    columns: {
+      name: 'Nom',
+      scopes: 'Pour',
+      created: 'Créée',
+      used: 'Dernier usage',
+      actions: 'Ce que vous pouvez faire',
+    },
+    neverUsed: 'Jamais',
+    name: 'Nom',
+    nameHint:
+      'Lettres, chiffres, points, tirets et tirets bas, 64 au plus, par exemple firewall-1.',
+    nameError:
+      'De 1 à 64 lettres, chiffres, points, tirets et tirets bas ; le premier n’est pas un signe.',
+    nameTaken: 'Vous avez déjà une clé de ce nom.',
+    scopes: 'Ce qu’elle peut faire',
+    scopesError: 'Choisissez-en au moins une.',
+    scope: {
+      check: 'vérifier des adresses',
+      report: 'signaler des abus et retirer des signalements',
+      bouncer: 'obtenir les décisions comme bouncer',
+      agent: 'signaler comme agent',
+    },
+    create: 'Créer la clé',
+    full: 'Vous avez autant de clés nommées qu’il peut y en avoir. Retirez-en une d’abord.',
+    shownOnce: 'Le texte de cette clé n’est montré que cette fois. Copiez-le maintenant.',
+    rename: 'Renommer',
+    remove: 'Retirer',
+    renameTitle: 'Renommer une clé',
+    renameText: (name) => `La clé ${name} continue de fonctionner sous son nouveau nom.`,
+    newName: 'Nouveau nom',
+  },
+};
