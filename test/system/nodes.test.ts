@@ -33,7 +33,7 @@ import { createAgent, password } from '../support/signon/visitor.ts';
 const directory = makeTempDir('nodes');
 const masterKey = `${directory.path}/master.key`;
 let database: TestPostgres;
-let url = '';
+let [url, key] = ['', ''];
 let nodes: TestServer[] = [];
 
 const [secret, metricsToken] = ['not-in-any-log', 'a-token-for-metrics'];
@@ -73,7 +73,6 @@ after(async () => {
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
 });
 
-let key = '';
 const addressOf = (n: number) => `9.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
 
 async function report(node: TestServer, n: number): Promise<number> {
