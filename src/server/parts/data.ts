@@ -75,6 +75,7 @@ export async function openData(opening: Opening): Promise<Data> {
   const state = await openState({
     ...{ store, upkeep, clock, random, log },
     onFailure: onFatal,
+    tooNew: member?.tooNew,
     onBanned: (event) => bans.apply(decodeBanned(event)),
     placeOf: placesIn(geo),
     snapshotPath: `${dataDir}/${snapshotFile}`,
