@@ -46,6 +46,7 @@ import * as data from '../signon/account/data.route.ts';
 import * as namedKeys from '../signon/account/keys/named-keys.route.ts';
 import * as keys from '../signon/account/keys.route.ts';
 import * as profile from '../signon/account/profile.route.ts';
+import * as ownReports from '../signon/account/reports/reports.route.ts';
 import * as review from '../signon/account/review.route.ts';
 import * as security from '../signon/account/security.route.ts';
 import * as sites from '../signon/account/sites.route.ts';
@@ -204,6 +205,8 @@ const verified: readonly Endpoint[] = [
   avatar.ownAvatarEndpoints.put, // POST /account/avatar
   avatar.ownAvatarEndpoints.remove, // POST /account/avatar/remove
   keys.keyEndpoints.show, // GET /account/keys
+  ownReports.reportsEndpoints.show, // GET /account/reports
+  ownReports.reportsEndpoints.takeBack, // POST /account/reports/take-back
   keys.keyEndpoints.createSiteKey, // POST /account/site-keys/create
   keys.keyEndpoints.revokeSiteKey, // POST /account/site-keys/revoke
   security.securityEndpoints.show, // GET /account/security

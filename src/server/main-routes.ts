@@ -139,6 +139,7 @@ export function mainRoutes(options: {
   siteKeys: SiteKeys;
   namedKeys: NamedKeys;
   noteKeyUses: SpaceOptions['noteKeyUses'];
+  ownReports: SpaceOptions['ownReports'];
   ownKeys: OwnKeys;
   avatars: Avatars;
   consents: Consents;

@@ -40,7 +40,7 @@ import { openErasedList } from '../../store/erased.ts';
 import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { Upkeep } from '../../store/upkeep.ts';
-import { reportPersonalData } from './report-personal-data.ts';
+import { reportPersonalData } from './own/report-personal-data.ts';
 
 export interface SignonParts {
   readonly signon: Signon;

@@ -7,6 +7,7 @@ import { confirmRoutes } from './confirm.route.ts';
 import { dataRoutes } from './data.route.ts';
 import { keyRoutes } from './keys.route.ts';
 import { profileRoutes } from './profile.route.ts';
+import { reportsRoutes } from './reports/reports.route.ts';
 import { reviewRoutes } from './review.route.ts';
 import { securityRoutes } from './security.route.ts';
 import { siteRoutes } from './sites.route.ts';
@@ -20,6 +21,7 @@ export function accountRoutes(options: AccountRoutesOptions): PlainRoute[] {
     ...profileRoutes(space),
     ...avatarRoutes(space, options.tools),
     ...keyRoutes(space),
+    ...reportsRoutes(space),
     ...securityRoutes(space),
     ...siteRoutes(space),
     ...dataRoutes(space),

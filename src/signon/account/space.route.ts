@@ -32,6 +32,7 @@ import {
   isDoneName,
   sectionPaths,
 } from './pages/parts.page.ts';
+import type { SpaceReports } from './reports/reports.route.ts';
 
 /** Of an account, as the journal tells of it. */
 export interface AccountStanding {
@@ -51,6 +52,7 @@ export interface SpaceOptions {
   readonly namedKeys: NamedKeys;
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
+  readonly ownReports: SpaceReports;
   readonly siteKeys: SiteKeys;
   readonly review: Review;
   readonly onwards: Onwards;

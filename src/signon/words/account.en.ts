@@ -6,6 +6,7 @@ export const accountEn = {
   sections: {
     profile: 'Profile',
     keys: 'API keys',
+    reports: 'My reports',
     security: 'Security',
     sites: 'Connected sites',
     data: 'Your data',
@@ -23,6 +24,7 @@ export const accountEn = {
     phone_removed: 'Your phone number is gone.',
     key_renamed: 'The key has its new name.',
     key_revoked: 'The key is revoked. It stopped working at once.',
+    report_taken_back: 'What you reported of the address is taken back.',
     site_key_made: 'The site key is ready.',
     site_key_revoked: 'The site key is revoked.',
     password_changed: 'Your password is changed. All other sessions have ended.',

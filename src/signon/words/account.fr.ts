@@ -8,6 +8,7 @@ export const accountFr: AccountCatalogue = {
   sections: {
     profile: 'Profil',
     keys: 'Clés d’API',
+    reports: 'Mes signalements',
     security: 'Sécurité',
     sites: 'Sites connectés',
     data: 'Vos données',
@@ -25,6 +26,7 @@ export const accountFr: AccountCatalogue = {
     phone_removed: 'Votre numéro de téléphone a été retiré.',
     key_renamed: 'La clé a son nouveau nom.',
     key_revoked: 'La clé est révoquée. Elle ne fonctionne plus dès maintenant.',
+    report_taken_back: 'Ce que vous aviez signalé de l’adresse est retiré.',
     site_key_made: 'La clé de site est prête.',
     site_key_revoked: 'La clé de site est révoquée.',
     password_changed: 'Votre mot de passe est changé. Toutes les autres sessions sont terminées.',

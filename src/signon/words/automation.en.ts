@@ -34,6 +34,26 @@ export const automationEn = {
     renameText: (name: string) => `The key ${name} goes on working under its new name.`,
     newName: 'New name',
   },
+  reports: {
+    lede: 'What you reported of addresses, by key and by form, the newest first. Reports go after a year.',
+    caption: 'My reports',
+    none: 'You have reported nothing yet.',
+    noMore: 'There are no older reports.',
+    columns: {
+      address: 'Address',
+      at: 'When',
+      categories: 'Categories',
+      comment: 'Comment',
+      actions: 'What you can do',
+    },
+    takeBack: 'Take back',
+    older: 'Older reports',
+    newest: 'Newest reports',
+    sureTitle: 'Take this report back?',
+    sureText: (address: string) =>
+      `All that you reported of ${address} goes, and its score is worked out without it. That costs one report of your quota and no trust.`,
+    keep: 'Keep it',
+  },
 };
 
 export type AutomationCatalogue = typeof automationEn;

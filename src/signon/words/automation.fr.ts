@@ -38,4 +38,24 @@ export const automationFr: AutomationCatalogue = {
     renameText: (name) => `La clé ${name} continue de fonctionner sous son nouveau nom.`,
     newName: 'Nouveau nom',
   },
+  reports: {
+    lede: 'Ce que vous avez signalé d’adresses, par clé et par formulaire, le plus récent d’abord. Les signalements disparaissent après un an.',
+    caption: 'Mes signalements',
+    none: 'Vous n’avez encore rien signalé.',
+    noMore: 'Il n’y a pas de signalement plus ancien.',
+    columns: {
+      address: 'Adresse',
+      at: 'Quand',
+      categories: 'Catégories',
+      comment: 'Commentaire',
+      actions: 'Ce que vous pouvez faire',
+    },
+    takeBack: 'Retirer',
+    older: 'Signalements plus anciens',
+    newest: 'Signalements les plus récents',
+    sureTitle: 'Retirer ce signalement ?',
+    sureText: (address) =>
+      `Tout ce que vous avez signalé de ${address} disparaît, et sa note est calculée sans cela. Cela coûte un signalement de votre quota et aucune confiance.`,
+    keep: 'Le garder',
+  },
 };
