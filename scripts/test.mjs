@@ -12,7 +12,7 @@
  * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed, and what
  * of the tests that was.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
@@ -41,6 +41,8 @@ const isSystem = args.includes('--system');
 const parts = args
   .filter((a) => !a.startsWith('--'))
   .map((part) => part.replace(/^test\/|\/$/g, ''));
+/** Every server of the tests is a node on PostgreSQL. */
+const isShared = process.env.STORE === 'postgres';
 const half = isSystem ? undefined : chosenHalf();
 
 const files = chosen(testFiles(), parts).filter((f) => {
@@ -58,7 +60,8 @@ await makeBundle();
 const results = `test-output/results-${process.pid}.json`;
 mkdirSync('test-output', { recursive: true });
 if (parts.length === 0) rmSync('test-output/captcha-answers', { recursive: true, force: true });
-const run = spawnSync(
+const shared = isShared ? await startShared() : undefined;
+const run = spawn(
   process.execPath,
   [
     '--test',
@@ -71,14 +74,20 @@ const run = spawnSync(
   ],
   {
     stdio: 'inherit',
-    env: { ...process.env, ...(half === undefined ? {} : { TEST_THREADS: half.threads }) },
+    env: {
+      ...process.env,
+      ...(half === undefined ? {} : { TEST_THREADS: half.threads }),
+      ...(shared === undefined ? {} : { TEST_POSTGRES: shared.value }),
+    },
   },
 );
+const status = await new Promise((resolve) => run.once('close', resolve));
+await shared?.stop();
 // Empty when the runner itself died.
 const totals = JSON.parse(readFileSync(results, 'utf8') || '{}');
 rmSync(results);
 process.stdout.write(`${slowest(totals.files ?? {})}\n${summary(totals)}\n`);
-process.exit(run.status ?? 1);
+process.exit(status ?? 1);
 
 /** Nothing of it may be lost between the halves. */
 function refuseLost(file, text) {
@@ -110,6 +119,11 @@ function chosen(all, wanted) {
     return inFolder.length > 0 ? inFolder : all.filter((f) => f.includes(part));
   });
   return all.filter((f) => matches.some((some) => some.includes(f)));
+}
+
+async function startShared() {
+  const { startSharedStore } = await import('../dist/test/support/server/shared-store.js');
+  return startSharedStore();
 }
 
 /** Once for each lock file. */
