@@ -7,20 +7,21 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { unpackDebian } from '../test/support/house/debian-packages.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
-import { openLoad } from './http-load.ts';
+import { type Load, openLoad } from './http-load.ts';
 import { writeCrowdsecSettings } from './idle-peers.ts';
 import { median } from './median.ts';
 import { cpuSeconds } from './rbldnsd-peer.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
-  tiny: { rounds: 1, seconds: 1, bans: 1_000, polls: 20 },
-  full: { rounds: 5, seconds: 3, bans: 50_000, polls: 500 },
+  tiny: { rounds: 1, seconds: 1, bans: 1_000 },
+  full: { rounds: 5, seconds: 3, bans: 50_000 },
 } as const;
 type Size = (typeof sizes)[keyof typeof sizes];
 
@@ -34,6 +35,8 @@ interface Asked {
   readonly port: number;
   readonly key: string;
   readonly process: { readonly pid?: number | undefined };
+  /** That poll: beside others, some polls of the peer wait for longer than the load generator does. */
+  readonly connections: number;
 }
 
 interface Found {
@@ -63,8 +66,11 @@ export async function askBouncers(name: 'tiny' | 'full', folder: string): Promis
   );
   const source = ['--format', 'plain', '--source', 'bench', '--confidence', '100'];
   await server.cliJson('seed', list, ...source);
-  const ours: Asked = { port: server.port, key: text, process: server };
-  await within(async () => (await readAll(ours, 'startup=true')) === size.bans, 'the whole list');
+  const ours: Asked = { port: server.port, key: text, process: server, connections: 64 };
+  await within(
+    async () => (await readAll(ours, 'startup=true')).rows === size.bans,
+    'the whole list',
+  );
   const peer = await startCrowdsec(folder, bans);
   const found = { ours: emptyFound(), peer: emptyFound() };
   try {
@@ -87,32 +93,40 @@ function emptyFound(): Found {
 
 async function measure(asked: Asked, bans: readonly string[], size: Size, found: Found) {
   const step = Math.max(1, Math.floor(bans.length / askedFor));
+  const headers = { 'X-Api-Key': asked.key, ...agent };
   const targets = bans.filter((_, i) => i % step === 0).map((ip) => `/v1/decisions?ip=${ip}`);
-  using load = await openLoad(targets, { 'X-Api-Key': asked.key, ...agent });
-  const before = cpuSeconds(asked.process);
-  const { answers } = await load.run(asked.port, size.seconds);
-  found.live.push(((cpuSeconds(asked.process) - before) * 1e6) / answers);
-  const begun = performance.now();
-  const rows = await readAll(asked, 'startup=true');
-  found.full.push(performance.now() - begun);
+  using load = await openLoad(targets, headers);
+  found.live.push(await cpuUs(asked, load, size));
+  const { rows, ms } = await readAll(asked, 'startup=true');
+  found.full.push(ms);
   if (rows !== bans.length) throw new Error(`${rows} of ${bans.length} bans in the whole list`);
+  using polls = await openLoad(['/v1/decisions/stream?startup=false'], headers, asked);
   await readAll(asked, 'startup=false');
-  const idle = cpuSeconds(asked.process);
-  for (let i = 0; i < size.polls; i++) await readAll(asked, 'startup=false');
-  found.poll.push(((cpuSeconds(asked.process) - idle) * 1e6) / size.polls);
+  found.poll.push(await cpuUs(asked, polls, size));
 }
 
-/** How many decisions are in `new`. */
-async function readAll({ port, key }: Asked, query: string): Promise<number> {
-  const url = `http://127.0.0.1:${port}/v1/decisions/stream?${query}`;
-  const answer = await fetch(url, { headers: { 'X-Api-Key': key, ...agent } });
-  if (answer.status !== 200) throw new Error(`${url}: ${answer.status}`);
+async function cpuUs(asked: Asked, load: Load, { seconds }: Size): Promise<number> {
+  const before = cpuSeconds(asked.process);
+  const { answers } = await load.run(asked.port, seconds);
+  return ((cpuSeconds(asked.process) - before) * 1e6) / answers;
+}
+
+/** How many decisions there are, and the milliseconds from the request to the last byte. */
+async function readAll({ port, key }: Asked, query: string): Promise<{ rows: number; ms: number }> {
+  const path = `/v1/decisions/stream?${query}`;
+  const begun = performance.now();
+  const asking = request({ port, path, headers: { 'X-Api-Key': key, ...agent } }).end();
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  const parts: Buffer[] = [];
+  for await (const part of answer) parts.push(part);
+  const ms = performance.now() - begun;
+  if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);
   // Counted without parsing: the client shares the machine.
-  const bytes = Buffer.from(await answer.arrayBuffer());
+  const bytes = Buffer.concat(parts);
+  const mark = '"scenario"';
   let rows = 0;
-  for (let at = bytes.indexOf('"scenario"'); at >= 0; at = bytes.indexOf('"scenario"', at + 1))
-    rows++;
-  return rows;
+  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + 1)) rows++;
+  return { rows, ms };
 }
 
 /** Undefined where Debian's package can't be fetched. */
@@ -144,7 +158,7 @@ async function startCrowdsec(
   const key = 'bench';
   await cscli('bouncers', 'add', 'bench', '-k', key);
   const child = spawn(`${programs}/crowdsec`, [...config, '-no-cs'], { stdio: 'ignore' });
-  const asked = { port, key, process: child, stop: () => stop(child) };
+  const asked = { port, key, process: child, connections: 1, stop: () => stop(child) };
   try {
     const isUp = () =>
       readAll(asked, 'startup=true').then(
