@@ -109,7 +109,7 @@ const scanPage = 500;
 /** A withdrawal beside reports of the same account and address starts anew so many times. */
 const withdrawTriesMax = 20;
 /** Keys of one commit of a withdrawal: three a report. */
-const withdrawRowsMax = 1_998;
+const withdrawRowsMax = 3_000;
 const expirePage = 200;
 /** Another process expires the same rows: after so many collisions in a row it may have them. */
 const expireAttemptsMax = 20;
