@@ -14,5 +14,7 @@ export const embeddedOnly = {
   'server/flows/lost-store.test.ts': 'takes the files of the embedded store away',
   'server/flows/upgrade.test.ts': 'starts on an embedded store of the release before',
   'server/flows/demo.test.ts': 'reads the outbox, which a node does not have',
+  'signon/flows/notices-crash.test.ts':
+    'other nodes leave the mails of one that was killed alone for minutes',
   'signon/flows/sign-on-browser.test.ts': 'looks into the files of the embedded store',
 };

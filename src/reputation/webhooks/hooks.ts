@@ -10,7 +10,7 @@ import { open, seal } from '../../access/keys/seal.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { formatPrefix, parsePrefix } from '../../ip/prefix.ts';
+import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../store/keys.ts';
 import { logRows } from '../../store/log-rows.ts';
@@ -255,7 +255,7 @@ function readWatches(texts: readonly string[]): string[] | undefined {
     const prefix = parsePrefix(text);
     if (!prefix.ok) return undefined;
     if (prefix.value.length < webhookBounds.shortestLength[prefix.value.family]) return undefined;
-    found.add(formatPrefix(prefix.value));
+    found.add(formatNetwork(prefix.value));
   }
   return found.size === 0 || found.size > webhookBounds.watchesMax ? undefined : [...found];
 }

@@ -57,10 +57,14 @@ const idsIn = (body: string) => [...body.matchAll(/name="id" value="([^"]+)"/g)]
 const eventsOf = (type: string) => got.filter(({ body }) => body.startsWith(`{"type":"${type}"`));
 const wanted = (watches: string) => ({ url: target, watches, threshold: '25' });
 
-/** The sample of the documentation. */
-async function openVerify() {
+/** A sample of the documentation. */
+function sampleOf(language: string): string {
   const text = readFileSync('docs/WEBHOOKS.md', 'utf8');
-  const code = /```js\n([\s\S]*?)```/.exec(text)![1]!;
+  return new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(text)![1]!;
+}
+
+async function openVerify() {
+  const code = sampleOf('js');
   const url = `data:text/javascript;base64,${Buffer.from(code).toString('base64')}`;
   return ((await import(url)) as { verify: (...given: unknown[]) => boolean }).verify;
 }
@@ -122,9 +126,13 @@ it('a network in which an address gets listed is told, once', async () => {
   writeFileSync(list, '9.9.21.7\n');
   await server.cliJson('seed', list, '--format', 'plain', '--confidence', '90');
   await within(() => eventsOf('address.listed').length > 0, 'the event');
-  const { data } = JSON.parse(eventsOf('address.listed')[0]!.body) as {
+  const event = JSON.parse(eventsOf('address.listed')[0]!.body) as {
     data: { watched: string; score: number; threshold: number };
   };
+  const { data } = event;
+  const sample = JSON.parse(sampleOf('json')) as typeof event;
+  assert.deepEqual(Object.keys(event), Object.keys(sample));
+  assert.deepEqual(Object.keys(data), Object.keys(sample.data));
   assert.deepEqual(data, { watched: '9.9.21.0/24', score: data.score, threshold: 25 });
   assert.ok(data.score >= 25, `${data.score}`);
   await within(async () => (await ada.get(page)).body.includes('(listed)'));
