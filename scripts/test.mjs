@@ -12,11 +12,12 @@
  * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed, and what
  * of the tests that was.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { makeBundle } from './bundle.mjs';
+import { embeddedOnly } from './embedded-only.mjs';
 
 const slowestMax = 10;
 /** What only the system tests need is installed beside them. */
@@ -41,14 +42,25 @@ const isSystem = args.includes('--system');
 const parts = args
   .filter((a) => !a.startsWith('--'))
   .map((part) => part.replace(/^test\/|\/$/g, ''));
+/** Every server of the tests is a node on PostgreSQL. */
+const isShared = process.env.STORE === 'postgres';
 const half = isSystem ? undefined : chosenHalf();
 
+const leftOut = [];
 const files = chosen(testFiles(), parts).filter((f) => {
+  if (isShared && embeddedOnly[f] !== undefined) {
+    leftOut.push(f);
+    return false;
+  }
   if (half === undefined) return true;
   const text = readFileSync(join('test', f), 'utf8');
   refuseLost(f, text);
   return half.has(text);
 });
+const unknown = Object.keys(embeddedOnly).find((f) => !existsSync(join('test', f)));
+if (unknown !== undefined)
+  throw new Error(`scripts/embedded-only.mjs: there is no test/${unknown}`);
+for (const f of leftOut) process.stdout.write(`left out: test/${f}: ${embeddedOnly[f]}\n`);
 if (files.length === 0) {
   process.stderr.write(`no test file matches ${parts.join(' or ')}\n`);
   process.exit(1);
@@ -58,7 +70,8 @@ await makeBundle();
 const results = `test-output/results-${process.pid}.json`;
 mkdirSync('test-output', { recursive: true });
 if (parts.length === 0) rmSync('test-output/captcha-answers', { recursive: true, force: true });
-const run = spawnSync(
+const shared = isShared ? await startShared() : undefined;
+const run = spawn(
   process.execPath,
   [
     '--test',
@@ -71,14 +84,20 @@ const run = spawnSync(
   ],
   {
     stdio: 'inherit',
-    env: { ...process.env, ...(half === undefined ? {} : { TEST_THREADS: half.threads }) },
+    env: {
+      ...process.env,
+      ...(half === undefined ? {} : { TEST_THREADS: half.threads }),
+      ...(shared === undefined ? {} : { TEST_POSTGRES: shared.value }),
+    },
   },
 );
+const status = await new Promise((resolve) => run.once('close', resolve));
+await shared?.stop();
 // Empty when the runner itself died.
 const totals = JSON.parse(readFileSync(results, 'utf8') || '{}');
 rmSync(results);
 process.stdout.write(`${slowest(totals.files ?? {})}\n${summary(totals)}\n`);
-process.exit(run.status ?? 1);
+process.exit(status ?? 1);
 
 /** Nothing of it may be lost between the halves. */
 function refuseLost(file, text) {
@@ -110,6 +129,11 @@ function chosen(all, wanted) {
     return inFolder.length > 0 ? inFolder : all.filter((f) => f.includes(part));
   });
   return all.filter((f) => matches.some((some) => some.includes(f)));
+}
+
+async function startShared() {
+  const { startSharedStore } = await import('../dist/test/support/server/shared-store.js');
+  return startSharedStore();
 }
 
 /** Once for each lock file. */
@@ -144,5 +168,6 @@ function summary({ counts = {}, missing = [] }) {
   const failed = total('fail') + total('cancelled');
   const tools = missing.length === 0 ? '' : ` (${missing.join(', ')})`;
   const note = half === undefined ? '' : ` (${half.note})`;
-  return `${total('pass')} passed, ${failed} failed, ${total('skipped')} skipped${tools}${note}`;
+  const without = leftOut.length === 0 ? '' : `, ${leftOut.length} files left out`;
+  return `${total('pass')} passed, ${failed} failed, ${total('skipped')} skipped${without}${tools}${note}`;
 }

@@ -9,6 +9,7 @@ import type { BegunChange } from './access/audit-log.ts';
 import { accountCommands } from './commands/accounts.ts';
 import { initCommand } from './commands/init.ts';
 import { bouncerCommands } from './commands/keys/bouncer.ts';
+import { keyCommands } from './commands/keys/key.ts';
 import { siteKeyCommands } from './commands/keys/sitekey.ts';
 import { loadListCommand } from './commands/lists.ts';
 import { auditCommand, logCommands } from './commands/log.ts';
@@ -64,6 +65,9 @@ interface SeedFlags extends ListFlags {
 }
 
 const holdDaysDefault = 30;
+
+/** Most requests a minute that an operator may set. */
+const perMinuteMax = 33_000_000;
 
 function wholeNumber(min: number, max: number) {
   return (text: string): number => {
@@ -199,7 +203,9 @@ function program(): Command {
   root.addCommand(migrateCommands());
   root.addCommand(compactCommand());
   root.addCommand(masterKeyCommand());
-  for (const command of accountCommands(wholeNumber)) root.addCommand(command);
+  const perMinute = wholeNumber(0, perMinuteMax);
+  root.addCommand(accountCommands(perMinute));
+  root.addCommand(keyCommands(perMinute));
   return root;
 }
 

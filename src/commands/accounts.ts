@@ -1,8 +1,7 @@
-/** `portcullis account …` and `portcullis key …`: who may ask, and how much. */
+/** `portcullis account …`: who may sign in and ask. */
 
 import { Argument, Command, Option } from 'commander';
 import type { AccountInfo } from '../access/account-names.ts';
-import type { KeyInfo } from '../access/accounts/accounts.ts';
 import { createDirectory, type ListedAccount } from '../access/accounts/directory.ts';
 import { type Role, roles } from '../access/roles.ts';
 import { OperatorError } from '../core/errors.ts';
@@ -14,24 +13,13 @@ import { sinceOf, takeBack } from './shell/abuse.ts';
 import { columns, createOutput, dateText } from './shell/output.ts';
 import { expect, standingOf, withWorkspace } from './shell/workspace.ts';
 
-/** Most requests a minute that an operator may set. */
-const perMinuteMax = 33_000_000;
-
 /** Accounts read in one go. */
 const listedAtOnce = 500;
 
-type NumberParser = (min: number, max: number) => (text: string) => number;
-
-interface KeyFlags {
-  readonly readPerMinute?: number;
-  readonly writePerMinute?: number;
-  readonly json?: boolean;
-}
-
-export function accountCommands(wholeNumber: NumberParser): Command[] {
+export function accountCommands(perMinute: (text: string) => number): Command {
   const ofAccounts = account();
-  addAccountOrders(ofAccounts, wholeNumber(0, perMinuteMax));
-  return [ofAccounts, key(wholeNumber)];
+  addAccountOrders(ofAccounts, perMinute);
+  return ofAccounts;
 }
 
 function account(): Command {
@@ -301,71 +289,4 @@ function print(info: AccountInfo, json: boolean | undefined, line: string): void
   const output = createOutput(json === true);
   output.line(line);
   output.result({ ...info, createdAt: dateText(info.createdAt) });
-}
-
-function key(wholeNumber: NumberParser): Command {
-  const command = new Command('key').description('API keys');
-  const perMinute = (flag: string, what: string) =>
-    new Option(`${flag} <n>`, `${what} a minute, set by hand; 0 gives it back to trust`).argParser(
-      wholeNumber(0, perMinuteMax),
-    );
-  command
-    .command('create')
-    .argument('<email>')
-    .description('make a key; the former one, if any, works for 24 more hours')
-    .addOption(perMinute('--read-per-minute', 'checks'))
-    .addOption(perMinute('--write-per-minute', 'reports'))
-    .option('--json', 'print the key as JSON')
-    .action(createKey);
-  command
-    .command('list')
-    .description('all keys with their accounts; never the secret part')
-    .option('--json', 'print the keys as JSON')
-    .action(listKeys);
-  command
-    .command('revoke')
-    .description('refuse a key from the next request on, for good')
-    .argument('<id>', 'the part between the underscores: pcl_<id>_…')
-    .option('--json', 'print the key as JSON')
-    .action(async (id: string, flags: { json?: boolean }) => {
-      const output = createOutput(flags.json === true);
-      const info = await withWorkspace(async (w) => expect(await w.accounts.revokeKey(id)));
-      output.line(`key ${info.id} of ${info.email} is revoked`);
-      output.result(shown(info));
-    });
-  return command;
-}
-
-async function createKey(email: string, flags: KeyFlags): Promise<void> {
-  const output = createOutput(flags.json === true);
-  await withWorkspace(async ({ accounts }) => {
-    const made = expect(await accounts.createKey(email));
-    if (flags.readPerMinute !== undefined || flags.writePerMinute !== undefined) {
-      expect(await accounts.setQuotas(email, flags));
-    }
-    output.line(made.text);
-    if (made.replaces !== undefined) {
-      output.line(`(key ${made.replaces} works for 24 more hours)`);
-    }
-    output.result(made);
-  });
-}
-
-async function listKeys(flags: { json?: boolean }): Promise<void> {
-  const output = createOutput(flags.json === true);
-  const keys = await withWorkspace(({ accounts }) => accounts.listKeys());
-  const rows = keys.map((k) => [k.id, k.email, k.state, dateText(k.createdAt)]);
-  for (const line of columns(rows)) output.line(line);
-  if (keys.length === 0) output.line('no key was made yet');
-  output.result(keys.map(shown));
-}
-
-function shown(info: KeyInfo) {
-  const time = (ms: number) => (ms === 0 ? null : dateText(ms));
-  return {
-    ...info,
-    createdAt: time(info.createdAt),
-    endsAt: time(info.endsAt),
-    revokedAt: time(info.revokedAt),
-  };
 }

@@ -1,7 +1,7 @@
 /** Deletion and export as the commands do them: with the store alone, no server needed. */
 
 import { createSiteKeys } from '../access/keys/site-keys.ts';
-import { reportPersonalData } from '../server/parts/report-personal-data.ts';
+import { reportPersonalData } from '../server/parts/own/report-personal-data.ts';
 import { mailSender } from '../signon/mail/letter.ts';
 import { createMailer } from '../signon/mail/mailer.ts';
 import { noFarewell, openOutbox } from '../signon/mail/outbox.ts';

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'network_too_large'
   // of who asks, and how often
   | 'unauthenticated'
+  | 'wrong_scope'
   | 'forbidden'
   | 'registration_closed'
   | 'quota_exceeded'

@@ -43,11 +43,14 @@ import { requestEndpoints } from '../reputation/requests/requests.route.ts';
 import * as avatar from '../signon/account/avatar.route.ts';
 import * as confirm from '../signon/account/confirm.route.ts';
 import * as data from '../signon/account/data.route.ts';
+import * as namedKeys from '../signon/account/keys/named-keys.route.ts';
 import * as keys from '../signon/account/keys.route.ts';
 import * as profile from '../signon/account/profile.route.ts';
+import * as ownReports from '../signon/account/reports/reports.route.ts';
 import * as review from '../signon/account/review.route.ts';
 import * as security from '../signon/account/security.route.ts';
 import * as sites from '../signon/account/sites.route.ts';
+import * as webhooks from '../signon/account/webhooks/webhooks.route.ts';
 import * as outbox from '../signon/mail/outbox.route.ts';
 import * as recover from '../signon/people/pages/recover.route.ts';
 import * as register from '../signon/people/pages/register.route.ts';
@@ -203,6 +206,11 @@ const verified: readonly Endpoint[] = [
   avatar.ownAvatarEndpoints.put, // POST /account/avatar
   avatar.ownAvatarEndpoints.remove, // POST /account/avatar/remove
   keys.keyEndpoints.show, // GET /account/keys
+  ownReports.reportsEndpoints.show, // GET /account/reports
+  ownReports.reportsEndpoints.takeBack, // POST /account/reports/take-back
+  webhooks.webhookEndpoints.show, // GET /account/webhooks
+  webhooks.webhookEndpoints.test, // POST /account/webhooks/test
+  webhooks.webhookEndpoints.remove, // POST /account/webhooks/remove
   keys.keyEndpoints.createSiteKey, // POST /account/site-keys/create
   keys.keyEndpoints.revokeSiteKey, // POST /account/site-keys/revoke
   security.securityEndpoints.show, // GET /account/security
@@ -230,6 +238,10 @@ const confirmed: readonly Endpoint[] = [
   keys.keyEndpoints.create, // POST /account/keys/create
   keys.keyEndpoints.reveal, // POST /account/keys/reveal
   keys.keyEndpoints.revoke, // POST /account/keys/revoke
+  namedKeys.namedKeyEndpoints.create, // POST /account/keys/named/create
+  namedKeys.namedKeyEndpoints.rename, // POST /account/keys/named/rename
+  namedKeys.namedKeyEndpoints.remove, // POST /account/keys/named/remove
+  webhooks.webhookEndpoints.create, // POST /account/webhooks/create
   data.dataEndpoints.download, // POST /account/export
   data.dataEndpoints.remove, // POST /account/delete
 ];

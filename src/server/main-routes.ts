@@ -2,6 +2,7 @@
 
 import type { Accounts } from '../access/accounts/accounts.ts';
 import { keyScopes } from '../access/keys/key-scopes.ts';
+import type { NamedKeys } from '../access/keys/named-keys.ts';
 import type { OwnKeys } from '../access/keys/own-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
@@ -136,6 +137,10 @@ export function mainRoutes(options: {
   profiles: Profiles;
   accounts: Accounts;
   siteKeys: SiteKeys;
+  namedKeys: NamedKeys;
+  noteKeyUses: SpaceOptions['noteKeyUses'];
+  ownReports: SpaceOptions['ownReports'];
+  webhooks: SpaceOptions['webhooks'];
   ownKeys: OwnKeys;
   avatars: Avatars;
   consents: Consents;

@@ -360,7 +360,7 @@ export async function readinessOf(
   store: Pick<Store, 'lastSeq' | 'writeState'>,
   clock: Clock,
   isDraining: boolean,
-  member?: Pick<Membership, 'memory'>,
+  member?: Pick<Membership, 'memory' | 'isOutdated'>,
 ): Promise<Readiness> {
   const { follower } = state;
   const lastSeq = await store.lastSeq().catch((error: unknown) => {
@@ -375,13 +375,18 @@ export async function readinessOf(
   return {
     // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
     indexLoaded: follower.isFollowing(),
-    writable: store.writeState().available && lastSeq !== undefined,
+    writable:
+      store.writeState().available && lastSeq !== undefined && member?.isOutdated() !== true,
     draining: isDraining,
     entries: state.index.size(),
     behind: Math.max(0, behind),
     newestListAgeSeconds: Number.isFinite(newest)
       ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
       : null,
-    ...(member && { staleSeconds: Math.ceil(staleMs / 1_000), memory: member.memory() }),
+    ...(member && {
+      staleSeconds: Math.ceil(staleMs / 1_000),
+      memory: member.memory(),
+      outdated: member.isOutdated(),
+    }),
   };
 }

@@ -30,8 +30,9 @@ export const readinessDocs: Described = {
         newestListAgeSeconds: nullable({ type: 'number', minimum: 0 }),
         staleSeconds: count,
         memory: { type: 'string', enum: [...memoryVerdicts] },
+        outdated: boolean,
       },
-      { optional: ['staleSeconds', 'memory'] },
+      { optional: ['staleSeconds', 'memory', 'outdated'] },
     ),
   },
 };

@@ -37,6 +37,8 @@ export interface Readiness {
   readonly staleSeconds?: number;
   /** Of a node: its memory beside those of the others. An outvoted one is not ready. */
   readonly memory?: MemoryVerdict;
+  /** Of a node: its program is too old for what the others write. It is not ready, for good. */
+  readonly outdated?: boolean;
 }
 
 const dayMs = 86_400_000;
@@ -84,6 +86,7 @@ export function serviceRoutes(options: {
       state.indexLoaded &&
       !state.draining &&
       state.memory !== 'outvoted' &&
+      state.outdated !== true &&
       (staleSeconds === undefined ? writable : staleSeconds <= staleSecondsMax);
     const retry: Header[] = ok ? [] : [['Retry-After', '5']];
     return {

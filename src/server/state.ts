@@ -37,7 +37,7 @@ import { forgetTranslatedNetwork } from '../reputation/state/translated-network.
 import { createPolicyKeeper, type PolicyKeeper } from '../reputation/voices/policy-keeper.ts';
 import type { Policy } from '../reputation/voices/quorum.ts';
 import { createEventId } from '../store/event-id.ts';
-import { createFollower, type Follower } from '../store/follower.ts';
+import { createFollower, type Follower, type FollowerOptions } from '../store/follower.ts';
 import { createProjection, type Projection, readCheckpointSeq } from '../store/projection.ts';
 import type { Store, StoreEvent } from '../store/store.ts';
 import { asUpkeep, ownUpkeep, type Upkeep } from '../store/upkeep.ts';
@@ -114,6 +114,7 @@ export interface StateOptions {
   readonly placeOf?: PlaceOf;
   /** How long a slot is empty before it is given back; for tests. */
   readonly slotRestMs?: number;
+  readonly tooNew?: FollowerOptions['tooNew'];
   /** Told of the bans of agents: they are in memory beside the state. */
   readonly onBanned?: (event: StoreEvent) => void;
   /** File that makes the next start fast; without it none is written. */
@@ -277,7 +278,7 @@ export async function openState(options: StateOptions): Promise<State> {
 
   const follower = createFollower({
     ...{ store, apply, from, log, clock },
-    onFailure: options.onFailure,
+    ...{ onFailure: options.onFailure, tooNew: options.tooNew },
   });
 
   const slots = createSlotKeeper({

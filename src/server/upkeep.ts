@@ -16,8 +16,10 @@ import type { State } from './state.ts';
 const journalKeepEvents = 10_000n;
 const pruneMs = 60_000;
 const expiryMs = 30_000;
-/** The last use of a key is known this exactly. */
+/** The last use of a key is known this exactly to commands. */
 const keyUseMs = 10 * 60_000;
+/** And this exactly to its owner, who looks at it. */
+const recentUseMs = 2_000;
 
 /** Reports older than a year go. A long run is not begun a second time. */
 export function startExpiry(
@@ -51,9 +53,11 @@ export function startSampling(usage: Usage): () => void {
 /** Notes which keys were used; the last time when the server ends. */
 export function startKeyUses(store: Store, state: State, clock: Clock, log: Log) {
   let writing = Promise.resolve();
+  let notedAtMs = Number.NEGATIVE_INFINITY;
   function note(): Promise<void> {
     if (!store.writeState().available) return writing;
     const lastUsedAt = clock.now();
+    notedAtMs = clock.monotonicMs();
     const ids = state.takeUsedKeys().flatMap(({ accountSlot, hash }) => {
       return state.access.keyIdOf(accountSlot, hash) ?? [];
     });
@@ -65,10 +69,13 @@ export function startKeyUses(store: Store, state: State, clock: Clock, log: Log)
   }
   const timer = setInterval(note, keyUseMs);
   timer.unref();
-  return async () => {
-    clearInterval(timer);
-    await writing;
-    await note();
+  return {
+    recent: () => (clock.monotonicMs() - notedAtMs < recentUseMs ? writing : note()),
+    async stop() {
+      clearInterval(timer);
+      await writing;
+      await note();
+    },
   };
 }
 

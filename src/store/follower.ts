@@ -4,7 +4,8 @@
  *
  * An apply that throws, a gap, or a pruned journal stops the follower for good and loudly: state
  * that skipped an event would differ from every other node's. A store that can't be reached is asked
- * again: state that is late is right all the same.
+ * again: state that is late is right all the same. Nor is a newer program's event a failure: the state
+ * stays what it is before it, and answers.
  */
 
 import type { Clock } from '../core/clock.ts';
@@ -25,6 +26,8 @@ export interface FollowerOptions {
   readonly pollMs?: number;
   /** Time on the event loop before others get a turn. */
   readonly sliceMs?: number;
+  /** Why an event is beyond this program, which says so itself. The state stays as it is before it, and is good as that. */
+  readonly tooNew?: ((event: StoreEvent) => string | undefined) | undefined;
   /** Called once when the follower has failed: the process should not go on serving. */
   readonly onFailure?: (error: unknown) => void;
 }
@@ -60,10 +63,11 @@ export function createFollower({
   clock,
   pollMs = 200,
   sliceMs = 4,
+  tooNew,
   onFailure,
 }: FollowerOptions): Follower {
   let applied = from;
-  let phase: 'new' | 'following' | 'stopped' | 'failed' = 'new';
+  let phase: 'new' | 'following' | 'stopped' | 'held' | 'failed' = 'new';
   let running: Promise<void> | undefined;
   /** When a read failed first, since the last that did not. */
   let awaySinceMs: number | undefined;
@@ -134,6 +138,8 @@ export function createFollower({
       if (event.seq !== applied + 1n) {
         throw new Error(`journal gap: event ${event.seq} follows ${applied}`);
       }
+      const reason = tooNew?.(event);
+      if (reason !== undefined) return hold(reason);
       const done = apply(event);
       if (done !== undefined) await done;
       applied = event.seq;
@@ -156,7 +162,19 @@ export function createFollower({
   function rejectWaiters(message: string): void {
     const rejected = waiters;
     waiters = [];
-    for (const waiter of rejected) waiter.reject(new Error(message));
+    for (const waiter of rejected) waiter.reject(endOf(message));
+  }
+
+  /** Who waits for an event of a newer program finds nothing here, and somewhere else. */
+  function endOf(message: string): Error {
+    return phase === 'held' ? new StoreUnavailableError(message) : new Error(message);
+  }
+
+  function hold(reason: string): void {
+    wakeWaiters();
+    phase = 'held';
+    unhint?.();
+    rejectWaiters(reason);
   }
 
   function failWith(error: unknown): void {
@@ -175,7 +193,7 @@ export function createFollower({
       wake();
     },
     async stop() {
-      if (phase !== 'failed') phase = 'stopped';
+      if (phase !== 'failed' && phase !== 'held') phase = 'stopped';
       clearTimeout(timer);
       unhint?.();
       await running;
@@ -183,8 +201,8 @@ export function createFollower({
     },
     catchUpTo(seq) {
       if (seq <= applied) return Promise.resolve();
-      if (phase === 'stopped' || phase === 'failed') {
-        return Promise.reject(new Error(`the follower is ${phase}`));
+      if (phase === 'stopped' || phase === 'failed' || phase === 'held') {
+        return Promise.reject(endOf(`the follower is ${phase}`));
       }
       if (waiters.length >= waitersMax) return Promise.reject(new Error('too many waiters'));
       const caughtUp = new Promise<void>((resolve, reject) => {

@@ -37,6 +37,7 @@ export const namespaces = {
   apiKeyUse: 0x18,
   accountRole: 0x19,
   agentBan: 0x1a,
+  webhook: 0x1b,
   allow: 0x20,
   list: 0x21,
   subscription: 0x22,
@@ -45,6 +46,8 @@ export const namespaces = {
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,
+  reportByAccount: 0x33,
+  reportsIndexed: 0x34,
   feedHead: 0x50,
   feedStep: 0x51,
   feedBase: 0x52,
@@ -191,6 +194,11 @@ export function readAgentBanKey(key: Uint8Array): { account: string; address: st
   return { account: account!, address: address! };
 }
 
+/** 1b account-id 00 id 00: a webhook of an account (reputation/webhooks/hooks.ts). */
+export const webhookKey = (accountId: string, id: string): Key =>
+  encodeKey(namespaces.webhook, text(accountId), text(id));
+export const webhookPrefix = (id?: string): Key => encodeKey(namespaces.webhook, ...given(id));
+
 /** 20 CIDR: a rule of the allowlist, in canonical text. */
 export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));
 export const allowPrefix = (): Key => encodeKey(namespaces.allow);
@@ -226,6 +234,16 @@ export const reportByIdPrefix = (): Key => encodeKey(namespaces.reportById);
 /** 32 account-id 00 address:17 — there while the account may not report the address again. */
 export const reportGuardKey = (accountId: string, address: Uint8Array): Key =>
   encodeKey(namespaces.reportGuard, text(accountId), raw(address));
+
+/** 33 account-id 00 reported-at-descending:u48 id:16 — an account's reports, newest first. */
+export const reportByAccountKey = (accountId: string, reportedAt: number, id: Uint8Array): Key =>
+  encodeKey(namespaces.reportByAccount, text(accountId), descendingTime(reportedAt), raw(id));
+export const reportByAccountPrefix = (id: string): Key =>
+  encodeKey(namespaces.reportByAccount, text(id));
+
+/** 34 account-id 00 — that all its reports are under 33; without an id: since when new ones are. */
+export const reportsIndexedKey = (id: string): Key =>
+  encodeKey(namespaces.reportsIndexed, text(id));
 
 /** 50: when each feed last changed, and which versions are known (reputation/blocklists/stored.ts). */
 export const feedHeadKey = (): Key => encodeKey(namespaces.feedHead);

@@ -14,6 +14,7 @@ import { leaseKey, scratchKey, text } from './keys.ts';
 import { acquireServerLock } from './lock.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
 import { isMoved, refuseMovedDatabase } from './moving/marks.ts';
+import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
 import { upkeepLease } from './nodes/lease.ts';
 import {
@@ -50,12 +51,16 @@ export interface Cluster {
   /** For the process that serves, once the directory is its own. */
   join(joining: Joining): Promise<Membership>;
   status(): Promise<ClusterStatus>;
+  /** From now on all nodes write what this program reads. @throws OperatorError when one can't read it */
+  upgrade(): Promise<{ readonly from: number; readonly to: number }>;
 }
 
 /** What a node tells of itself. */
 export type Joining = Pick<JoinOptions, 'identity' | 'onReplaced'>;
 
 export interface ClusterStatus extends JournalHead {
+  /** The event version up to which all nodes write. */
+  readonly eventVersion: number;
   readonly nodes: readonly NodeRow[];
 }
 
@@ -95,14 +100,17 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
   try {
     await refuseMovedDatabase(await shared.session());
     await claimMasterKey(shared, opening);
+    const agreement = await openAgreement(shared, opening.log);
+    const outdated = agreement.outdated();
+    if (outdated !== undefined) throw new OperatorError(outdated);
     const local = await openOwn({ ...opening, dataDir: ownDir, path }, shared);
     const unfollow = await clock.follow(shared.databaseTime);
-    const store = splitStore(shared, local);
+    const store = splitStore(agreement.guard(shared), local);
     async function close(): Promise<void> {
       unfollow();
       await store.close();
     }
-    const cluster = clusterOf(shared, local, { clock, log: opening.log });
+    const cluster = clusterOf(shared, local, { clock, log: opening.log, agreement });
     return { store: { ...store, close }, clock, ownDir, cluster };
   } catch (error) {
     await shared.close();
@@ -113,7 +121,7 @@ export async function openStoreOf(settings: StoreSettings, opening: Opening): Pr
 function clusterOf(
   shared: PostgresStore,
   local: Store,
-  parts: Pick<JoinOptions, 'clock' | 'log'>,
+  parts: Pick<JoinOptions, 'clock' | 'log' | 'agreement'>,
 ): Cluster {
   return {
     async join(joining) {
@@ -128,8 +136,10 @@ function clusterOf(
       const lease = await shared.get(leaseKey(upkeepLease));
       const holder = lease && Buffer.from(lease.value).toString();
       const head = await shared.head();
-      return { ...head, nodes: await readNodes(await shared.session(), holder) };
+      const nodes = await readNodes(await shared.session(), holder);
+      return { ...head, eventVersion: parts.agreement.version(), nodes };
     },
+    upgrade: () => upgradeCluster(shared),
   };
 }
 

@@ -4,6 +4,7 @@
  * row here does not compile. docs/ERRORS.md lists the same codes.
  */
 
+import type { KeyScope } from '../access/keys/key-scopes.ts';
 import type { ErrorCode } from '../core/errors.ts';
 
 export interface ErrorRow {
@@ -16,6 +17,11 @@ export interface ErrorRow {
 /** The text that known clients look for. */
 export const unauthenticatedDetail =
   'Authentication failed. Your API key is either missing, incorrect, or revoked.';
+
+/** Of a good key that is for other things. */
+export function wrongScopeDetail(scope: KeyScope): string {
+  return `This API key lacks the scope '${scope}', which is needed here.`;
+}
 
 const ours = {
   status: 500,
@@ -86,6 +92,11 @@ export const errors = {
     status: 401,
     en: unauthenticatedDetail,
     fr: 'Authentification refusée. Votre clé d’API manque, est fausse ou a été révoquée.',
+  },
+  wrong_scope: {
+    status: 403,
+    en: 'This API key lacks the scope that is needed here.',
+    fr: 'Cette clé d’API n’a pas la portée nécessaire ici.',
   },
   forbidden: { status: 403, en: 'This is not allowed.', fr: 'Ce n’est pas permis.' },
   registration_closed: {

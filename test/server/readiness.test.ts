@@ -90,6 +90,7 @@ it('a node is ready for 15 minutes without the database and says how stale it is
   const clock = systemClock();
   let staleMs = 0;
   let memory: MemoryVerdict = 'agrees';
+  let isOutdated = false;
   let isAway = true;
   const store = {
     async lastSeq() {
@@ -101,7 +102,10 @@ it('a node is ready for 15 minutes without the database and says how stale it is
   const follower = { staleMs: () => staleMs, appliedSeq: () => 1n, isFollowing: () => true };
   const state = { follower, sources: { list: () => [] }, index: { size: () => 7 } };
   const readiness = () =>
-    readinessOf(state as unknown as State, store, clock, false, { memory: () => memory });
+    readinessOf(state as unknown as State, store, clock, false, {
+      memory: () => memory,
+      isOutdated: () => isOutdated,
+    });
   async function ask() {
     const { status, writable, staleSeconds, memory } = await readyzOf(readiness);
     return { status, writable, staleSeconds, memory };
@@ -119,4 +123,7 @@ it('a node is ready for 15 minutes without the database and says how stale it is
   assert.deepEqual(await ask(), { status: 200, memory, ...back });
   memory = 'outvoted';
   assert.deepEqual(await ask(), { status: 503, memory, ...back });
+  memory = 'agrees';
+  isOutdated = true;
+  assert.deepEqual(await ask(), { status: 503, memory, writable: false, staleSeconds: 0 });
 });

@@ -9,7 +9,7 @@ import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { ok } from '../../src/core/result.ts';
-import { reportPersonalData } from '../../src/server/parts/report-personal-data.ts';
+import { reportPersonalData } from '../../src/server/parts/own/report-personal-data.ts';
 import type { Mail } from '../../src/signon/mail/mailer.ts';
 import { openSignon, type Signon, type SignonOptions } from '../../src/signon/open-signon.ts';
 import type { SignedIn } from '../../src/signon/sessions/sign-in/sign-in.ts';

@@ -221,3 +221,20 @@ it('a journal that is out of reach for a while is read again: nothing is lost, n
   await follower.stop();
   clearInterval(alive);
 });
+
+it('an event of a newer program stops it before that event, in silence, and tells who waits to go elsewhere', async () => {
+  const store = fakeStore(upTo(3));
+  const failures: unknown[] = [];
+  const { follower, seen, lines } = follow(store, {
+    tooNew: ({ seq }) => (seq === 3n ? 'newer' : undefined),
+    onFailure: (error) => void failures.push(error),
+  });
+  follower.start();
+  await assert.rejects(follower.catchUpTo(3n), StoreUnavailableError);
+  await assert.rejects(follower.catchUpTo(3n), StoreUnavailableError);
+  await follower.catchUpTo(2n);
+  assert.deepEqual([seen, failures, lines], [[1, 2], [], []]);
+  assert.equal(follower.isFollowing(), false);
+  assert.equal(store.hinted(), 0);
+  await follower.stop();
+});

@@ -6,6 +6,7 @@
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
+import { openAgreement } from '../../src/store/nodes/agreement.ts';
 import { joinNodes } from '../../src/store/nodes/nodes.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { LeaseLostError } from '../../src/store/upkeep.ts';
@@ -16,6 +17,7 @@ const [clock, log] = [systemClock(), createLog('fatal')];
 const store = await openPostgresStore({ url: url!, clock, log });
 const { upkeep } = await joinNodes({
   ...{ store, clock, log, local: await openLocal(directory!, clock) },
+  agreement: await openAgreement(store, log),
   identity: { name: 'child', version: '1' },
   positions: { appliedSeq: 0n, checkpointSeq: 0n },
   onReplaced() {},

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { leaseKey } from '../../src/store/keys.ts';
+import { openAgreement } from '../../src/store/nodes/agreement.ts';
 import { copyCheckpointIfBehind, pruneJournal } from '../../src/store/nodes/checkpoints.ts';
 import { upkeepLease } from '../../src/store/nodes/lease.ts';
 import { joinNodes, type Membership } from '../../src/store/nodes/nodes.ts';
@@ -59,7 +60,9 @@ async function openNode(store: PostgresStore, name: string) {
       const at = { appliedSeq: applied, checkpointSeq: applied };
       const identity = { name, version: '1' };
       const onReplaced = () => {};
-      member = await joinNodes({ store, local, clock, log, identity, positions: at, onReplaced });
+      const agreement = await openAgreement(store, log);
+      const given = { store, local, clock, log, agreement, identity, onReplaced };
+      member = await joinNodes({ ...given, positions: at });
       member.follow(() => ({ appliedSeq: applied, checkpointSeq: projection.checkpointSeq() }));
     },
     /** Follows the journal to its end and writes a checkpoint. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
+import { openAgreement } from '../../src/store/nodes/agreement.ts';
 import { createLease, fencedStore } from '../../src/store/nodes/lease.ts';
 import { joinNodes, type Membership, readNodes } from '../../src/store/nodes/nodes.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';
@@ -51,6 +52,7 @@ async function withNode(
   const replaced: Error[] = [];
   const node = await joinNodes({
     ...{ store, local, clock, log, aliveMs, beatMs: 50 },
+    agreement: await openAgreement(store, log),
     identity: { name, version: '1' },
     positions: { appliedSeq: 3n, checkpointSeq: 2n },
     onReplaced: (error) => void replaced.push(error),

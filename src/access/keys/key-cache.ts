@@ -27,9 +27,14 @@ const scopesShift = 28;
 const slotMask = 2 ** scopesShift - 1;
 const checksumAt = keyTextLength - keyChecksumLength;
 
+/** In place of an account's slot. */
+export const noKey = -1;
+/** The key lives, and may be used for other things alone. */
+export const otherScope = -2;
+
 export interface KeyCache {
   /**
-   * Account slot of a living key, or −1, also for one that is not for this. Measured: 45 ns on a hit,
+   * Account slot of a living key, else `noKey` or `otherScope`, both below 0. Measured: 45 ns on a hit,
    * 3 µs on a miss.
    * @param scope one bit of `keyScopes`
    */
@@ -75,14 +80,14 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192): KeyCac
 
   /** The slot if the key is for this; notes the use then. */
   function admit(generationAt: number, packed: number, scope: number): number {
-    if (((packed >> scopesShift) & scope) === 0) return -1;
+    if (((packed >> scopesShift) & scope) === 0) return otherScope;
     const usedAt = generationAt + usedBehind;
     if (sharedWords[usedAt] === 0) sharedWords[usedAt] = 1;
     return packed & slotMask;
   }
 
   function miss(set: number, fingerprint: number, text: string, scope: number): number {
-    if (!parseKey(text).ok || !reader.find(hashKey(text))) return -1;
+    if (!parseKey(text).ok || !reader.find(hashKey(text))) return noKey;
     remember(set, fingerprint, text);
     const packed = reader.accountSlot | (reader.scopes << scopesShift);
     return admit(reader.generationAt, packed, scope);
@@ -90,7 +95,7 @@ export function createKeyCache(reader: KeyTableReader, capacity = 8_192): KeyCac
 
   return {
     authenticate(text, scope = keyScopes.check) {
-      if (text.length !== keyTextLength) return -1;
+      if (text.length !== keyTextLength) return noKey;
       const fingerprint = fingerprintOf(text);
       const set = (fingerprint ^ (fingerprint >>> 15)) & setMask;
       for (let place = set * ways, end = place + ways; place < end; place++) {

@@ -7,6 +7,10 @@ export type KeyScope = keyof typeof keyScopes;
 export const plainScopes: number = keyScopes.check | keyScopes.report;
 export const allScopes: number = plainScopes | keyScopes.bouncer | keyScopes.agent;
 
+export function isKeyScope(name: string): name is KeyScope {
+  return Object.hasOwn(keyScopes, name);
+}
+
 export function scopeNames(bits: number): KeyScope[] {
   return (Object.keys(keyScopes) as KeyScope[]).filter((name) => (bits & keyScopes[name]) !== 0);
 }

@@ -18,7 +18,7 @@ import {
   type Key,
 } from '../../store/keys.ts';
 import { logRows } from '../../store/log-rows.ts';
-import type { NewEvent, Store } from '../../store/store.ts';
+import type { NewEvent, SetRow, Store } from '../../store/store.ts';
 import type { AccountInfo } from '../account-names.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
 import { encodeAccessEvent } from '../accounts/events.ts';
@@ -30,6 +30,7 @@ import { createKeyRecords } from './key-records.ts';
 import { type KeyScope, scopeBits } from './key-scopes.ts';
 import { type KeyUse, readKeyUse } from './key-use.ts';
 import type { MasterKey } from './master-key.ts';
+import type { Also } from './own-keys.ts';
 import { seal } from './seal.ts';
 
 export const namedKeyBounds = { perAccountMax: 50, totalMax: 8_192 } as const;
@@ -64,13 +65,18 @@ export interface NamedKeys {
       readonly entriesMax?: number | undefined;
       readonly label?: boolean;
     },
+    also?: Also,
   ): Promise<Result<NewNamedKey>>;
   /** Those that live, oldest first. */
   list(accountId: string): Promise<NamedKey[]>;
   /** Of all accounts. */
   all(): Promise<NamedKey[]>;
+  /** Its text stays. `conflict` for a name that another one has; `unknown_key` also for somebody else's. */
+  rename(accountId: string, keyId: string, name: string): Promise<Result<void>>;
   /** `unknown_key` when the account has none of that name. */
   remove(email: string, name: string): Promise<Result<NamedKey>>;
+  /** `unknown_key` also for somebody else's. @param also written in the commit that revokes it */
+  removeOwn(accountId: string, keyId: string, also?: readonly SetRow[]): Promise<Result<void>>;
 }
 
 export function createNamedKeys(options: {
@@ -115,7 +121,7 @@ export function createNamedKeys(options: {
     if (account.disabled) return fail('conflict', `${email} is disabled`);
     const own = await list(account.id);
     if (own.some((key) => key.name === name)) {
-      return fail('conflict', `${email} has a key named ${name}; remove it first`);
+      return taken(email, name);
     }
     if (own.length >= perAccountMax) {
       return fail(
@@ -131,16 +137,12 @@ export function createNamedKeys(options: {
 
   function add(
     email: string,
-    { name, scopes, entriesMax = 0, label: wantsLabel = false }: Parameters<NamedKeys['add']>[1],
+    wanted: Parameters<NamedKeys['add']>[1],
+    also: Also = {},
   ): Promise<Result<NewNamedKey>> {
-    if (!namePattern.test(name)) {
-      return Promise.resolve(
-        fail(
-          'invalid_parameter',
-          'a name has 1 to 64 letters, digits, dots, dashes and underscores',
-        ),
-      );
-    }
+    const { name, scopes, entriesMax = 0, label: wantsLabel = false } = wanted;
+    if (!namePattern.test(name)) return Promise.resolve(noName);
+    if (scopes.length === 0) return Promise.resolve(noScope);
     return untilUndisturbed(async () => {
       const found = await accounts.find(email);
       if (!found.ok) return found;
@@ -172,6 +174,7 @@ export function createNamedKeys(options: {
           { key: apiKeyKey(id), version: null },
           { key: said.key, version: said.version },
           ...slot.value.check,
+          ...(also.check ?? []),
         ],
         set: [
           { key: apiKeyKey(id), value: encodeKeyRecord(record) },
@@ -179,6 +182,7 @@ export function createNamedKeys(options: {
           // Unchanged: of two that add at the same time the second one looks at the names again.
           accountRow(account, owner),
           ...slot.value.set,
+          ...(also.set ?? []),
         ],
         events: [
           event({ ...made, key: id, hash: hashKey(text), scopes: record.scopes, facts }),
@@ -194,6 +198,49 @@ export function createNamedKeys(options: {
     });
   }
 
+  /** A key that lives and is one of this account with a name. */
+  async function own(accountId: string, keyId: string) {
+    const found = await records.find(keyId);
+    const { account, name, revokedAt } = found?.record ?? {};
+    return account === accountId && name !== '' && revokedAt === 0 ? found : undefined;
+  }
+
+  function rename(accountId: string, keyId: string, name: string): Promise<Result<void>> {
+    if (!namePattern.test(name)) return Promise.resolve(noName);
+    return untilUndisturbed(async () => {
+      const key = accountKey(accountId);
+      const row = await store.get(key);
+      const owner = row && decodeAccount(row.value);
+      const found = await own(accountId, keyId);
+      if (row === undefined || owner === undefined || found === undefined) {
+        return fail('unknown_key');
+      }
+      const others = (await list(accountId)).filter(({ id }) => id !== keyId);
+      if (others.some((one) => one.name === name)) return taken(owner.email, name);
+      const done = await commitOnce(store, {
+        check: [
+          { key, version: row.version },
+          { key: found.key, version: found.version },
+        ],
+        set: [
+          { key: found.key, value: encodeKeyRecord({ ...found.record, name }) },
+          accountRow(accountId, owner),
+        ],
+      });
+      return written(done, undefined);
+    });
+  }
+
+  async function removeOwn(
+    accountId: string,
+    keyId: string,
+    also: readonly SetRow[] = [],
+  ): Promise<Result<void>> {
+    if ((await own(accountId, keyId)) === undefined) return fail('unknown_key');
+    const revoked = await records.revoke(keyId, also);
+    return revoked.ok ? ok(undefined) : revoked;
+  }
+
   async function remove(email: string, name: string): Promise<Result<NamedKey>> {
     const found = await accounts.find(email);
     if (!found.ok) return found;
@@ -205,7 +252,18 @@ export function createNamedKeys(options: {
     return revoked.ok ? ok(key) : revoked;
   }
 
-  return { add, list, all: async () => load(await idsUnder(apiKeyByAccountPrefix())), remove };
+  const all = async () => load(await idsUnder(apiKeyByAccountPrefix()));
+  return { add, list, all, rename, remove, removeOwn };
+}
+
+const noName = fail(
+  'invalid_parameter',
+  'a name has 1 to 64 letters, digits, dots, dashes and underscores',
+);
+const noScope = fail('invalid_parameter', 'a key needs a scope at least');
+
+function taken(email: string, name: string) {
+  return fail('conflict', `${email} has a key named ${name}; remove it first`);
 }
 
 /** 130 bits; each byte gives five of them, so all characters are equally likely. */

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { AccountsTable } from '../accounts/accounts-table.ts';
-import type { KeyCache } from '../keys/key-cache.ts';
+import { type KeyCache, noKey } from '../keys/key-cache.ts';
 import { keyScopes } from '../keys/key-scopes.ts';
 import { type QuotaKind, type Quotas, quotaKind } from './quota.ts';
 
@@ -13,8 +13,8 @@ export { quotaKind };
 
 export interface Gate {
   /**
-   * Account slot of a key that lives, or -1: missing, malformed, unknown, revoked, disabled, or not for
-   * this.
+   * Account slot of a key that lives, else below 0: `noKey` for one that is missing, malformed, unknown,
+   * revoked or disabled, `otherScope` for one that is not for this.
    * @param scope one bit of `keyScopes`; `check` when left out
    */
   authenticate(keyText: string | undefined, scope?: number): number;
@@ -33,9 +33,9 @@ export function createGate(options: {
   const { keys, accounts, quotas, clock } = options;
   return {
     authenticate(keyText, scope = keyScopes.check) {
-      if (keyText === undefined) return -1;
+      if (keyText === undefined) return noKey;
       const slot = keys.authenticate(keyText, scope);
-      return slot >= 0 && accounts.isDisabled(slot) ? -1 : slot;
+      return slot >= 0 && accounts.isDisabled(slot) ? noKey : slot;
     },
     spend: (slot, kind, cost) => quotas.take(slot, kind, cost, clock.monotonicMs()),
     quotas,

@@ -1,11 +1,11 @@
 /** `portcullis bouncer …`: keys for firewalls, proxies and other programs that fetch decisions. */
 
 import { Command, Option } from 'commander';
-import { scopeNames } from '../../access/keys/key-scopes.ts';
-import { createNamedKeys, type NamedKey, type NamedKeys } from '../../access/keys/named-keys.ts';
-import { capacities } from '../../config.ts';
+import { keyScopes, scopeNames } from '../../access/keys/key-scopes.ts';
+import type { NamedKey } from '../../access/keys/named-keys.ts';
+import { namedKeysOf } from '../shell/named-keys.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { checkMasterKey, expect, type Workspace, withWorkspace } from '../shell/workspace.ts';
+import { expect, withWorkspace } from '../shell/workspace.ts';
 
 interface AddFlags {
   readonly limit?: number;
@@ -56,18 +56,12 @@ export function bouncerCommands(
   return command;
 }
 
-function keysOf(workspace: Workspace): NamedKeys {
-  const { config, random } = workspace;
-  const masterKey = checkMasterKey(config, random);
-  return createNamedKeys({ ...workspace, masterKey, slotsMax: capacities.accounts });
-}
-
 async function add(email: string, name: string, flags: AddFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   const { limit: entriesMax, dns: label = false } = flags;
   const scopes = [flags.agent === true ? 'agent' : 'bouncer'] as const;
   const made = await withWorkspace(async (w) =>
-    expect(await keysOf(w).add(email, { name, scopes, entriesMax, label })),
+    expect(await namedKeysOf(w).add(email, { name, scopes, entriesMax, label })),
   );
   output.line(made.text);
   if (made.label !== undefined) output.line(`DNS label: ${made.label}`);
@@ -79,14 +73,14 @@ async function list(email: string | undefined, flags: { json?: boolean }): Promi
   const shown = await withWorkspace(async (w) => {
     const keys =
       email === undefined
-        ? await keysOf(w).all()
-        : await keysOf(w).list(expect(await w.accounts.find(email)).id);
+        ? await namedKeysOf(w).all()
+        : await namedKeysOf(w).list(expect(await w.accounts.find(email)).id);
     const emails = new Map<string, string>();
     for (const { account } of keys) {
       const found = emails.has(account) ? undefined : await w.accounts.find(account);
       if (found?.ok) emails.set(account, found.value.email);
     }
-    return keys.map((key) => shownKey(key, emails.get(key.account) ?? ''));
+    return keys.filter(isOfDoor).map((key) => shownKey(key, emails.get(key.account) ?? ''));
   });
   const rows = shown.map((key) => [
     ...[key.name, key.email, key.id, key.lastUsedAt ?? 'never', key.address || '-'],
@@ -100,9 +94,14 @@ async function list(email: string | undefined, flags: { json?: boolean }): Promi
 
 async function remove(email: string, name: string, flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
-  const key = await withWorkspace(async (w) => expect(await keysOf(w).remove(email, name)));
+  const key = await withWorkspace(async (w) => expect(await namedKeysOf(w).remove(email, name)));
   output.line(`the key of ${name} is revoked`);
   output.result({ id: key.id, name });
+}
+
+/** Named keys that only check or report are shown by `key list`. */
+function isOfDoor(key: NamedKey): boolean {
+  return (key.scopes & (keyScopes.bouncer | keyScopes.agent)) !== 0;
 }
 
 function shownKey(key: NamedKey, email: string) {

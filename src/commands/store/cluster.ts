@@ -1,8 +1,11 @@
-/** `portcullis cluster status`: the nodes that share the database, and how far each one is. */
+/**
+ * `portcullis cluster status`: the nodes that share the database, and how far each one is. `upgrade`: what
+ * all of them may write, once all are of a newer version.
+ */
 
 import { Command } from 'commander';
 import { OperatorError } from '../../core/errors.ts';
-import { type ClusterStatus, openStoreOf } from '../../store/open.ts';
+import { type Cluster, openStoreOf } from '../../store/open.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
 import { checkMasterKey, openingOf } from '../shell/workspace.ts';
 
@@ -15,10 +18,28 @@ export function clusterCommands(): Command {
     )
     .option('--json', 'print the result as JSON')
     .action(showStatus);
+  cluster
+    .command('upgrade')
+    .description(
+      'after an update of all nodes: lets them write what older versions of Portcullis can not read',
+    )
+    .option('--json', 'print the result as JSON')
+    .action(upgrade);
   return cluster;
 }
 
-async function readStatus(): Promise<ClusterStatus> {
+async function upgrade(flags: { json?: boolean }): Promise<void> {
+  const output = createOutput(flags.json === true);
+  const { from, to } = await withCluster((cluster) => cluster.upgrade());
+  output.line(
+    from === to
+      ? `all nodes write events up to version ${to} already`
+      : `all nodes write events up to version ${to} from now on, instead of ${from}`,
+  );
+  output.result({ from, to });
+}
+
+async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T> {
   const { config, opening } = openingOf();
   const masterKey = checkMasterKey(config, opening.random);
   const { store, cluster } = await openStoreOf(config, { ...opening, masterKey });
@@ -26,7 +47,7 @@ async function readStatus(): Promise<ClusterStatus> {
     if (cluster === undefined) {
       throw new OperatorError('DATABASE_URL is not set: this server is alone on its store');
     }
-    return await cluster.status();
+    return await ask(cluster);
   } finally {
     await store.close();
   }
@@ -34,7 +55,9 @@ async function readStatus(): Promise<ClusterStatus> {
 
 async function showStatus(flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
-  const { epoch, lastSeq, prunedThrough, nodes } = await readStatus();
+  const { epoch, lastSeq, prunedThrough, eventVersion, nodes } = await withCluster((cluster) =>
+    cluster.status(),
+  );
   const shown = nodes.map(({ startedAt, seenMsAgo, appliedSeq, checkpointSeq, ...node }) => ({
     ...node,
     startedAt: dateText(startedAt),
@@ -43,13 +66,24 @@ async function showStatus(flags: { json?: boolean }): Promise<void> {
     checkpointSeq: Number(checkpointSeq),
     behind: Math.max(0, Number(lastSeq - appliedSeq)),
   }));
-  const events = `${grouped(Number(lastSeq))} events, removed up to ${grouped(Number(prunedThrough))}`;
+  const events = `${grouped(Number(lastSeq))} events up to version ${eventVersion}, removed up to ${grouped(Number(prunedThrough))}`;
   output.line(`journal ${epoch}: ${events}`);
-  const heads = ['node', 'name', 'version', 'state', 'heard of', 'behind', 'memory', 'upkeep'];
+  const heads = [
+    'node',
+    'name',
+    'version',
+    'reads',
+    'state',
+    'heard of',
+    'behind',
+    'memory',
+    'upkeep',
+  ];
   const rows = shown.map((node) => [
     `${node.id}`,
     node.name,
     node.version,
+    `${node.readVersion}`,
     node.state,
     `${node.seenSecondsAgo} s ago`,
     grouped(node.behind),
@@ -62,6 +96,7 @@ async function showStatus(flags: { json?: boolean }): Promise<void> {
     epoch,
     lastSeq: Number(lastSeq),
     prunedThrough: Number(prunedThrough),
+    eventVersion,
     nodes: shown,
   });
 }

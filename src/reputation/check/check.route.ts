@@ -1,10 +1,11 @@
 /**
  * GET /api/v2/check, the main job: answered in the turn in which it arrives.
- * Order of refusals: 401, 429, 422; a refused parameter has cost one read.
+ * Order of refusals: 401 or 403, 429, 422; a refused parameter has cost one read.
  * `verbose` and an explicit `maxAgeInDays` need the store: deferred to check-details.ts before
  * anything is spent.
  */
 
+import { otherScope } from '../../access/keys/key-cache.ts';
 import { type Gate, quotaKind } from '../../access/quota/gate.ts';
 import type { Clock } from '../../core/clock.ts';
 import { renderHead } from '../../http/head.ts';
@@ -12,7 +13,7 @@ import type { Header } from '../../http/message.ts';
 import { parseQuery } from '../../http/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import { ipTextLengthMax } from '../../ip/address.ts';
-import { unauthenticatedDetail } from '../../web/errors.ts';
+import { unauthenticatedDetail, wrongScopeDetail } from '../../web/errors.ts';
 import { endpoint, parametersOf, routeFacts } from '../../web/guard/endpoint.ts';
 import { ignoredParameters } from '../../web/guard/intake/ignored.ts';
 import {
@@ -27,9 +28,11 @@ import type { Check } from './check.ts';
 
 const okHead = renderHead(200, [jsonType, noStore]);
 const unauthenticatedHead = renderHead(401, [jsonType, noStore]);
+const otherScopeHead = renderHead(403, [jsonType, noStore]);
 const invalidHead = renderHead(422, [jsonType, noStore]);
 const refusedHead = renderHead(429, [jsonType, noStore]);
 const unauthenticatedBody = apiErrorBody(401, unauthenticatedDetail);
+const otherScopeBody = apiErrorBody(403, wrongScopeDetail('check'));
 
 export const maxAgeDetail = 'The max age in days must be between 1 and 365.';
 
@@ -73,6 +76,10 @@ export function checkRoute(options: { gate: Gate; check: Check; clock: Clock }):
       return;
     }
     const slot = gate.authenticate(request.values[0] ?? asked.key);
+    if (slot === otherScope) {
+      request.answer(otherScopeHead, otherScopeBody);
+      return;
+    }
     if (slot < 0) {
       request.answer(unauthenticatedHead, unauthenticatedBody);
       return;

@@ -9,6 +9,7 @@ import type { GeoReader } from '../../geo/reader.ts';
 import { countryOf } from '../../geo/reader.ts';
 import { firstHeader, type Header, type Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
+import type { Caller } from '../../http/router.ts';
 import { formatIp } from '../../ip/address.ts';
 import { noStore } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
@@ -52,11 +53,14 @@ export function shownReport(
 export async function tellEvents(
   visit: PersonVisit,
   query: Params,
+  caller: Caller,
   latest: LatestReports,
   show: (report: LatestReport) => WatchedReport,
 ): Promise<Reply> {
   const known = firstHeader(visit.request, 'last-event-id') ?? query.get('after') ?? '';
-  const waiting = latest.next(known.slice(0, markCharsMax), visit.visitor.network);
+  const waiting = latest.next(known.slice(0, markCharsMax), visit.visitor.network, (leave) =>
+    caller.onGone(leave),
+  );
   const type: Header = ['Content-Type', 'text/event-stream; charset=utf-8'];
   if (waiting === undefined) {
     return {

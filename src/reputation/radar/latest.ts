@@ -1,6 +1,6 @@
 /**
  * The latest reports, read at most twice a second however many watch, and those who wait for the next one.
- * Who waits is bounded, in all and of one network. Nothing is kept beyond the list itself.
+ * Who waits is bounded, in all and of one network; who leaves makes room. Nothing is kept beyond the list itself.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -18,8 +18,13 @@ export interface LatestReports {
   /**
    * Resolves with what is newer than the report of that mark as soon as there is something, or with
    * nothing after a while. A mark that is not known any more: with all. Undefined: too many wait.
+   * @param onGone calls what it is given when who asked has gone
    */
-  next(mark: string, network: string): Promise<readonly LatestReport[]> | undefined;
+  next(
+    mark: string,
+    network: string,
+    onGone: (leave: () => void) => void,
+  ): Promise<readonly LatestReport[]> | undefined;
   readonly table: BoundedTable;
   /** Ends all that wait, and all that come. */
   stop(): void;
@@ -91,12 +96,14 @@ export function openLatestReports(options: {
 
   return {
     read,
-    next(mark, network) {
+    next(mark, network, onGone) {
       const near = [...waiting].filter((one) => one.network === network).length;
       if (isStopped || waiting.size >= waitingMax || near >= waitingPerNetworkMax) return undefined;
       return new Promise((resolve) => {
-        waiting.add({ mark, network, resolve, endMs: nowMs() + waitMs });
+        const waiter = { mark, network, resolve, endMs: nowMs() + waitMs };
+        waiting.add(waiter);
         timer ??= setInterval(() => void look(), lookMs).unref();
+        onGone(() => end(waiter, []));
       });
     },
     table: { name: 'radar_watchers', used: () => waiting.size, limit: waitingMax },

@@ -10,7 +10,7 @@ import type { GeoReader } from '../../geo/reader.ts';
 import { forwardingHeaders } from '../../http/client-ip.ts';
 import type { Reply, Request } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import type { Caller, PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { AnyDesk } from '../../web/guard/desk.ts';
 import { type DeskEndpoint, deskPage } from '../../web/guard/desk-endpoint.ts';
@@ -105,11 +105,11 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
 
   function route(
     declared: DeskEndpoint<'anyone'>,
-    handle: (visit: PersonVisit, query: Params) => Reply | Promise<Reply>,
+    handle: (visit: PersonVisit, query: Params, caller: Caller) => Reply | Promise<Reply>,
   ): PlainRoute {
     return desk.page(
       declared,
-      async (visit, query) => (await refusalOf(visit)) ?? handle(visit, query),
+      async (visit, query, caller) => (await refusalOf(visit)) ?? handle(visit, query, caller),
     );
   }
 
@@ -196,7 +196,9 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
   return [
     route(pageEndpoint, showRadar),
     route(mapEndpoint, showMap),
-    route(eventsEndpoint, (visit, query) => tellEvents(visit, query, radar.latest, shown)),
+    route(eventsEndpoint, (visit, query, caller) =>
+      tellEvents(visit, query, caller, radar.latest, shown),
+    ),
     route(eighthEndpoint, showEighth),
     route(sixteenthEndpoint, showSixteenth),
   ];

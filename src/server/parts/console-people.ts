@@ -3,8 +3,6 @@
 import { createDirectory } from '../../access/accounts/directory.ts';
 import { createKeyRecords } from '../../access/keys/key-records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
-import { createNamedKeys } from '../../access/keys/named-keys.ts';
-import { capacities } from '../../config.ts';
 import type { ConsolePeople } from '../../console/people/people.route.ts';
 import type { ConsoleReports } from '../../console/reputation/reports.route.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -31,7 +29,7 @@ export interface ConsolePeopleParts {
   readonly random: Random;
   readonly masterKey: MasterKey;
   readonly state: Pick<State, 'access'>;
-  readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'ownKeys' | 'signon'>;
+  readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'ownKeys' | 'namedKeys' | 'signon'>;
 }
 
 /** In whole points, 0 to 100; undefined before the first key. */
@@ -42,10 +40,9 @@ function roundedTrust({ access }: Pick<State, 'access'>, id: string): number | u
 
 export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   const { store, state, signon } = parts;
-  const { accounts, profiles, ownKeys } = signon;
+  const { accounts, profiles, ownKeys, namedKeys: named } = signon;
   const { sessions } = signon.signon;
   const directory = createDirectory({ store, accounts });
-  const named = createNamedKeys({ ...parts, accounts, slotsMax: capacities.accounts });
   const records = createKeyRecords(parts);
   const operator = createOperator({ ...parts, accounts, profiles });
 

@@ -30,6 +30,8 @@ export interface Data {
   readonly clock: Clock;
   readonly state: State;
   readonly upkeep: Upkeep;
+  /** Resolves when the last uses of keys are stored as they are, or were a few seconds ago. */
+  readonly noteKeyUses: () => Promise<void>;
   /** Of agents, as far as the journal tells them. */
   readonly bans: Bans;
   readonly banTable: BanTable;
@@ -73,6 +75,7 @@ export async function openData(opening: Opening): Promise<Data> {
   const state = await openState({
     ...{ store, upkeep, clock, random, log },
     onFailure: onFatal,
+    tooNew: member?.tooNew,
     onBanned: (event) => bans.apply(decodeBanned(event)),
     placeOf: placesIn(geo),
     snapshotPath: `${dataDir}/${snapshotFile}`,
@@ -102,11 +105,13 @@ export async function openData(opening: Opening): Promise<Data> {
     isAnchored: config.reputationAnchored,
   });
   await state.reconcile();
-  closers.add(startKeyUses(store, state, clock, log));
+  const keyUses = startKeyUses(store, state, clock, log);
+  closers.add(keyUses.stop);
   closers.add(startPruning(store, state, log, member));
   const sweeper = startSweeper({ store: upkeep.store, log });
   closers.add(() => sweeper.stop());
-  return { store, clock, state, upkeep, bans, banTable, geo, member };
+  const { recent: noteKeyUses } = keyUses;
+  return { store, clock, state, upkeep, noteKeyUses, bans, banTable, geo, member };
 }
 
 function openTables({ config, log }: Opening): SharedArrayBuffer {

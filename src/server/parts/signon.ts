@@ -8,10 +8,11 @@ import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts
 import { decodeAccount } from '../../access/accounts/records.ts';
 import { createKeyRecords } from '../../access/keys/key-records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
+import { createNamedKeys, type NamedKeys } from '../../access/keys/named-keys.ts';
 import { createOwnKeys, type OwnKeys } from '../../access/keys/own-keys.ts';
 import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
 import type { Shares } from '../../access/shares/shares.ts';
-import type { Config } from '../../config.ts';
+import { type Config, capacities } from '../../config.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -39,7 +40,8 @@ import { openErasedList } from '../../store/erased.ts';
 import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { Upkeep } from '../../store/upkeep.ts';
-import { reportPersonalData } from './report-personal-data.ts';
+import { reportPersonalData } from './own/report-personal-data.ts';
+import { webhookPersonalData } from './own/webhook-personal-data.ts';
 
 export interface SignonParts {
   readonly signon: Signon;
@@ -51,6 +53,7 @@ export interface SignonParts {
   readonly accounts: Accounts;
   readonly siteKeys: SiteKeys;
   readonly ownKeys: OwnKeys;
+  readonly namedKeys: NamedKeys;
   readonly avatars: Avatars;
   readonly consents: Consents;
   /** How many rows somebody without a session caused, and of how many. */
@@ -116,6 +119,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
         consents: createConsents({ ...options, store: over }),
       }),
       reportPersonalData(over),
+      webhookPersonalData(over),
       signInLogData(over),
     ],
   });
@@ -139,11 +143,12 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
   const accounts = createAccounts({ ...options, beside: profileBeside(profiles) });
   const records = createKeyRecords(options);
   const ownKeys = createOwnKeys({ ...options, accounts, records });
+  const namedKeys = createNamedKeys({ ...options, accounts, slotsMax: capacities.accounts });
   const images = createAvatarImages();
   options.tables.add(images.table);
   const avatars = createAvatars({ ...options, profiles, images });
   const { changes, passkeys } = signon;
-  const review = createReview({ changes, passkeys, ownKeys, siteKeys, consents });
+  const review = createReview({ changes, passkeys, ownKeys, namedKeys, siteKeys, consents });
   return {
     signon,
     signInLog,
@@ -152,6 +157,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
     accounts,
     siteKeys,
     ownKeys,
+    namedKeys,
     avatars,
     consents,
     review,

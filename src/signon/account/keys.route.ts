@@ -9,6 +9,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { unchanged } from '../people.ts';
 import { frameText } from '../words/words.ts';
+import { type KeysPage, namedKeyRoutes, namedKeysOf } from './keys/named-keys.route.ts';
 import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.ts';
 import type { OwnVisit, Space, ViewChange } from './space.route.ts';
 
@@ -54,7 +55,7 @@ export function keyRoutes(space: Space): PlainRoute[] {
   async function show(
     visit: OwnVisit,
     change: ViewChange & { readonly status?: number } = {},
-    shown: Partial<Pick<KeysView, 'shown' | 'typedHosts' | 'hostsError'>> = {},
+    shown: Partial<Pick<KeysView, 'shown' | 'typed' | 'typedHosts' | 'hostsError'>> = {},
   ): Promise<Reply> {
     const { accountId, fresh } = visit.session;
     const slot = space.standingOf(accountId)?.slot;
@@ -62,6 +63,7 @@ export function keyRoutes(space: Space): PlainRoute[] {
       ...(await space.viewOf(visit, change)),
       fresh,
       keys: await ownKeys.list(accountId),
+      ...(await namedKeysOf(space, accountId)),
       standing: standingOf(accountId),
       usage: slot === undefined ? [] : usage.of(slot),
       usageSince: usage.since,
@@ -136,7 +138,13 @@ export function keyRoutes(space: Space): PlainRoute[] {
     return space.back(visit, 'keys', 'site_key_revoked');
   }
 
+  const page: KeysPage = {
+    show,
+    ask,
+    wrongForm: (visit) => frameText(visit.frame).account.failed.form,
+  };
   return [
+    ...namedKeyRoutes(space, page),
     desk.page(keyEndpoints.show, (visit, query) => show(visit, { query })),
     desk.form(keyEndpoints.create, create),
     desk.form(keyEndpoints.reveal, reveal),

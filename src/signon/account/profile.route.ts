@@ -57,14 +57,14 @@ async function overviewOf(space: Space, { accountId, id }: OwnVisit['session']):
   const slot = space.standingOf(accountId)?.slot;
   const hours = slot === undefined ? [] : usage.of(slot);
   const [keys, sites, passkeys, factor, sessions] = await Promise.all([
-    space.ownKeys.list(accountId),
+    Promise.all([space.ownKeys.list(accountId), space.namedKeys.list(accountId)]),
     space.consents.list(accountId),
     signon.passkeys.list(accountId),
     signon.secondFactors.state(accountId),
     signon.sessions.list(accountId, id),
   ]);
   return {
-    keys: keys.length,
+    keys: keys.flat().length,
     reads: hours.reduce((sum, hour) => sum + hour.reads, 0),
     writes: hours.reduce((sum, hour) => sum + hour.writes, 0),
     sites: sites.length,

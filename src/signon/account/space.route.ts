@@ -4,6 +4,7 @@
  * others away.
  */
 
+import type { NamedKeys } from '../../access/keys/named-keys.ts';
 import type { OwnKeys } from '../../access/keys/own-keys.ts';
 import type { SiteKeys } from '../../access/keys/site-keys.ts';
 import type { Gate } from '../../access/quota/gate.ts';
@@ -31,6 +32,8 @@ import {
   isDoneName,
   sectionPaths,
 } from './pages/parts.page.ts';
+import type { SpaceReports } from './reports/reports.route.ts';
+import type { SpaceWebhooks } from './webhooks/webhooks.route.ts';
 
 /** Of an account, as the journal tells of it. */
 export interface AccountStanding {
@@ -47,6 +50,11 @@ export interface SpaceOptions {
   readonly avatars: Avatars;
   readonly consents: Consents;
   readonly ownKeys: OwnKeys;
+  readonly namedKeys: NamedKeys;
+  /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
+  readonly noteKeyUses: () => Promise<void>;
+  readonly ownReports: SpaceReports;
+  readonly webhooks: SpaceWebhooks;
   readonly siteKeys: SiteKeys;
   readonly review: Review;
   readonly onwards: Onwards;

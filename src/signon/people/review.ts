@@ -8,10 +8,16 @@
  * review. A stop between the two leaves the review due, with fewer things in it.
  */
 
+import type { NamedKey, NamedKeys } from '../../access/keys/named-keys.ts';
 import type { OwnKey, OwnKeys } from '../../access/keys/own-keys.ts';
 import type { SiteKey, SiteKeys } from '../../access/keys/site-keys.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { consentPrefix, passkeyByAccountPrefix, siteKeyByAccountPrefix } from '../../store/keys.ts';
+import {
+  apiKeyByAccountPrefix,
+  consentPrefix,
+  passkeyByAccountPrefix,
+  siteKeyByAccountPrefix,
+} from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { Person } from '../people.ts';
 import { passkeyKeysOf } from '../proofs/passkey-records.ts';
@@ -23,7 +29,7 @@ import type { AccountChanges } from './account-changes.ts';
 
 export interface Reviewed {
   readonly passkeys: readonly PasskeyInfo[];
-  readonly keys: readonly OwnKey[];
+  readonly keys: readonly (OwnKey & Partial<Pick<NamedKey, 'name'>>)[];
   readonly siteKeys: readonly SiteKey[];
   /** One entry a site, the one that was allowed last first. */
   readonly sites: readonly ConnectedSite[];
@@ -61,7 +67,10 @@ const sitesMax = 100;
 /** Whether the account has anything that a review would ask about. */
 export async function hasReviewable(store: Store, { id, account }: Person): Promise<boolean> {
   if (account.keys.length > 0) return true;
-  const prefixes = [passkeyByAccountPrefix(id), siteKeyByAccountPrefix(id), consentPrefix(id)];
+  const prefixes = [
+    ...[passkeyByAccountPrefix(id), apiKeyByAccountPrefix(id)],
+    ...[siteKeyByAccountPrefix(id), consentPrefix(id)],
+  ];
   const pages = await Promise.all(prefixes.map((prefix) => store.scan(prefix, { limit: 1 })));
   return pages.some((rows) => rows.length > 0);
 }
@@ -82,10 +91,11 @@ export function createReview(options: {
   changes: Pick<AccountChanges, 'make'>;
   passkeys: Pick<Passkeys, 'list'>;
   ownKeys: Pick<OwnKeys, 'list' | 'revoke'>;
+  namedKeys: Pick<NamedKeys, 'list' | 'removeOwn'>;
   siteKeys: Pick<SiteKeys, 'ofAccount' | 'revoke'>;
   consents: Pick<Consents, 'list' | 'revoke'>;
 }): Review {
-  const { changes, passkeys, ownKeys, siteKeys, consents } = options;
+  const { changes, passkeys, ownKeys, namedKeys, siteKeys, consents } = options;
 
   async function of(accountId: string): Promise<Reviewed> {
     const newestFirst = (await consents.list(accountId)).sort((a, b) => b.changedAt - a.changedAt);
@@ -97,7 +107,7 @@ export function createReview(options: {
     const all = [...bySite.values()];
     return {
       passkeys: await passkeys.list(accountId),
-      keys: await ownKeys.list(accountId),
+      keys: [...(await ownKeys.list(accountId)), ...(await namedKeys.list(accountId))],
       siteKeys: await siteKeys.ofAccount(accountId),
       sites: all.slice(0, sitesMax),
       otherSites: all.slice(sitesMax),
@@ -110,8 +120,10 @@ export function createReview(options: {
     reviewed: Reviewed,
     goes: (n: string) => boolean,
   ) {
-    for (const { id } of reviewed.keys.filter((k) => goes(reviewName.key(k.id)))) {
-      const gone = await ownKeys.revoke(accountId, id);
+    for (const { id, name } of reviewed.keys.filter((k) => goes(reviewName.key(k.id)))) {
+      const gone = await (name === undefined
+        ? ownKeys.revoke(accountId, id)
+        : namedKeys.removeOwn(accountId, id));
       if (!gone.ok && gone.error !== 'unknown_key') return gone;
     }
     for (const { id } of reviewed.siteKeys.filter((k) => goes(reviewName.siteKey(k.id)))) {

@@ -8,6 +8,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import { scratchKey, text } from '../keys.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';
@@ -16,6 +17,7 @@ import type { PostgresStore } from '../postgres/store.ts';
 import { splitStore } from '../split.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import type { Upkeep } from '../upkeep.ts';
+import type { Agreement } from './agreement.ts';
 import { type PruneOptions, pruneJournal } from './checkpoints.ts';
 import {
   type Digests,
@@ -24,6 +26,7 @@ import {
   judge,
   type MemoryVerdict,
 } from './digests.ts';
+import { readVersion } from './events.ts';
 import { createLease, fencedStore } from './lease.ts';
 import { createTellings, type Tellings } from './tellings.ts';
 
@@ -47,6 +50,12 @@ export interface NodePositions {
   readonly checkpointSeq: bigint;
 }
 
+/** What a program shows of a node; older programs told no version. */
+interface NodeEvents {
+  /** Up to which event version it reads. */
+  readonly readVersion: number;
+}
+
 /** What a heartbeat tells. */
 export interface NodeTold extends NodePositions {
   readonly digests?: Digests;
@@ -60,6 +69,10 @@ export interface Membership {
   follow(positions: () => NodeTold): void;
   /** Of this node's memory beside those of the others. */
   memory(): MemoryVerdict;
+  /** Its program is too old for what the nodes agreed on: it answers from memory, writes nothing. */
+  isOutdated(): boolean;
+  /** Why an event of the journal can't be read by this program; undefined when it can. */
+  tooNew: Agreement['tooNew'];
   /** Where other nodes ask this one. */
   announce(url: string): Promise<void>;
   /** Where another node is asked; undefined when none with this number is up. */
@@ -70,7 +83,7 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-export interface NodeRow extends NodeIdentity, NodePositions {
+export interface NodeRow extends NodeIdentity, NodePositions, NodeEvents {
   readonly id: number;
   /** `away`: not heard of, though it did not say that it stops. */
   readonly state: 'up' | 'away' | 'stopped';
@@ -88,6 +101,7 @@ export interface JoinOptions {
   readonly local: Store;
   readonly clock: Clock;
   readonly log: Log;
+  readonly agreement: Agreement;
   readonly identity: NodeIdentity;
   /** What the node starts from. */
   readonly positions: NodePositions;
@@ -119,14 +133,15 @@ async function register(
   for (let tries = 1; ; tries++) {
     try {
       const [row] = await session.query<{ id: number }>({
-        text: `insert into nodes (id, node, boot, name, version, started_at, seen_at, applied_seq, checkpoint_seq)
+        text: `insert into nodes (id, node, boot, name, version, started_at, seen_at, applied_seq, checkpoint_seq, read_version)
                select (select min(i) from generate_series(1, ${nodesMax}) i
                        where not exists (select from nodes where id = i)),
-                 $1::uuid, $2::uuid, $3, $4, ${nowMs}, ${nowMs}, $5, $6
+                 $1::uuid, $2::uuid, $3, $4, ${nowMs}, ${nowMs}, $5, $6, $7::int
                on conflict (node) do update set
                  boot = excluded.boot, name = excluded.name, version = excluded.version,
                  started_at = excluded.started_at, seen_at = excluded.seen_at, is_stopped = false, digests = null,
-                 applied_seq = excluded.applied_seq, checkpoint_seq = excluded.checkpoint_seq
+                 applied_seq = excluded.applied_seq, checkpoint_seq = excluded.checkpoint_seq,
+                 read_version = excluded.read_version
                returning id`,
         values: [
           node,
@@ -135,6 +150,7 @@ async function register(
           version,
           `${positions.appliedSeq}`,
           `${positions.checkpointSeq}`,
+          readVersion(),
         ],
       });
       return row!.id;
@@ -147,7 +163,7 @@ async function register(
 
 /** @throws StoreUnavailableError when the database is away */
 export async function joinNodes(options: JoinOptions): Promise<Membership> {
-  const { store, local, clock, log } = options;
+  const { store, local, clock, log, agreement } = options;
   const boot = randomUUID();
   const node = await ownName(local);
   const session = await store.session();
@@ -201,6 +217,9 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     const isHeard = await heard('is_stopped = false');
     if (hasLeft) return;
     if (isHeard) {
+      await agreement.look();
+      // What was agreed is not undone: another node has to do the upkeep.
+      if (agreement.outdated() !== undefined) return lease.giveBack();
       await lease.look(sinceMs);
       return compareMemories();
     }
@@ -211,6 +230,13 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     );
   }
 
+  // Others know by now up to which version this one reads.
+  await agreement.look();
+  const outdated = agreement.outdated();
+  if (outdated !== undefined) {
+    await heard('is_stopped = true');
+    throw new OperatorError(outdated);
+  }
   await lease.look(joinedMs);
   log.info({ node: id, upkeep: lease.fence() !== undefined }, 'node: joined');
   let beating: Promise<void> | undefined;
@@ -232,13 +258,15 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     upkeep: {
       isMine: () => lease.fence() !== undefined,
       isShared: true,
-      store: splitStore(fencedStore(store, lease), local),
+      store: splitStore(fencedStore(agreement.guard(store), lease), local),
     },
     tellings: createTellings(store.session, boot),
     follow(next) {
       told = next;
     },
     memory: () => memory,
+    isOutdated: () => agreement.outdated() !== undefined,
+    tooNew: agreement.tooNew,
     async announce(url) {
       await (await store.session()).query({
         text: 'update nodes set url = $3 where id = $1 and boot = $2::uuid',
@@ -301,7 +329,11 @@ interface StoredNode {
   readonly checkpoint_seq: string;
   readonly is_stopped: boolean;
   readonly digests: string | null;
+  readonly read_version: number | null;
 }
+
+const readVersionOf = (row: StoredNode) => row.read_version ?? 1;
+const programOf = (row: StoredNode) => `${row.version} ${readVersionOf(row)}`;
 
 /** @param holder the process that has the lease */
 export async function readNodes(
@@ -314,17 +346,18 @@ export async function readNodes(
   const isUp = (row: StoredNode) => !row.is_stopped && Number(row.ago) < aliveMs;
   const up = rows
     .filter(isUp)
-    .map(({ id, version, digests }) => ({ id, version, digests: decodeDigests(digests) }));
+    .map((row) => ({ id: row.id, program: programOf(row), digests: decodeDigests(row.digests) }));
   return rows.map((row) => {
     // Another version may count something else.
     const others = up
-      .filter(({ id, version }) => id !== row.id && version === row.version)
+      .filter(({ id, program }) => id !== row.id && program === programOf(row))
       .map(({ digests }) => digests);
     const own = up.find(({ id }) => id === row.id)?.digests;
     return {
       id: row.id,
       name: row.name,
       version: row.version,
+      readVersion: readVersionOf(row),
       state: row.is_stopped ? 'stopped' : isUp(row) ? 'up' : 'away',
       startedAt: Number(row.started_at),
       seenMsAgo: Math.max(0, Number(row.ago)),

@@ -12,7 +12,8 @@ import { nowMs } from '../postgres/schema.ts';
 
 /** Longer than any node waits with an exchange before it is started anew. */
 const keptMs = 120_000;
-const answersMs = 15 * 60_000;
+/** So long a node answers while it can't reach the database. */
+export const answersMs = 15 * 60_000;
 /** Of a process, its own rows are removed after so many. */
 const removeEvery = 30;
 

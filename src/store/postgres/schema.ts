@@ -2,7 +2,10 @@
  * The tables of the store in PostgreSQL, as numbered steps that lead any older database to them.
  *
  * Invariants: steps run one at a time over all nodes, under an advisory lock, each in a transaction
- * with the new number; a step is only ever added at the end; a database with a newer number is refused.
+ * with the new number; a step is only ever added at the end. Steps add what older programs pass over, so
+ * that nodes are updated one after the other. A step that takes something away comes a release after the
+ * last program that needs it, and says that it `breaks`: older programs refuse the database from then on,
+ * and one that runs already stops to write.
  */
 
 import { OperatorError } from '../../core/errors.ts';
@@ -12,12 +15,15 @@ const migrationLock = 7707;
 /** The database's time in SQL, milliseconds since 1970. */
 export const nowMs = '(extract(epoch from clock_timestamp()) * 1000)::int8';
 
+/** SQL; `breaks` when a program that does not know the step can't work any more. */
+export type SchemaStep = string | { readonly text: string; readonly breaks: true };
+
 /**
  * A row of `journal` is the events of one transaction, so following costs little; its bytes are drawn
  * in journal.ts. A row of `kv` with version 0 stands for a key that was seen to be absent: who checked
  * that and wrote something else has it locked, so nobody can make the key meanwhile.
  */
-const steps: readonly string[] = [
+const steps: readonly SchemaStep[] = [
   `create table kv (
      key bytea primary key,
      value bytea not null,
@@ -87,37 +93,58 @@ const steps: readonly string[] = [
    )`,
   // Event and digest of the node's memory, in pairs.
   'alter table nodes add column digests text',
+  // Nodes that share a journal by now may be of programs that read version 1 of the events alone.
+  `alter table nodes add column read_version int;
+   insert into meta select 'write_version', '1' from journal_head where last_seq > 0
+     on conflict do nothing`,
 ];
+
+/** How many steps this program knows. */
+export const knownSchema = steps.length;
 
 /** Versions that a node takes at a time; the sequence's increment. */
 export const versionBlock = 100_000;
 
-/** @throws OperatorError when the database is of a newer program, or can't be written */
-export async function migrate(session: PostgresSession): Promise<void> {
+/**
+ * @param more steps of a program to come; for tests
+ * @throws OperatorError when this program is too old for the database, or it can't be written
+ */
+export async function migrate(
+  session: PostgresSession,
+  more: readonly SchemaStep[] = [],
+): Promise<void> {
+  const plan = [...steps, ...more];
   await session.script(`select pg_advisory_lock(${migrationLock})`);
   try {
     await session.script(
       'create table if not exists meta (name text primary key, value bytea not null)',
     );
-    const [row] = await session.query<{ value: Buffer }>({
-      text: "select value from meta where name = 'schema'",
+    const rows = await session.query<{ name: string; value: Buffer }>({
+      text: "select name, value from meta where name in ('schema', 'schema_from')",
     });
-    const done = row === undefined ? 0 : Number(row.value.toString('utf8'));
-    if (done > steps.length) {
+    const numberOf = (wanted: string) =>
+      Number(rows.find(({ name }) => name === wanted)?.value.toString('utf8') ?? 0);
+    if (numberOf('schema_from') > plan.length) {
       throw new OperatorError(
-        `the database has schema ${done}, this program knows ${steps.length}: start the newer version again`,
+        `the database has schema ${numberOf('schema')} and needs a program that knows ${numberOf('schema_from')}, ` +
+          `this one knows ${plan.length}: start the newer version again`,
       );
     }
-    for (let step = done; step < steps.length; step++) {
-      await session.script(
-        `begin;
-         ${steps[step]};
-         insert into meta values ('schema', '${step + 1}')
-           on conflict (name) do update set value = excluded.value;
-         commit`,
-      );
+    for (let step = numberOf('schema'); step < plan.length; step++) {
+      await session.script(stepScript(plan[step]!, step + 1));
     }
   } finally {
     await session.script(`select pg_advisory_unlock(${migrationLock})`).catch(() => {});
   }
+}
+
+function stepScript(step: SchemaStep, number: number): string {
+  const isBreaking = typeof step !== 'string';
+  const set = (name: string) => `insert into meta values ('${name}', '${number}')
+    on conflict (name) do update set value = excluded.value`;
+  return `begin;
+    ${isBreaking ? step.text : step};
+    ${set('schema')};
+    ${isBreaking ? `${set('schema_from')};` : ''}
+    commit`;
 }

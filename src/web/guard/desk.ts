@@ -20,7 +20,7 @@ import type { Failure } from '../../core/result.ts';
 import { fail, type Result } from '../../core/result.ts';
 import type { Header, Reply, Request } from '../../http/message.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import type { Caller, PlainRoute } from '../../http/router.ts';
 import { statusOf } from '../errors.ts';
 import type { Language } from '../language.ts';
 import type { PageFrame } from '../layout/layout.ts';
@@ -69,7 +69,7 @@ export interface AnyDesk<S extends SessionLike = SessionLike> {
   /** @param badQuery in place of the page of a malformed request: for a repeated name or a broken escape */
   page<A extends Access>(
     declared: DeskEndpoint<A>,
-    handle: (visit: VisitOf<S, A>, query: Params) => Answer,
+    handle: (visit: VisitOf<S, A>, query: Params, caller: Caller) => Answer,
     badQuery?: (visit: AnyVisit<S>, failure: Failure) => Reply,
   ): PlainRoute;
   /** @param repeatable names that may come more than once */
@@ -265,14 +265,14 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
   /** The steps before the handler, the same for all that answer with pages. */
   function guarded<A extends Access>(
     declared: DeskEndpoint<A>,
-    handle: (visit: VisitOf<S, A>) => Answer,
+    handle: (visit: VisitOf<S, A>, caller: Caller) => Answer,
   ): PlainRoute {
     return {
       kind: 'plain',
       ...routeFacts(declared),
-      async handle(request) {
+      async handle(request, caller) {
         const visit = await visitOf(request, declared);
-        return (await refusalOf(visit)) ?? handle(visit as VisitOf<S, A>);
+        return (await refusalOf(visit)) ?? handle(visit as VisitOf<S, A>, caller);
       },
     };
   }
@@ -296,12 +296,12 @@ export function createDesk<S extends SessionLike>(options: DeskOptions<S>): AnyD
 
   return {
     page: (declared, handle, badQuery) =>
-      guarded(declared, (visit) => {
+      guarded(declared, (visit, caller) => {
         const failure = limited(visit);
         if (failure !== undefined) return problem(visit, failure);
         const { queryCharsMax: charsMax = 4_096 } = declared;
         const query = parseQuery(visit.request.query, { charsMax });
-        if (query.ok) return toConfirm(visit) ?? handle(visit, query.value);
+        if (query.ok) return toConfirm(visit) ?? handle(visit, query.value, caller);
         return badQuery?.(visit, query) ?? problem(visit, fail('bad_request'));
       }),
     form: (declared, handle, repeatable = []) =>

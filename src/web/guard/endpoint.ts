@@ -139,6 +139,7 @@ export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
     ...ofTransport,
     ...(body === undefined ? [] : (['body_too_large', 'body_timeout', 'length_required'] as const)),
     ...(['api-key', 'agent', 'operator'].includes(who) ? (['unauthenticated'] as const) : []),
+    ...(who === 'api-key' ? (['wrong_scope'] as const) : []),
     ...(who === 'bouncer' ? (['forbidden'] as const) : []),
     ...(cost === undefined ? [] : (['quota_exceeded'] as const)),
     ...(who === 'api-key' && cost !== undefined ? (['invalid_parameter'] as const) : []),

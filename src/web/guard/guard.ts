@@ -4,15 +4,17 @@
  * the quota of the key, the shape of an error, `Retry-After`. A handler gets a caller that may call
  * and gives a reply or an expected failure; the guard tells the failure.
  *
- * Order of refusals with a key: 401, 429, 422. Who is wrong about a parameter has paid for the answer.
+ * Order of refusals with a key: 401 or 403, 429, 422. Who is wrong about a parameter has paid for the answer.
  */
 
+import { otherScope } from '../../access/keys/key-cache.ts';
 import { keyScopes } from '../../access/keys/key-scopes.ts';
 import { type Gate, quotaKind } from '../../access/quota/gate.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
+import { wrongScopeDetail } from '../errors.ts';
 import { type RenderErrorPage, tellFailure } from '../shape.ts';
 import type { Callers } from './callers.ts';
 import {
@@ -134,10 +136,16 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
     unitsOf = () => 1,
   ) {
     const { quota } = declared.cost!;
-    const ofQuota = quota === 'write' ? keyScopes.report : keyScopes.check;
-    const scope = declared.who === 'agent' ? keyScopes.agent : ofQuota;
-    const slot = gate.authenticate(keyText, scope);
-    if (slot < 0) return { failure: fail('unauthenticated'), headers: [] as Header[] };
+    const ofQuota = quota === 'write' ? 'report' : 'check';
+    const scope = declared.who === 'agent' ? 'agent' : ofQuota;
+    const slot = gate.authenticate(keyText, keyScopes[scope]);
+    if (slot < 0) {
+      const isOther = slot === otherScope && declared.who === 'api-key';
+      const failure = isOther
+        ? fail('wrong_scope', wrongScopeDetail(scope))
+        : fail('unauthenticated');
+      return { failure, headers: [] as Header[] };
+    }
     let headers: Header[] = [];
     function spend(units: number, detail = (said: string) => said): Failure | undefined {
       const isAdmitted = gate.spend(slot, quotaKind[quota], units);

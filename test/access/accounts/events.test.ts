@@ -23,6 +23,7 @@ import { keyScopes, plainScopes } from '../../../src/access/keys/key-scopes.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createWriter } from '../../../src/store/codec.ts';
+import { versionOf } from '../../../src/store/nodes/events.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 
 const hash = seededRandom(5).bytes(32);
@@ -71,6 +72,7 @@ function openFold(accountsMax = 100) {
 it('every event comes back as it was written', () => {
   for (const event of events) {
     const { kind, version, body } = encodeAccessEvent('id', event);
+    assert.ok(versionOf({ kind, version }), `nodes know nothing of ${kind} ${version}`);
     assert.ok(isAccessEvent(kind));
     const decoded = decodeAccessEvent(kind, version, body)!;
     // A view of the body, which may be another kind of byte array.

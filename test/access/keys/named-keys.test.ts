@@ -6,7 +6,7 @@ import { type Accounts, createAccounts } from '../../../src/access/accounts/acco
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { decodeAccessEvent, isAccessEvent } from '../../../src/access/accounts/events.ts';
 import { createAccessFold } from '../../../src/access/accounts/fold.ts';
-import { createKeyCache } from '../../../src/access/keys/key-cache.ts';
+import { createKeyCache, otherScope } from '../../../src/access/keys/key-cache.ts';
 import { keyScopes } from '../../../src/access/keys/key-scopes.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import { noteKeyUse, readKeyUse } from '../../../src/access/keys/key-use.ts';
@@ -142,7 +142,7 @@ it('the use of a key is seen in the table once, and its counts add up from both 
   const { id, text } = value(await keys.add(email, { name: 'used', ...bouncer }));
   const { table, cache, fold } = await replayed();
   assert.deepEqual(table.takeUsed(), []);
-  assert.equal(cache.authenticate(text, keyScopes.check), -1);
+  assert.equal(cache.authenticate(text, keyScopes.check), otherScope);
   assert.deepEqual(table.takeUsed(), [], 'a refusal is no use');
   cache.authenticate(text, keyScopes.bouncer);
   const used = table.takeUsed();

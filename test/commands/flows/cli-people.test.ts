@@ -5,9 +5,8 @@ import { it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import { memoryLog } from '../../support/server/memory-log.ts';
 import { runCli } from '../../support/server/server.ts';
+import { openStoreBeside } from '../../support/server/shared-store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const email = 'ada@portcullis.example';
@@ -43,11 +42,7 @@ it('plan, identity and first password are set, and shown', { timeout: 600_000 },
     assert.equal(unproved.code, 1);
     assert.match(unproved.stderr, /no birth date/);
 
-    const store = openLmdbStore({
-      path: `${directory.path}/store`,
-      clock: systemClock(),
-      log: memoryLog().log,
-    });
+    const store = openStoreBeside(directory.path);
     const profiles = createProfiles({ store, clock: systemClock(), random: systemRandom() });
     assert.equal((await profiles.edit(id, { birthdate: '1990-12-10' })).ok, true);
     await json('account', 'verify-identity', email);

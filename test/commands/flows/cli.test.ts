@@ -170,6 +170,36 @@ for (const threads of threadCounts) {
       assert.match((await server.cli('account', 'show', email)).stdout, /active/);
     });
 
+    it('makes, renames and lists a key with a name and scopes, which is for those alone', async () => {
+      const email = 'named@portcullis.example';
+      await server.cliJson('account', 'create', email);
+      const create = ['key', 'create', email] as const;
+      const made = await server.cliJson(...create, '--name', 'sensor', '--scope', 'report');
+      const path = '/api/v2/check?ipAddress=1.1.1.1';
+      const headers = { Key: made.text as string };
+      await within(async () => (await server.fetch(path, { headers })).status === 403);
+      const refused = await server.fetch(path, { headers });
+      assert.match(refused.body, /lacks the scope 'check'/);
+      const report = await server.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { ...headers, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: 'ip=9.9.9.10&categories=18',
+      });
+      assert.equal(report.status, 200, report.body);
+      await server.cliJson('key', 'rename', email, 'sensor', 'sensor-2');
+      const keys = await server.cliJson('key', 'list');
+      const own = (keys as unknown as { id: string; email: string; name: string }[]).filter(
+        (one) => one.email === email,
+      );
+      const { id, name, scopes, lastUsedAt } = own[0] as Record<string, unknown>;
+      const wanted = { id: made.id, name: 'sensor-2', scopes: ['report'], lastUsedAt: null };
+      assert.deepEqual({ id, name, scopes, lastUsedAt }, wanted);
+      assert.equal(own.length, 1);
+      const unknown = await server.cli(...create, '--name', 'x', '--scope', 'chek');
+      assert.match(unknown.stderr, /there is no scope 'chek'/);
+      assert.match((await server.cli(...create, '--scope', 'check')).stderr, /goes with --name/);
+    });
+
     it('lets a replaced key live on', async () => {
       const email = 'rotates@portcullis.example';
       await server.cliJson('account', 'create', email);

@@ -5,10 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
 import { readLedger } from '../../../src/store/ledger.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import { mailedLink, webVisitor } from '../../support/browser/web-visitor.ts';
 import {
   startTestServer,
@@ -16,6 +13,7 @@ import {
   threadCounts,
   within,
 } from '../../support/server/server.ts';
+import { openStoreBeside } from '../../support/server/shared-store.ts';
 
 /** What the one who registers does. */
 const ofGrace = ['registered', 'verified', 'signed_in'];
@@ -31,11 +29,7 @@ interface SignIn {
 
 /** As if all places were taken, until the server counts again in half a minute. */
 async function fillSlots(dataDir: string): Promise<void> {
-  const store = openLmdbStore({
-    path: `${dataDir}/store`,
-    clock: systemClock(),
-    log: createLog('silent'),
-  });
+  const store = openStoreBeside(dataDir);
   const ledger = await readLedger(store, 'account_slots');
   assert.ok((await store.commit({ set: [ledger.set(65_536)] })).ok);
   await store.close();

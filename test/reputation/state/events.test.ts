@@ -12,6 +12,7 @@ import {
   type ReputationEvent,
   rowsPerEventMax,
 } from '../../../src/reputation/state/events.ts';
+import { versionOf } from '../../../src/store/nodes/events.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
 import { openFold } from './fixture.ts';
@@ -30,6 +31,7 @@ it('every event comes back as it was written', () => {
   for (const event of randomEvents(11, 400)) {
     const { kind, version, body } = encodeEvent('id', event);
     kinds.add(kind);
+    assert.ok(versionOf({ kind, version }), `nodes know nothing of ${kind} ${version}`);
     assert.deepEqual(decodeEvent(kind, version, body), event);
   }
   assert.equal(kinds.size, 6);

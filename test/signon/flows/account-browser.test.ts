@@ -52,6 +52,27 @@ async function fill(people: People, id: string, ada: OwnBrowser, server: TestSer
   for (let i = 0; i < 7; i++) {
     await server.fetch('/api/v2/check?ipAddress=192.0.2.1', { headers: { Key: key } });
   }
+  for (const [ip, comment] of [
+    ['192.0.2.77', 'sshd: Failed password for root from 192.0.2.77 port 52314 ssh2'],
+    ['2001:db8:85a3::8a2e:370:7334', ''],
+  ]) {
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams({ ip: ip!, categories: '18,22', comment: comment! });
+    const path = '/api/v2/report';
+    const options = { method: 'POST', headers: { Key: key, ...form }, body: `${body}` };
+    assert.equal((await server.fetch(path, options)).status, 200);
+  }
+  await ada.post('/account/keys/named/create', { name: 'sensor-1', report: 'on' });
+  await ada.post('/account/keys/named/create', {
+    name: 'edge-firewall',
+    check: 'on',
+    bouncer: 'on',
+  });
+  const watches = '192.0.2.77 198.51.100.0/24 2001:db8::/48';
+  // A public address, of which nothing is asked before a test or a crossing.
+  const hook = { url: 'https://1.1.1.1/hooks/portcullis?team=noc', watches, threshold: '100' };
+  const hooked = await ada.post('/account/webhooks/create', hook);
+  assert.equal(hooked.status, 200, hooked.body);
   await ada.post('/account/site-keys/create', { hosts: 'shop.example blog.example' });
   await ada.post('/account/security/totp/begin');
   const consents = createConsents({
@@ -78,13 +99,24 @@ it('every page of the space is in order in a browser', { timeout: 600_000 }, asy
       assert.deepEqual(await pageProblems(browser, at(path), { name, session, ...more }), []);
     await look('/account?done=phone_sent', 'account-profile');
     await look('/account/keys', 'account-keys');
+    await look('/account/reports', 'account-reports', { widths: [390, 1440] });
+    await look('/account/webhooks', 'account-webhooks', { widths: [390, 1440] });
     await look('/account/security', 'account-security');
     await look('/account/security/totp', 'account-totp');
     await look('/account/sites', 'account-sites');
     await look('/account/data', 'account-data');
     await look('/account/confirm', 'account-confirm');
     const french = { locale: 'fr-FR', widths: [320, 1280], themes: ['light'] };
-    for (const part of ['', '/keys', '/security', '/sites', '/data', '/confirm']) {
+    for (const part of [
+      '',
+      '/keys',
+      '/reports',
+      '/webhooks',
+      '/security',
+      '/sites',
+      '/data',
+      '/confirm',
+    ]) {
       await look(`/account${part}`, `account-fr${part.replace('/', '-')}`, french);
     }
     const stale = { session: sessionOf(old, server), widths: [320], themes: ['dark'] };

@@ -7,6 +7,7 @@ import {
   startTestServer,
   type TestServer,
   threadCounts,
+  within,
 } from '../../support/server/server.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
 
@@ -133,6 +134,79 @@ for (const threads of threadCounts) {
       assert.equal(twice.status, 400);
       const stolen = await bob.post('/account/keys/reveal', { csrf, id: id! });
       assert.equal(stolen.status, 403);
+    });
+
+    it('makes keys with a name, each for what it is for, and says when each was used', async () => {
+      const eve = await people
+        .register('named@example.org')
+        .then(() => people.signIn('named@example.org'));
+      const old = await people.signIn('named@example.org', long);
+      const named = '/account/keys/named';
+      const wanted = { name: 'sensor', report: 'on' };
+      const stale = await old.post(`${named}/create`, wanted);
+      assert.equal(stale.headers.location, '/account/confirm?return=%2Faccount%2Fkeys');
+      const made = await eve.post(`${named}/create`, wanted);
+      const sensor = shownKey(made.body)!;
+      assert.match(made.body, /shown this one time/);
+      const script = shownKey(
+        (await eve.post(`${named}/create`, { name: 'script', check: 'on' })).body,
+      )!;
+      assert.equal(await check(script), 200);
+      assert.equal(await check(sensor), 403);
+      const report = (key: string, ip: string) =>
+        server.fetch('/api/v2/report', {
+          method: 'POST',
+          headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
+          body: `ip=${ip}&categories=18`,
+        });
+      assert.equal((await report(sensor, `9.9.8.${threads}`)).status, 200);
+      const refused = await report(script, `9.9.7.${threads}`);
+      assert.equal(refused.status, 403);
+      assert.match(refused.body, /lacks the scope 'report'/);
+
+      for (const [fields, status, id] of [
+        [wanted, 409, 'key-name-error'],
+        [{ name: '-x', check: 'on' }, 422, 'key-name-error'],
+        [{ name: 'none' }, 422, 'Choose one at least'],
+        [{ name: 'agent', agent: 'on' }, 422, 'Choose one at least'],
+      ] as const) {
+        const again = await eve.post(`${named}/create`, { ...fields });
+        assert.equal(again.status, status, again.body);
+        assert.ok(again.body.includes(id), id);
+        assert.equal(shownKey(again.body), undefined);
+      }
+
+      await eve.post(`${named}/create`, { name: 'unused', bouncer: 'on' });
+      const rowOf = (body: string, name: string) =>
+        body.split('<tr').find((row) => row.includes(`>${name}<br`)) ?? '';
+      // The use of a key is noted a few seconds apart.
+      await within(
+        async () => !rowOf((await eve.get('/account/keys')).body, 'script').includes('Never'),
+      );
+      const page = (await eve.get('/account/keys')).body;
+      assert.match(rowOf(page, 'unused'), /Never/);
+      assert.ok(!page.includes(sensor) && !page.includes(script), 'never shown again');
+      assert.equal(keysIn(await glance(eve)), '3');
+
+      const id = sensor.split('_')[1]!;
+      assert.match((await eve.post(`${named}/rename`, { id })).body, /id="new-name"/);
+      const taken = await eve.post(`${named}/rename`, { id, name: 'script' });
+      assert.equal(taken.status, 409);
+      const renamed = await eve.post(`${named}/rename`, { id, name: 'sensor-2' });
+      assert.equal(renamed.headers.location, '/account/keys?done=key_renamed');
+      assert.notEqual(rowOf((await eve.get('/account/keys')).body, 'sensor-2'), '');
+      assert.equal(await check(sensor), 403, 'it lives on');
+      for (const what of ['rename', 'remove']) {
+        const others = await bob.post(`${named}/${what}`, { id, name: 'mine', sure: 'yes' });
+        assert.equal(others.status, 404, what);
+      }
+      assert.equal((await eve.post(`${named}/remove`, { id })).status, 200);
+      assert.equal(await check(sensor), 403, 'nothing happened yet');
+      await eve.post(`${named}/remove`, { id, sure: 'yes' });
+      assert.equal(await check(sensor), 401);
+      assert.equal(await check(script), 200);
+      const exported = (await eve.post('/account/export')).json() as { apiKeys?: unknown };
+      assert.ok(JSON.stringify(exported).includes('"script"'));
     });
 
     it('makes and revokes site keys with host names', async () => {

@@ -4,10 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { consentsPerAccountMax, createConsents } from '../../../src/signon/sites/consents.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
 import {
   type Answer,
@@ -15,6 +13,7 @@ import {
   type TestServer,
   threadCounts,
 } from '../../support/server/server.ts';
+import { openStoreBeside } from '../../support/server/shared-store.ts';
 import {
   type Agent,
   allow,
@@ -62,8 +61,7 @@ for (const threads of threadCounts)
       const clock = systemClock();
       const id = await people.add(`full${threads}@mail.example`);
       const full = createAgent(server, await people.signIn(`full${threads}@mail.example`));
-      const log = createLog('silent');
-      const store = openLmdbStore({ path: `${server.dataDir}/store`, clock, log });
+      const store = openStoreBeside(server.dataDir, clock);
       const consents = createConsents({ store, clock, random: systemRandom() });
       const set = Array.from({ length: consentsPerAccountMax }, (_, i) => {
         const parties = { accountId: id, clientId: `s${i}.example`, origin: 'https://s.example' };

@@ -97,6 +97,9 @@ for (const threads of threadCounts) {
       const thief = await people.signIn(email);
       const made = await thief.post('/account/keys/create');
       const key = /pcl_[0-9A-Za-z_-]+/.exec(made.body)![0];
+      const named = { name: 'sensor', check: 'on' };
+      const leftBehind = await thief.post('/account/keys/named/create', named);
+      const sensor = /pcl_[0-9A-Za-z_-]+/.exec(leftBehind.body)![0];
       const { authenticator, added } = await addPasskey(thief, origin);
       assert.equal(added.status, 200, added.body);
       const { authenticator: second, added: both } = await addPasskey(thief, origin);
@@ -126,12 +129,12 @@ for (const threads of threadCounts) {
       const names = [...page.body.matchAll(/type="radio" name="([^"]+)" value="keep"/g)].map(
         (found) => found[1]!,
       );
-      assert.equal(names.length, 3, `${names}`);
+      assert.equal(names.length, 4, `${names}`);
       assert.doesNotMatch(page.body, /\schecked/, 'nothing is decided beforehand');
       const hidden = hiddenOf(page, '/account/review');
       const part = await post(owner, '/account/review', { ...hidden, [names[0]!]: 'keep' });
       assert.equal(part.status, 422);
-      assert.equal(part.body.match(/Decide whether this stays/g)?.length, 2);
+      assert.equal(part.body.match(/Decide whether this stays/g)?.length, 3);
       assert.match(part.body, /checked/);
       assert.equal((await people.signon.passkeys.list(id)).length, 2);
       const bad = await post(owner, '/account/review', { ...hidden, [names[0]!]: 'perhaps' });
@@ -154,10 +157,10 @@ for (const threads of threadCounts) {
       );
       assert.equal((await signInWith(authenticator)).status, 401);
       assert.equal((await signInWith(second)).status, 200);
-      const check = await server.fetch('/api/v2/check?ipAddress=8.8.8.8', {
-        headers: { Key: key },
-      });
-      assert.equal(check.status, 401);
+      for (const Key of [key, sensor]) {
+        const path = '/api/v2/check?ipAddress=8.8.8.8';
+        assert.equal((await server.fetch(path, { headers: { Key } })).status, 401);
+      }
       await mailed(email, /passkey was added/, 2);
       await mailed(email, /API key was made/);
       await mailed(email, /review/);

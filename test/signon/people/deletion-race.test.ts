@@ -15,7 +15,7 @@ import { ok } from '../../../src/core/result.ts';
 import { createTurns } from '../../../src/core/work/turns.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { reportPersonalData } from '../../../src/server/parts/report-personal-data.ts';
+import { reportPersonalData } from '../../../src/server/parts/own/report-personal-data.ts';
 import { parseRequestQuery } from '../../../src/server/parts/signon.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';

@@ -11,7 +11,7 @@ import { seededRandom } from '../../../src/core/random.ts';
 import { createTurns } from '../../../src/core/work/turns.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { reportPersonalData } from '../../../src/server/parts/report-personal-data.ts';
+import { reportPersonalData } from '../../../src/server/parts/own/report-personal-data.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { isErased } from '../../../src/signon/people/deletion/erasure-mark.ts';

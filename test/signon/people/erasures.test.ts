@@ -9,7 +9,7 @@ import { ok } from '../../../src/core/result.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportsOfAccount } from '../../../src/reputation/reports/store/report-erasure.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
-import { reportPersonalData } from '../../../src/server/parts/report-personal-data.ts';
+import { reportPersonalData } from '../../../src/server/parts/own/report-personal-data.ts';
 import type { Delivery, Mail } from '../../../src/signon/mail/mailer.ts';
 import { createDeletion, type PersonalData } from '../../../src/signon/people/deletion/deletion.ts';
 import { createErasures } from '../../../src/signon/people/deletion/erasures.ts';

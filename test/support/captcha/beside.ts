@@ -12,10 +12,9 @@ import {
   receiptKeyPurpose,
 } from '../../../src/captcha/receipt/receipts.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { openStoreBeside } from '../server/shared-store.ts';
 
 export interface Beside {
   readonly store: Store;
@@ -26,7 +25,7 @@ export const siteOrigin = 'https://shop.example';
 
 export function openBeside(dataDir: string, clock: Clock = systemClock()): Beside {
   const random = systemRandom();
-  const store = openLmdbStore({ path: `${dataDir}/store`, clock, log: createLog('silent') });
+  const store = openStoreBeside(dataDir, clock);
   const masterKey = loadMasterKey({ dataDir, strict: true, random });
   const siteKeys = createSiteKeys({ store, clock, random });
   const receipts = createReceipts({

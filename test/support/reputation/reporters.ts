@@ -5,9 +5,8 @@ import { type Agent, request as httpRequest } from 'node:http';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import { openStoreBeside } from '../server/shared-store.ts';
 
 export interface Reporter {
   /** Account id. */
@@ -23,7 +22,7 @@ const perMinute = 33_000_000;
 export async function makeReporters(dataDir: string, count: number): Promise<Reporter[]> {
   const clock = systemClock();
   const random = seededRandom(count);
-  const store = openLmdbStore({ path: `${dataDir}/store`, clock, log: createLog('fatal') });
+  const store = openStoreBeside(dataDir, clock);
   try {
     const masterKey = loadMasterKey({ dataDir, strict: true, random });
     const accounts = createAccounts({ store, clock, random, masterKey });

@@ -6,15 +6,13 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { profileBeside } from '../../../src/signon/people/profile/profile-companion.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
-import { storePath } from '../../../src/store/presence.ts';
-import { memoryLog } from './memory-log.ts';
+import { openStoreBeside } from './shared-store.ts';
 
 export function accountsBeside(dataDir: string): AsyncDisposable & { readonly accounts: Accounts } {
   const clock = systemClock();
   const random = systemRandom();
   const masterKey = loadMasterKey({ dataDir, strict: true, random });
-  const store = openLmdbStore({ path: storePath(dataDir), clock, log: memoryLog().log });
+  const store = openStoreBeside(dataDir, clock);
   const profiles = createProfiles({ store, clock, random });
   const accounts = createAccounts({
     store,

@@ -17,7 +17,7 @@ const settings = {
   listen_addresses: '',
   fsync: 'off',
   shared_buffers: '32MB',
-  max_connections: '60',
+  max_connections: 60,
   logging_collector: 'off',
 };
 
@@ -47,8 +47,11 @@ function owner(): { uid: number; gid: number } | undefined {
   return { uid: idOf('-u', user)!, gid: idOf('-g', user)! };
 }
 
-/** @param primary the directory of a server to be followed */
-export async function startPostgres(primary?: string): Promise<TestPostgres> {
+/** @param given `primary`: the directory of a server to be followed */
+export async function startPostgres(
+  given: { primary?: string; connectionsMax?: number } = {},
+): Promise<TestPostgres> {
+  const { primary, connectionsMax = settings.max_connections } = given;
   const directory = makeTempDir('pg');
   const data = join(directory.path, 'data');
   const as = owner();
@@ -83,7 +86,9 @@ export async function startPostgres(primary?: string): Promise<TestPostgres> {
   }
 
   async function start(): Promise<void> {
-    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const args = Object.entries({ ...settings, max_connections: connectionsMax }).flatMap(
+      ([name, value]) => ['-c', `${name}=${value}`],
+    );
     let errors = '';
     // A group of its own, so that a kill reaches all of it.
     const child = spawn(postgresProgram, ['-D', data, '-k', directory.path, ...args], {
@@ -132,7 +137,7 @@ export async function startPostgres(primary?: string): Promise<TestPostgres> {
     },
     ask,
     directory: directory.path,
-    startStandby: () => startPostgres(directory.path),
+    startStandby: () => startPostgres({ primary: directory.path }),
     kill: () => end('SIGKILL'),
     start,
     async stop() {

@@ -12,6 +12,7 @@ import { documentedLogFields, logLinesOf } from '../docs/log-fields.ts';
 import { value } from '../house/result.ts';
 import { accountsBeside } from './accounts-beside.ts';
 import { type LineChild, startCommand } from './child.ts';
+import { settingsOf } from './shared-store.ts';
 import { makeTempDir } from './temp-dir.ts';
 
 /** Behind a proxy nobody reads /metrics without one. */
@@ -283,7 +284,7 @@ export function startCli(args: readonly string[], env: Environment): LineChild {
 }
 
 function withPath(env: Environment): Environment {
-  return { PATH: process.env.PATH ?? '', ...env };
+  return { PATH: process.env.PATH ?? '', ...settingsOf(env) };
 }
 
 export interface FetchOptions {

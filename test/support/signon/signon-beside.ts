@@ -11,10 +11,10 @@ import type { Mail } from '../../../src/signon/mail/mailer.ts';
 import { openSignon, type Signon } from '../../../src/signon/open-signon.ts';
 import { profileCompanion } from '../../../src/signon/people/profile/profile-companion.ts';
 import { createProfiles, type Profiles } from '../../../src/signon/people/profile/profile-store.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { value } from '../house/result.ts';
 import { memoryLog } from '../server/memory-log.ts';
+import { openStoreBeside } from '../server/shared-store.ts';
 
 export interface SignonBeside extends AsyncDisposable {
   readonly store: Store;
@@ -32,7 +32,7 @@ export function signonBeside(
 ): SignonBeside {
   const random = systemRandom();
   const { log } = memoryLog();
-  const store = openLmdbStore({ path: `${dataDir}/store`, clock, log });
+  const store = openStoreBeside(dataDir, clock);
   const profiles = createProfiles({ store, clock, random });
   const mails: Mail[] = [];
   const signon = openSignon({

@@ -7,13 +7,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createLog } from '../../../src/core/log/log.ts';
 import { ok } from '../../../src/core/result.ts';
 import type { Profile } from '../../../src/signon/people/profile/profile.ts';
 import { consentTransactionPrefix } from '../../../src/store/keys.ts';
-import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import { value } from '../house/result.ts';
 import type { Answer, TestServer } from '../server/server.ts';
+import { openStoreBeside } from '../server/shared-store.ts';
 import { signonBeside } from './signon-beside.ts';
 
 export const password = 'violet-harbour-72';
@@ -53,8 +52,7 @@ export async function requestsKept(
   ms = 0,
 ): Promise<Uint8Array[]> {
   const clock = { ...systemClock(), now: () => Date.now() + ms };
-  const path = `${server.dataDir}/store`;
-  const store = openLmdbStore({ path, clock, log: createLog('silent') });
+  const store = openStoreBeside(server.dataDir, clock);
   const rows = await store.scan(consentTransactionPrefix(), { limit: 1_000 });
   await store.close();
   return rows.map(({ value }) => value);

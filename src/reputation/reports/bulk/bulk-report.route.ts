@@ -149,11 +149,11 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
     const sink: FormSink = {
       field(name, value) {
         if (name === 'key') found.sender ??= identify(request, value);
-        return found.sender?.failure === undefined ? undefined : fail('unauthenticated');
+        return found.sender?.failure;
       },
       file(name) {
         found.sender ??= identify(request, undefined);
-        if (found.sender.failure !== undefined) return fail('unauthenticated');
+        if (found.sender.failure !== undefined) return found.sender.failure;
         if (name !== 'csv') return () => undefined;
         if (found.file !== undefined) return givenTwice;
         found.file = createBulkReader();

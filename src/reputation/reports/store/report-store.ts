@@ -14,6 +14,7 @@ import { createEventId } from '../../../store/event-id.ts';
 import {
   erasureKey,
   type Key,
+  reportByAccountKey,
   reportByAddressKey,
   reportByAddressPrefix,
   reportByIdKey,
@@ -107,8 +108,8 @@ export interface ReportStore {
 const scanPage = 500;
 /** A withdrawal beside reports of the same account and address starts anew so many times. */
 const withdrawTriesMax = 20;
-/** Keys of one commit of a withdrawal. */
-const withdrawRowsMax = 2_000;
+/** Keys of one commit of a withdrawal: three a report. */
+const withdrawRowsMax = 3_000;
 const expirePage = 200;
 /** Another process expires the same rows: after so many collisions in a row it may have them. */
 const expireAttemptsMax = 20;
@@ -191,6 +192,7 @@ export function createReportStore(options: {
           value: encodeRow({ ...reporter, slot: generationOf(reporter.slot) }, report),
         },
         { key: reportByIdKey(id), value: encodeIdRow(reporter.account, address) },
+        { key: reportByAccountKey(reporter.account, report.reportedAt, id), value: address },
       ],
       events: [encodeEvent(createEventId(clock, random), body)],
     });
@@ -276,10 +278,11 @@ export function createReportStore(options: {
       const own = all.filter(({ report }) => report.reportedAt >= since);
       const newest = own[0];
       if (newest === undefined) return ok({ removed: 0, seq: await store.lastSeq() });
-      const doomed = own.flatMap(({ key, report }) => [
-        key,
-        reportByIdKey(Buffer.from(report.id, 'base64url')),
-      ]);
+      const doomed = own.flatMap(({ key, report }) => {
+        const id = Buffer.from(report.id, 'base64url');
+        const { reportedAt } = report;
+        return [key, reportByIdKey(id), reportByAccountKey(account, reportedAt, id)];
+      });
       const said = { account, family, words, penalty };
       const part = own.length < all.length ? { reports: own.length } : {};
       const body = { kind: 'reports.withdrawn', ...said, ...part } as const;
@@ -352,7 +355,9 @@ export function createReportStore(options: {
       const row = decodeIdRow(value);
       if (row === undefined) continue;
       const id = key.subarray(1);
-      del.push(reportByAddressKey(row.address, Buffer.from(id).readUIntBE(0, 6), id));
+      const reportedAt = Buffer.from(id).readUIntBE(0, 6);
+      del.push(reportByAddressKey(row.address, reportedAt, id));
+      del.push(reportByAccountKey(row.account, reportedAt, id));
       const body = {
         kind: 'reports.expired',
         account: row.account,

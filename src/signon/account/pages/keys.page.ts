@@ -15,6 +15,7 @@ import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import type { Catalogue } from '../../words/words.ts';
 import { frameText } from '../../words/words.ts';
+import { type NamedKeysView, namedKeysCard } from '../keys/named-keys.page.ts';
 import { type AccountView, accountPage, actionButton, freshWanted } from './parts.page.ts';
 
 export interface QuotaStanding {
@@ -26,12 +27,13 @@ export interface QuotaStanding {
   readonly writesLeft: number;
 }
 
-export interface KeysView extends AccountView {
-  readonly fresh: boolean;
+export interface KeysView extends AccountView, NamedKeysView {
   /** Oldest first. */
   readonly keys: readonly { id: string; createdAt: number; endsAt: number }[];
   /** Text of a key that was just made or asked for. */
-  readonly shown?: { readonly id: string; readonly text: string } | undefined;
+  readonly shown?:
+    | { readonly id: string; readonly text: string; readonly isOnce?: boolean }
+    | undefined;
   /** Undefined while the journal hasn't told of the account yet. */
   readonly standing: QuotaStanding | undefined;
   readonly usage: readonly { at: number; reads: number; writes: number }[];
@@ -50,16 +52,18 @@ export function keysPage(frame: PageFrame, view: KeysView): string {
     body: html`
       ${view.shown && shownKey(text, view.shown)}
       ${keyCard(text, format, view)}
+      ${namedKeysCard(text, format, view)}
       ${standingCard(text, format, view.standing)}
       ${usageCard(text, format, view)}
       ${siteKeyCard(text, format, view)}`,
   });
 }
 
-function shownKey(text: Catalogue, shown: { id: string; text: string }): Html {
+function shownKey(text: Catalogue, shown: NonNullable<KeysView['shown']>): Html {
   const { keys } = text.account;
   return html`<section class="shown-key" aria-label=${keys.shownTitle}>
     ${notice({ tone: 'warning', body: keys.shown })}
+    ${shown.isOnce === true && html`<p>${text.automation.namedKeys.shownOnce}</p>`}
     ${codeBlock({ id: 'shown-key', title: keys.shownTitle, code: shown.text, text })}
   </section>`;
 }

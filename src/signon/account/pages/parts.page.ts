@@ -17,6 +17,8 @@ export type DoneName = keyof AccountCatalogue['done'];
 export const sectionPaths: Readonly<Record<AccountSection, string>> = {
   profile: '/account',
   keys: '/account/keys',
+  reports: '/account/reports',
+  webhooks: '/account/webhooks',
   security: '/account/security',
   sites: '/account/sites',
   data: '/account/data',

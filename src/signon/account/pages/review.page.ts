@@ -67,9 +67,9 @@ function groupsOf(all: Catalogue, format: Format, reviewed: Reviewed): [string, 
     title: name === '' ? text.passkeyUnnamed : name,
     facts: text.passkeyFacts(format.moment(createdAt), format.moment(lastUsedAt)),
   }));
-  const keys = reviewed.keys.map(({ id, createdAt }) => ({
+  const keys = reviewed.keys.map(({ id, name, createdAt }) => ({
     name: reviewName.key(id),
-    title: id,
+    title: name === undefined ? id : `${name} · ${id}`,
     isMono: true,
     facts: text.keyFacts(format.moment(createdAt)),
   }));

@@ -1,9 +1,13 @@
 /** What the reports hold of a person: for the export and for the deletion of an account. */
 
-import { formatIp } from '../../ip/address.ts';
-import { blankComments, reportsOfAccount } from '../../reputation/reports/store/report-erasure.ts';
-import { dateText, type PersonalData } from '../../signon/people/deletion/deletion.ts';
-import type { Store } from '../../store/store.ts';
+import { formatIp } from '../../../ip/address.ts';
+import { removeOwnReportsIndex } from '../../../reputation/reports/store/own-reports.ts';
+import {
+  blankComments,
+  reportsOfAccount,
+} from '../../../reputation/reports/store/report-erasure.ts';
+import { dateText, type PersonalData } from '../../../signon/people/deletion/deletion.ts';
+import type { Store } from '../../../store/store.ts';
 
 export function reportPersonalData(store: Store): PersonalData {
   return {
@@ -22,6 +26,7 @@ export function reportPersonalData(store: Store): PersonalData {
     },
     async erase(accountId, _email, pace) {
       await blankComments(store, accountId, pace);
+      await removeOwnReportsIndex(store, accountId);
     },
   };
 }

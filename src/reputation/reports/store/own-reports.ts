@@ -1,0 +1,159 @@
+/**
+ * An account's reports, page by page, newest first, by an index of its own (row: the address). An account
+ * that may have reported before there was an index is walked once, in slices; a row that says so is left.
+ * What the index says counts only where the report is there: rows behind which none is go when they are met.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import type { Semaphore } from '../../../core/work/semaphore.ts';
+import type { Pace } from '../../../core/work/turns.ts';
+import {
+  type Key,
+  reportByAccountKey,
+  reportByAccountPrefix,
+  reportByAddressKey,
+  reportsIndexedKey,
+  storedKey,
+} from '../../../store/keys.ts';
+import type { Store } from '../../../store/store.ts';
+import { type OwnReport, reportsOfAccount } from './report-erasure.ts';
+import { addressBytes, addressOf, decodeRow, reportedAtIn } from './report-rows.ts';
+
+export interface OwnReportsPage {
+  readonly reports: readonly OwnReport[];
+  /** Where the next page begins; undefined behind the last report. */
+  readonly next: string | undefined;
+}
+
+export interface OwnReports {
+  /**
+   * `invalid_parameter` for a cursor that no page gave; `overloaded`, `store_unavailable`.
+   * @param after `next` of the page before
+   */
+  page(
+    account: { readonly id: string; readonly createdAt: number },
+    after?: string,
+  ): Promise<Result<OwnReportsPage>>;
+}
+
+export const ownReportsPerPage = 25;
+
+/** The end of a key: time and id. */
+const tailBytes = 22;
+const indexRowsMax = 200;
+const removeRowsMax = 1_000;
+/** Stands for all accounts: when the index was first asked for. */
+const everybody = '';
+
+export function createOwnReports(options: {
+  store: Store;
+  clock: Clock;
+  /** Bounds the walks that run at a time. */
+  walks: Pick<Semaphore, 'run'>;
+  pace: () => Pace;
+}): OwnReports {
+  const { store, clock, walks } = options;
+
+  /** Since then each report has its row in the index, whoever asks. */
+  async function indexedSince(): Promise<number> {
+    const key = reportsIndexedKey(everybody);
+    const now = clock.now();
+    const row = await store.get(key);
+    if (row !== undefined) return timeIn(row.value);
+    await store.commit({ check: [{ key, version: null }], set: [{ key, value: timeRow(now) }] });
+    return now;
+  }
+
+  async function index(id: string): Promise<boolean> {
+    let rows: OwnReport[] = [];
+    async function write(): Promise<boolean> {
+      const set = rows.map((report) => rowOf(id, report));
+      rows = [];
+      return set.length === 0 || (await store.commit({ set })).ok;
+    }
+    for await (const report of reportsOfAccount(store, id, options.pace())) {
+      rows.push(report);
+      if (rows.length >= indexRowsMax && !(await write())) return false;
+    }
+    if (!(await write())) return false;
+    const done = { key: reportsIndexedKey(id), value: timeRow(clock.now()) };
+    return (await store.commit({ set: [done] })).ok;
+  }
+
+  async function ensure(account: { id: string; createdAt: number }): Promise<Result<void>> {
+    if (account.createdAt >= (await indexedSince())) return ok(undefined);
+    if ((await store.get(reportsIndexedKey(account.id))) !== undefined) return ok(undefined);
+    const done = await walks.run(() => index(account.id));
+    if (!done.ok) return done;
+    return done.value ? ok(undefined) : fail('store_unavailable');
+  }
+
+  async function page(account: { id: string; createdAt: number }, after?: string) {
+    const start = after === undefined ? undefined : Buffer.from(after, 'base64url');
+    if (start !== undefined && start.length !== tailBytes) return fail('invalid_parameter');
+    const ready = await ensure(account);
+    if (!ready.ok) return ready;
+    const prefix = reportByAccountPrefix(account.id);
+    const reports: OwnReport[] = [];
+    const gone: Key[] = [];
+    let at = start === undefined ? undefined : storedKey(Buffer.concat([prefix, start]));
+    let isMore = true;
+    while (isMore && reports.length < ownReportsPerPage) {
+      const limit = ownReportsPerPage - reports.length;
+      const rows = await store.scan(prefix, at === undefined ? { limit } : { after: at, limit });
+      isMore = rows.length > 0;
+      at = rows.at(-1)?.key ?? at;
+      for (const { key, value } of rows) {
+        const id = key.subarray(key.length - 16);
+        const reportKey = reportByAddressKey(value, reportedAtIn(key), id);
+        const row = await store.get(reportKey);
+        const report = row && decodeRow(reportKey, row.value);
+        if (report?.account === account.id) reports.push({ ...report, ...addressOf(value) });
+        else if (gone.length < removeRowsMax) gone.push(key);
+      }
+    }
+    if (gone.length > 0) await store.commit({ del: gone });
+    const follows =
+      at !== undefined && isMore && (await store.scan(prefix, { after: at, limit: 1 }));
+    const hasMore = follows !== false && follows.length > 0;
+    const next = hasMore ? Buffer.from(at!.subarray(at!.length - tailBytes)) : undefined;
+    return ok({ reports, next: next?.toString('base64url') });
+  }
+
+  return { page };
+}
+
+/** Of a deleted account nothing is left in the index. */
+export async function removeOwnReportsIndex(store: Store, account: string): Promise<void> {
+  const prefix = reportByAccountPrefix(account);
+  for (;;) {
+    const rows = await store.scan(prefix, { limit: removeRowsMax });
+    const del = [...rows.map(({ key }) => key), reportsIndexedKey(account)];
+    const done = await store.commit({ del });
+    if (!done.ok) throw new Error('the index of reports could not be removed');
+    if (rows.length === 0) return;
+  }
+}
+
+/** The index's row of a report. */
+export function rowOf(
+  account: string,
+  report: Pick<OwnReport, 'id' | 'reportedAt' | 'family' | 'words'>,
+) {
+  const id = Buffer.from(report.id, 'base64url');
+  return {
+    key: reportByAccountKey(account, report.reportedAt, id),
+    value: addressBytes(report.family, report.words),
+  };
+}
+
+function timeRow(ms: number): Uint8Array {
+  const value = Buffer.alloc(8);
+  value.writeDoubleBE(ms);
+  return value;
+}
+
+function timeIn(value: Uint8Array): number {
+  return Buffer.from(value).readDoubleBE(0);
+}

@@ -1,0 +1,118 @@
+/** An account's reports page by page: by the index, of those from before it, and over what went meanwhile. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { manualClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log/log.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { createSemaphore } from '../../../src/core/work/semaphore.ts';
+import { createTurns } from '../../../src/core/work/turns.ts';
+import {
+  createOwnReports,
+  type OwnReports,
+  ownReportsPerPage,
+  removeOwnReportsIndex,
+} from '../../../src/reputation/reports/store/own-reports.ts';
+import {
+  createReportStore,
+  type ReportStore,
+} from '../../../src/reputation/reports/store/report-store.ts';
+import {
+  type Key,
+  reportByAccountKey,
+  reportByAccountPrefix,
+  reportByIdPrefix,
+  reportsIndexedKey,
+} from '../../../src/store/keys.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const directory = makeTempDir('own-reports');
+const clock = manualClock(Date.UTC(2026, 0, 1));
+const random = seededRandom(5);
+const old = { id: 'old', createdAt: clock.now() - 1_000 };
+let store: Store;
+let reports: ReportStore;
+let own: OwnReports;
+
+before(() => {
+  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+  reports = createReportStore({ store, clock, random });
+  const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
+  own = createOwnReports({ store, clock, walks, pace: () => createTurns() });
+});
+
+after(async () => {
+  await store.close();
+  directory.remove();
+});
+
+const wordsOf = (n: number) => new Uint32Array([n, 0, 0, 0]);
+
+async function report(account: string, n: number) {
+  clock.advance(1_000);
+  const reporter = { account, slot: 1, country: 'FR' };
+  const facts = { categories: 1 << 18, comment: `c${n}`, reportedAt: clock.now() };
+  const ip = { ip: '', isExample: false, family: 4, words: wordsOf(n) } as const;
+  return value(await reports.add(reporter, { ...ip, ...facts }));
+}
+
+async function all(account: { id: string; createdAt: number }): Promise<number[]> {
+  const found: number[] = [];
+  for (let next: string | undefined; ; ) {
+    const page = value(await own.page(account, next));
+    found.push(...page.reports.map(({ words }) => words[0]!));
+    next = page.next;
+    if (next === undefined) return found;
+  }
+}
+
+it('reports from before the index are in it after the first look; others’ are not', async () => {
+  const count = ownReportsPerPage * 2 + 3;
+  for (let n = 0; n < count; n++) await report('old', n);
+  await report('other', 1_000);
+  // As a version without the index left them.
+  const rows = await store.scan(reportByAccountPrefix('old'), { limit: 500 });
+  assert.equal(rows.length, count);
+  await store.commit({ del: rows.map(({ key }) => key) });
+  const newestFirst = Array.from({ length: count }, (_, i) => count - 1 - i);
+  assert.deepEqual(await all(old), newestFirst);
+  await report('old', 2_000);
+  assert.deepEqual(await all(old), [2_000, ...newestFirst]);
+  const first = value(await own.page(old));
+  assert.equal(first.reports.length, ownReportsPerPage);
+  assert.equal(first.reports[0]?.comment, 'c2000');
+  const young = { id: 'young', createdAt: clock.now() };
+  await report('young', 7);
+  assert.deepEqual(await all(young), [7]);
+  assert.equal(await store.get(reportsIndexedKey('young')), undefined, 'no walk for it');
+});
+
+it('what is taken back or expired leaves the index; a row without a report goes when it is met', async () => {
+  const before = await all(old);
+  value(await reports.withdraw('old', 4, wordsOf(2_000), false));
+  const rowsOf = () => store.scan(reportByAccountPrefix('old'), { limit: 500 });
+  assert.equal((await rowsOf()).length, before.length - 1);
+  assert.deepEqual(await all(old), before.slice(1));
+  const stray = reportByAccountKey('old', clock.now(), new Uint8Array(16).fill(9));
+  await store.commit({ set: [{ key: stray, value: new Uint8Array(17).fill(4) }] });
+  assert.deepEqual(await all(old), before.slice(1));
+  assert.equal(await store.get(stray), undefined);
+  clock.advance(366 * 86_400_000);
+  await reports.expire();
+  assert.deepEqual(await store.scan(reportByIdPrefix(), { limit: 1 }), []);
+  assert.deepEqual(await rowsOf(), []);
+});
+
+it('a cursor that no page gave is refused; of a deleted account nothing is left in the index', async () => {
+  for (const wrong of ['', 'x', 'A'.repeat(31), 'é'.repeat(500)]) {
+    assert.equal(errorOf(await own.page(old, wrong)), 'invalid_parameter', wrong);
+  }
+  await report('old', 1);
+  await removeOwnReportsIndex(store, 'old');
+  const left: Key[] = [reportsIndexedKey('old')];
+  for (const key of left) assert.equal(await store.get(key), undefined);
+  assert.deepEqual(await store.scan(reportByAccountPrefix('old'), { limit: 1 }), []);
+});

@@ -1,0 +1,205 @@
+/** Two nodes of different programs on one database: an update of one node after the other. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { after, before, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log/log.ts';
+import { createConnection } from '../../src/store/postgres/connection.ts';
+import { migrate, type SchemaStep } from '../../src/store/postgres/schema.ts';
+import { openPostgresStore } from '../../src/store/postgres/store.ts';
+import { hasTool } from '../support/house/tools.ts';
+import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
+import {
+  demoEmail,
+  type Environment,
+  runCli,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../support/server/server.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+const olderEvents = fileURLToPath(new URL('../support/server/older-events.js', import.meta.url));
+const directory = makeTempDir('nodes-versions');
+let database: TestPostgres;
+let env: Environment = {};
+let older: TestServer;
+let newer: TestServer;
+let key = '';
+let agentKey = '';
+
+function startNode(name: string, ...nodeArguments: string[]): Promise<TestServer> {
+  const given = nodeArguments.length === 0 ? {} : { nodeArguments };
+  const dataDir = `${directory.path}/${name}`;
+  return startTestServer({ threads: 1, demo: false, dataDir, env, ...given });
+}
+const startOlder = () => startNode('older', '--import', olderEvents);
+
+before(async (context) => {
+  if (!hasTool(context as TestContext, postgresProgram)) return;
+  const path = `${directory.path}/master.key`;
+  writeFileSync(path, randomBytes(32).toString('hex'), { mode: 0o600 });
+  database = await startPostgres();
+  env = {
+    DATABASE_URL: await database.createDatabase(),
+    MASTER_KEY_FILE: path,
+    SMTP_URL: 'smtp://127.0.0.1:9',
+    CLIENT_LIMITS: 'off',
+  };
+  older = await startOlder();
+  newer = await startNode('newer');
+  await newer.cliJson('account', 'create', demoEmail, '--standing', 'staff');
+  key = (await newer.cliJson('key', 'create', demoEmail)).text;
+  agentKey = (await newer.cliJson('bouncer', 'add', demoEmail, 'agent', '--agent')).text;
+  for (const node of [older, newer]) await within(async () => (await seen(node, 1)) !== undefined);
+});
+after(async () => {
+  for (const node of [older, newer]) await node?.[Symbol.asyncDispose]();
+  await database?.stop();
+  directory.remove();
+});
+
+const addressOf = (n: number) => `45.9.0.${n}`;
+
+/** How many reports of the address a node knows; undefined while it doesn't know the key. */
+async function seen(node: TestServer, n: number): Promise<number | undefined> {
+  const path = `/api/v2/check?ipAddress=${addressOf(n)}`;
+  const answer = await node.fetch(path, { headers: { Key: key } });
+  if (answer.status === 401) return undefined;
+  assert.equal(answer.status, 200, answer.body);
+  return (answer.json() as { data: { totalReports: number } }).data.totalReports;
+}
+
+async function report(node: TestServer, n: number): Promise<number> {
+  const { status } = await node.fetch('/api/v2/report', {
+    method: 'POST',
+    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: `ip=${addressOf(n)}&categories=18`,
+  });
+  return status;
+}
+
+/** What an agent saw becomes a ban, by an event that the older program does not know. */
+async function ban(node: TestServer, n: number): Promise<number> {
+  const post = (path: string, body: unknown, headers = {}) =>
+    node.fetch(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const login = { machine_id: 'm', password: agentKey, scenarios: [] };
+  const { token } = (await post('/v1/watchers/login', login)).json() as { token: string };
+  const alert = {
+    ...{ scenario: 'crowdsecurity/ssh-bf', message: 'seen', simulated: false, capacity: 5 },
+    ...{ decisions: null, events: [], remediation: true },
+    source: { ip: addressOf(n), scope: 'Ip', value: addressOf(n) },
+  };
+  return (await post('/v1/alerts', [alert], { Authorization: `Bearer ${token}` })).status;
+}
+
+async function ready(node: TestServer) {
+  const { status, body } = await node.fetch('/readyz');
+  return { status, ...(JSON.parse(body) as { outdated: boolean; writable: boolean }) };
+}
+
+interface Status {
+  readonly eventVersion: number;
+  readonly nodes: { id: number; readVersion: number; memory: string; behind: number }[];
+}
+const cluster = (word: string, ...flags: string[]) =>
+  runCli(['cluster', word, ...flags], { ...env, DATA_DIR: newer.dataDir });
+
+async function statusOf(): Promise<Status> {
+  const { code, stdout, stderr } = await cluster('status', '--json');
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout) as Status;
+}
+
+const tooOld = /"msg":"node: this program is too old[^"]*"/g;
+
+it('nodes of two programs take reports together, and their memories are not compared', async () => {
+  assert.equal(await report(older, 1), 200);
+  assert.equal(await report(newer, 2), 200);
+  for (const node of [older, newer]) {
+    for (const n of [1, 2]) await within(async () => (await seen(node, n)) === 1);
+  }
+  await within(async () => (await statusOf()).nodes.every(({ behind }) => behind === 0));
+  const { rows } = await database.ask(env.DATABASE_URL!, 'select digests from nodes order by id');
+  assert.ok(rows.every(({ digests }) => String(digests).includes(':')));
+  const { eventVersion, nodes } = await statusOf();
+  assert.equal(eventVersion, 1);
+  assert.deepEqual(
+    nodes.map(({ readVersion, memory }) => [readVersion, memory]),
+    [
+      [1, 'unknown'],
+      [2, 'unknown'],
+    ],
+  );
+  const { stdout } = await cluster('status');
+  assert.match(stdout, /^journal [0-9a-f-]{36}: \d+ events up to version 1, removed up to 0\n/);
+  assert.match(stdout, /\nnode +name +version +reads +state .*\n1 .* 1 +up .*\n2 .* 2 +up /);
+});
+
+it('nobody writes what one node can not read, and the agreement is not raised before it is gone', async () => {
+  assert.equal(await ban(newer, 3), 503);
+  assert.equal(await ban(newer, 4), 503);
+  const said = newer.stderr().match(/agent\.banned needs event version 2/g);
+  assert.equal(said?.length, 1, 'once for a kind');
+  const refused = await cluster('upgrade');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /version 2 could not be read by node 1 \(\S+, \S+: up to 1\)/);
+  assert.equal((await statusOf()).eventVersion, 1);
+  assert.deepEqual([(await ready(older)).status, (await ready(newer)).status], [200, 200]);
+});
+
+it('a node that slept through the upgrade says so once, is not ready, writes nothing and answers on', async () => {
+  older.child.process.kill('SIGSTOP');
+  // As if it had slept for longer than a node answers without the database.
+  await database.ask(env.DATABASE_URL!, 'update nodes set seen_at = 0 where id = 1');
+  const raised = await cluster('upgrade', '--json');
+  assert.equal(raised.code, 0, raised.stderr);
+  assert.deepEqual(JSON.parse(raised.stdout), { from: 1, to: 2 });
+  assert.match((await cluster('upgrade')).stdout, /up to version 2 already/);
+  await within(async () => (await ban(newer, 3)) === 201);
+  older.child.process.kill('SIGCONT');
+  await within(async () => (await ready(older)).outdated);
+  const { status, writable } = await ready(older);
+  assert.deepEqual([status, writable], [503, false]);
+  assert.equal(await seen(older, 1), 1);
+  assert.equal(await report(older, 5), 503);
+  assert.equal(await report(newer, 5), 200);
+  await within(async () => (await statusOf()).nodes[0]!.behind > 0);
+  assert.equal(older.stderr().match(tooOld)?.length, 1);
+  assert.deepEqual([older.child.process.exitCode, older.child.process.signalCode], [null, null]);
+  assert.equal((await ready(newer)).status, 200);
+  await older.stop();
+  await assert.rejects(startOlder(), /events of version 2, this program reads up to 1/);
+});
+
+it('a node goes on beside a schema with more in it, and stops to write once it is too old for it', async () => {
+  const { DATABASE_URL: url } = env;
+  const [clock, log] = [systemClock(), createLog('silent')];
+  async function lead(...steps: SchemaStep[]): Promise<void> {
+    const connection = createConnection({ url: url!, log });
+    try {
+      await migrate(await connection.session(), steps);
+    } finally {
+      await connection.close();
+    }
+  }
+  const open = async () => (await openPostgresStore({ url: url!, clock, log })).close();
+  const adds = 'alter table nodes add column to_come int';
+  await lead(adds);
+  await open();
+  assert.equal((await statusOf()).eventVersion, 2);
+  await lead(adds, { text: 'alter table nodes drop column to_come', breaks: true });
+  await assert.rejects(open(), /needs a program that knows \d+, this one knows \d+/);
+  await within(async () => (await ready(newer)).outdated);
+  assert.equal((await ready(newer)).status, 503);
+  assert.equal(await seen(newer, 5), 1);
+  assert.equal(await report(newer, 6), 503);
+  assert.equal(newer.stderr().match(tooOld)?.length, 1);
+});
