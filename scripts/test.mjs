@@ -17,6 +17,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { makeBundle } from './bundle.mjs';
+import { embeddedOnly } from './embedded-only.mjs';
 
 const slowestMax = 10;
 /** What only the system tests need is installed beside them. */
@@ -45,12 +46,21 @@ const parts = args
 const isShared = process.env.STORE === 'postgres';
 const half = isSystem ? undefined : chosenHalf();
 
+const leftOut = [];
 const files = chosen(testFiles(), parts).filter((f) => {
+  if (isShared && embeddedOnly[f] !== undefined) {
+    leftOut.push(f);
+    return false;
+  }
   if (half === undefined) return true;
   const text = readFileSync(join('test', f), 'utf8');
   refuseLost(f, text);
   return half.has(text);
 });
+const unknown = Object.keys(embeddedOnly).find((f) => !existsSync(join('test', f)));
+if (unknown !== undefined)
+  throw new Error(`scripts/embedded-only.mjs: there is no test/${unknown}`);
+for (const f of leftOut) process.stdout.write(`left out: test/${f}: ${embeddedOnly[f]}\n`);
 if (files.length === 0) {
   process.stderr.write(`no test file matches ${parts.join(' or ')}\n`);
   process.exit(1);
@@ -158,5 +168,6 @@ function summary({ counts = {}, missing = [] }) {
   const failed = total('fail') + total('cancelled');
   const tools = missing.length === 0 ? '' : ` (${missing.join(', ')})`;
   const note = half === undefined ? '' : ` (${half.note})`;
-  return `${total('pass')} passed, ${failed} failed, ${total('skipped')} skipped${tools}${note}`;
+  const without = leftOut.length === 0 ? '' : `, ${leftOut.length} files left out`;
+  return `${total('pass')} passed, ${failed} failed, ${total('skipped')} skipped${without}${tools}${note}`;
 }

@@ -30,6 +30,7 @@ import type { Opening, ServerDependencies } from './server/parts/dependencies.ts
 import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openOwnReports } from './server/parts/own/own-reports.ts';
+import { openWebhooks } from './server/parts/own/webhooks.ts';
 import { openExchange, openPeers } from './server/parts/peers.ts';
 import { openRadar } from './server/parts/radar.ts';
 import { openReputation } from './server/parts/reputation.ts';
@@ -146,6 +147,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     accountOf: access.idOf,
     standingOf: access.standingOf,
     noteKeyUses: data.noteKeyUses,
+    webhooks: openWebhooks({
+      ...{ ...opening, store, upkeep, tables, people, index: state.index },
+      check: reputation.frontEnd.check,
+    }),
     ownReports: openOwnReports({
       ...{ store, clock, tables, reports: reputation.reports, catchUpTo: follower.catchUpTo },
       gate: reputation.frontEnd.gate,

@@ -50,6 +50,7 @@ import * as ownReports from '../signon/account/reports/reports.route.ts';
 import * as review from '../signon/account/review.route.ts';
 import * as security from '../signon/account/security.route.ts';
 import * as sites from '../signon/account/sites.route.ts';
+import * as webhooks from '../signon/account/webhooks/webhooks.route.ts';
 import * as outbox from '../signon/mail/outbox.route.ts';
 import * as recover from '../signon/people/pages/recover.route.ts';
 import * as register from '../signon/people/pages/register.route.ts';
@@ -207,6 +208,9 @@ const verified: readonly Endpoint[] = [
   keys.keyEndpoints.show, // GET /account/keys
   ownReports.reportsEndpoints.show, // GET /account/reports
   ownReports.reportsEndpoints.takeBack, // POST /account/reports/take-back
+  webhooks.webhookEndpoints.show, // GET /account/webhooks
+  webhooks.webhookEndpoints.test, // POST /account/webhooks/test
+  webhooks.webhookEndpoints.remove, // POST /account/webhooks/remove
   keys.keyEndpoints.createSiteKey, // POST /account/site-keys/create
   keys.keyEndpoints.revokeSiteKey, // POST /account/site-keys/revoke
   security.securityEndpoints.show, // GET /account/security
@@ -237,6 +241,7 @@ const confirmed: readonly Endpoint[] = [
   namedKeys.namedKeyEndpoints.create, // POST /account/keys/named/create
   namedKeys.namedKeyEndpoints.rename, // POST /account/keys/named/rename
   namedKeys.namedKeyEndpoints.remove, // POST /account/keys/named/remove
+  webhooks.webhookEndpoints.create, // POST /account/webhooks/create
   data.dataEndpoints.download, // POST /account/export
   data.dataEndpoints.remove, // POST /account/delete
 ];

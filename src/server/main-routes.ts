@@ -140,6 +140,7 @@ export function mainRoutes(options: {
   namedKeys: NamedKeys;
   noteKeyUses: SpaceOptions['noteKeyUses'];
   ownReports: SpaceOptions['ownReports'];
+  webhooks: SpaceOptions['webhooks'];
   ownKeys: OwnKeys;
   avatars: Avatars;
   consents: Consents;

@@ -37,6 +37,7 @@ export const namespaces = {
   apiKeyUse: 0x18,
   accountRole: 0x19,
   agentBan: 0x1a,
+  webhook: 0x1b,
   allow: 0x20,
   list: 0x21,
   subscription: 0x22,
@@ -192,6 +193,11 @@ export function readAgentBanKey(key: Uint8Array): { account: string; address: st
   const [account, address] = Buffer.from(key).toString('utf8', 1).split('\0');
   return { account: account!, address: address! };
 }
+
+/** 1b account-id 00 id 00: a webhook of an account (reputation/webhooks/hooks.ts). */
+export const webhookKey = (accountId: string, id: string): Key =>
+  encodeKey(namespaces.webhook, text(accountId), text(id));
+export const webhookPrefix = (id?: string): Key => encodeKey(namespaces.webhook, ...given(id));
 
 /** 20 CIDR: a rule of the allowlist, in canonical text. */
 export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));

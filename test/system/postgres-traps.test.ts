@@ -309,3 +309,41 @@ it('a journal that became another one, or shorter, is told from one that is late
     await assert.rejects(store!.read(2n, 9), ForkedJournalError);
   });
 });
+
+it('a read of the journal is sent no rows behind its limit', async () => {
+  const sent: number[] = [];
+  const connect: Connect = (options) => {
+    const real = createConnection(options);
+    return {
+      ...real,
+      async session() {
+        const session = await real.session();
+        return {
+          ...session,
+          async pipeline(queries) {
+            const results = await session.pipeline(queries);
+            if (queries[0]?.name === 'journal') sent.push(results[0]!.rows.length);
+            return results;
+          },
+        };
+      },
+    };
+  };
+  await withStores(
+    1,
+    async ([store]) => {
+      const ids = Array.from({ length: 50 }, (_, n) => `a${n}`);
+      for (let n = 0; n < 50; n += 10) {
+        await store!.commit({ events: ids.slice(n, n + 10).map(event) });
+      }
+      const seqsAfter = async (after: bigint, limit: number) =>
+        (await store!.read(after, limit)).map(({ seq }) => Number(seq));
+      assert.deepEqual(await seqsAfter(5n, 5), [6, 7, 8, 9, 10]);
+      assert.deepEqual(await seqsAfter(5n, 6), [6, 7, 8, 9, 10, 11]);
+      assert.deepEqual(await seqsAfter(20n, 1), [21]);
+      assert.equal((await seqsAfter(0n, 100)).length, 50);
+    },
+    connect,
+  );
+  assert.deepEqual(sent, [1, 2, 1, 5]);
+});

@@ -13,7 +13,6 @@ import type { Log } from '../../core/log/log.ts';
 import { compactStore } from '../../store/compact.ts';
 import { acquireServerLock } from '../../store/lock.ts';
 import { openStore } from '../../store/migrate.ts';
-import { refuseShared } from '../shell/cluster.ts';
 import { createOutput, grouped } from '../shell/output.ts';
 import { existingStore, openingOf } from '../shell/workspace.ts';
 
@@ -32,8 +31,8 @@ export function compactCommand(): Command {
     .option('--json', 'print the result as JSON')
     .action(async (flags: CompactFlags) => {
       const output = createOutput(flags.json === true);
+      const { config } = existingStore({ mayBeMissing: flags.atNextStart !== true });
       if (flags.atNextStart === true) {
-        const { config } = existingStore();
         makeWish(config.dataDir);
         output.line('the next start of the server compacts the store before it opens it');
         output.result({ atNextStart: true });
@@ -73,8 +72,7 @@ function makeWish(dataDir: string): void {
 }
 
 async function compact() {
-  const { config, opening } = openingOf();
-  refuseShared(config);
+  const { opening } = openingOf();
   const open = () => openStore(opening);
   // The lock is taken in the old file and given back in the new one, where its row was copied to.
   let store = await open();

@@ -24,6 +24,7 @@ const files = [
   { slug: 'gate', file: 'GATE.md', group: 'reputation' },
   { slug: 'dns-block-list', file: 'DNSBL.md', group: 'reputation' },
   { slug: 'dovecot', file: 'DOVECOT.md', group: 'reputation' },
+  { slug: 'webhooks', file: 'WEBHOOKS.md', group: 'reputation' },
   { slug: 'captcha', file: 'CAPTCHA.md', group: 'reputation' },
   { slug: 'limits', file: 'site/limits.md', group: 'start' },
   { slug: 'machines', file: 'site/machines.md', group: 'start' },

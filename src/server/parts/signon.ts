@@ -41,6 +41,7 @@ import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { Upkeep } from '../../store/upkeep.ts';
 import { reportPersonalData } from './own/report-personal-data.ts';
+import { webhookPersonalData } from './own/webhook-personal-data.ts';
 
 export interface SignonParts {
   readonly signon: Signon;
@@ -118,6 +119,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
         consents: createConsents({ ...options, store: over }),
       }),
       reportPersonalData(over),
+      webhookPersonalData(over),
       signInLogData(over),
     ],
   });

@@ -12,6 +12,7 @@ import { reviewRoutes } from './review.route.ts';
 import { securityRoutes } from './security.route.ts';
 import { siteRoutes } from './sites.route.ts';
 import { createSpace, type SpaceOptions } from './space.route.ts';
+import { webhookRoutes } from './webhooks/webhooks.route.ts';
 
 export type AccountRoutesOptions = SpaceOptions & { readonly tools: PageTools };
 
@@ -22,6 +23,7 @@ export function accountRoutes(options: AccountRoutesOptions): PlainRoute[] {
     ...avatarRoutes(space, options.tools),
     ...keyRoutes(space),
     ...reportsRoutes(space),
+    ...webhookRoutes(space),
     ...securityRoutes(space),
     ...siteRoutes(space),
     ...dataRoutes(space),

@@ -33,6 +33,7 @@ import {
   sectionPaths,
 } from './pages/parts.page.ts';
 import type { SpaceReports } from './reports/reports.route.ts';
+import type { SpaceWebhooks } from './webhooks/webhooks.route.ts';
 
 /** Of an account, as the journal tells of it. */
 export interface AccountStanding {
@@ -53,6 +54,7 @@ export interface SpaceOptions {
   /** Resolves when the last uses of keys are known as they are, or were a few seconds ago. */
   readonly noteKeyUses: () => Promise<void>;
   readonly ownReports: SpaceReports;
+  readonly webhooks: SpaceWebhooks;
   readonly siteKeys: SiteKeys;
   readonly review: Review;
   readonly onwards: Onwards;

@@ -54,6 +54,44 @@ export const automationEn = {
       `All that you reported of ${address} goes, and its score is worked out without it. That costs one report of your quota and no trust.`,
     keep: 'Keep it',
   },
+  webhooks: {
+    lede: 'Your server is told when an address or a network of yours gets listed, and when it is no more.',
+    makeTitle: 'New webhook',
+    text: 'We send a signed POST when a score comes to the threshold, and one when it falls below.',
+    docs: 'How to verify one',
+    url: 'Address of your server',
+    urlHint: 'https, reachable from the Internet. Redirects are not followed.',
+    watches: 'What is watched',
+    watchesHint:
+      'Up to 20 addresses and networks, with spaces; IPv4 networks from /16 on, IPv6 from /32 on. Of a network the highest score counts.',
+    threshold: 'Threshold',
+    thresholdHint: 'A score from 1 to 100; from 75 on an address counts as malicious.',
+    errors: {
+      url: 'This is no http(s) address on the Internet.',
+      watches: 'Addresses and networks only, such as 192.0.2.7 or 198.51.100.0/24; 20 at most.',
+      threshold: 'A whole number from 1 to 100.',
+    },
+    create: 'Create the webhook',
+    full: 'You have as many webhooks as there may be. Remove one first.',
+    secretTitle: 'Secret of the webhook',
+    secretShown:
+      'With this secret your server verifies what it is sent. It is shown this one time: copy it now.',
+    listed: 'listed',
+    delivered: 'Delivered',
+    waiting: (waiting: string, dropped: string) => `waiting ${waiting}, given up ${dropped}`,
+    last: 'Last delivery',
+    notTried: 'None yet',
+    answered: (status: string) => `your server answered ${status}`,
+    outcomes: {
+      timeout: 'no answer within 10 seconds',
+      unreachable: 'your server was not reached',
+      private: 'the address leads to a private network, where nothing is sent',
+      secret: 'the secret can no longer be read; make the webhook anew',
+    },
+    retry: (moment: string) => `Tried again after ${moment}`,
+    test: 'Send a test',
+    remove: 'Remove',
+  },
 };
 
 export type AutomationCatalogue = typeof automationEn;

@@ -136,8 +136,10 @@ export function createReads(connection: Connection, clock: Clock) {
             text: `select last_seq, first_seq, at, frames from (
                      select *, sum(octet_length(frames)) over (order by last_seq) - octet_length(frames) as before
                      from journal where last_seq > $1 order by last_seq limit $2) page
-                   where before <= ${storeLimits.pageBytesMax} order by last_seq`,
-            values: [String(afterSeq), Math.min(limit, journalRowsMax)],
+                   where before <= ${storeLimits.pageBytesMax} and first_seq <= $1 + $3::int8
+                   order by last_seq`,
+            // Outside of the page, for inside it the scan would go on to the end of the journal.
+            values: [String(afterSeq), Math.min(limit, journalRowsMax), limit],
           },
           seeHead,
         ]),

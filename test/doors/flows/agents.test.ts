@@ -188,7 +188,7 @@ it('only the key of an agent lets in, and only as an agent', async () => {
   });
   assert.equal(decisions.status, 403, decisions.body);
   const check = '/api/v2/check?ipAddress=45.20.0.1';
-  assert.equal((await server.fetch(check, { headers: { Key: password } })).status, 401);
+  assert.equal((await server.fetch(check, { headers: { Key: password } })).status, 403);
   const headers = [{}, { 'X-Api-Key': password }, { Authorization: `Bearer ${password}` }];
   for (const other of [...headers, { Authorization: 'Bearer x' }]) {
     assert.equal((await post('/v1/alerts', '[]', other)).status, 401);

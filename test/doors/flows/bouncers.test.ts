@@ -118,7 +118,7 @@ it('a client without the key of a bouncer is told so as it knows it', async () =
     assert.equal((await server.fetch(path)).status, 403);
   }
   const check = await server.fetch('/api/v2/check?ipAddress=45.10.0.7', { headers: { Key: key } });
-  assert.equal(check.status, 401, 'and its key is for bouncers alone');
+  assert.equal(check.status, 403, 'and its key is for bouncers alone');
   const unknown = await get('/v1/nothing');
   assert.deepEqual([unknown.status, Object.keys(JSON.parse(unknown.body))], [404, ['message']]);
   assert.equal((await server.fetch('/health')).body, '{"status":"up"}');

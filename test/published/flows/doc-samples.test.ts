@@ -303,6 +303,9 @@ for (const demo of [true, false])
 
       // test/published/flows/readme-site.test.ts runs it.
       scripts.take('README.md, Sign-on for other sites', 'js');
+      // test/signon/flows/account-webhooks.test.ts works by both.
+      scripts.take('docs/WEBHOOKS.md, Verify', 'js');
+      documents.take('docs/WEBHOOKS.md, Webhooks', 'json');
     });
   });
 

@@ -12,6 +12,7 @@ import {
   threadCounts,
   within,
 } from '../../support/server/server.ts';
+import { isShared } from '../../support/server/shared-store.ts';
 
 const token = 'a-token-of-more-than-16-characters';
 const stranger = '203.0.113.9';
@@ -68,6 +69,7 @@ for (const threads of threadCounts) {
           entries: 98,
           behind: 0,
           newestListAgeSeconds: 0,
+          ...(isShared && { staleSeconds: 0, memory: 'unknown', outdated: false }),
         },
       );
       const age = state.newestListAgeSeconds as number;

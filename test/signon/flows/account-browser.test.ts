@@ -68,6 +68,11 @@ async function fill(people: People, id: string, ada: OwnBrowser, server: TestSer
     check: 'on',
     bouncer: 'on',
   });
+  const watches = '192.0.2.77 198.51.100.0/24 2001:db8::/48';
+  // A public address, of which nothing is asked before a test or a crossing.
+  const hook = { url: 'https://1.1.1.1/hooks/portcullis?team=noc', watches, threshold: '100' };
+  const hooked = await ada.post('/account/webhooks/create', hook);
+  assert.equal(hooked.status, 200, hooked.body);
   await ada.post('/account/site-keys/create', { hosts: 'shop.example blog.example' });
   await ada.post('/account/security/totp/begin');
   const consents = createConsents({
@@ -95,13 +100,23 @@ it('every page of the space is in order in a browser', { timeout: 600_000 }, asy
     await look('/account?done=phone_sent', 'account-profile');
     await look('/account/keys', 'account-keys');
     await look('/account/reports', 'account-reports', { widths: [390, 1440] });
+    await look('/account/webhooks', 'account-webhooks', { widths: [390, 1440] });
     await look('/account/security', 'account-security');
     await look('/account/security/totp', 'account-totp');
     await look('/account/sites', 'account-sites');
     await look('/account/data', 'account-data');
     await look('/account/confirm', 'account-confirm');
     const french = { locale: 'fr-FR', widths: [320, 1280], themes: ['light'] };
-    for (const part of ['', '/keys', '/reports', '/security', '/sites', '/data', '/confirm']) {
+    for (const part of [
+      '',
+      '/keys',
+      '/reports',
+      '/webhooks',
+      '/security',
+      '/sites',
+      '/data',
+      '/confirm',
+    ]) {
       await look(`/account${part}`, `account-fr${part.replace('/', '-')}`, french);
     }
     const stale = { session: sessionOf(old, server), widths: [320], themes: ['dark'] };

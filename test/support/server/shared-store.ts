@@ -9,6 +9,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
@@ -23,7 +24,8 @@ type Settings = Readonly<Record<string, string>>;
 
 /** Of the runner: where the database's socket lies, and the port of the mail server. */
 const [socket, mailPort] = (process.env.TEST_POSTGRES ?? '').split(' ');
-const isShared = socket !== '' && mailPort !== undefined;
+/** Servers of this run are nodes. */
+export const isShared = socket !== '' && mailPort !== undefined;
 /** A test may start more servers at once than one service ever has. */
 const connectionsMax = 400;
 
@@ -82,11 +84,15 @@ export function openStoreBeside(dataDir: string, clock: Clock = systemClock()): 
   return onceOpen(openPostgresStore({ url: urlOf(dataDir), clock, log }));
 }
 
+const open = new Set<Store>();
+// A connection that a test left open, as one that fails does, keeps its process for ever.
+if (isShared) after(() => Promise.allSettled([...open].map((store) => store.close())));
+
 /** Tests open a store without waiting. */
 function onceOpen(opening: Promise<Store>): Store {
   // Whoever asks for something hears of it.
   opening.catch(() => {});
-  return {
+  const store: Store = {
     commit: async (commit) => (await opening).commit(commit),
     get: async (key) => (await opening).get(key),
     scan: async (prefix, options) => (await opening).scan(prefix, options),
@@ -94,12 +100,17 @@ function onceOpen(opening: Promise<Store>): Store {
     lastSeq: async () => (await opening).lastSeq(),
     pruneEvents: async (through) => (await opening).pruneEvents(through),
     sweep: async (limit) => (await opening).sweep(limit),
-    close: async () => (await opening).close(),
+    async close() {
+      open.delete(store);
+      await (await opening).close();
+    },
     onHint: () => () => {},
     onWriteState: () => () => {},
     writeState: () => ({ available: true, fatal: false, detail: '' }),
     tables: [],
   };
+  open.add(store);
+  return store;
 }
 
 /** As much SMTP as nodemailer needs to sign in and to hand over a mail. */

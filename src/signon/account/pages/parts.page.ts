@@ -18,6 +18,7 @@ export const sectionPaths: Readonly<Record<AccountSection, string>> = {
   profile: '/account',
   keys: '/account/keys',
   reports: '/account/reports',
+  webhooks: '/account/webhooks',
   security: '/account/security',
   sites: '/account/sites',
   data: '/account/data',

@@ -1,0 +1,276 @@
+/**
+ * Webhooks of accounts: where to tell of which addresses, and what waits to be told. One row a hook, each
+ * change a commit under a check of it: what was taken up is told after a restart too, at least once.
+ *
+ * Bounds: `webhookBounds`. Where too much waits the oldest goes, and is counted.
+ */
+
+import type { MasterKey } from '../../access/keys/master-key.ts';
+import { open, seal } from '../../access/keys/seal.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Random, randomToken } from '../../core/random.ts';
+import { fail, ok, type Result } from '../../core/result.ts';
+import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
+import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../store/keys.ts';
+import { logRows } from '../../store/log-rows.ts';
+import { bytes, group, list, oneOf, record, text, time, u8, u32 } from '../../store/record.ts';
+import type { Store } from '../../store/store.ts';
+
+export const webhookBounds = {
+  perAccountMax: 5,
+  totalMax: 1_000,
+  watchesMax: 20,
+  waitingMax: 50,
+  urlCharsMax: 1_000,
+  /** Networks of more addresses than these are not watched. */
+  shortestLength: { 4: 16, 6: 32 },
+} as const;
+
+const states = ['unknown', 'below', 'listed'] as const;
+export type WatchState = (typeof states)[number];
+
+export interface Watch {
+  /** An address or a network, canonical. */
+  readonly prefix: string;
+  readonly state: WatchState;
+}
+
+export interface WaitingEvent {
+  readonly id: string;
+  /** JSON as it is sent. */
+  readonly body: string;
+}
+
+export interface Webhook {
+  readonly account: string;
+  readonly url: string;
+  readonly sealed: Uint8Array;
+  /** From this score on an address counts as listed. */
+  readonly threshold: number;
+  readonly createdAt: number;
+  readonly watches: readonly Watch[];
+  /** Oldest first. */
+  readonly waiting: readonly WaitingEvent[];
+  /** Of the oldest one. */
+  readonly failures: number;
+  readonly nextTryAt: number;
+  /** 0: nothing was tried yet. */
+  readonly triedAt: number;
+  /** Status of the last answer, or what failed in place of one. */
+  readonly outcome: string;
+  readonly delivered: number;
+  /** Events that were given up. */
+  readonly dropped: number;
+}
+
+export interface StoredWebhook extends Webhook {
+  readonly id: string;
+  readonly key: Key;
+  readonly version: number;
+}
+
+const rows = record<Webhook>(1, {
+  account: text,
+  url: text,
+  sealed: bytes,
+  threshold: u8,
+  createdAt: time,
+  watches: list(group<Watch>({ prefix: text, state: oneOf(states) })),
+  waiting: list(group<WaitingEvent>({ id: text, body: text })),
+  failures: u8,
+  nextTryAt: time,
+  triedAt: time,
+  outcome: text,
+  delivered: u32,
+  dropped: u32,
+});
+
+/** A pause between two tests: each is a request to somebody's server. */
+const testPauseMs = 10_000;
+
+export interface Webhooks {
+  ofAccount(account: string): Promise<StoredWebhook[]>;
+  all(): Promise<StoredWebhook[]>;
+  /** The secret is shown this one time. `invalid_parameter` with its name, `capacity_exceeded`. */
+  create(
+    account: string,
+    wanted: {
+      readonly url: string;
+      readonly threshold: number;
+      readonly watches: readonly string[];
+    },
+  ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
+  /** `not_found` also for somebody else's. */
+  remove(account: string, id: string): Promise<Result<void>>;
+  /** `too_many_attempts` while one waits or was just tried. */
+  test(account: string, id: string): Promise<Result<void>>;
+  secretOf(hook: StoredWebhook): Result<string>;
+  /** What `next` says is written, unless the hook is gone or `next` has nothing to say. */
+  change(
+    hook: Pick<StoredWebhook, 'account' | 'id'>,
+    next: (now: StoredWebhook) => Partial<Webhook> | undefined,
+    over?: Store,
+  ): Promise<Result<void>>;
+}
+
+export function createWebhooks(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  masterKey: MasterKey;
+  /** What is wrong with the address of a hook; undefined when nothing is. */
+  faultOf: (url: URL) => Promise<string | undefined>;
+}): Webhooks {
+  const { store, clock, random, masterKey } = options;
+
+  async function under(prefix: Key): Promise<StoredWebhook[]> {
+    const found: StoredWebhook[] = [];
+    for await (const page of logRows(store, prefix)) {
+      for (const { key, value, version } of page) {
+        const hook = rows.decode(value);
+        const [, id] = Buffer.from(key).toString('utf8', 1).split('\0');
+        if (hook !== undefined) found.push({ ...hook, id: id!, key, version });
+      }
+    }
+    return found.sort((a, b) => a.createdAt - b.createdAt);
+  }
+
+  async function find(account: string, id: string): Promise<StoredWebhook | undefined> {
+    if (!/^[\w-]{1,32}$/.test(id)) return undefined;
+    const key = webhookKey(account, id);
+    const row = await store.get(key);
+    const hook = row && rows.decode(row.value);
+    return row && hook && { ...hook, id, key, version: row.version };
+  }
+
+  async function create(account: string, wanted: Parameters<Webhooks['create']>[1]) {
+    const { perAccountMax, totalMax, urlCharsMax } = webhookBounds;
+    const isUrl = wanted.url.length <= urlCharsMax && URL.canParse(wanted.url);
+    if (!isUrl) return { ...fail('invalid_parameter'), parameter: 'url' };
+    const url = new URL(wanted.url);
+    const fault = await options.faultOf(url);
+    if (fault !== undefined) return { ...fail('invalid_parameter', fault), parameter: 'url' };
+    const { threshold } = wanted;
+    if (!Number.isInteger(threshold) || threshold < 1 || threshold > 100) {
+      return { ...fail('invalid_parameter'), parameter: 'threshold' };
+    }
+    const watches = readWatches(wanted.watches);
+    if (watches === undefined) return { ...fail('invalid_parameter'), parameter: 'watches' };
+    if ((await under(webhookPrefix(account))).length >= perAccountMax) {
+      return fail('capacity_exceeded');
+    }
+    if ((await under(webhookPrefix())).length >= totalMax) return fail('capacity_exceeded');
+    const id = randomToken(random, 9);
+    const secret = `whsec_${Buffer.from(random.bytes(32)).toString('base64')}`;
+    const hook: Webhook = {
+      ...{ account, url: url.href, threshold, createdAt: clock.now() },
+      sealed: seal(masterKey, random, `webhook/${account}/${id}`, secret),
+      watches: watches.map((prefix) => ({ prefix, state: 'unknown' })),
+      ...{ waiting: [], failures: 0, nextTryAt: 0, triedAt: 0, outcome: '' },
+      ...{ delivered: 0, dropped: 0 },
+    };
+    const done = await store.commit({
+      // One under way while its account is deleted would be left behind.
+      check: [{ key: erasureKey(account), version: null }],
+      set: [{ key: webhookKey(account, id), value: rows.encode(hook) }],
+    });
+    return done.ok ? ok({ id, secret }) : fail('store_unavailable');
+  }
+
+  async function remove(account: string, id: string): Promise<Result<void>> {
+    const hook = await find(account, id);
+    if (hook === undefined) return fail('not_found');
+    const done = await store.commit({ del: [hook.key] });
+    return done.ok ? ok(undefined) : fail('store_unavailable');
+  }
+
+  function change(
+    { account, id }: Pick<StoredWebhook, 'account' | 'id'>,
+    next: (now: StoredWebhook) => Partial<Webhook> | undefined,
+    over = store,
+  ): Promise<Result<void>> {
+    return untilUndisturbed(async () => {
+      const hook = await find(account, id);
+      const changed = hook && next(hook);
+      if (hook === undefined || changed === undefined) return ok(undefined);
+      const { key, version } = hook;
+      const done = await commitOnce(over, {
+        check: [{ key, version }],
+        set: [{ key, value: rows.encode({ ...hook, ...changed }) }],
+      });
+      return written(done, undefined);
+    });
+  }
+
+  async function test(account: string, id: string): Promise<Result<void>> {
+    const hook = await find(account, id);
+    if (hook === undefined) return fail('not_found');
+    const now = clock.now();
+    const waits = hook.waiting.some(({ body }) => body.startsWith(testStart));
+    if (waits || now - hook.triedAt < testPauseMs) return fail('too_many_attempts');
+    return change(hook, (current) => ({
+      ...withEvent(current, eventOf(random, 'test', now, {})),
+      nextTryAt: now,
+    }));
+  }
+
+  return {
+    ofAccount: (account) => under(webhookPrefix(account)),
+    all: () => under(webhookPrefix()),
+    create,
+    remove,
+    change,
+    test,
+    secretOf: (hook) => open(masterKey, `webhook/${hook.account}/${hook.id}`, hook.sealed),
+  };
+}
+
+/** Those of a deleted account go. @throws when nothing can be written */
+export async function removeWebhooks(store: Store, account: string): Promise<void> {
+  const found = await store.scan(webhookPrefix(account), {
+    limit: 2 * webhookBounds.perAccountMax,
+  });
+  const done = await store.commit({ del: found.map(({ key }) => key) });
+  if (!done.ok) throw new Error('webhooks could not be removed');
+}
+
+/** What an account watches and where it is told. */
+export async function webhooksOf(store: Store, account: string) {
+  const found = await store.scan(webhookPrefix(account), {
+    limit: 2 * webhookBounds.perAccountMax,
+  });
+  return found.flatMap(({ value }) => {
+    const hook = rows.decode(value);
+    if (hook === undefined) return [];
+    const { url, threshold, createdAt, watches } = hook;
+    return [{ url, threshold, createdAt, watches: watches.map(({ prefix }) => prefix) }];
+  });
+}
+
+/** Canonical, none twice; undefined when one is no address or network, too large, or they are too many. */
+function readWatches(texts: readonly string[]): string[] | undefined {
+  const found = new Set<string>();
+  for (const text of texts) {
+    const prefix = parsePrefix(text);
+    if (!prefix.ok) return undefined;
+    if (prefix.value.length < webhookBounds.shortestLength[prefix.value.family]) return undefined;
+    found.add(formatNetwork(prefix.value));
+  }
+  return found.size === 0 || found.size > webhookBounds.watchesMax ? undefined : [...found];
+}
+
+const testStart = '{"type":"test"';
+
+export function eventOf(random: Random, type: string, now: number, data: object): WaitingEvent {
+  const body = JSON.stringify({ type, timestamp: new Date(now).toISOString(), data });
+  return { id: `msg_${randomToken(random, 15)}`, body };
+}
+
+/** @returns what changes when the event waits too */
+export function withEvent(hook: Webhook, event: WaitingEvent): Partial<Webhook> {
+  const waiting = [...hook.waiting, event];
+  if (waiting.length <= webhookBounds.waitingMax) return { waiting };
+  // The oldest may be under way: it is told once more or not at all, and the count says so.
+  return { waiting: waiting.slice(1), dropped: hook.dropped + 1, failures: 0 };
+}

@@ -1,0 +1,180 @@
+/**
+ * Looks at what is watched, and tells. A score that comes to the threshold or falls below it is an event in
+ * the hook's row, with the new state, in one commit; so each crossing is told once it was seen, also after
+ * a restart. What fails is tried again, later each time, and given up after `triesMax`.
+ *
+ * One server of several does this, the one that holds the lease.
+ */
+
+import type { Clock } from '../../core/clock.ts';
+import type { Random } from '../../core/random.ts';
+import type { Turns } from '../../core/work/turns.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import type { Upkeep } from '../../store/upkeep.ts';
+import type { Check } from '../check/check.ts';
+import type { Destinations } from '../lists/import/download.ts';
+import {
+  eventOf,
+  type StoredWebhook,
+  type Watch,
+  type Webhook,
+  type Webhooks,
+  withEvent,
+} from './hooks.ts';
+import { sendEvent } from './send.ts';
+
+const deliveriesMax = 4;
+/** The waits add up to two days. */
+export const triesMax = 12;
+const firstWaitMs = 30_000;
+const longestWaitMs = 6 * 3_600_000;
+const entriesPerStep = 250;
+
+export interface WebhookRunner {
+  /** Looks at all hooks once and begins what is due. */
+  look(): Promise<void>;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+  stop(): Promise<void>;
+  readonly count: () => number;
+}
+
+export function createWebhookRunner(options: {
+  hooks: Pick<Webhooks, 'all' | 'change' | 'secretOf'>;
+  upkeep: Upkeep;
+  index: Pick<IpIndex, 'walk' | 'prefixOf'>;
+  check: Pick<Check, 'judge'>;
+  destinations: Destinations;
+  /** Nothing is sent for an account that is disabled. */
+  isActive: (account: string) => Promise<boolean>;
+  clock: Clock;
+  random: Random;
+  turns: Turns;
+}): WebhookRunner {
+  const { hooks, upkeep, index, check, destinations, clock, random, turns } = options;
+  const running = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let count = 0;
+
+  /** The highest score of an address in it. */
+  async function scoreOf(network: Prefix): Promise<number> {
+    const words = new Uint32Array(4);
+    words.set(network.words);
+    let worst = check.judge(network.family, words, clock.now()).score;
+    if (network.length === widthOf(network.family)) return worst;
+    let after: ReturnType<IpIndex['walk']>;
+    do {
+      after = index.walk(
+        network,
+        (entry) => {
+          const found = index.prefixOf(entry);
+          if (found === undefined) return;
+          words.set(found.words);
+          worst = Math.max(worst, check.judge(found.family, words, clock.now()).score);
+        },
+        { after, limit: entriesPerStep },
+      );
+      if (turns.isOver()) await turns.next();
+    } while (after !== undefined);
+    return worst;
+  }
+
+  async function watch(hook: StoredWebhook): Promise<void> {
+    const seen = new Map<string, number>();
+    for (const { prefix } of hook.watches) {
+      if (turns.isOver()) await turns.next();
+      const network = parsePrefix(prefix);
+      if (network.ok) seen.set(prefix, await scoreOf(network.value));
+    }
+    const stateOf = ({ prefix, state }: Watch) => {
+      const score = seen.get(prefix);
+      if (score === undefined) return state;
+      return score >= hook.threshold ? 'listed' : 'below';
+    };
+    if (hook.watches.every((one) => stateOf(one) === one.state)) return;
+    await hooks.change(
+      hook,
+      (now) => {
+        let next: Webhook = now;
+        for (const one of now.watches) {
+          const state = stateOf(one);
+          if (state === one.state || one.state === 'unknown') continue;
+          const { threshold } = now;
+          const data = { watched: one.prefix, score: seen.get(one.prefix), threshold };
+          const event = eventOf(random, `address.${state}`, clock.now(), data);
+          next = { ...next, ...withEvent(next, event) };
+        }
+        return { ...next, watches: now.watches.map((one) => ({ ...one, state: stateOf(one) })) };
+      },
+      upkeep.store,
+    );
+  }
+
+  async function deliver(hook: StoredWebhook): Promise<void> {
+    const [event] = hook.waiting;
+    const secret = hooks.secretOf(hook);
+    if (event === undefined || !(await options.isActive(hook.account))) return;
+    const now = clock.now();
+    const sent = secret.ok
+      ? await sendEvent({ url: hook.url, secret: secret.value }, event, {
+          destinations,
+          now,
+          signal,
+        })
+      : { ok: false, outcome: 'secret' };
+    if (signal.aborted) return;
+    await hooks.change(
+      hook,
+      (current) => {
+        const tried = { triedAt: now, outcome: sent.outcome };
+        // It went meanwhile, to make room.
+        if (current.waiting[0]?.id !== event.id) return tried;
+        const rest = { ...tried, waiting: current.waiting.slice(1), failures: 0, nextTryAt: 0 };
+        if (sent.ok) return { ...rest, delivered: current.delivered + 1 };
+        const failures = current.failures + 1;
+        if (failures >= triesMax) return { ...rest, dropped: current.dropped + 1 };
+        const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - 1));
+        return {
+          ...tried,
+          failures,
+          nextTryAt: now + Math.round(waitMs * (1 + random.bytes(1)[0]! / 1_024)),
+        };
+      },
+      upkeep.store,
+    );
+  }
+
+  return {
+    async look() {
+      if (!upkeep.isMine() || signal.aborted) return;
+      const all = await hooks.all();
+      count = all.length;
+      for (const hook of all) {
+        if (signal.aborted) return;
+        await watch(hook);
+      }
+      const due = (await hooks.all())
+        .filter(({ id, waiting, nextTryAt }) => {
+          return waiting.length > 0 && nextTryAt <= clock.now() && !running.has(id);
+        })
+        .sort((a, b) => a.nextTryAt - b.nextTryAt);
+      for (const hook of due.slice(0, Math.max(0, deliveriesMax - running.size))) {
+        // What came of it is not known then: it is told once more.
+        const work = deliver(hook)
+          .catch(() => {})
+          .finally(() => running.delete(hook.id));
+        running.set(hook.id, work);
+      }
+    },
+    async idle() {
+      while (running.size > 0) await Promise.all(running.values());
+    },
+    async stop() {
+      stopping.abort();
+      while (running.size > 0) await Promise.all(running.values());
+    },
+    count: () => count,
+  };
+}

@@ -1,0 +1,128 @@
+/** The webhooks of an account: each with what it watches and its last delivery, and a form for one more. */
+
+import { button } from '../../../web/components/button.ts';
+import { card } from '../../../web/components/card.ts';
+import { codeBlock } from '../../../web/components/code-block.ts';
+import { field } from '../../../web/components/field.ts';
+import { form } from '../../../web/components/form.ts';
+import { notice } from '../../../web/components/notice.ts';
+import { type Html, html } from '../../../web/html.ts';
+import { type Format, formatFor } from '../../../web/layout/format.ts';
+import type { PageFrame } from '../../../web/layout/layout.ts';
+import { type Catalogue, frameText } from '../../words/words.ts';
+import { type AccountView, accountPage, actionButton, freshWanted } from '../pages/parts.page.ts';
+
+export interface WebhookLine {
+  readonly id: string;
+  readonly url: string;
+  readonly threshold: number;
+  readonly watches: readonly { readonly prefix: string; readonly state: string }[];
+  readonly waiting: number;
+  readonly failures: number;
+  readonly nextTryAt: number;
+  /** 0: nothing was tried yet. */
+  readonly triedAt: number;
+  /** A status, or one word for what failed. */
+  readonly outcome: string;
+  readonly delivered: number;
+  readonly dropped: number;
+}
+
+export interface WebhooksView extends AccountView {
+  readonly fresh: boolean;
+  readonly hooks: readonly WebhookLine[];
+  readonly isFull: boolean;
+  /** Of the hook that was just made. */
+  readonly secret?: string;
+  readonly typed?: {
+    readonly url: string;
+    readonly watches: string;
+    readonly threshold: string;
+    readonly fault: string | undefined;
+  };
+}
+
+export function webhooksPage(frame: PageFrame, view: WebhooksView): string {
+  const text = frameText(frame);
+  const words = text.automation.webhooks;
+  const format = formatFor(frame.language);
+  return accountPage(frame, view, {
+    section: 'webhooks',
+    lede: words.lede,
+    body: html`
+      ${
+        view.secret !== undefined &&
+        html`<section class="shown-key" aria-label=${words.secretTitle}>
+          ${notice({ tone: 'warning', body: words.secretShown })}
+          ${codeBlock({ id: 'shown-secret', title: words.secretTitle, code: view.secret, text })}
+        </section>`
+      }
+      ${view.hooks.map((hook) => hookCard(text, format, view.csrf, hook))}
+      ${makeCard(text, view)}`,
+  });
+}
+
+function hookCard(text: Catalogue, format: Format, csrf: string, hook: WebhookLine): Html {
+  const words = text.automation.webhooks;
+  const { id } = hook;
+  const action = (what: 'test' | 'remove', kind: 'secondary' | 'danger') =>
+    actionButton({
+      ...{ csrf, kind, label: words[what], fields: { id } },
+      action: `/account/webhooks/${what}`,
+    });
+  const outcomes: Readonly<Record<string, string>> = words.outcomes;
+  const outcome = outcomes[hook.outcome] ?? words.answered(hook.outcome);
+  const last =
+    hook.triedAt === 0 ? words.notTried : html`${format.moment(hook.triedAt)}: ${outcome}`;
+  const retry = hook.failures > 0 && words.retry(format.moment(hook.nextTryAt));
+  return card({
+    title: new URL(hook.url).host,
+    icon: 'arrow',
+    className: 'webhook',
+    body: html`<dl class="facts">
+        <div class="is-wide"><dt>${words.url}</dt><dd class="mono own-comment">${hook.url}</dd></div>
+        <div class="is-wide"><dt>${words.watches}</dt><dd>${hook.watches.map(
+          ({ prefix, state }) =>
+            html`<span class="mono">${prefix}</span>${state === 'listed' && html` (${words.listed})`}<br />`,
+        )}</dd></div>
+        <div><dt>${words.threshold}</dt><dd>${format.number(hook.threshold)}</dd></div>
+        <div><dt>${words.delivered}</dt><dd>${format.number(hook.delivered)}
+          <span class="fact-note fact-below">${words.waiting(format.number(hook.waiting), format.number(hook.dropped))}</span></dd></div>
+        <div class="is-wide"><dt>${words.last}</dt><dd>${last}
+          ${retry && html`<span class="fact-note fact-below">${retry}</span>`}</dd></div>
+      </dl>
+      <div class="row-actions">${action('test', 'secondary')}${action('remove', 'danger')}</div>`,
+  });
+}
+
+function makeCard(text: Catalogue, view: WebhooksView): Html {
+  const words = text.automation.webhooks;
+  const { csrf, typed, fresh, isFull } = view;
+  const fault = (name: 'url' | 'watches' | 'threshold') =>
+    typed?.fault === name ? { error: words.errors[name] } : {};
+  const shown = form({
+    csrf,
+    action: '/account/webhooks/create',
+    body: html`${field({
+      ...{ id: 'hook-url', name: 'url', label: words.url, hint: words.urlHint, type: 'url' },
+      ...{ required: true, autocomplete: 'off', value: typed?.url ?? '', ...fault('url') },
+    })}
+    ${field({
+      ...{ id: 'hook-watches', name: 'watches', label: words.watches, hint: words.watchesHint },
+      ...{ required: true, mono: true, autocomplete: 'off', value: typed?.watches ?? '' },
+      ...fault('watches'),
+    })}
+    ${field({
+      ...{ id: 'hook-threshold', name: 'threshold', label: words.threshold, type: 'text' },
+      ...{ hint: words.thresholdHint, inputMode: 'numeric', required: true, autocomplete: 'off' },
+      ...{ value: typed?.threshold ?? '75', ...fault('threshold') },
+    })}
+    <p>${button({ label: words.create })}</p>`,
+  });
+  return card({
+    title: words.makeTitle,
+    icon: 'arrow',
+    body: html`<p class="card-note">${words.text} <a href="/docs/webhooks">${words.docs}</a></p>
+      ${isFull ? html`<p>${words.full}</p>` : fresh ? shown : freshWanted(text.account, '/account/webhooks')}`,
+  });
+}

@@ -1,0 +1,99 @@
+/** /account/webhooks: where to tell that an own address or network gets listed, and what came of it. */
+
+import type { Result } from '../../../core/result.ts';
+import type { Reply } from '../../../http/message.ts';
+import type { Params } from '../../../http/query.ts';
+import type { PlainRoute } from '../../../http/router.ts';
+import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
+import { frameText } from '../../words/words.ts';
+import type { OwnVisit, Space, ViewChange } from '../space.route.ts';
+import { type WebhookLine, type WebhooksView, webhooksPage } from './webhooks.page.ts';
+
+export const webhookEndpoints = {
+  show: deskPage('/account/webhooks', 'verified', { errors: ['store_unavailable'] }),
+  create: deskForm('/account/webhooks/create', 'confirmed', {
+    backTo: '/account/webhooks',
+    errors: ['invalid_parameter', 'too_many_attempts', 'capacity_exceeded'],
+  }),
+  test: deskForm('/account/webhooks/test', 'verified', {
+    errors: ['not_found', 'too_many_attempts'],
+  }),
+  remove: deskForm('/account/webhooks/remove', 'verified', { errors: ['not_found'] }),
+};
+
+/** What is kept elsewhere, as this page needs it. */
+export interface SpaceWebhooks {
+  list(account: string): Promise<readonly WebhookLine[]>;
+  /** `invalid_parameter` names the field: url, threshold or watches. */
+  create(
+    account: string,
+    wanted: {
+      readonly url: string;
+      readonly threshold: number;
+      readonly watches: readonly string[];
+    },
+  ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
+  remove(account: string, id: string): Promise<Result<void>>;
+  /** One event that says no more than that it is a test. */
+  test(account: string, id: string): Promise<Result<void>>;
+  readonly perAccountMax: number;
+}
+
+/** Typed text is shown again up to this length. */
+const typedCharsMax = 2_000;
+
+export function webhookRoutes(space: Space): PlainRoute[] {
+  const { desk, webhooks, signon } = space;
+
+  async function show(
+    visit: OwnVisit,
+    change: ViewChange & { readonly status?: number } = {},
+    shown: Pick<WebhooksView, 'secret' | 'typed'> = {},
+  ): Promise<Reply> {
+    const { accountId, fresh } = visit.session;
+    const hooks = await webhooks.list(accountId);
+    const isFull = hooks.length >= webhooks.perAccountMax;
+    const view = { ...(await space.viewOf(visit, change)), fresh, hooks, isFull, ...shown };
+    const status = change.status ?? 200;
+    return desk.show(visit, (frame) => webhooksPage(frame, view), { status });
+  }
+
+  async function create(visit: OwnVisit, form: Params): Promise<Reply> {
+    const { accountId } = visit.session;
+    const tooOften = signon.changes.count(accountId);
+    if (tooOften !== undefined) return space.refuse(visit, 'webhooks', tooOften);
+    const typed = {
+      url: (form.get('url') ?? '').trim().slice(0, typedCharsMax),
+      watches: (form.get('watches') ?? '').slice(0, typedCharsMax),
+      threshold: (form.get('threshold') ?? '').slice(0, 10),
+    };
+    const made = await webhooks.create(accountId, {
+      url: typed.url,
+      threshold: /^\d{1,3}$/.test(typed.threshold) ? Number(typed.threshold) : 0,
+      watches: typed.watches.split(/[\s,]+/).filter((text) => text !== ''),
+    });
+    if (made.ok) return show(visit, {}, { secret: made.value.secret });
+    if (made.error !== 'invalid_parameter') return space.refuse(visit, 'webhooks', made);
+    const failed = frameText(visit.frame).account.failed.form;
+    return show(visit, { status: 422, failed }, { typed: { ...typed, fault: made.parameter } });
+  }
+
+  async function test(visit: OwnVisit, form: Params): Promise<Reply> {
+    const done = await webhooks.test(visit.session.accountId, form.get('id') ?? '');
+    if (!done.ok) return space.refuse(visit, 'webhooks', done);
+    return space.back(visit, 'webhooks', 'webhook_tested');
+  }
+
+  async function remove(visit: OwnVisit, form: Params): Promise<Reply> {
+    const done = await webhooks.remove(visit.session.accountId, form.get('id') ?? '');
+    if (!done.ok) return space.refuse(visit, 'webhooks', done);
+    return space.back(visit, 'webhooks', 'webhook_removed');
+  }
+
+  return [
+    desk.page(webhookEndpoints.show, (visit, query) => show(visit, { query })),
+    desk.form(webhookEndpoints.create, create),
+    desk.form(webhookEndpoints.test, test),
+    desk.form(webhookEndpoints.remove, remove),
+  ];
+}

@@ -1,0 +1,198 @@
+/** What is told of crossings, on a real store with a clock that is told to move and a real receiver. */
+
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, it } from 'node:test';
+import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
+import { manualClock } from '../../../src/core/clock.ts';
+import { createLog } from '../../../src/core/log/log.ts';
+import { seededRandom } from '../../../src/core/random.ts';
+import { createTurns } from '../../../src/core/work/turns.ts';
+import { openDestinations } from '../../../src/reputation/lists/subscriptions/destinations.ts';
+import {
+  createWebhooks,
+  removeWebhooks,
+  type Webhooks,
+  webhookBounds,
+} from '../../../src/reputation/webhooks/hooks.ts';
+import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
+import { openLmdbStore } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { errorOf, value } from '../../support/house/result.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
+
+const directory = makeTempDir('webhooks');
+const clock = manualClock(Date.UTC(2026, 0, 1));
+const random = seededRandom(3);
+let store: Store;
+let hooks: Webhooks;
+let receiver: Server;
+let url: string;
+let status = 200;
+let score = 0;
+const asked: { readonly path: string; readonly id: string; readonly body: string }[] = [];
+
+before(async () => {
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (piece) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      asked.push({ path: request.url!, id: String(request.headers['webhook-id']), body });
+      response.writeHead(status, status === 302 ? { Location: '/elsewhere' } : {}).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+  const masterKey = masterKeyFromBytes(new Uint8Array(32).fill(7));
+  hooks = createWebhooks({ store, clock, random, masterKey, faultOf: async () => undefined });
+});
+
+after(async () => {
+  await store.close();
+  directory.remove();
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+});
+
+/** As after a restart: nothing is known but what is stored. */
+function runnerOf({ allowPrivate = true, isMine = true, isActive = true } = {}) {
+  return createWebhookRunner({
+    ...{ hooks, clock, random, turns: createTurns() },
+    upkeep: { store, isMine: () => isMine, isShared: true },
+    index: { walk: () => undefined, prefixOf: () => undefined },
+    check: { judge: () => ({ score }) as never },
+    destinations: openDestinations({ allowPrivate }),
+    isActive: async () => isActive,
+  });
+}
+
+async function look(how: Parameters<typeof runnerOf>[0] = {}): Promise<void> {
+  const runner = runnerOf(how);
+  await runner.look();
+  await runner.idle();
+  await runner.stop();
+}
+
+async function hookOf(account: string, watches = ['9.9.9.9']) {
+  score = 0;
+  status = 200;
+  asked.length = 0;
+  value(await hooks.create(account, { url, threshold: 75, watches }));
+  await look();
+  return async () => (await hooks.ofAccount(account))[0]!;
+}
+
+const typesAsked = () => asked.map(({ body }) => (JSON.parse(body) as { type: string }).type);
+
+it('each crossing is told once, up and down; what was listed before is not', async () => {
+  const now = await hookOf('a', ['9.9.9.9', '9.9.8.0/24']);
+  assert.deepEqual(typesAsked(), []);
+  score = 74;
+  await look();
+  assert.deepEqual(typesAsked(), []);
+  score = 75;
+  // One delivery of a hook is under way at a time.
+  for (let i = 0; i < 3; i++) await look();
+  assert.deepEqual(typesAsked(), ['address.listed', 'address.listed']);
+  score = 10;
+  for (let i = 0; i < 3; i++) await look();
+  assert.deepEqual(typesAsked().slice(2), ['address.below', 'address.below']);
+  assert.equal((await now()).delivered, 4);
+  assert.equal(new Set(asked.map(({ id }) => id)).size, 4);
+  await removeWebhooks(store, 'a');
+  assert.deepEqual(await hooks.ofAccount('a'), []);
+});
+
+it('what fails is tried again later with the same id, over a restart, and given up at last', async () => {
+  const now = await hookOf('b');
+  status = 500;
+  score = 90;
+  await look();
+  assert.equal(asked.length, 1);
+  const { failures, nextTryAt, outcome, waiting } = await now();
+  assert.deepEqual(
+    { failures, outcome, waiting: waiting.length },
+    { failures: 1, outcome: '500', waiting: 1 },
+  );
+  await look();
+  assert.equal(asked.length, 1, 'not before its time');
+  clock.advance(nextTryAt - clock.now());
+  status = 302;
+  await look();
+  assert.deepEqual([asked[1]?.path, asked[1]?.id], ['/hook', asked[0]?.id]);
+  assert.equal((await now()).outcome, '302');
+  assert.ok(
+    asked.every(({ path }) => path === '/hook'),
+    'no redirect is followed',
+  );
+  let waitedMs = 0;
+  for (let tries = 2; tries < triesMax; tries++) {
+    const waitMs = (await now()).nextTryAt - clock.now();
+    assert.ok(waitMs >= waitedMs * 0.8, 'later each time');
+    waitedMs = waitMs;
+    clock.advance(waitMs);
+    await look();
+  }
+  assert.equal(asked.length, triesMax);
+  const given = await now();
+  assert.deepEqual([given.waiting.length, given.dropped, given.delivered], [0, 1, 0]);
+  await removeWebhooks(store, 'b');
+});
+
+it('nothing is sent to a private place, by another node, or for a disabled account', async () => {
+  const now = await hookOf('c');
+  score = 90;
+  await look({ isMine: false });
+  assert.equal((await now()).waiting.length, 0);
+  await look({ isActive: false });
+  assert.equal((await now()).waiting.length, 1);
+  await look({ allowPrivate: false });
+  assert.equal(asked.length, 0);
+  assert.equal((await now()).outcome, 'private');
+  clock.advance(3_600_000);
+  await look();
+  assert.equal(asked.length, 1);
+  await removeWebhooks(store, 'c');
+});
+
+it('a test waits for the one before, and for ten seconds', async () => {
+  const now = await hookOf('t');
+  const { id } = await now();
+  value(await hooks.test('t', id));
+  assert.equal(errorOf(await hooks.test('t', id)), 'too_many_attempts');
+  await look();
+  assert.deepEqual(typesAsked(), ['test']);
+  clock.advance(9_999);
+  assert.equal(errorOf(await hooks.test('t', id)), 'too_many_attempts');
+  clock.advance(1);
+  value(await hooks.test('t', id));
+  assert.equal(errorOf(await hooks.test('other', id)), 'not_found');
+  await removeWebhooks(store, 't');
+});
+
+it('the queue and the hooks of an account are bounded', async () => {
+  const now = await hookOf('d');
+  status = 503;
+  for (let i = 0; i < webhookBounds.waitingMax + 3; i++) {
+    score = i % 2 === 0 ? 90 : 0;
+    await look();
+  }
+  const { waiting, dropped } = await now();
+  assert.deepEqual([waiting.length, dropped], [webhookBounds.waitingMax, 3]);
+  const wanted = { url, threshold: 75, watches: ['9.9.9.9'] };
+  for (let i = 1; i < webhookBounds.perAccountMax; i++) value(await hooks.create('d', wanted));
+  assert.equal(errorOf(await hooks.create('d', wanted)), 'capacity_exceeded');
+  for (const wrong of [
+    { ...wanted, url: 'x' },
+    { ...wanted, threshold: 101 },
+    { ...wanted, watches: [] },
+    { ...wanted, watches: ['9.9.9.9/8'] },
+    { ...wanted, watches: Array.from({ length: 21 }, (_, i) => `9.9.9.${i}`) },
+  ]) {
+    assert.equal(errorOf(await hooks.create('e', wrong)), 'invalid_parameter');
+  }
+});
