@@ -1,7 +1,7 @@
 /**
  * The doors beside what others have for them. The DNS block list: processor time of an answer beside
  * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
- * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts; bouncers beside CrowdSec: doors-bouncers.ts.
+ * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts; proxies that ask: doors-proxies.ts; bouncers beside CrowdSec: doors-bouncers.ts.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { makeCheckTable } from './check-table.ts';
 import { askBouncers } from './doors-bouncers.ts';
 import { askOverHttp } from './doors-http.ts';
+import { behindHaproxy } from './doors-proxies.ts';
 import { median } from './median.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
 import type { BenchRow } from './row.ts';
@@ -31,6 +32,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     return [
       ...(await askOverDns(size, folder)),
       ...(await askOverHttp(sizes[size], folder)),
+      ...(await behindHaproxy(sizes[size], folder)),
       ...(await askBouncers(size, folder)),
     ];
   } finally {

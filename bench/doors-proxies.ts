@@ -1,0 +1,214 @@
+/**
+ * What Debian's nginx and HAProxy still serve when they ask about each request, beside the same program that
+ * asks nobody: nginx over HTTP, HAProxy over SPOE. Everybody gets in.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../test/support/server/free-port.ts';
+import { startTestServer } from '../test/support/server/server.ts';
+import type { DoorsSize } from './doors-http.ts';
+import { openLoad } from './http-load.ts';
+import { median } from './median.ts';
+import { cpuSeconds } from './rbldnsd-peer.ts';
+import type { BenchRow } from './row.ts';
+
+const nginx = '/usr/sbin/nginx';
+const haproxy = '/usr/sbin/haproxy';
+const goals = { nginx: 0.8, haproxy: 0.85, spoeUs: 6 } as const;
+/** Everybody gets in: the load generator takes any other answer for a failure. */
+export const openGate = '/gate/check?challenge=off&block=off';
+
+/** A visitor from elsewhere: who is on the machine itself is not judged. */
+const headers = { 'X-Forwarded-For': '8.8.8.8' };
+
+/** Ports of two sites of one program. */
+interface Sites {
+  readonly alone: number;
+  readonly asking: number;
+}
+
+/** Both sites are of one nginx, with one worker. */
+export async function behindNginx(
+  size: DoorsSize,
+  folder: string,
+  gatePort: number,
+): Promise<BenchRow> {
+  const base = { name: 'gate: answers a second of nginx that asks it', unit: '1/s' };
+  const goal = `≥ ${goals.nginx} × nginx alone`;
+  if (!existsSync(nginx)) return { ...base, ours: 0, goal, note: 'nginx is not installed' };
+  const sites = { alone: await freePort(), asking: await freePort() };
+  const child = startNginx(folder, sites, gatePort);
+  try {
+    const { ours, peerValue } = await compare(child, sites, size);
+    const ratio = ours / peerValue;
+    const facts = { peer: 'nginx alone', peerValue, ratio, goal, ok: ratio >= goals.nginx };
+    const note = 'a small file; one worker of nginx and one thread of ours, wrk beside them';
+    return { ...base, ours, ...facts, note };
+  } finally {
+    await stop(child);
+  }
+}
+
+/** Both sites are of one HAProxy with one thread, before an nginx with a small file. */
+export async function behindHaproxy(size: DoorsSize, folder: string): Promise<BenchRow[]> {
+  const base = { name: 'SPOE: answers a second of HAProxy that asks', unit: '1/s' };
+  const goal = `≥ ${goals.haproxy} × HAProxy alone`;
+  const missing = [haproxy, nginx].find((program) => !existsSync(program));
+  if (missing !== undefined) return [{ ...base, ours: 0, goal, note: `there is no ${missing}` }];
+  const [spoe, backend] = [await freePort(), await freePort()];
+  await using server = await startTestServer({
+    threads: 1,
+    demo: false,
+    env: { SPOE_LISTEN: `127.0.0.1:${spoe}`, TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  const sites = { alone: await freePort(), asking: await freePort() };
+  const page = startNginx(folder, { alone: backend, asking: await freePort() }, server.port);
+  writeFileSync(`${folder}/spoe.conf`, spoeConfig);
+  writeFileSync(`${folder}/haproxy.cfg`, haproxyConfig(folder, sites, { spoe, backend }));
+  const child = spawn(haproxy, ['-db', '-f', `${folder}/haproxy.cfg`], { stdio: 'ignore' });
+  try {
+    await reachable(page, backend);
+    const { ours, peerValue, cpuUs } = await compare(child, sites, size, server);
+    const ratio = ours / peerValue;
+    const facts = { peer: 'HAProxy alone', peerValue, ratio, goal, ok: ratio >= goals.haproxy };
+    const note = 'before a small file of nginx; one thread each, wrk beside them';
+    const name = 'SPOE: CPU of a question';
+    const ok = cpuUs <= goals.spoeUs;
+    return [
+      { name, unit: 'µs', ours: cpuUs, goal: `≤ ${goals.spoeUs} µs`, ok, note: 'whole server' },
+      { ...base, ours, ...facts, note },
+    ];
+  } finally {
+    await Promise.all([stop(child), stop(page)]);
+  }
+}
+
+/** Medians of answers a second, and what the asked server's processor did for each, in microseconds. */
+async function compare(
+  child: ChildProcess,
+  sites: Sites,
+  { rounds, seconds }: DoorsSize,
+  asked?: { readonly pid: number },
+): Promise<{ ours: number; peerValue: number; cpuUs: number }> {
+  using load = await openLoad(['/page'], { Host: 'site.example', ...headers });
+  const found = { alone: [] as number[], asking: [] as number[], cpuUs: [] as number[] };
+  for (const port of Object.values(sites)) await reachable(child, port);
+  for (let round = 0; round < rounds; round++) {
+    found.alone.push((await load.run(sites.alone, seconds)).answers / seconds);
+    const before = asked === undefined ? 0 : cpuSeconds(asked);
+    const { answers } = await load.run(sites.asking, seconds);
+    found.asking.push(answers / seconds);
+    if (asked !== undefined) found.cpuUs.push(((cpuSeconds(asked) - before) * 1e6) / answers);
+  }
+  return {
+    ours: median(found.asking),
+    peerValue: median(found.alone),
+    cpuUs: asked === undefined ? 0 : median(found.cpuUs),
+  };
+}
+
+function startNginx(folder: string, sites: Sites, gatePort: number): ChildProcess {
+  writeFileSync(`${folder}/page`, 'a page');
+  writeFileSync(`${folder}/nginx.conf`, nginxConfig(folder, { ...sites, gatePort }));
+  return spawn(nginx, ['-p', folder, '-c', `${folder}/nginx.conf`], { stdio: 'ignore' });
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM');
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
+
+const spoeConfig = `[portcullis]
+spoe-agent portcullis
+    messages check-ip
+    option var-prefix portcullis
+    option set-on-error error
+    timeout hello 1s
+    timeout idle 2m
+    timeout processing 500ms
+    use-backend portcullis-spoe
+spoe-message check-ip
+    args ip=req.hdr_ip(x-forwarded-for) host=req.hdr(host) cookie=req.cook(portcullis_pass) policy=str("challenge=50&block=75")
+    event on-frontend-http-request
+`;
+
+function haproxyConfig(
+  folder: string,
+  { alone, asking }: Sites,
+  { spoe, backend }: { spoe: number; backend: number },
+): string {
+  return `global
+    nbthread 1
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+frontend alone
+    bind 127.0.0.1:${alone}
+    default_backend page
+frontend asking
+    bind 127.0.0.1:${asking}
+    filter spoe engine portcullis config ${folder}/spoe.conf
+    http-request deny deny_status 403 unless { var(txn.portcullis.verdict) -m str allow }
+    default_backend page
+backend page
+    http-reuse always
+    server page 127.0.0.1:${backend}
+backend portcullis-spoe
+    mode tcp
+    timeout server 3m
+    server portcullis 127.0.0.1:${spoe}
+`;
+}
+
+function nginxConfig(
+  folder: string,
+  { alone, asking, gatePort }: { alone: number; asking: number; gatePort: number },
+): string {
+  const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `daemon off;
+user root;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log ${folder}/nginx.log;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  ${places.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n  ')}
+  keepalive_requests 1000000000;
+  upstream gate { server 127.0.0.1:${gatePort}; keepalive 64; keepalive_requests 1000000000; }
+  server { listen 127.0.0.1:${alone}; root ${folder}; }
+  server {
+    listen 127.0.0.1:${asking};
+    root ${folder};
+    location / { auth_request /ask; }
+    location = /ask {
+      internal;
+      proxy_pass http://gate${openGate}&mode=nginx;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_pass_request_body off;
+      proxy_set_header Content-Length "";
+      proxy_pass_request_headers off;
+      proxy_set_header X-Forwarded-For 8.8.8.8;
+      proxy_set_header X-Forwarded-Host $host;
+      proxy_set_header X-Forwarded-Method $request_method;
+      proxy_set_header X-Forwarded-Uri $request_uri;
+    }
+  }
+}
+`;
+}
+
+async function reachable(child: ChildProcess, port: number): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error('the proxy ended at once');
+    const answer = await fetch(`http://127.0.0.1:${port}/page`, { headers }).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await sleep(50);
+  }
+}
