@@ -1,7 +1,7 @@
 /**
  * The doors beside what others have for them. The DNS block list: processor time of an answer beside
  * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
- * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts.
+ * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts; bouncers beside CrowdSec: doors-bouncers.ts.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCheckTable } from './check-table.ts';
+import { askBouncers } from './doors-bouncers.ts';
 import { askOverHttp } from './doors-http.ts';
 import { median } from './median.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
@@ -27,7 +28,11 @@ const listedMin = 0.98;
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-doors-'));
   try {
-    return [...(await askOverDns(size, folder)), ...(await askOverHttp(sizes[size], folder))];
+    return [
+      ...(await askOverDns(size, folder)),
+      ...(await askOverHttp(sizes[size], folder)),
+      ...(await askBouncers(size, folder)),
+    ];
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,5 +1,5 @@
 /**
- * The outside load generator: `wrk` when it is installed, else autocannon. 64 keep-alive
+ * The outside load generator: `wrk` when it is installed, else autocannon. Keep-alive
  * connections, requests built before the first one is sent.
  */
 
@@ -31,7 +31,7 @@ const run = promisify(execFile);
 export async function openLoad(
   targets: readonly string[],
   headers: Readonly<Record<string, string>>,
-  { pauseMs = 0 }: { pauseMs?: number } = {},
+  { pauseMs = 0, connections = 64 }: { pauseMs?: number; connections?: number } = {},
 ): Promise<Load> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
   const dispose = () => rmSync(folder, { recursive: true });
@@ -53,7 +53,7 @@ export async function openLoad(
     generator: 'wrk',
     run: async (port, seconds) => {
       const url = `http://127.0.0.1:${port}/`;
-      const args = ['-t1', '-c64', `-d${seconds}s`, '--latency', '-s', script, url];
+      const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url];
       return readWrk((await run('wrk', args)).stdout);
     },
     [Symbol.dispose]: dispose,

@@ -64,7 +64,7 @@ async function startPeer(
 }
 
 /** As the package has them; it talks to nobody else, and the agent that reads logs is left out. */
-function writeCrowdsecSettings(folder: string, port: number): void {
+export function writeCrowdsecSettings(folder: string, port: number): void {
   for (const name of ['data', 'hub', 'notifications']) mkdirSync(`${folder}/${name}`);
   for (const name of ['acquis', 'client', 'console']) writeFileSync(`${folder}/${name}.yaml`, '');
   const profile = { name: 'ban', filters: ['true'], decisions: [{ type: 'ban', duration: '4h' }] };
@@ -83,6 +83,7 @@ function writeCrowdsecSettings(folder: string, port: number): void {
     crowdsec_service: { acquisition_path: `${folder}/acquis.yaml`, parser_routines: 1 },
     db_config: { type: 'sqlite', db_path: `${folder}/data/crowdsec.db` },
     plugin_config: { user: 'nobody', group: 'nogroup' },
+    cscli: { output: 'human' },
     api: {
       client: { credentials_path: `${folder}/client.yaml` },
       server: {

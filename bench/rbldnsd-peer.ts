@@ -103,7 +103,7 @@ async function answers(name: string, port: number, child: ChildProcess): Promise
 }
 
 /** User and system time: fields 14 and 15 of proc(5), counted behind the name in parentheses. */
-function cpuSeconds({ pid }: ChildProcess): number {
+export function cpuSeconds({ pid }: { readonly pid?: number | undefined }): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;

@@ -128,6 +128,13 @@ export const reasons: readonly Reason[] = [
       'control falls as much, so the ratio stays at three).',
   },
   {
+    bench: 'doors',
+    row: 'bouncers: CPU of a poll',
+    why:
+      'Cursors are the main thread’s: a poll is passed on to it and its answer back, which alone takes ' +
+      'some 25 µs (bench forward).',
+  },
+  {
     bench: 'rbldnsd',
     row: 'check, one by one',
     why:

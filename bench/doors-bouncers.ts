@@ -1,0 +1,219 @@
+/**
+ * What bouncers ask, of this server and of the local API of Debian's CrowdSec 1.4.6 with the same bans: the
+ * look-up of one address, a poll that brings nothing new, and the whole list. Both are whole programs in
+ * processes of their own; rounds are interleaved, the median counts.
+ */
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { unpackDebian } from '../test/support/house/debian-packages.ts';
+import { freePort } from '../test/support/server/free-port.ts';
+import { startTestServer, within } from '../test/support/server/server.ts';
+import { type Load, openLoad } from './http-load.ts';
+import { writeCrowdsecSettings } from './idle-peers.ts';
+import { median } from './median.ts';
+import { cpuSeconds } from './rbldnsd-peer.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, seconds: 1, bans: 1_000 },
+  full: { rounds: 5, seconds: 3, bans: 50_000 },
+} as const;
+type Size = (typeof sizes)[keyof typeof sizes];
+
+const goals = { fullMs: 50, pollUs: 25, timesPeer: 300 } as const;
+const agent = { 'User-Agent': 'bench/1.0' };
+/** Asked in turn by the load generator, which has each request ready. */
+const askedFor = 2_000;
+
+/** A server that bouncers ask. */
+interface Asked {
+  readonly port: number;
+  readonly key: string;
+  readonly process: { readonly pid?: number | undefined };
+  /** That poll: beside others, some polls of the peer wait for longer than the load generator does. */
+  readonly connections: number;
+}
+
+interface Found {
+  /** Microseconds of the processor. */
+  readonly live: number[];
+  readonly poll: number[];
+  /** Milliseconds from the request to the last byte. */
+  readonly full: number[];
+}
+
+export async function askBouncers(name: 'tiny' | 'full', folder: string): Promise<BenchRow[]> {
+  const size = sizes[name];
+  const bans = Array.from(
+    { length: size.bans },
+    (_, i) => `45.${i >> 14}.${(i >> 6) & 255}.${i & 63}`,
+  );
+  await using server = await startTestServer({
+    threads: 1,
+    demo: false,
+    env: { LOG_LEVEL: 'info', CLIENT_LIMITS: 'off' },
+  });
+  const list = `${folder}/bans.txt`;
+  writeFileSync(list, `${bans.join('\n')}\n`);
+  await server.cliJson('account', 'create', 'owner@example.org');
+  const { text } = await server.cliJson(
+    ...['bouncer', 'add', 'owner@example.org', 'bench', '--limit', String(size.bans)],
+  );
+  const source = ['--format', 'plain', '--source', 'bench', '--confidence', '100'];
+  await server.cliJson('seed', list, ...source);
+  const ours: Asked = { port: server.port, key: text, process: server, connections: 64 };
+  await within(
+    async () => (await readAll(ours, 'startup=true')).rows === size.bans,
+    'the whole list',
+  );
+  const peer = await startCrowdsec(folder, bans);
+  const found = { ours: emptyFound(), peer: emptyFound() };
+  try {
+    // The first round warms up and is not counted.
+    for (let round = name === 'full' ? -1 : 0; round < size.rounds; round++) {
+      await measure(ours, bans, size, round < 0 ? emptyFound() : found.ours);
+      if (peer !== undefined) {
+        await measure(peer, bans, size, round < 0 ? emptyFound() : found.peer);
+      }
+    }
+  } finally {
+    await peer?.stop();
+  }
+  return rowsOf(found, size);
+}
+
+function emptyFound(): Found {
+  return { live: [], poll: [], full: [] };
+}
+
+async function measure(asked: Asked, bans: readonly string[], size: Size, found: Found) {
+  const step = Math.max(1, Math.floor(bans.length / askedFor));
+  const headers = { 'X-Api-Key': asked.key, ...agent };
+  const targets = bans.filter((_, i) => i % step === 0).map((ip) => `/v1/decisions?ip=${ip}`);
+  using load = await openLoad(targets, headers);
+  found.live.push(await cpuUs(asked, load, size));
+  const { rows, ms } = await readAll(asked, 'startup=true');
+  found.full.push(ms);
+  if (rows !== bans.length) throw new Error(`${rows} of ${bans.length} bans in the whole list`);
+  using polls = await openLoad(['/v1/decisions/stream?startup=false'], headers, asked);
+  await readAll(asked, 'startup=false');
+  found.poll.push(await cpuUs(asked, polls, size));
+}
+
+async function cpuUs(asked: Asked, load: Load, { seconds }: Size): Promise<number> {
+  const before = cpuSeconds(asked.process);
+  const { answers } = await load.run(asked.port, seconds);
+  return ((cpuSeconds(asked.process) - before) * 1e6) / answers;
+}
+
+/** How many decisions there are, and the milliseconds from the request to the last byte. */
+async function readAll({ port, key }: Asked, query: string): Promise<{ rows: number; ms: number }> {
+  const path = `/v1/decisions/stream?${query}`;
+  const begun = performance.now();
+  const asking = request({ port, path, headers: { 'X-Api-Key': key, ...agent } }).end();
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  const parts: Buffer[] = [];
+  for await (const part of answer) parts.push(part);
+  const ms = performance.now() - begun;
+  if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode}`);
+  // Counted without parsing: the client shares the machine.
+  const bytes = Buffer.concat(parts);
+  const mark = '"scenario"';
+  let rows = 0;
+  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + 1)) rows++;
+  return { rows, ms };
+}
+
+/** Undefined where Debian's package can't be fetched. */
+async function startCrowdsec(
+  folder: string,
+  bans: readonly string[],
+): Promise<(Asked & { stop(): Promise<void> }) | undefined> {
+  const kept = resolve('test/system/node_modules/.crowdsec');
+  if (!existsSync('/usr/bin/dpkg-deb')) return undefined;
+  const programs = `${unpackDebian(kept, 'bookworm', ['crowdsec'])}/usr/bin`;
+  const place = `${folder}/crowdsec`;
+  mkdirSync(place);
+  const port = await freePort();
+  writeCrowdsecSettings(place, port);
+  const config = ['-c', `${place}/config.yaml`];
+  const cscli = (...words: readonly string[]) =>
+    promisify(execFile)(`${programs}/cscli`, [...config, ...words]);
+  const url = ['--url', `http://127.0.0.1:${port}`];
+  await cscli(
+    'machines',
+    'add',
+    'bench',
+    '--password',
+    'bench',
+    '-f',
+    `${place}/client.yaml`,
+    ...url,
+  );
+  const key = 'bench';
+  await cscli('bouncers', 'add', 'bench', '-k', key);
+  const child = spawn(`${programs}/crowdsec`, [...config, '-no-cs'], { stdio: 'ignore' });
+  const asked = { port, key, process: child, connections: 1, stop: () => stop(child) };
+  try {
+    const isUp = () =>
+      readAll(asked, 'startup=true').then(
+        () => true,
+        () => false,
+      );
+    await within(isUp, "CrowdSec's local API");
+    const rows = bans.map((ip) => `400h,ip,${ip}`);
+    writeFileSync(`${place}/bans.csv`, `duration,scope,value\n${rows.join('\n')}\n`);
+    await cscli('decisions', 'import', '-i', `${place}/bans.csv`);
+    return asked;
+  } catch (error) {
+    await stop(child);
+    throw error;
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+function rowsOf(found: { ours: Found; peer: Found }, { bans }: Size): BenchRow[] {
+  const row = (
+    name: string,
+    unit: string,
+    of: (from: Found) => readonly number[],
+    goal: { text: string; isMet: (ours: number, peer: number | undefined) => boolean | undefined },
+  ): BenchRow => {
+    const ours = median(of(found.ours));
+    const base = { name: `bouncers: ${name}`, unit, ours, goal: goal.text };
+    const values = of(found.peer);
+    const peerValue = values.length === 0 ? undefined : median(values);
+    const ok = goal.isMet(ours, peerValue);
+    const note = `${bans} bans`;
+    if (peerValue === undefined) {
+      const missing = `${note}; CrowdSec's package can't be fetched`;
+      return ok === undefined ? { ...base, note: missing } : { ...base, ok, note: missing };
+    }
+    const beside = { peer: "CrowdSec's local API", peerValue, ratio: ours / peerValue };
+    return ok === undefined ? { ...base, ...beside, note } : { ...base, ...beside, ok, note };
+  };
+  return [
+    row('CPU of a look-up, whole server', 'µs', (from) => from.live, {
+      text: `≥ ${goals.timesPeer} × fewer than CrowdSec`,
+      isMet: (ours, peer) => (peer === undefined ? undefined : peer / ours >= goals.timesPeer),
+    }),
+    row('CPU of a poll without news', 'µs', (from) => from.poll, {
+      text: `≤ ${goals.pollUs} µs`,
+      isMet: (ours) => ours <= goals.pollUs,
+    }),
+    row('the whole list', 'ms', (from) => from.full, {
+      text: `≤ ${goals.fullMs} ms`,
+      isMet: (ours) => ours <= goals.fullMs,
+    }),
+  ];
+}
