@@ -35,7 +35,7 @@ import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
 import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
 import { erasedSince } from './erased-since.ts';
 import { holdForRestore, isRestoreSocket } from './restore-lock.ts';
-import { checkReach, forget, type TakenBack, takeBack } from './rewind.ts';
+import { checkReach, forget, type Rewound, takeBack } from './rewind.ts';
 
 interface RestoreFlags {
   readonly to?: number;
@@ -235,7 +235,7 @@ async function finish(
   found: {
     key: MasterKey | undefined;
     about: About;
-    dropped: readonly TakenBack[];
+    dropped: readonly Rewound[];
     erased: ReadonlyMap<string, number>;
   },
 ): Promise<number> {

@@ -31,7 +31,7 @@ import {
 import type { Tables } from '../../store/lmdb-tables.ts';
 import type { Store } from '../../store/store.ts';
 
-export type TakenBack = ReputationEvent | ({ readonly kind: 'agent.banned' } & Banned);
+export type Rewound = ReputationEvent | ({ readonly kind: 'agent.banned' } & Banned);
 
 /** @throws OperatorError which says how far the backup reaches */
 export function checkReach(about: About, to: number): void {
@@ -43,8 +43,8 @@ export function checkReach(about: About, to: number): void {
 }
 
 /** @returns what was taken back and has rows beside the journal */
-export function takeBack(tables: Tables, to: number): TakenBack[] {
-  const dropped: TakenBack[] = [];
+export function takeBack(tables: Tables, to: number): Rewound[] {
+  const dropped: Rewound[] = [];
   cutJournal(
     tables,
     to,
@@ -64,7 +64,7 @@ export function takeBack(tables: Tables, to: number): TakenBack[] {
 }
 
 /** The rows of what was taken back, oldest event first. */
-export async function forget(store: Store, dropped: readonly TakenBack[]): Promise<void> {
+export async function forget(store: Store, dropped: readonly Rewound[]): Promise<void> {
   if (dropped.length > 0) await setFeedsBehind(store);
   const rules = new Set<string>();
   for (const event of dropped) {
