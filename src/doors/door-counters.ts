@@ -5,7 +5,7 @@
 
 export const doorOutcomes = {
   gate: ['allow', 'pass', 'challenge', 'block', 'over_pass', 'bad_policy'],
-  decisions: ['listed', 'unlisted', 'over_limit', 'bad_request', 'forbidden'],
+  decisions: ['listed', 'unlisted', 'over_limit', 'bad_request', 'forbidden', 'failed'],
   dovecot: ['allow', 'delay', 'refuse', 'told', 'over_limit', 'bad_request', 'forbidden'],
 } as const;
 

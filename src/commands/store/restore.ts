@@ -14,7 +14,6 @@ import { type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
-import type { ReputationEvent } from '../../reputation/state/events.ts';
 import type { About } from '../../store/backup/content.ts';
 import type { BackupSource } from '../../store/backup/read.ts';
 import {
@@ -36,7 +35,7 @@ import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
 import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
 import { erasedSince } from './erased-since.ts';
 import { holdForRestore, isRestoreSocket } from './restore-lock.ts';
-import { checkReach, forget, takeBack } from './rewind.ts';
+import { checkReach, forget, type Rewound, takeBack } from './rewind.ts';
 
 interface RestoreFlags {
   readonly to?: number;
@@ -61,7 +60,7 @@ export function restoreCommand(): Command {
     .addOption(
       new Option(
         '--to <position>',
-        'take back reports, lists and rules behind this position of the journal, as far as the backup reaches',
+        'take back reports, lists, rules and bans of agents behind this position of the journal, as far as the backup reaches',
       ).argParser(parsePosition),
     )
     .option(
@@ -236,7 +235,7 @@ async function finish(
   found: {
     key: MasterKey | undefined;
     about: About;
-    dropped: readonly ReputationEvent[];
+    dropped: readonly Rewound[];
     erased: ReadonlyMap<string, number>;
   },
 ): Promise<number> {

@@ -4,12 +4,13 @@
  * work again.
  *
  * Rows that lie beside the journal follow: reports that were added since go, rules of the allowlist are
- * those of the position, a list that was loaded since is unknown until it is loaded anew. What was removed
- * since, such as the comment of a report that was taken back, is in no backup made after it.
+ * those of the position, a list that was loaded since is unknown until it is loaded anew, and what agents
+ * found since is banned no more. What was removed since, such as the comment of a report that was taken back, is in no backup made after it.
  */
 
 import { isAccessEvent } from '../../access/accounts/events.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { type Banned, decodeBanned, isBanEvent } from '../../doors/agents/ban-events.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import { addressBytes, decodeRow } from '../../reputation/reports/store/report-rows.ts';
 import { decodeEvent, type ReputationEvent } from '../../reputation/state/events.ts';
@@ -17,6 +18,7 @@ import type { About } from '../../store/backup/content.ts';
 import { cutJournal, reachOf } from '../../store/backup/cut.ts';
 import { createWriter } from '../../store/codec.ts';
 import {
+  agentBanKey,
   allowKey,
   feedHeadKey,
   feedsBehindKey,
@@ -29,6 +31,8 @@ import {
 import type { Tables } from '../../store/lmdb-tables.ts';
 import type { Store } from '../../store/store.ts';
 
+export type Rewound = ReputationEvent | ({ readonly kind: 'agent.banned' } & Banned);
+
 /** @throws OperatorError which says how far the backup reaches */
 export function checkReach(about: About, to: number): void {
   const least = reachOf(about);
@@ -39,14 +43,19 @@ export function checkReach(about: About, to: number): void {
 }
 
 /** @returns what was taken back and has rows beside the journal */
-export function takeBack(tables: Tables, to: number): ReputationEvent[] {
-  const dropped: ReputationEvent[] = [];
+export function takeBack(tables: Tables, to: number): Rewound[] {
+  const dropped: Rewound[] = [];
   cutJournal(
     tables,
     to,
     ({ kind }) => isAccessEvent(kind),
-    ({ kind, version, body }) => {
+    (stored) => {
+      const { kind, version, body } = stored;
       if (kind === 'list.rows') return;
+      if (isBanEvent(kind)) {
+        dropped.push({ kind: 'agent.banned', ...decodeBanned(stored) });
+        return;
+      }
       const event = decodeEvent(kind, version, body);
       if (event !== undefined) dropped.push(event);
     },
@@ -55,13 +64,19 @@ export function takeBack(tables: Tables, to: number): ReputationEvent[] {
 }
 
 /** The rows of what was taken back, oldest event first. */
-export async function forget(store: Store, dropped: readonly ReputationEvent[]): Promise<void> {
+export async function forget(store: Store, dropped: readonly Rewound[]): Promise<void> {
   if (dropped.length > 0) await setFeedsBehind(store);
   const rules = new Set<string>();
   for (const event of dropped) {
     switch (event.kind) {
       case 'report.added':
         await forgetReport(store, event);
+        break;
+      case 'agent.banned':
+        await remove(
+          store,
+          event.addresses.map((address) => agentBanKey(event.account, address)),
+        );
         break;
       case 'list.begun':
         await remove(store, [listRowKey(event.ref.list, event.ref.source)]);

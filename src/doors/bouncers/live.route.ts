@@ -1,12 +1,14 @@
 /**
  * GET /v1/decisions: what a bouncer asks for each visitor, answered in the turn in which it comes, from
  * shared memory. Nothing known is exactly `null`: some clients take anything else for a broken answer and
- * refuse the visitor. So is a key beyond its budget: no limit ever bans anybody.
+ * refuse the visitor. So is a key beyond its budget, and a look-up that fails: some plugins ban the visitor
+ * on any other status, and no limit and no error ever bans anybody.
  */
 
 import { keyScopes } from '../../access/keys/key-scopes.ts';
 import type { Gate } from '../../access/quota/gate.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
 import { renderHead } from '../../http/head.ts';
 import { parseQuery } from '../../http/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
@@ -45,6 +47,7 @@ export interface LiveOptions {
   /** What agents of an account found, for its bouncers alone. */
   readonly bans: BanReader;
   readonly clock: Clock;
+  readonly log: Pick<Log, 'error'>;
   /** Counts one look-up of a key; true: it is beyond its budget. */
   readonly isSpent: (keyId: string) => boolean;
   readonly count: (outcome: DoorOutcome<'decisions'>) => void;
@@ -78,7 +81,7 @@ export function keyIdOf(keyText: string): string {
 }
 
 export function liveRoute(options: LiveOptions): HotRoute {
-  const { gate, check, index, spares, bans, clock, isSpent, count } = options;
+  const { gate, check, index, spares, bans, clock, log, isSpent, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
 
@@ -152,6 +155,16 @@ export function liveRoute(options: LiveOptions): HotRoute {
   }
 
   function handle(request: HotRequest): void {
+    try {
+      respond(request);
+    } catch (error) {
+      count('failed');
+      log.error({ err: error }, 'a decision can’t be looked up: nothing is known of the visitor');
+      request.answer(okHead, unknown);
+    }
+  }
+
+  function respond(request: HotRequest): void {
     const keyText = request.values[0];
     const slot = gate.authenticate(keyText, keyScopes.bouncer);
     if (keyText === undefined || slot < 0) {

@@ -111,7 +111,7 @@ export function createFrontEnd(options: {
       checkRoute({ gate, check, clock }),
       checkBulkRoute({ guard, check, clock }),
       liveRoute({
-        ...{ gate, check, index, clock },
+        ...{ gate, check, index, clock, log },
         bans: openBanReader(memory.bans),
         spares: (entry) =>
           ((metaOf(index.records, entry) >>> 8) &

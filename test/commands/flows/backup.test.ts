@@ -24,6 +24,28 @@ const words = 'correct horse battery';
 const person = 'person@example.test';
 const before = '198.51.100.77';
 const since = '198.51.100.78';
+const [bannedBefore, bannedSince] = ['45.30.0.1', '45.30.0.2'] as const;
+
+/** What an agent saw is banned for the bouncers of its account. */
+async function ban(server: TestServer, password: string, ip: string): Promise<void> {
+  const post = (path: string, body: unknown, more = {}) => {
+    const headers = { 'content-type': 'application/json', ...more };
+    return server.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+  };
+  const login = await post('/v1/watchers/login', { machine_id: 'm', password, scenarios: [] });
+  const { token } = JSON.parse(login.body) as { token: string };
+  const alert = {
+    scenario: 'ssh-bf',
+    message: 'm',
+    events: [],
+    remediation: true,
+    simulated: false,
+  };
+  const source = { ip, scope: 'Ip', value: ip };
+  const bearer = { authorization: `Bearer ${token}` };
+  const answer = await post('/v1/alerts', [{ ...alert, source }], bearer);
+  assert.equal(answer.status, 201, answer.body);
+}
 
 async function report(server: TestServer, ip: string): Promise<void> {
   const body = new URLSearchParams({ ip, categories: '18', comment: `about ${ip}` }).toString();
@@ -50,11 +72,15 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
 
   await server.cliJson('account', 'create', person);
   await report(server, before);
+  const agent = (await server.cliJson('bouncer', 'add', person, 'agent', '--agent')).text;
+  const bouncer = (await server.cliJson('bouncer', 'add', person, 'bouncer')).text;
+  await ban(server, agent, bannedBefore);
   const plain = `${directory.path}/plain.backup`;
   const { seq, encrypted } = await runJson(['backup', plain], server.dataDir);
   assert.equal(encrypted, false);
   assert.ok(!readFileSync(plain).includes(readFileSync(`${server.dataDir}/master.key`)));
   await report(server, since);
+  await ban(server, agent, bannedSince);
   const { text: laterKey } = await server.cliJson('key', 'create', person);
   const sealed = `${directory.path}/sealed.backup`;
   const later = await server.cliJson('backup', sealed);
@@ -126,6 +152,14 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
   assert.deepEqual([kept.totalReports, kept.reports.length], [1, 1]);
   const gone = await check(since);
   assert.deepEqual([gone.totalReports, gone.reports.length], [0, 0], 'neither score nor row');
+  const decision = async (address: string) => {
+    const headers = { 'X-Api-Key': bouncer };
+    const answer = await again.fetch(`/v1/decisions?ip=${address}`, { headers });
+    assert.equal(answer.status, 200, answer.body);
+    return (JSON.parse(answer.body) as { value: string }[] | null)?.map(({ value }) => value);
+  };
+  assert.deepEqual(await decision(bannedBefore), [bannedBefore]);
+  assert.equal(await decision(bannedSince), undefined, 'banned behind the position');
   assert.equal((await again.cli('account', 'show', person)).code, 0);
   directory.remove();
 });
