@@ -1,7 +1,8 @@
 /**
  * The doors beside what others have for them. The DNS block list: processor time of an answer beside
  * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
- * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts; proxies that ask: doors-proxies.ts; bouncers beside CrowdSec: doors-bouncers.ts.
+ * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts;
+ * proxies that ask: doors-proxies.ts; bouncers: doors-bouncers.ts and doors-kernel.ts.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -12,6 +13,7 @@ import { join } from 'node:path';
 import { makeCheckTable } from './check-table.ts';
 import { askBouncers } from './doors-bouncers.ts';
 import { askOverHttp } from './doors-http.ts';
+import { untilInKernel } from './doors-kernel.ts';
 import { behindHaproxy } from './doors-proxies.ts';
 import { median } from './median.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
@@ -34,6 +36,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       ...(await askOverHttp(sizes[size], folder)),
       ...(await behindHaproxy(sizes[size], folder)),
       ...(await askBouncers(size, folder)),
+      ...(await untilInKernel(size, folder)),
     ];
   } finally {
     rmSync(folder, { recursive: true });

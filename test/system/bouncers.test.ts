@@ -4,11 +4,16 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import type { Server } from 'node:net';
 import { after, before, it, type TestContext } from 'node:test';
+import {
+  bouncerConfig,
+  elements,
+  openNetwork,
+  openWay,
+  stopChild,
+} from '../support/doors/network.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { demoEmail, startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
@@ -17,13 +22,6 @@ const directory = makeTempDir('bouncers-system');
 const data = makeTempDir('bouncers-system-data');
 const socket = `${directory.path}/server.sock`;
 const hosts = ['45.10.0.7', '45.10.0.9', '45.10.0.11', '2a10:5::1', '2a10:5::2'];
-const port = 8080;
-/** Into the network without a way out: a socket of the file system is seen from there, too. */
-const relay = `require('node:net').createServer((one) => {
-  const other = require('node:net').connect(process.argv[1]);
-  for (const end of [one, other]) end.on('error', () => { one.destroy(); other.destroy(); });
-  one.pipe(other).pipe(one);
-}).listen(${port}, '127.0.0.1');`;
 let server: TestServer;
 let gate: Server;
 
@@ -43,17 +41,7 @@ before(async () => {
   await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
   await seed('first', hosts);
   await within(async () => (await feed()).length === hosts.length, 'the first list');
-  gate = createServer((one) => {
-    const other = connect(server.port, '127.0.0.1');
-    for (const end of [one, other]) {
-      end.on('error', () => {
-        one.destroy();
-        other.destroy();
-      });
-    }
-    one.pipe(other).pipe(one);
-  }).listen(socket);
-  await once(gate, 'listening');
+  gate = await openWay(socket, () => server.port);
 });
 
 after(async () => {
@@ -62,45 +50,6 @@ after(async () => {
   directory.remove();
   data.remove();
 });
-
-/** A bouncer's configuration as the page shows it, for what `changes` says otherwise. */
-function sample(which: 'nftables' | 'stdin', key: string): string {
-  const page = readFileSync('docs/BOUNCERS.md', 'utf8');
-  const found = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text!);
-  const text = found.find((one) => one.includes(which));
-  assert.ok(text, which);
-  return text.replace('pcl_…', key);
-}
-
-/** A network of its own, with the way to the server in it. */
-async function openNetwork() {
-  const holder = spawn('unshare', [
-    ...['--net', 'sh', '-e', '-c', 'ip link set lo up; exec "$@"', 'sh'],
-    ...[process.execPath, '-e', relay, socket],
-  ]);
-  const inside = ['-t', String(holder.pid), '-n'];
-  /** Never by spawnSync: the way to the server goes through this thread. */
-  const run = (...words: string[]) =>
-    new Promise<{ failed: boolean; stdout: string; text: string }>((resolve) => {
-      execFile('nsenter', [...inside, ...words], (error, stdout, stderr) => {
-        resolve({ failed: error !== null, stdout, text: `${stdout}${stderr}` });
-      });
-    });
-  const health = `http://127.0.0.1:${port}/health`;
-  const isOpen = async () => (await run('curl', '-s', '-m', '5', health)).stdout.includes('"up"');
-  await within(isOpen, 'the way to the server');
-  return {
-    run,
-    spawn: (...words: string[]) => spawn('nsenter', [...inside, ...words], { stdio: 'pipe' }),
-    close: () => stop(holder),
-  };
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
 
 async function feed(): Promise<string[]> {
   const { status, body } = await server.fetch('/feeds/blocklist.txt');
@@ -135,12 +84,6 @@ async function follows(held: () => Promise<string[]>, row: string): Promise<void
   await within(same, 'the list after the kill');
 }
 
-function elements(text: string): string[] {
-  return [...text.matchAll(/([0-9a-f]+[.:][0-9a-f.:]*(?:\/\d+)?)\s+timeout\s/g)].map(
-    ([, value]) => value!,
-  );
-}
-
 async function firewall(
   context: TestContext,
   mode: 'nftables' | 'ipset',
@@ -152,13 +95,16 @@ async function firewall(
     if (!hasTool(context, tool.replace('nftab', 'nft'))) return;
   }
   if (!hasNetworkNamespace(context)) return;
-  const network = await openNetwork();
+  const network = await openNetwork(socket);
   for (const words of prepare) {
     const done = await network.run(...words);
     assert.equal(done.failed, false, done.text);
   }
   const config = `${directory.path}/${mode}.yaml`;
-  const text = sample('nftables', await makeKey()).replace('mode: nftables', `mode: ${mode}`);
+  const text = bouncerConfig('nftables', await makeKey()).replace(
+    'mode: nftables',
+    `mode: ${mode}`,
+  );
   writeFileSync(config, text);
   const bouncer = network.spawn('crowdsec-firewall-bouncer', '-c', config);
   let said = '';
@@ -175,7 +121,7 @@ async function firewall(
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
   } finally {
-    await stop(bouncer);
+    await stopChild(bouncer);
     await network.close();
   }
 }
@@ -202,13 +148,13 @@ it('the firewall bouncer keeps the sets of ipset as the feed is', async (context
 
 it('the custom bouncer hands its program what the feed is', async (context) => {
   if (!hasTool(context, 'crowdsec-custom-bouncer') || !hasNetworkNamespace(context)) return;
-  const network = await openNetwork();
+  const network = await openNetwork(socket);
   const config = `${directory.path}/custom.yaml`;
   const program = `${directory.path}/on-decision`;
   const lines = `${directory.path}/decisions`;
   writeFileSync(program, `#!/bin/sh\nexec cat >> ${lines}\n`, { mode: 0o755 });
   writeFileSync(lines, '');
-  const text = sample('stdin', await makeKey());
+  const text = bouncerConfig('stdin', await makeKey());
   writeFileSync(config, text.replace('/usr/local/bin/on-decision', program));
   const bouncer = network.spawn('crowdsec-custom-bouncer', '-c', config);
   async function held(): Promise<string[]> {
@@ -224,7 +170,7 @@ it('the custom bouncer hands its program what the feed is', async (context) => {
   try {
     await follows(held, '45.22.0.1');
   } finally {
-    await stop(bouncer);
+    await stopChild(bouncer);
     await network.close();
   }
 });

@@ -41,8 +41,8 @@ export const ownReportsPerPage = 25;
 
 /** The end of a key: time and id. */
 const tailBytes = 22;
-const indexRowsMax = 200;
-const removeRowsMax = 1_000;
+/** Of one commit: nothing else has its turn meanwhile. */
+const rowsMax = 200;
 /** Stands for all accounts: when the index was first asked for. */
 const everybody = '';
 
@@ -74,7 +74,7 @@ export function createOwnReports(options: {
     }
     for await (const report of reportsOfAccount(store, id, options.pace())) {
       rows.push(report);
-      if (rows.length >= indexRowsMax && !(await write())) return false;
+      if (rows.length >= rowsMax && !(await write())) return false;
     }
     if (!(await write())) return false;
     const done = { key: reportsIndexedKey(id), value: timeRow(clock.now()) };
@@ -110,7 +110,7 @@ export function createOwnReports(options: {
         const row = await store.get(reportKey);
         const report = row && decodeRow(reportKey, row.value);
         if (report?.account === account.id) reports.push({ ...report, ...addressOf(value) });
-        else if (gone.length < removeRowsMax) gone.push(key);
+        else if (gone.length < rowsMax) gone.push(key);
       }
     }
     if (gone.length > 0) await store.commit({ del: gone });
@@ -128,7 +128,7 @@ export function createOwnReports(options: {
 export async function removeOwnReportsIndex(store: Store, account: string): Promise<void> {
   const prefix = reportByAccountPrefix(account);
   for (;;) {
-    const rows = await store.scan(prefix, { limit: removeRowsMax });
+    const rows = await store.scan(prefix, { limit: rowsMax });
     const del = [...rows.map(({ key }) => key), reportsIndexedKey(account)];
     const done = await store.commit({ del });
     if (!done.ok) throw new Error('the index of reports could not be removed');
