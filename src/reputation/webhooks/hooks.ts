@@ -228,11 +228,15 @@ export function createWebhooks(options: {
 
 /** Those of a deleted account go. @throws when nothing can be written */
 export async function removeWebhooks(store: Store, account: string): Promise<void> {
-  const found = await store.scan(webhookPrefix(account), {
-    limit: 2 * webhookBounds.perAccountMax,
-  });
-  const done = await store.commit({ del: found.map(({ key }) => key) });
-  if (!done.ok) throw new Error('webhooks could not be removed');
+  for (;;) {
+    // Requests at the same moment can have made more than an account may have.
+    const found = await store.scan(webhookPrefix(account), {
+      limit: 2 * webhookBounds.perAccountMax,
+    });
+    if (found.length === 0) return;
+    const done = await store.commit({ del: found.map(({ key }) => key) });
+    if (!done.ok) throw new Error('webhooks could not be removed');
+  }
 }
 
 /** What an account watches and where it is told. */

@@ -29,6 +29,8 @@ const deliveriesMax = 4;
 export const triesMax = 12;
 const firstWaitMs = 30_000;
 const longestWaitMs = 6 * 3_600_000;
+/** How long a hook of a disabled account isn't looked at. */
+const disabledWaitMs = 10 * 60_000;
 const entriesPerStep = 250;
 
 export interface WebhookRunner {
@@ -115,8 +117,13 @@ export function createWebhookRunner(options: {
   async function deliver(hook: StoredWebhook): Promise<void> {
     const [event] = hook.waiting;
     const secret = hooks.secretOf(hook);
-    if (event === undefined || !(await options.isActive(hook.account))) return;
+    if (event === undefined) return;
     const now = clock.now();
+    if (!(await options.isActive(hook.account))) {
+      // Else it would be due all the time, before all others.
+      await hooks.change(hook, () => ({ nextTryAt: now + disabledWaitMs }), upkeep.store);
+      return;
+    }
     const sent = secret.ok
       ? await sendEvent({ url: hook.url, secret: secret.value }, event, {
           destinations,

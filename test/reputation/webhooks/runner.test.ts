@@ -59,14 +59,18 @@ after(async () => {
 });
 
 /** As after a restart: nothing is known but what is stored. */
-function runnerOf({ allowPrivate = true, isMine = true, isActive = true } = {}) {
+function runnerOf({
+  allowPrivate = true,
+  isMine = true,
+  isActive = true as boolean | ((account: string) => boolean),
+} = {}) {
   return createWebhookRunner({
     ...{ hooks, clock, random, turns: createTurns() },
     upkeep: { store, isMine: () => isMine, isShared: true },
     index: { walk: () => undefined, prefixOf: () => undefined },
     check: { judge: () => ({ score }) as never },
     destinations: openDestinations({ allowPrivate }),
-    isActive: async () => isActive,
+    isActive: async (account) => (isActive instanceof Function ? isActive(account) : isActive),
   });
 }
 
@@ -150,6 +154,7 @@ it('nothing is sent to a private place, by another node, or for a disabled accou
   assert.equal((await now()).waiting.length, 0);
   await look({ isActive: false });
   assert.equal((await now()).waiting.length, 1);
+  clock.advance(600_000);
   await look({ allowPrivate: false });
   assert.equal(asked.length, 0);
   assert.equal((await now()).outcome, 'private');
@@ -195,4 +200,25 @@ it('the queue and the hooks of an account are bounded', async () => {
   ]) {
     assert.equal(errorOf(await hooks.create('e', wrong)), 'invalid_parameter');
   }
+});
+
+it('hooks of disabled accounts keep no other from its turn', async () => {
+  const accounts = ['off-1', 'off-2', 'off-3', 'off-4', 'on'];
+  for (const account of accounts) {
+    await hookOf(account);
+    clock.advance(1);
+  }
+  score = 80;
+  for (let i = 0; i < 3; i++) await look({ isActive: (account) => account === 'on' });
+  assert.deepEqual(typesAsked(), ['address.listed']);
+  for (const account of accounts) await removeWebhooks(store, account);
+});
+
+it('of an account nothing is left, though it has more hooks than it may have', async () => {
+  score = 0;
+  const wanted = { url, threshold: 75, watches: ['9.9.9.9'] };
+  const made = await Promise.all(Array.from({ length: 12 }, () => hooks.create('many', wanted)));
+  assert.ok(made.filter(({ ok }) => ok).length > 10);
+  await removeWebhooks(store, 'many');
+  assert.deepEqual(await hooks.ofAccount('many'), []);
 });

@@ -20,8 +20,10 @@ import { isActive, type People } from '../../../signon/people.ts';
 import type { Store } from '../../../store/store.ts';
 import { LeaseLostError, type Upkeep } from '../../../store/upkeep.ts';
 
-/** Scores change by reports, lists and time; each look is a look-up a watch. */
+/** Scores change by reports, lists and time; each look is a look-up a watch, or a walk of a network. */
 const lookMs = 2_000;
+/** After a look that took long the next one waits for so many times as long. */
+const restRatio = 9;
 
 export function openWebhooks(parts: {
   readonly config: { readonly sourceAllowPrivate: boolean };
@@ -52,6 +54,7 @@ export function openWebhooks(parts: {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   async function look(): Promise<void> {
+    const begunMs = performance.now();
     try {
       if (upkeep.store.writeState().available) await runner.look();
     } catch (error) {
@@ -61,7 +64,8 @@ export function openWebhooks(parts: {
       }
     }
     if (isStopped) return;
-    timer = setTimeout(begin, lookMs);
+    const tookMs = performance.now() - begunMs;
+    timer = setTimeout(begin, Math.max(lookMs, restRatio * tookMs));
     timer.unref();
   }
   function begin(): void {
