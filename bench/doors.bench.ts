@@ -2,7 +2,7 @@
  * The doors beside what others have for them. The DNS block list: processor time of an answer beside
  * rbldnsd and beside sockets that only send back, over the same hosts, asked by dnsperf. Servers run in
  * processes of their own, rounds are interleaved, the median counts. Those over HTTP: doors-http.ts;
- * proxies that ask: doors-proxies.ts; bouncers: doors-bouncers.ts and doors-kernel.ts.
+ * proxies that ask: doors-proxies.ts; bouncers: doors-bouncers.ts and doors-kernel.ts; quiet: doors-idle.ts.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { makeCheckTable } from './check-table.ts';
 import { askBouncers } from './doors-bouncers.ts';
 import { askOverHttp } from './doors-http.ts';
+import { idleWithDoors } from './doors-idle.ts';
 import { untilInKernel } from './doors-kernel.ts';
 import { behindHaproxy } from './doors-proxies.ts';
 import { median } from './median.ts';
@@ -37,6 +38,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       ...(await behindHaproxy(sizes[size], folder)),
       ...(await askBouncers(size, folder)),
       ...(await untilInKernel(size, folder)),
+      ...(await idleWithDoors(size)),
     ];
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,7 +1,7 @@
 /** What an idle server is measured beside, where Debian's packages are installed: Redis, and the local API of CrowdSec. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { freePort } from '../test/support/server/free-port.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
@@ -107,4 +107,8 @@ function isOpen(port: number): Promise<boolean> {
     });
     socket.once('error', () => resolve(false));
   });
+}
+
+export function residentMiB(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1_024;
 }

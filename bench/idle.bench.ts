@@ -4,11 +4,11 @@
  * and the local API of CrowdSec.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
-import { type IdlePeerKind, idlePeers } from './idle-peers.ts';
+import { type IdlePeerKind, idlePeers, residentMiB } from './idle-peers.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
@@ -112,8 +112,4 @@ async function peerMemoryOf(kind: IdlePeerKind, quietMs: number): Promise<number
   const memory = residentMiB(peer.pid);
   peer.stop();
   return memory;
-}
-
-function residentMiB(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1_024;
 }
