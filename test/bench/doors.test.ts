@@ -15,7 +15,9 @@ test('the bench asks each door and its peers, and says which program it misses',
   );
   for (const { name, ours, peer, ratio, note = '' } of rows) {
     const isMissing = /not installed|there is no|missing|can't be fetched/.test(note);
-    assert.ok(isMissing || ours > 0, name);
-    if (peer !== undefined) assert.ok(Number.isFinite(ratio), `${name}: ${peer}`);
+    // A server that rests may have done nothing at all.
+    const isResting = name.startsWith('doors, idle');
+    assert.ok(isMissing || isResting || ours > 0, name);
+    if (peer !== undefined && !isResting) assert.ok(Number.isFinite(ratio), `${name}: ${peer}`);
   }
 });
