@@ -189,7 +189,7 @@ function readLimit(
   if (text === undefined) return ok(undefined);
   const limit = entryLimits.find((most) => String(most) === text);
   if (limit === undefined) {
-    return refuse(`The limit parameter must be ${entryLimits.join(', ')}.`, 'limit');
+    return refuse(`The limit parameter must be one of ${entryLimits.join(', ')}.`, 'limit');
   }
   if (feed.kind === 'records' || !feed.limits) {
     return refuse(`${feed.name} has no limit; blocklist.txt does.`, 'limit');
