@@ -12,9 +12,10 @@ import type { StoreFactory } from '../store/fixture.ts';
 import { startChild } from '../support/server/child.ts';
 import { ada, goodParameters, parametersOf, queryOf } from './fixture.ts';
 
-export const codesInAll = 300;
-
-export async function raceForCodes({ create, open, opener }: StoreFactory): Promise<void> {
+export async function raceForCodes(
+  { create, open, opener }: StoreFactory,
+  codesInAll: number,
+): Promise<void> {
   const place = await create();
   const tools = { clock: systemClock(), random: systemRandom(), log: createLog('silent') };
   const store = await open(place.location, tools.clock);
