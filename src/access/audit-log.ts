@@ -196,8 +196,9 @@ export function auditCsv(entries: readonly AuditEntry[]): string {
 }
 
 function csvCell(text: string): string {
-  const safe = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  // Some programs take the wide forms for the same, and a semicolon for the end of a cell.
+  const safe = /^\s*[=+\-@＝＋－＠|]/.test(text) ? `'${text}` : text;
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /** A JSON object a line. */

@@ -64,4 +64,9 @@ it('a cell of the export is never a formula', () => {
   const entry = { at: 0, user: '=cmd()', command: 'a,"b"', before: '', after: '', address: '' };
   const csv = auditCsv([{ ...entry, result: 'done' }]);
   assert.equal(csv.split('\r\n')[1], `1970-01-01T00:00:00.000Z,done,'=cmd(),,"a,""b""",,`);
+  for (const text of ['+1', '-1', '@x', '\t=1', ' =1', '＝1', '|calc']) {
+    const row = auditCsv([{ ...entry, user: text, command: 'x;=1', result: 'done' }]);
+    assert.match(row, /,"?'/, text);
+    assert.ok(row.endsWith(',"x;=1",,\r\n'), 'a semicolon ends no cell');
+  }
 });

@@ -167,6 +167,9 @@ it('finds people, and changes what the commands change, the last operator aside'
     const done = await change(fields as unknown as Record<string, string>);
     assert.equal(done.headers.location, `/admin/people/${id}?done=1`, done.body);
   }
+  const facts = (await ada.get(`/admin/people/${id}`)).body;
+  assert.match(facts, /<dt>Checks a minute<\/dt><dd>7, set by an operator<\/dd>/);
+  assert.match(facts, /<dt>Reports a minute<\/dt><dd>\d+, by trust<\/dd>/);
   assert.equal((await bob.get('/account')).status, 303, 'signed out');
   const [revoked] = await server.cliJson('key', 'list');
   assert.deepEqual([revoked.id, revoked.state], [key, 'revoked']);
@@ -181,6 +184,9 @@ it('finds people, and changes what the commands change, the last operator aside'
   const log = await audit();
   const plan = log.find(({ command }) => command === `account set-plan ${id} plus`)!;
   assert.deepEqual([plan.before, plan.after, plan.result], ['free', 'plus', 'done']);
+  const quotas = log.find(({ command }) => command === `account set-quotas ${id}`)!;
+  assert.match(quotas.before, /^checks \d+ by trust, reports \d+ by trust$/);
+  assert.equal(quotas.after, 'checks 7, reports as before');
   assert.ok(!JSON.stringify(log).includes('@'), 'no mail address');
 });
 
