@@ -5,6 +5,7 @@ export const consoleEn = {
   sections: {
     overview: 'Overview',
     removals: 'Removal requests',
+    tips: 'Tips',
     lists: 'Lists',
     reports: 'Reports',
     people: 'People and keys',
@@ -76,6 +77,12 @@ export const consoleEn = {
     how: 'By',
     isDone: 'done',
     isOpen: 'open',
+    newestBackup: (ago: string, moment: string) => `The newest was begun ${ago}: ${moment}.`,
+    noBackup: 'There is none in the folder yet.',
+    testMail: 'Send me a test mail',
+    testTitle: 'Test mail',
+    testHint: (address: string) =>
+      `It goes to ${address}, and the page says whether the mail server took it. Without SMTP_URL it is written into the outbox of the data directory.`,
     steps: {
       publicUrl: 'Visitors reach it under a public address',
       tls: 'They reach it by https',
@@ -100,6 +107,18 @@ export const consoleEn = {
     accept: 'Accept',
     allow: 'Accept and allow',
     refuse: 'Refuse',
+  },
+  tips: {
+    lede: 'What visitors without an API key say of addresses. A tip counts for nothing: report the address if you believe it, then forget the tip.',
+    none: 'No tip waits.',
+    caption: 'Tips, the oldest first',
+    address: 'Address',
+    said: 'Said',
+    categories: 'Categories',
+    comment: 'Comment',
+    decide: 'Decide',
+    report: 'Report it',
+    remove: 'Forget',
   },
   lists: {
     lede: 'Lists that the server fetches by itself. New ones are added with portcullis source add.',

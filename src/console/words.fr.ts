@@ -7,6 +7,7 @@ export const consoleFr: ConsoleCatalogue = {
   sections: {
     overview: 'Vue d’ensemble',
     removals: 'Demandes de retrait',
+    tips: 'Indications',
     lists: 'Listes',
     reports: 'Signalements',
     people: 'Comptes et clés',
@@ -78,6 +79,12 @@ export const consoleFr: ConsoleCatalogue = {
     how: 'Par',
     isDone: 'fait',
     isOpen: 'à faire',
+    newestBackup: (ago, moment) => `La plus récente a commencé ${ago} : ${moment}.`,
+    noBackup: 'Le dossier n’en contient pas encore.',
+    testMail: 'M’envoyer un courriel d’essai',
+    testTitle: 'Courriel d’essai',
+    testHint: (address) =>
+      `Il part à ${address}, et la page dit si le serveur de messagerie l’a pris. Sans SMTP_URL, il est écrit dans la boîte d’envoi du dossier de données.`,
     steps: {
       publicUrl: 'Les visiteurs l’atteignent à une adresse publique',
       tls: 'Ils l’atteignent en https',
@@ -102,6 +109,18 @@ export const consoleFr: ConsoleCatalogue = {
     accept: 'Accepter',
     allow: 'Accepter et autoriser',
     refuse: 'Refuser',
+  },
+  tips: {
+    lede: 'Ce que des visiteurs sans clé d’API disent d’adresses. Une indication ne compte pas : signalez l’adresse si vous y croyez, puis oubliez l’indication.',
+    none: 'Aucune indication n’attend.',
+    caption: 'Indications, les plus anciennes d’abord',
+    address: 'Adresse',
+    said: 'Reçue',
+    categories: 'Catégories',
+    comment: 'Commentaire',
+    decide: 'Décider',
+    report: 'Signaler',
+    remove: 'Oublier',
   },
   lists: {
     lede: 'Les listes que le serveur va chercher lui-même. portcullis source add en ajoute.',

@@ -1,23 +1,38 @@
 /** The operators' console on a whole server: who gets in, what it changes, and what the audit log says. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createRemovals } from '../../../src/reputation/requests/removals.ts';
+import { createTips } from '../../../src/reputation/requests/tips.ts';
 import { endpoints } from '../../../src/server/endpoints.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { totpOn } from '../../support/signon/factors.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import {
+  type OwnBrowser,
+  openPeopleOf,
+  outboxOf,
+  type People,
+} from '../../support/signon/person.ts';
 
 const operator = 'operator@example.org';
 const member = 'member@example.org';
 
 let server: TestServer;
 let people: People;
+let backups: ReturnType<typeof makeTempDir>;
 let ada: OwnBrowser;
 let adaId: string;
 before(async () => {
-  server = await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } });
+  backups = makeTempDir('console-backups');
+  // Of an hour ago, so that none is made now.
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/[-:]/g, '');
+  writeFileSync(join(backups.path, `portcullis-${hourAgo}.backup`), '');
+  const env = { CLIENT_LIMITS: 'off', BACKUP_FOLDER: backups.path };
+  server = await startTestServer({ threads: 1, demo: false, env });
   people = openPeopleOf(server);
   adaId = await people.register(operator);
   await people.register(member);
@@ -27,6 +42,7 @@ before(async () => {
 after(async () => {
   await people?.[Symbol.asyncDispose]();
   await server?.[Symbol.asyncDispose]();
+  backups?.remove();
 });
 
 interface Entry {
@@ -132,6 +148,47 @@ it('decides about a request for removal', async () => {
   const again = await ada.post('/admin/removals/change', { do: 'refuse', address: '8.8.8.8' });
   assert.equal(again.status, 404);
   assert.equal((await server.cliJson('allow', 'list'))[0].prefix, '8.8.4.4/32');
+});
+
+it('shows a tip as words and forgets it, as the command does', async () => {
+  const tips = createTips({ store: people.store, clock: systemClock() });
+  const comment = '<img src=x onerror=alert(1)>';
+  assert.ok((await tips.add('8.8.8.8', { categories: 2 ** 18, comment })).ok);
+  const page = (await ada.get('/admin/tips')).body;
+  assert.ok(page.includes('img src=x onerror') && !page.includes(comment));
+  assert.ok(page.includes('href="/report?address=8.8.8.8"'));
+  const gone = await ada.post('/admin/tips/change', { do: 'remove', address: '8.8.8.8' });
+  assert.equal(gone.headers.location, '/admin/tips?done=1', gone.body);
+  assert.deepEqual(await server.cliJson('tips', 'list'), []);
+  const again = await ada.post('/admin/tips/change', { do: 'remove', address: '8.8.8.8' });
+  assert.equal(again.status, 404);
+  const entries = (await audit()).filter(({ command }) => command === 'tips remove 8.8.8.8');
+  assert.deepEqual(
+    entries.map(({ result }) => result),
+    ['done', 'failed'],
+  );
+});
+
+it('the first steps tell when the newest backup was begun', async () => {
+  const isShown = async () =>
+    /<p class="card-note">The newest was begun (today|yesterday): /.test(
+      (await ada.get('/admin/checklist')).body,
+    );
+  await within(isShown, 'the folder was looked at');
+});
+
+it('sends the operator a test mail, and nobody else', async () => {
+  const to = 'stranger@example.org';
+  const sent = await ada.post('/admin/checklist/change', { do: 'mail-test', to, address: to });
+  assert.equal(sent.headers.location, '/admin/checklist?done=1', sent.body);
+  const mails = outboxOf(server.dataDir, 'A test of the mails');
+  assert.deepEqual(
+    mails.map((mail) => mail.includes(`To: ${operator}`)),
+    [true],
+  );
+  assert.deepEqual(outboxOf(server.dataDir, to), []);
+  const entry = (await audit()).find(({ command }) => command === 'mail test')!;
+  assert.deepEqual([entry.result, entry.after], ['done', 'outbox']);
 });
 
 it('refuses changes of what there is none of, however long its name is', async () => {
