@@ -37,6 +37,11 @@ export const consoleEn = {
     reports: 'Reports',
     checks: 'Checks',
     checks24: 'Checks in 24 hours',
+    byCategory: 'Reports of 24 hours by category, the most frequent first',
+    byCountry: 'Reports of 24 hours by country of the address, the most frequent first',
+    category: 'Category',
+    country: 'Country',
+    noReports: 'Nothing was reported in 24 hours.',
     checksChart: 'Checks in each minute, for 24 hours (UTC); the highest of four minutes',
     took: 'How long checks took',
     tookChart:

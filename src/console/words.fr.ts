@@ -39,6 +39,11 @@ export const consoleFr: ConsoleCatalogue = {
     reports: 'Signalements',
     checks: 'Vérifications',
     checks24: 'Vérifications en 24 heures',
+    byCategory: 'Signalements en 24 heures par catégorie, les plus fréquentes d’abord',
+    byCountry: 'Signalements en 24 heures par pays de l’adresse, les plus fréquents d’abord',
+    category: 'Catégorie',
+    country: 'Pays',
+    noReports: 'Rien n’a été signalé en 24 heures.',
     checksChart: 'Vérifications par minute, sur 24 heures (UTC) ; la plus haute de quatre minutes',
     took: 'Durée des vérifications',
     tookChart:

@@ -19,7 +19,7 @@ import {
   listSubscriptions,
   type Subscription,
 } from '../../reputation/lists/subscriptions/subscriptions.ts';
-import { categoriesOf } from '../../reputation/reports/categories.ts';
+import { categoriesOf, categoryNames } from '../../reputation/reports/categories.ts';
 import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
 import { createRemovals } from '../../reputation/requests/removals.ts';
 import { createTips } from '../../reputation/requests/tips.ts';
@@ -32,6 +32,8 @@ import type { SignonParts } from './signon.ts';
 
 const loopback = /^(127\.[0-9.]+|\[::1\]|(.+\.)?localhost)$/;
 const hourMs = 3_600_000;
+/** Categories and countries on the overview. */
+const topShown = 12;
 /** For a mail server's answer; the queue tries longer. */
 const mailWaitMs = 3_000;
 const mailNotTaken =
@@ -62,11 +64,17 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     const now = clock.now();
     const { listening, pauses } = figures.threads();
     const { resident, heap, index } = figures.memory();
+    const day = figures.reports.sum('quarter', now);
+    const most = (trait: 'category' | 'country') => day.by(trait).slice(0, topShown);
+    const categories = most('category').map(({ name, count }) => {
+      return { name: `${name} ${categoryNames[Number(name) - 1] ?? ''}`, count };
+    });
     return {
       ...{ version: packageVersion(), startedAt, entries: state.index.size() },
       reports: figures.reports
         .series('quarter', now)
         .map(({ startMs, reports }) => ({ startMs, count: reports })),
+      ...{ categories, countries: most('country') },
       minutes: figures.minutes(),
       did: didOf(figures, now),
       removalsWaiting: (await removals.list()).length,

@@ -260,6 +260,13 @@ it('finds reports of an address and of an account, shows hostile words as words,
   }
   const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
   assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
+  const overview = (await ada.get('/admin')).body;
+  const said = overview.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+  assert.ok(
+    / 18 Brute-Force 2 /.test(said),
+    said.slice(said.indexOf('by category'), -1).slice(0, 300),
+  );
+  assert.ok(said.includes('by country of the address'));
   const report = /name="id" value="([\w-]{22})"/.exec(page)![1]!;
   const back = await ada.post('/admin/reports/change', { do: 'retract', id: report });
   assert.equal(back.headers.location, '/admin/reports?done=1', back.body);
