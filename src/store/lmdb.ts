@@ -56,7 +56,7 @@ export function openLmdbStore(options: LmdbStoreOptions): Store {
 /** @param tables closed with the store */
 export function createLmdbStore(
   tables: Tables,
-  { clock, log, probeMs = 1_000, stallMs = 30_000 }: LmdbStoreOptions,
+  { clock, log, probeMs = 1_000, stallMs = 30_000 }: Omit<LmdbStoreOptions, 'path'>,
 ): Store {
   const transactor = createTransactor(tables, clock, log);
   const queue = createGroupCommit(transactor, { clock, log, probeMs, stallMs });

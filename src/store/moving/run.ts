@@ -50,7 +50,7 @@ export async function moveToPostgres(run: MoveRun): Promise<MoveResult> {
   if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
   refuseLostStore(dataDir, path);
   const tables = openTables(path);
-  const store = createLmdbStore(tables, { path, clock, log });
+  const store = createLmdbStore(tables, { clock, log });
   try {
     const lock = await acquireServerLock({ store, dataDir, random, pid: process.pid });
     try {
