@@ -190,7 +190,7 @@ async function makeCodes(): Promise<string[]> {
   try {
     // A row says what was granted, and nothing of its code.
     const { value } = (await store.get(keyOf(first)))!;
-    const expiresAt = Date.now() + 300_000;
+    const expiresAt = Date.now() + 3_600_000;
     const codes = [first];
     while (codes.length < codesInAll) {
       const more = Array.from({ length: Math.min(1_000, codesInAll - codes.length) }, () =>
