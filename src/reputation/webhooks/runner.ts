@@ -31,6 +31,8 @@ const firstWaitMs = 30_000;
 const longestWaitMs = 6 * 3_600_000;
 /** How long a hook of a disabled account isn't looked at. */
 const disabledWaitMs = 10 * 60_000;
+/** Each wait is longer by up to a quarter, so that not all come at once. */
+const spread = 1_024;
 const entriesPerStep = 250;
 
 export interface WebhookRunner {
@@ -83,9 +85,10 @@ export function createWebhookRunner(options: {
     return worst;
   }
 
-  async function watch(hook: StoredWebhook): Promise<void> {
-    const seen = new Map<string, number>();
+  /** @param seen scores of this look: what several watch is judged once */
+  async function watch(hook: StoredWebhook, seen: Map<string, number>): Promise<void> {
     for (const { prefix } of hook.watches) {
+      if (seen.has(prefix)) continue;
       if (turns.isOver()) await turns.next();
       const network = parsePrefix(prefix);
       if (network.ok) seen.set(prefix, await scoreOf(network.value));
@@ -112,6 +115,12 @@ export function createWebhookRunner(options: {
       },
       upkeep.store,
     );
+  }
+
+  /** A wait that is longer than any can be was set before the clock was set back. */
+  function isDue({ nextTryAt }: StoredWebhook): boolean {
+    const waitMs = nextTryAt - clock.now();
+    return waitMs <= 0 || waitMs > longestWaitMs * (1 + 255 / spread);
   }
 
   async function deliver(hook: StoredWebhook): Promise<void> {
@@ -146,7 +155,7 @@ export function createWebhookRunner(options: {
         return {
           ...tried,
           failures,
-          nextTryAt: now + Math.round(waitMs * (1 + random.bytes(1)[0]! / 1_024)),
+          nextTryAt: now + Math.round(waitMs * (1 + random.bytes(1)[0]! / spread)),
         };
       },
       upkeep.store,
@@ -158,15 +167,17 @@ export function createWebhookRunner(options: {
       if (!upkeep.isMine() || signal.aborted) return;
       const all = await hooks.all();
       count = all.length;
+      const seen = new Map<string, number>();
       for (const hook of all) {
         if (signal.aborted) return;
-        await watch(hook);
+        await watch(hook, seen);
       }
       const due = (await hooks.all())
-        .filter(({ id, waiting, nextTryAt }) => {
-          return waiting.length > 0 && nextTryAt <= clock.now() && !running.has(id);
-        })
-        .sort((a, b) => a.nextTryAt - b.nextTryAt);
+        .filter((hook) => hook.waiting.length > 0 && isDue(hook) && !running.has(hook.id))
+        // Whose turn was longest ago: one with much to tell keeps no other waiting.
+        .sort((a, b) => a.triedAt - b.triedAt);
+      // What begins behind a stop would work on a store that is closed.
+      if (signal.aborted) return;
       for (const hook of due.slice(0, Math.max(0, deliveriesMax - running.size))) {
         // What came of it is not known then: it is told once more.
         const work = deliver(hook)

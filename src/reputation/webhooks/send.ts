@@ -58,6 +58,8 @@ export async function sendEvent(
           resolve(response.statusCode ?? 0);
         })
         .on('error', reject)
+        // An answer that switches protocols is neither of them, and the end of the wait tells no more then.
+        .on('close', () => reject(new Error('closed without an answer')))
         .end(body);
     });
     return { ok: status >= 200 && status < 300, outcome: String(status) };

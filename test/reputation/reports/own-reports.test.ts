@@ -18,6 +18,7 @@ import {
   type ReportStore,
 } from '../../../src/reputation/reports/store/report-store.ts';
 import {
+  erasureKey,
   type Key,
   reportByAccountKey,
   reportByAccountPrefix,
@@ -115,4 +116,16 @@ it('a cursor that no page gave is refused; of a deleted account nothing is left 
   const left: Key[] = [reportsIndexedKey('old')];
   for (const key of left) assert.equal(await store.get(key), undefined);
   assert.deepEqual(await store.scan(reportByAccountPrefix('old'), { limit: 1 }), []);
+});
+
+it('nothing is indexed for an account that is being deleted', async () => {
+  await report('leaving', 77);
+  await removeOwnReportsIndex(store, 'leaving');
+  const marked = await store.commit({
+    set: [{ key: erasureKey('leaving'), value: new Uint8Array([1]) }],
+  });
+  assert.ok(marked.ok);
+  const page = await own.page({ id: 'leaving', createdAt: old.createdAt });
+  assert.equal(errorOf(page), 'store_unavailable');
+  assert.deepEqual(await store.scan(reportByAccountPrefix('leaving'), { limit: 10 }), []);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { after, before, it } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { manualClock } from '../../../src/core/clock.ts';
@@ -63,12 +63,18 @@ function runnerOf({
   allowPrivate = true,
   isMine = true,
   isActive = true as boolean | ((account: string) => boolean),
+  onJudged = () => {},
 } = {}) {
   return createWebhookRunner({
     ...{ hooks, clock, random, turns: createTurns() },
     upkeep: { store, isMine: () => isMine, isShared: true },
     index: { walk: () => undefined, prefixOf: () => undefined },
-    check: { judge: () => ({ score }) as never },
+    check: {
+      judge() {
+        onJudged();
+        return { score } as never;
+      },
+    },
     destinations: openDestinations({ allowPrivate }),
     isActive: async (account) => (isActive instanceof Function ? isActive(account) : isActive),
   });
@@ -200,6 +206,7 @@ it('the queue and the hooks of an account are bounded', async () => {
   ]) {
     assert.equal(errorOf(await hooks.create('e', wrong)), 'invalid_parameter');
   }
+  await removeWebhooks(store, 'd');
 });
 
 it('hooks of disabled accounts keep no other from its turn', async () => {
@@ -221,4 +228,68 @@ it('of an account nothing is left, though it has more hooks than it may have', a
   assert.ok(made.filter(({ ok }) => ok).length > 10);
   await removeWebhooks(store, 'many');
   assert.deepEqual(await hooks.ofAccount('many'), []);
+});
+
+it('a receiver that switches protocols ends its delivery', async () => {
+  const switching = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n');
+    });
+  });
+  await new Promise<void>((resolve) => switching.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = switching.address() as AddressInfo;
+    const wanted = { url: `http://127.0.0.1:${port}/`, threshold: 75, watches: ['9.9.9.9'] };
+    const { id } = value(await hooks.create('u', wanted));
+    value(await hooks.test('u', id));
+    await look();
+    const [hook] = await hooks.ofAccount('u');
+    assert.deepEqual([hook?.outcome, hook?.failures], ['unreachable', 1]);
+    await removeWebhooks(store, 'u');
+  } finally {
+    await new Promise((resolve) => switching.close(resolve));
+  }
+});
+
+it('who waited longest is next, however much waits of others', async () => {
+  const later = await hookOf('p2', ['9.9.9.9']);
+  const wanted = { url, threshold: 75, watches: ['9.9.9.9', '9.9.9.8'] };
+  for (let i = 0; i < 4; i++) value(await hooks.create('p1', wanted));
+  await look();
+  score = 90;
+  await look();
+  assert.equal((await later()).delivered, 0);
+  clock.advance(1);
+  await look();
+  assert.equal((await later()).delivered, 1);
+  for (const account of ['p1', 'p2']) await removeWebhooks(store, account);
+});
+
+it('a clock that was set back holds nothing up', async () => {
+  const now = await hookOf('k');
+  const { id } = await now();
+  const dayMs = 24 * 3_600_000;
+  const ahead = { triedAt: clock.now() + dayMs, nextTryAt: clock.now() + dayMs };
+  value(await hooks.change({ account: 'k', id }, () => ahead));
+  score = 90;
+  await look();
+  assert.deepEqual(typesAsked(), ['address.listed']);
+  value(await hooks.change({ account: 'k', id }, () => ahead));
+  value(await hooks.test('k', id));
+  await removeWebhooks(store, 'k');
+});
+
+it('what several watch is judged once a look', async () => {
+  await hookOf('s', ['9.9.9.9', '9.9.8.8']);
+  value(await hooks.create('s', { url, threshold: 50, watches: ['9.9.9.9'] }));
+  const watched = (await hooks.all()).flatMap(({ watches }) => watches.map((one) => one.prefix));
+  let judged = 0;
+  await look({
+    onJudged() {
+      judged++;
+    },
+  });
+  assert.equal(judged, new Set(watched).size);
+  await removeWebhooks(store, 's');
 });

@@ -7,7 +7,9 @@ import type { TestServer } from './server.ts';
 import { isShared, openStoreBeside } from './shared-store.ts';
 
 /** What the server writes by itself. */
-const ownNamespaces = ['checkpoint', 'projectionPage', 'feedHead', 'feedStep', 'feedBase', 'list'];
+const ownNamespaces = [
+  ...['checkpoint', 'projectionPage', 'feedHead', 'feedStep', 'feedBase', 'list', 'tallies'],
+];
 
 export interface Stored {
   readonly bytes: number;

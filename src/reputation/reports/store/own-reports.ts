@@ -9,6 +9,7 @@ import { fail, ok, type Result } from '../../../core/result.ts';
 import type { Semaphore } from '../../../core/work/semaphore.ts';
 import type { Pace } from '../../../core/work/turns.ts';
 import {
+  erasureKey,
   type Key,
   reportByAccountKey,
   reportByAccountPrefix,
@@ -66,11 +67,13 @@ export function createOwnReports(options: {
   }
 
   async function index(id: string): Promise<boolean> {
+    // Of an account that is deleted meanwhile nothing is left behind.
+    const check = [{ key: erasureKey(id), version: null }];
     let rows: OwnReport[] = [];
     async function write(): Promise<boolean> {
       const set = rows.map((report) => rowOf(id, report));
       rows = [];
-      return set.length === 0 || (await store.commit({ set })).ok;
+      return set.length === 0 || (await store.commit({ check, set })).ok;
     }
     for await (const report of reportsOfAccount(store, id, options.pace())) {
       rows.push(report);
@@ -78,7 +81,7 @@ export function createOwnReports(options: {
     }
     if (!(await write())) return false;
     const done = { key: reportsIndexedKey(id), value: timeRow(clock.now()) };
-    return (await store.commit({ set: [done] })).ok;
+    return (await store.commit({ check, set: [done] })).ok;
   }
 
   async function ensure(account: { id: string; createdAt: number }): Promise<Result<void>> {
