@@ -15,6 +15,7 @@ import { loadListCommand } from './commands/lists.ts';
 import { auditCommand, logCommands } from './commands/log.ts';
 import { mailCommands } from './commands/mail.ts';
 import { allowCommands } from './commands/reputation/allow.ts';
+import { checkCommand } from './commands/reputation/check.ts';
 import { removalCommands } from './commands/reputation/removals.ts';
 import { reportCommands } from './commands/reputation/report.ts';
 import { tipCommands } from './commands/reputation/tips.ts';
@@ -177,6 +178,7 @@ function program(): Command {
   root.addCommand(sourceCommands(wholeNumber));
   root.addCommand(initCommand());
   root.addCommand(allowCommands());
+  root.addCommand(checkCommand());
   root.addCommand(reportCommands(wholeNumber));
   root.addCommand(removalCommands());
   root.addCommand(tipCommands());

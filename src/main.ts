@@ -19,7 +19,7 @@ import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
 import { createRemovals } from './reputation/requests/removals.ts';
 import { createTips } from './reputation/requests/tips.ts';
-import { startOwnBackups } from './server/backup/own-backups.ts';
+import { type OwnBackups, startOwnBackups } from './server/backup/own-backups.ts';
 import { registerFigures } from './server/figures/figure-metrics.ts';
 import { openFigures } from './server/figures/open-figures.ts';
 import { mainRoutes } from './server/main-routes.ts';
@@ -79,6 +79,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   const shares = createShares({ random, clock, masterKey, isShared: data.member !== undefined });
 
   let listening: Listening | undefined;
+  let backups: OwnBackups | undefined;
   let isDraining = false;
   const reputation = openReputation(
     opening,
@@ -163,7 +164,10 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
-    console: openConsole(opening, { store, state, signon, figures: counted.figures }),
+    console: openConsole(opening, {
+      ...{ store, state, signon, figures: counted.figures },
+      newestBackupAt: () => backups?.newestAt() ?? 0,
+    }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),
   });
   await openExchange(opening, data.member, { ...shares, metrics });
@@ -172,7 +176,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   counted.follow(listening, reputation.refusedReports);
   const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
-  const backups = startOwnBackups({ config, path, masterKey, clock, log });
+  backups = startOwnBackups({ config, path, masterKey, clock, log });
   backups.register(metrics);
   closers.add(backups.stop);
   startSubscriptions(opening, data, { metrics, tables });

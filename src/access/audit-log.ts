@@ -10,6 +10,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Random } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
+import { createTurns } from '../core/work/turns.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { auditKey, auditPrefix, type Key } from '../store/keys.ts';
 import { logRows } from '../store/log-rows.ts';
@@ -111,12 +112,16 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
         else if (at < until) begun.push({ at, row });
       }
     }
-    return begun.map(({ at, row }) => {
+    const turns = createTurns();
+    const entries: AuditEntry[] = [];
+    for (const { at, row } of begun) {
       const end = ended.get(row.id);
       const { user, before, address } = row;
       const { command, after } = end ?? row;
-      return { at, user, command, before, after, address, result: resultOf(end?.kind) };
-    });
+      entries.push({ at, user, command, before, after, address, result: resultOf(end?.kind) });
+      if (turns.isOver()) await turns.next();
+    }
+    return entries;
   }
 
   async function oldest(): Promise<number | undefined> {
@@ -187,22 +192,26 @@ function decodeRow(value: Uint8Array): AuditRow | undefined {
 }
 
 /** One line a change, for spreadsheets; a cell that a program could take for a formula is quoted as text. */
-export function auditCsv(entries: readonly AuditEntry[]): string {
-  const head = ['at', 'result', 'user', 'address', 'change', 'before', 'after'];
-  const rows = entries.map((e) => [
-    ...[new Date(e.at).toISOString(), e.result, e.user, e.address, e.command, e.before, e.after],
-  ]);
-  return [head, ...rows].map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
+export function auditCsvLine(e: AuditEntry): string {
+  const time = new Date(e.at).toISOString();
+  return csvLine([time, e.result, e.user, e.address, e.command, e.before, e.after]);
+}
+
+export const auditCsvHead = csvLine([
+  ...['at', 'result', 'user', 'address', 'change', 'before', 'after'],
+]);
+
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
 function csvCell(text: string): string {
-  const safe = /^[=+\-@\t]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  // Some programs take the wide forms for the same, and a semicolon for the end of a cell.
+  const safe = /^\s*[=+\-@＝＋－＠|]/.test(text) ? `'${text}` : text;
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** A JSON object a line. */
-export function auditJsonLines(entries: readonly AuditEntry[]): string {
-  return entries
-    .map((e) => `${JSON.stringify({ ...e, at: new Date(e.at).toISOString() })}\n`)
-    .join('');
+/** A JSON object. */
+export function auditJsonLine(e: AuditEntry): string {
+  return `${JSON.stringify({ ...e, at: new Date(e.at).toISOString() })}\n`;
 }

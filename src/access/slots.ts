@@ -113,6 +113,12 @@ export async function changeFacts(
   return { check: [row.check], set: [rowOf(account.id, false, writeFacts(facts))] };
 }
 
+/** What an account without a slot will bring into one; undefined when it holds one, or nothing was kept. */
+export async function waitingFacts(store: Store, accountId: string): Promise<Account | undefined> {
+  const row = await readRow(store, accountId);
+  return row.isHeld ? undefined : row.facts;
+}
+
 export interface SlotKeeper {
   /** Compares the ledger with the slots in use and mends it. For the start, and now and then. */
   reconcile(): Promise<void>;

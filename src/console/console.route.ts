@@ -20,16 +20,21 @@ import {
   reportScreenEndpoints,
   reportScreens,
 } from './reputation/reports.route.ts';
+import { type ConsoleTips, tipScreenEndpoints, tipScreens } from './reputation/tips.route.ts';
 import { auditScreenEndpoints, auditScreens, type ConsoleNames } from './service/audit.route.ts';
-import type { StepsDone } from './service/checklist.page.ts';
-import { checklistEndpoint, checklistScreen } from './service/checklist.route.ts';
+import {
+  type ConsoleChecklist,
+  checklistEndpoints,
+  checklistScreens,
+} from './service/checklist.route.ts';
 import type { ServiceFacts } from './service/overview.page.ts';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 
 export const consoleEndpoints = [
   overviewEndpoint,
-  checklistEndpoint,
+  ...Object.values(checklistEndpoints),
   ...Object.values(removalScreenEndpoints),
+  ...Object.values(tipScreenEndpoints),
   ...Object.values(listScreenEndpoints),
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
@@ -41,8 +46,9 @@ export const consoleEndpoints = [
 export interface ConsoleOf {
   readonly audit: AuditLog;
   readonly service: () => Promise<ServiceFacts>;
-  readonly stepsOf: (accountId: string) => Promise<StepsDone>;
+  readonly checklist: ConsoleChecklist;
   readonly removals: ConsoleRemovals;
+  readonly tips: ConsoleTips;
   readonly lists: ConsoleLists;
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
@@ -55,8 +61,9 @@ export function consoleRoutes(given: Omit<ConsoleParts, 'audit'>, of: ConsoleOf)
   const parts = { desk, clock, catchUp, audit: of.audit };
   return [
     overviewScreen(parts, of.service),
-    checklistScreen(parts, of.stepsOf),
+    ...checklistScreens(parts, of.checklist),
     ...removalScreens(parts, of.removals),
+    ...tipScreens(parts, of.tips),
     ...listScreens(parts, of.lists),
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),

@@ -17,6 +17,7 @@ export type ConsoleSection = keyof ConsoleCatalogue['sections'];
 export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   overview: '/admin',
   removals: '/admin/removals',
+  tips: '/admin/tips',
   lists: '/admin/lists',
   reports: '/admin/reports',
   people: '/admin/people',

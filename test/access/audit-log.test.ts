@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { auditCsv, auditKeptMs, createAuditLog } from '../../src/access/audit-log.ts';
+import { auditCsvLine, auditKeptMs, createAuditLog } from '../../src/access/audit-log.ts';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
@@ -62,6 +62,11 @@ it('every change stands on one page, newest first, until two years are over', as
 
 it('a cell of the export is never a formula', () => {
   const entry = { at: 0, user: '=cmd()', command: 'a,"b"', before: '', after: '', address: '' };
-  const csv = auditCsv([{ ...entry, result: 'done' }]);
-  assert.equal(csv.split('\r\n')[1], `1970-01-01T00:00:00.000Z,done,'=cmd(),,"a,""b""",,`);
+  const csv = auditCsvLine({ ...entry, result: 'done' });
+  assert.equal(csv.split('\r\n')[0], `1970-01-01T00:00:00.000Z,done,'=cmd(),,"a,""b""",,`);
+  for (const text of ['+1', '-1', '@x', '\t=1', ' =1', '＝1', '|calc']) {
+    const row = auditCsvLine({ ...entry, user: text, command: 'x;=1', result: 'done' });
+    assert.match(row, /,"?'/, text);
+    assert.ok(row.endsWith(',"x;=1",,\r\n'), 'a semicolon ends no cell');
+  }
 });

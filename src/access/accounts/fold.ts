@@ -75,6 +75,8 @@ export interface AccessFold {
   keyChanges(slot: number): number;
   /** Its slot and its trust, 0 to 100; undefined if the journal doesn't know it. */
   standingOf(id: string): { slot: number; trust: number } | undefined;
+  /** What is in force a minute, and whether an operator set it; undefined if the journal doesn't know it. */
+  quotasOf(id: string): AccountQuotas | undefined;
   /** Id of the account's living key with this hash. */
   keyIdOf(slot: number, hash: Uint8Array): string | undefined;
   /** Id of the account in a slot; undefined for a slot not in use. */
@@ -112,6 +114,29 @@ export interface ReportersView {
 
 const accountsPerPage = 64;
 
+export interface AccountQuotas {
+  readonly reads: QuotaInForce;
+  readonly writes: QuotaInForce;
+}
+
+export interface QuotaInForce {
+  readonly perMinute: number;
+  /** By an operator, not by trust. */
+  readonly isSet: boolean;
+}
+
+export function quotasInForce({ standing, readPerMinute, writePerMinute }: Account): AccountQuotas {
+  const trust = trustFromPoints(standing.points);
+  const inForce = (own: number, byTrust: number) => ({
+    perMinute: own || byTrust,
+    isSet: own !== 0,
+  });
+  return {
+    reads: inForce(readPerMinute, readQuota(trust)),
+    writes: inForce(writePerMinute, writeQuota(trust)),
+  };
+}
+
 export function createAccessFold(options: {
   tables: AccessTables;
   /** Slots of the tables. */
@@ -136,11 +161,11 @@ export function createAccessFold(options: {
   const pageOf = (slot: number) => firstPage + Math.floor(slot / accountsPerPage);
 
   function publish(account: Account): void {
-    const trust = trustFromPoints(account.standing.points);
+    const { reads, writes } = quotasInForce(account);
     tables.setAccount(account.slot, {
-      readPerMinute: account.readPerMinute || readQuota(trust),
-      writePerMinute: account.writePerMinute || writeQuota(trust),
-      trust,
+      readPerMinute: reads.perMinute,
+      writePerMinute: writes.perMinute,
+      trust: trustFromPoints(account.standing.points),
       disabled: account.disabled,
     });
   }
@@ -342,6 +367,10 @@ export function createAccessFold(options: {
       if (account === undefined) return undefined;
       return { slot: account.slot, trust: trustFromPoints(account.standing.points) };
     },
+    quotasOf(id) {
+      const account = byId.get(id);
+      return account && quotasInForce(account);
+    },
     keyIdOf(slot, hash) {
       const keys = bySlot[slot]?.keys ?? [];
       for (const [id, own] of keys) if (Buffer.compare(own, hash) === 0) return id;
@@ -349,9 +378,9 @@ export function createAccessFold(options: {
     },
     idOf: (slot) => bySlot[slot]?.id,
     newAddresses(slot, at) {
-      const { standing, writePerMinute } = bySlot[slot]!;
-      const writes = writePerMinute || writeQuota(trustFromPoints(standing.points));
-      return { limit: newAddressQuota(writes), used: newAddressesOn(standing, at) };
+      const account = bySlot[slot]!;
+      const { perMinute } = quotasInForce(account).writes;
+      return { limit: newAddressQuota(perMinute), used: newAddressesOn(account.standing, at) };
     },
     reporters,
     refused: () => refused,

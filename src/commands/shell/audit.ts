@@ -36,6 +36,7 @@ const reading = new Set([
   'init',
   'verify',
   'stats',
+  'check',
   'cluster status',
   'doctor',
   'account list',

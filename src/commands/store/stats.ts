@@ -1,16 +1,19 @@
-/** `portcullis stats`: what lies in the store, by kind, and how full the bounded tables are. */
+/** `portcullis stats`: reports of a day, a week and 90 days, what lies in the store, how full tables are. */
 
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
 import { capacities } from '../../config.ts';
+import type { ReportTrait } from '../../reputation/counts/bucket.ts';
+import type { CountPeriod, ReportCounts } from '../../reputation/counts/report-counts.ts';
 import { readFill } from '../../reputation/lists/room.ts';
+import { categoryNames } from '../../reputation/reports/categories.ts';
 import { namespaces } from '../../store/keys.ts';
 import { readLedger } from '../../store/ledger.ts';
 import { openTables, tableNames } from '../../store/lmdb-tables.ts';
 import { readCheckpointSeq } from '../../store/projection.ts';
 import { viewStore } from '../../store/verify/view-store.ts';
 import { batchesOf, openView, type View } from '../../store/view.ts';
-import { columns, createOutput, grouped } from '../shell/output.ts';
+import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
 import { existingStore } from '../shell/workspace.ts';
 
 interface Count {
@@ -25,7 +28,7 @@ const names = new Map(Object.entries(namespaces).map(([name, byte]) => [byte as 
 export function statsCommand(): Command {
   return new Command('stats')
     .description(
-      'rows and bytes by kind, positions of the journal, bounded tables; beside a running server too',
+      'reports of 24 hours, 7 and 90 days, rows and bytes by kind, journal, bounded tables; beside a running server too',
     )
     .option('--json', 'print the result as JSON')
     .action(async (flags: { json?: boolean }) => {
@@ -41,6 +44,7 @@ export function statsCommand(): Command {
       const full = bounds.map(({ name, used, limit }) => [name, grouped(used), grouped(limit)]);
       const { first, last, checkpoint } = journal;
       const lines = [
+        ...columns(reportRows(stats)).map((line) => line.trimEnd()),
         `file ${grouped(file.bytes)} bytes`,
         `journal ${grouped(first)} to ${grouped(last)}, checkpoint at ${grouped(checkpoint)}`,
         ...columns([
@@ -58,8 +62,59 @@ export function statsCommand(): Command {
     });
 }
 
+/** How many of each the lines show; the JSON has all. */
+const topShown = 5;
+
+type Stats = Awaited<ReturnType<typeof collect>>;
+
+function reportRows({ reports }: Stats): string[][] {
+  if (reports === null) return [['reports', 'not counted: portcullis verify says what is wrong']];
+  const top = (rows: readonly { name: string; reports: number }[]) =>
+    rows
+      .slice(0, topShown)
+      .map(({ name, reports: count }) => `${name} ${grouped(count)}`)
+      .join(', ');
+  const { total, since: _, ...periods } = reports;
+  return [
+    ['reports', 'count', 'categories', 'countries', 'networks'],
+    ...Object.entries(periods).map(([name, one]) => [
+      ...[name, grouped(one.reports), top(one.categories), top(one.countries)],
+      top(one.networks),
+    ]),
+    ['ever', grouped(total), '', '', ''],
+  ];
+}
+
+function reportsOf(counts: ReportCounts, nowMs: number) {
+  const { reports, startMs } = counts.inAll();
+  const of = (period: CountPeriod) => {
+    const sum = counts.sum(period, nowMs);
+    const by = (trait: ReportTrait) =>
+      sum.by(trait).map(({ name, count }) => ({ name, reports: count }));
+    const categories = by('category').map((one) => ({
+      ...one,
+      name: categoryNames[Number(one.name) - 1] ?? one.name,
+    }));
+    return {
+      reports: sum.reports,
+      ...{ categories, countries: by('country'), networks: by('network') },
+      ...{ lists: by('list'), bands: by('band') },
+    };
+  };
+  return {
+    total: reports,
+    since: startMs === 0 ? null : dateText(startMs),
+    last24Hours: of('quarter'),
+    last7Days: of('hour'),
+    last90Days: of('day'),
+  };
+}
+
 async function collect() {
-  const { path, clock } = existingStore();
+  // Loaded here, because it brings most of the server with it.
+  const { withMemory } = await import('../../server/verify/beside.ts');
+  const { path, ...place } = existingStore();
+  const { clock } = place;
   const tables = openTables(path);
   const view = openView(tables);
   try {
@@ -70,6 +125,10 @@ async function collect() {
     const used = async (table: Parameters<typeof readLedger>[1]) =>
       (await readLedger(store, table)).used;
     return {
+      // Of a damaged projection the rows are counted all the same.
+      reports: await withMemory({ ...place, view }, ({ counts }) =>
+        reportsOf(counts, clock.now()),
+      ).catch(() => null),
       file: { bytes: statSync(`${path}/data.mdb`).size },
       journal: {
         first: prunedThrough + 1,

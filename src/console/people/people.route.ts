@@ -64,6 +64,13 @@ function numberIn(form: Params, name: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }
 
+function quotasText({ quotas }: PersonFacts): string {
+  if (quotas === undefined) return 'by trust';
+  const { reads, writes } = quotas;
+  const one = ({ perMinute, isSet }: typeof reads) => (isSet ? perMinute : `${perMinute} by trust`);
+  return `checks ${one(reads)}, reports ${one(writes)}`;
+}
+
 /** Undefined: no such change. */
 function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Ordered | undefined {
   const { id } = person;
@@ -99,7 +106,7 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
       const said = `checks ${reads ?? 'as before'}, reports ${writes ?? 'as before'}`;
       return {
         command: `account set-quotas ${id}`,
-        after: said,
+        ...{ before: quotasText(person), after: said },
         async run() {
           if (Number.isNaN(reads) || Number.isNaN(writes)) return fail('invalid_parameter');
           return people.setQuotas(id, {

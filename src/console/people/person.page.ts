@@ -18,6 +18,10 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
   readonly plan: string;
   readonly plans: readonly string[];
   readonly sessions: number;
+  /** In force; undefined while it has neither a key nor a quota that an operator set. */
+  readonly quotas:
+    | Readonly<Record<'reads' | 'writes', { readonly perMinute: number; readonly isSet: boolean }>>
+    | undefined;
   /** Those that work. */
   readonly keys: readonly {
     readonly id: string;
@@ -36,7 +40,13 @@ export function personPage(
   const { person: text, people } = all;
   const format = formatFor(frame.language);
   const { person, csrf } = view;
-  const { id, trust } = person;
+  const { id, trust, quotas } = person;
+  const quota = (kind: 'reads' | 'writes') => {
+    if (quotas === undefined) return text.quotaLater;
+    const { perMinute, isSet } = quotas[kind];
+    const shown = format.number(perMinute);
+    return isSet ? text.quotaSet(shown) : text.quotaByTrust(shown);
+  };
   const does = (what: string, label: string, kind: 'secondary' | 'danger' = 'secondary') =>
     act({ csrf, action, fields: { id, do: what }, label, kind });
   const asks = (what: string, fields: Html, label: string) =>
@@ -71,6 +81,8 @@ export function personPage(
       [people.role, people.roles[person.role]],
       [text.standing, people.standings[person.standing]],
       [text.trust, trust === undefined ? all.none : format.number(trust)],
+      [text.reads, quota('reads')],
+      [text.writes, quota('writes')],
       [text.plan, person.plan],
       [text.sessions, format.number(person.sessions)],
       [people.since, format.day(person.createdAt)],

@@ -1,6 +1,8 @@
 /** GET /admin/audit, and the same as CSV and JSON lines: what operators changed. Nothing changes it. */
 
-import { auditCsv, auditJsonLines } from '../../access/audit-log.ts';
+import { auditCsvHead, auditCsvLine, auditJsonLine } from '../../access/audit-log.ts';
+import { createTurns } from '../../core/work/turns.ts';
+import { createBodyWriter } from '../../http/body-writer.ts';
 import type { Header, Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
@@ -53,8 +55,15 @@ export function auditScreens(parts: ConsoleParts, names: ConsoleNames): PlainRou
       noStore,
       ...visit.cookies,
     ];
-    const body = kind === 'csv' ? auditCsv(entries) : auditJsonLines(entries);
-    return { status: 200, headers, body };
+    const isCsv = kind === 'csv';
+    const out = createBodyWriter();
+    const turns = createTurns();
+    if (isCsv) out.add(auditCsvHead);
+    for (const entry of entries) {
+      out.add(isCsv ? auditCsvLine(entry) : auditJsonLine(entry));
+      if (turns.isOver()) await turns.next();
+    }
+    return { status: 200, headers, body: await out.finish() };
   }
 
   return [

@@ -1,10 +1,12 @@
 /** What a new service still needs, each with the setting or the command that brings it. */
 
 import { badge } from '../../web/components/badge.ts';
+import { card } from '../../web/components/card.ts';
 import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage } from '../parts.page.ts';
+import { act, type ConsoleView, consolePage } from '../parts.page.ts';
 import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
 
@@ -21,11 +23,23 @@ const ways: Readonly<Record<FirstStep, string>> = {
   passkey: '/account/security',
 };
 
-export function checklistPage(
-  frame: PageFrame,
-  view: ConsoleView & { readonly steps: StepsDone },
-): string {
+export interface ChecklistView extends ConsoleView {
+  readonly steps: StepsDone;
+  /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
+  readonly newestBackupAt: number | undefined;
+  /** Of the operator who looks. */
+  readonly address: string;
+}
+
+export function checklistPage(frame: PageFrame, view: ChecklistView): string {
   const text = frameText(frame).console.checklist;
+  const { newestBackupAt, now, csrf, address } = view;
+  const format = formatFor(frame.language);
+  const backup =
+    newestBackupAt !== undefined &&
+    (newestBackupAt === 0
+      ? text.noBackup
+      : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
   const rows = (Object.keys(ways) as FirstStep[]).map((step) => {
     const isDone = view.steps[step];
     return [
@@ -34,13 +48,22 @@ export function checklistPage(
         label: isDone ? text.isDone : text.isOpen,
         tone: isDone ? 'clean' : 'suspect',
       }),
-      html`<code class="breaks">${ways[step]}</code>`,
+      html`<code class="breaks">${ways[step]}</code>
+        ${step === 'backup' && backup && html`<p class="card-note">${backup}</p>`}`,
     ];
   });
   const columns = [text.step, text.state, text.how].map((title) => ({ title }));
   return consolePage(frame, view, {
     section: 'checklist',
     lede: text.lede,
-    body: table({ caption: text.caption, columns, rows, stack: true }),
+    body: html`${table({ caption: text.caption, columns, rows, stack: true })}
+      ${card({
+        title: text.testTitle,
+        body: html`<p class="card-note breaks">${text.testHint(address)}</p>
+          ${act({
+            ...{ csrf, action: '/admin/checklist/change', fields: { do: 'mail-test' } },
+            label: text.testMail,
+          })}`,
+      })}`,
   });
 }

@@ -1,20 +1,56 @@
-/** GET /admin/checklist: the first steps of a new service, as its settings and its store show them. */
+/** GET /admin/checklist and its change: the first steps of a new service, and a mail that shows whether mails arrive. */
 
+import { fail, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { type ConsoleParts, consoleScreen, viewOf } from '../desk.route.ts';
+import type { Language } from '../../web/language.ts';
+import {
+  type ConsoleParts,
+  consoleChange,
+  consoleScreen,
+  noSuchChange,
+  perform,
+  viewOf,
+} from '../desk.route.ts';
 import { checklistPage, type StepsDone } from './checklist.page.ts';
 
-export const checklistEndpoint = consoleScreen('/admin/checklist');
+export const checklistEndpoints = {
+  show: consoleScreen('/admin/checklist'),
+  change: consoleChange('checklist'),
+};
 
-/** @param stepsOf by the account of the operator who asks */
-export function checklistScreen(
-  parts: ConsoleParts,
-  stepsOf: (accountId: string) => Promise<StepsDone>,
-): PlainRoute {
+export interface ConsoleChecklist {
+  /** By the account of the operator who asks. */
+  stepsOf(accountId: string): Promise<StepsDone>;
+  /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
+  newestBackupAt(): number | undefined;
+  /** Undefined when the account is gone. */
+  addressOf(accountId: string): Promise<string | undefined>;
+  /** Where it went; `conflict` when nobody took it in some seconds. */
+  testMail(to: string, language: Language): Promise<Result<'sent' | 'outbox'>>;
+}
+
+export function checklistScreens(parts: ConsoleParts, of: ConsoleChecklist): PlainRoute[] {
   const { desk } = parts;
-  return desk.page(checklistEndpoint, async (visit, query) => {
-    const steps = await stepsOf(visit.session.accountId);
-    const view = { ...viewOf(parts, visit, query), steps };
-    return desk.show(visit, (frame) => checklistPage(frame, view));
-  });
+  const at = checklistEndpoints;
+  return [
+    desk.page(at.show, async (visit, query) => {
+      const { accountId } = visit.session;
+      const view = {
+        ...viewOf(parts, visit, query),
+        steps: await of.stepsOf(accountId),
+        newestBackupAt: of.newestBackupAt(),
+        address: (await of.addressOf(accountId)) ?? '',
+      };
+      return desk.show(visit, (frame) => checklistPage(frame, view));
+    }),
+    desk.form(at.change, async (visit, form) => {
+      if (form.get('do') !== 'mail-test') return noSuchChange(parts, visit);
+      // To the operator alone: a form that mails whom it is told is one for strangers' mailboxes.
+      const to = await of.addressOf(visit.session.accountId);
+      if (to === undefined) return desk.problem(visit, fail('unknown_account'));
+      return perform(parts, visit, { section: 'checklist', command: 'mail test' }, () =>
+        of.testMail(to, visit.language),
+      );
+    }),
+  ];
 }

@@ -17,6 +17,9 @@ export interface ServiceFacts {
   readonly entries: number;
   /** Reports by quarter of an hour, for 24 hours, the oldest first. */
   readonly reports: readonly { readonly startMs: number; readonly count: number }[];
+  /** Of 24 hours, the most frequent first: categories by number and name, countries by code. */
+  readonly categories: readonly ReportsOf[];
+  readonly countries: readonly ReportsOf[];
   /** By minute, for 24 hours, the oldest first; seconds of a check, undefined where none was timed. */
   readonly minutes: readonly {
     readonly startMs: number;
@@ -40,6 +43,11 @@ export interface ServiceFacts {
     /** Codes of docs/ERRORS.md with the shape in which they were told. */
     readonly codes: readonly { readonly name: string; readonly count: number }[];
   };
+}
+
+interface ReportsOf {
+  readonly name: string;
+  readonly count: number;
 }
 
 type OverviewText = ConsoleCatalogue['overview'];
@@ -103,6 +111,24 @@ function countsTable(
     ]),
     stack: true,
   });
+}
+
+function reportsBy(text: OverviewText, format: Format, service: ServiceFacts): Html {
+  const { categories, countries } = service;
+  if (categories.length === 0) return html`<p>${text.noReports}</p>`;
+  const named = (code: string) => format.country(code) ?? code;
+  return html`${countsTable(
+    text.byCategory,
+    [text.category, text.reports],
+    categories.map(({ name, count }) => [name, count]),
+    format,
+  )}
+  ${countsTable(
+    text.byCountry,
+    [text.country, text.reports],
+    countries.map(({ name, count }) => [named(name), count]),
+    format,
+  )}`;
 }
 
 function tablesOf(text: OverviewText, format: Format, { tables }: ServiceFacts): Html {
@@ -182,6 +208,7 @@ export function overviewPage(
       ])}
       ${reportChart(text, format, service)}`,
     })}
+    ${card({ title: text.reports24, body: reportsBy(text, format, service) })}
     ${card({ title: text.checks, body: checksCharts(text, format, service) })}
     ${
       service.did.length > 0 &&

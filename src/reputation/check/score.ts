@@ -63,14 +63,22 @@ export function entryScore(
 }
 
 /**
+ * From which strength on reports give a score at a time.
+ * @param score above 0, as `entryScore` rounds it
+ * @returns `Infinity`: under this ceiling they never do
+ */
+export function leastStrength(ceiling: number, score: number, nowHalfLives: number): number {
+  // Rounded up from here on.
+  const least = score - 0.5;
+  if (ceiling <= least) return Number.POSITIVE_INFINITY;
+  return Math.log2((-ceiling * Math.log1p(-least / ceiling)) / slope) + nowHalfLives;
+}
+
+/**
  * When what is reported now gives less than a score, if nothing is added.
  * @param score above 0, as `entryScore` rounds it
  * @returns ms since 1970; `-Infinity`: reports under this ceiling never give so much
  */
 export function fallsBelowAt(strength: number, ceiling: number, score: number): number {
-  // Rounded up from here on.
-  const least = score - 0.5;
-  if (ceiling <= least || strength === Number.NEGATIVE_INFINITY) return Number.NEGATIVE_INFINITY;
-  const evidence = (-ceiling * Math.log1p(-least / ceiling)) / slope;
-  return decayOriginMs + (strength - Math.log2(evidence)) * halfLifeMs;
+  return decayOriginMs + (strength - leastStrength(ceiling, score, 0)) * halfLifeMs;
 }

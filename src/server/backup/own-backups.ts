@@ -27,6 +27,8 @@ export type BackupOutcome = { readonly made: BackupSummary } | { readonly failed
 
 export interface OwnBackups {
   register(metrics: Metrics): void;
+  /** When the newest in the folder was begun, milliseconds since 1970; 0: there is none. */
+  newestAt(): number;
   stop(): Promise<void>;
 }
 
@@ -79,6 +81,7 @@ export function startOwnBackups(options: {
         });
   const stats = () => schedule?.stats() ?? none;
   return {
+    newestAt: () => stats().newestAt,
     register: (metrics) => registerBackupMetrics(metrics, stats),
     async stop() {
       const stopping = schedule?.stop();

@@ -1,8 +1,10 @@
 /** Accounts and reports as the operators' console shows and changes them: by what the commands use. */
 
 import { createDirectory } from '../../access/accounts/directory.ts';
+import { quotasInForce } from '../../access/accounts/fold.ts';
 import { createKeyRecords } from '../../access/keys/key-records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
+import { waitingFacts } from '../../access/slots.ts';
 import type { ConsolePeople } from '../../console/people/people.route.ts';
 import type { ConsoleReports } from '../../console/reputation/reports.route.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -46,6 +48,14 @@ export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   const records = createKeyRecords(parts);
   const operator = createOperator({ ...parts, accounts, profiles });
 
+  /** Before the first key: what an operator set already, if anything. */
+  async function quotasOf(id: string) {
+    const known = state.access.quotasOf(id);
+    if (known !== undefined) return known;
+    const waiting = await waitingFacts(store, id);
+    return waiting && quotasInForce(waiting);
+  }
+
   async function keysOf(id: string) {
     const own = await ownKeys.list(id);
     const plain = own.map((key) => ({ id: key.id, name: '', createdAt: key.createdAt }));
@@ -60,13 +70,14 @@ export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
     async person(id) {
       const found = await directory.find(id);
       if (found === undefined) return undefined;
-      const [profile, open, keys] = await Promise.all([
+      const [profile, open, keys, quotas] = await Promise.all([
         profiles.load(id),
         sessions.list(id),
         keysOf(id),
+        quotasOf(id),
       ]);
-      const trust = roundedTrust(state, id);
-      return { ...found, trust, plan: profile?.plan ?? 'free', plans, sessions: open.length, keys };
+      const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
+      return { ...found, ...facts, plans, sessions: open.length, keys };
     },
     async setDisabled(id, disabled) {
       const found = await directory.find(id);

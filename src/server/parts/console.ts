@@ -3,13 +3,15 @@
  * service come from the figures, which count along the way.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { accountEmail } from '../../access/accounts/directory.ts';
 import { createAuditLog } from '../../access/audit-log.ts';
 import { packageVersion } from '../../config/version.ts';
 import type { ConsoleOf } from '../../console/console.route.ts';
 import type { FetchedList } from '../../console/reputation/lists.page.ts';
-import type { StepsDone } from '../../console/service/checklist.page.ts';
+import type { ConsoleChecklist } from '../../console/service/checklist.route.ts';
 import type { ServiceFacts } from '../../console/service/overview.page.ts';
+import { fail, ok } from '../../core/result.ts';
 import { createAllowlist } from '../../reputation/lists/allowlist.ts';
 import { urlLabel } from '../../reputation/lists/import/download.ts';
 import { orderSource, sourceState } from '../../reputation/lists/subscriptions/orders.ts';
@@ -17,8 +19,10 @@ import {
   listSubscriptions,
   type Subscription,
 } from '../../reputation/lists/subscriptions/subscriptions.ts';
+import { categoriesOf, categoryNames } from '../../reputation/reports/categories.ts';
 import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
 import { createRemovals } from '../../reputation/requests/removals.ts';
+import { createTips } from '../../reputation/requests/tips.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';
 import type { State } from '../state.ts';
@@ -28,12 +32,23 @@ import type { SignonParts } from './signon.ts';
 
 const loopback = /^(127\.[0-9.]+|\[::1\]|(.+\.)?localhost)$/;
 const hourMs = 3_600_000;
+/** Categories and countries on the overview. */
+const topShown = 12;
+/** For a mail server's answer; the queue tries longer. */
+const mailWaitMs = 3_000;
+const mailNotTaken =
+  'The mail server has not taken it yet. It is tried again for six minutes; the log has the reason.';
+const mailsFull = 'The queue of mails is full: the log says since when.';
+const mailsEnough =
+  'It was not sent: the mail server refused it each time, or the address had all its mails of this hour.';
 
 export interface ConsoleSources {
   readonly store: Store;
   readonly state: State;
   readonly signon: SignonParts;
   readonly figures: ConsoleFigures;
+  /** Milliseconds since 1970; 0: there is none. */
+  readonly newestBackupAt: () => number;
 }
 
 export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleOf {
@@ -42,17 +57,24 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
   const parts = { store, clock, random };
   const ofPeople = { ...parts, masterKey, state, signon: sources.signon };
   const removals = createRemovals(parts);
+  const tips = createTips(parts);
   const startedAt = clock.now();
 
   async function service(): Promise<ServiceFacts> {
     const now = clock.now();
     const { listening, pauses } = figures.threads();
     const { resident, heap, index } = figures.memory();
+    const day = figures.reports.sum('quarter', now);
+    const most = (trait: 'category' | 'country') => day.by(trait).slice(0, topShown);
+    const categories = most('category').map(({ name, count }) => {
+      return { name: `${name} ${categoryNames[Number(name) - 1] ?? ''}`, count };
+    });
     return {
       ...{ version: packageVersion(), startedAt, entries: state.index.size() },
       reports: figures.reports
         .series('quarter', now)
         .map(({ startMs, reports }) => ({ startMs, count: reports })),
+      ...{ categories, countries: most('country') },
       minutes: figures.minutes(),
       did: didOf(figures, now),
       removalsWaiting: (await removals.list()).length,
@@ -64,24 +86,15 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     };
   }
 
-  async function stepsOf(accountId: string): Promise<StepsDone> {
-    const { config } = opening;
-    const { protocol, hostname } = new URL(config.baseUrl);
-    const passkeys = await sources.signon.signon.passkeys.list(accountId);
-    return {
-      publicUrl: !loopback.test(hostname),
-      tls: protocol === 'https:',
-      mail: config.smtpUrl !== undefined,
-      list: state.sources.list().some(({ list }) => list !== 'good'),
-      backup: config.backupFolder !== undefined,
-      passkey: passkeys.length > 0,
-    };
-  }
-
   return {
     audit: createAuditLog(parts),
     service,
-    stepsOf,
+    checklist: checklistOf(opening, sources),
+    tips: {
+      list: async () =>
+        (await tips.list()).map((tip) => ({ ...tip, categories: categoriesOf(tip.categories) })),
+      remove: tips.remove,
+    },
     removals: {
       list: removals.list,
       accept: (address, allow) => acceptRemoval(parts, address, allow),
@@ -98,6 +111,40 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     people: consolePeople(ofPeople),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
+  };
+}
+
+function checklistOf({ config, clock }: Opening, sources: ConsoleSources): ConsoleChecklist {
+  const { store, state, newestBackupAt } = sources;
+  const { passkeys, mailer } = sources.signon.signon;
+  return {
+    async stepsOf(accountId) {
+      const { protocol, hostname } = new URL(config.baseUrl);
+      const keys = await passkeys.list(accountId);
+      const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEveryMs;
+      return {
+        publicUrl: !loopback.test(hostname),
+        tls: protocol === 'https:',
+        mail: config.smtpUrl !== undefined,
+        list: state.sources.list().some(({ list }) => list !== 'good'),
+        backup: config.backupFolder !== undefined && isFresh,
+        passkey: keys.length > 0,
+      };
+    },
+    newestBackupAt: () => (config.backupFolder === undefined ? undefined : newestBackupAt()),
+    addressOf: (accountId) => accountEmail(store, accountId),
+    async testMail(to, language) {
+      const ended = mailer.deliver(to, language, 'test', { link: `${config.baseUrl}/` });
+      const late = new AbortController();
+      const { signal } = late;
+      const wait = sleep(mailWaitMs, 'late' as const, { signal, ref: false }).catch(
+        () => undefined,
+      );
+      const how = await Promise.race([ended, wait]).finally(() => late.abort());
+      if (how === 'sent') return ok(config.smtpUrl === undefined ? 'outbox' : 'sent');
+      if (how === 'late') return fail('conflict', mailNotTaken);
+      return fail('conflict', how === 'not_now' ? mailsFull : mailsEnough);
+    },
   };
 }
 

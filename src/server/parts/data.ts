@@ -69,7 +69,7 @@ export async function openData(opening: Opening): Promise<Data> {
   closers.add(() => member?.leave());
   const upkeep = member?.upkeep ?? ownUpkeep(store);
 
-  const geo = openTables(opening);
+  const geo = openGeoTables(opening);
   const banTable = createBanTable(banBounds.totalMax);
   const bans = createBans({ clock, shared: banTable });
   const state = await openState({
@@ -114,7 +114,7 @@ export async function openData(opening: Opening): Promise<Data> {
   return { store, clock, state, upkeep, noteKeyUses, bans, banTable, geo, member };
 }
 
-function openTables({ config, log }: Opening): SharedArrayBuffer {
+export function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>): SharedArrayBuffer {
   const { dataDir, geoCountryMmdb: countryMmdbPath, geoAsnMmdb: asnMmdbPath } = config;
   const geo = openGeo({ dataDir, countryMmdbPath, asnMmdbPath, log });
   for (const { kind, origin, path, note } of geo.sources)
@@ -122,7 +122,7 @@ function openTables({ config, log }: Opening): SharedArrayBuffer {
   return geo.shared;
 }
 
-function placesIn(shared: SharedArrayBuffer): PlaceOf {
+export function placesIn(shared: SharedArrayBuffer): PlaceOf {
   const geo = openGeoReader(shared);
   return (family, words) => {
     const ids = geo.find(family, words);

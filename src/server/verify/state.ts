@@ -6,7 +6,6 @@
 import { existsSync } from 'node:fs';
 import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
-import { createLog } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { bitsOf } from '../../index/prefix.ts';
 import type { IndexView } from '../../index/reader.ts';
@@ -26,7 +25,8 @@ import { namespaces } from '../../store/keys.ts';
 import type { Findings } from '../../store/verify/findings.ts';
 import { viewStore } from '../../store/verify/view-store.ts';
 import { batchesOf, type View } from '../../store/view.ts';
-import { openState, type State } from '../state.ts';
+import type { State } from '../state.ts';
+import { stateBeside } from './beside.ts';
 import { verifyFeeds } from './feeds.ts';
 
 interface StateCheck {
@@ -75,12 +75,12 @@ export async function verifyState(check: StateCheck): Promise<void> {
 }
 
 async function loaded(
-  { view, findings, clock, random }: StateCheck,
+  check: StateCheck,
   hides: (key: Uint8Array) => boolean,
 ): Promise<State | undefined> {
-  const store = viewStore(view, clock.now(), hides);
+  const { findings } = check;
   try {
-    return await openState({ store, clock, random, log: createLog('silent'), onFailure() {} });
+    return await stateBeside(check, hides);
   } catch (error) {
     findings.add('projection', `the projection can't be read: ${(error as Error).message}`);
     return undefined;

@@ -39,6 +39,7 @@ it('stats counts rows and bytes by kind, and says where the journal is', async (
     stats.bounds.map(({ name, limit }: { name: string; limit: number }) => [name, limit > 0]),
     ['accounts', 'entries', 'contributions', 'lists', 'allow_rules'].map((name) => [name, true]),
   );
+  assert.equal(stats.reports.total, 0);
   assert.match((await runCli(['stats'], env)).stdout, /^account +2 +\d+$/m);
   directory.remove();
 });

@@ -1,23 +1,38 @@
 /** The operators' console on a whole server: who gets in, what it changes, and what the audit log says. */
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createRemovals } from '../../../src/reputation/requests/removals.ts';
+import { createTips } from '../../../src/reputation/requests/tips.ts';
 import { endpoints } from '../../../src/server/endpoints.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { totpOn } from '../../support/signon/factors.ts';
-import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import {
+  type OwnBrowser,
+  openPeopleOf,
+  outboxOf,
+  type People,
+} from '../../support/signon/person.ts';
 
 const operator = 'operator@example.org';
 const member = 'member@example.org';
 
 let server: TestServer;
 let people: People;
+let backups: ReturnType<typeof makeTempDir>;
 let ada: OwnBrowser;
 let adaId: string;
 before(async () => {
-  server = await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } });
+  backups = makeTempDir('console-backups');
+  // Of an hour ago, so that none is made now.
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/[-:]/g, '');
+  writeFileSync(join(backups.path, `portcullis-${hourAgo}.backup`), '');
+  const env = { CLIENT_LIMITS: 'off', BACKUP_FOLDER: backups.path };
+  server = await startTestServer({ threads: 1, demo: false, env });
   people = openPeopleOf(server);
   adaId = await people.register(operator);
   await people.register(member);
@@ -27,6 +42,7 @@ before(async () => {
 after(async () => {
   await people?.[Symbol.asyncDispose]();
   await server?.[Symbol.asyncDispose]();
+  backups?.remove();
 });
 
 interface Entry {
@@ -134,6 +150,47 @@ it('decides about a request for removal', async () => {
   assert.equal((await server.cliJson('allow', 'list'))[0].prefix, '8.8.4.4/32');
 });
 
+it('shows a tip as words and forgets it, as the command does', async () => {
+  const tips = createTips({ store: people.store, clock: systemClock() });
+  const comment = '<img src=x onerror=alert(1)>';
+  assert.ok((await tips.add('8.8.8.8', { categories: 2 ** 18, comment })).ok);
+  const page = (await ada.get('/admin/tips')).body;
+  assert.ok(page.includes('img src=x onerror') && !page.includes(comment));
+  assert.ok(page.includes('href="/report?address=8.8.8.8"'));
+  const gone = await ada.post('/admin/tips/change', { do: 'remove', address: '8.8.8.8' });
+  assert.equal(gone.headers.location, '/admin/tips?done=1', gone.body);
+  assert.deepEqual(await server.cliJson('tips', 'list'), []);
+  const again = await ada.post('/admin/tips/change', { do: 'remove', address: '8.8.8.8' });
+  assert.equal(again.status, 404);
+  const entries = (await audit()).filter(({ command }) => command === 'tips remove 8.8.8.8');
+  assert.deepEqual(
+    entries.map(({ result }) => result),
+    ['done', 'failed'],
+  );
+});
+
+it('the first steps tell when the newest backup was begun', async () => {
+  const isShown = async () =>
+    /<p class="card-note">The newest was begun (today|yesterday): /.test(
+      (await ada.get('/admin/checklist')).body,
+    );
+  await within(isShown, 'the folder was looked at');
+});
+
+it('sends the operator a test mail, and nobody else', async () => {
+  const to = 'stranger@example.org';
+  const sent = await ada.post('/admin/checklist/change', { do: 'mail-test', to, address: to });
+  assert.equal(sent.headers.location, '/admin/checklist?done=1', sent.body);
+  const mails = outboxOf(server.dataDir, 'A test of the mails');
+  assert.deepEqual(
+    mails.map((mail) => mail.includes(`To: ${operator}`)),
+    [true],
+  );
+  assert.deepEqual(outboxOf(server.dataDir, to), []);
+  const entry = (await audit()).find(({ command }) => command === 'mail test')!;
+  assert.deepEqual([entry.result, entry.after], ['done', 'outbox']);
+});
+
 it('refuses changes of what there is none of, however long its name is', async () => {
   const before = (await audit()).length;
   const long = 'x'.repeat(2_000);
@@ -167,6 +224,9 @@ it('finds people, and changes what the commands change, the last operator aside'
     const done = await change(fields as unknown as Record<string, string>);
     assert.equal(done.headers.location, `/admin/people/${id}?done=1`, done.body);
   }
+  const facts = (await ada.get(`/admin/people/${id}`)).body;
+  assert.match(facts, /<dt>Checks a minute<\/dt><dd>7, set by an operator<\/dd>/);
+  assert.match(facts, /<dt>Reports a minute<\/dt><dd>\d+, by trust<\/dd>/);
   assert.equal((await bob.get('/account')).status, 303, 'signed out');
   const [revoked] = await server.cliJson('key', 'list');
   assert.deepEqual([revoked.id, revoked.state], [key, 'revoked']);
@@ -181,6 +241,9 @@ it('finds people, and changes what the commands change, the last operator aside'
   const log = await audit();
   const plan = log.find(({ command }) => command === `account set-plan ${id} plus`)!;
   assert.deepEqual([plan.before, plan.after, plan.result], ['free', 'plus', 'done']);
+  const quotas = log.find(({ command }) => command === `account set-quotas ${id}`)!;
+  assert.match(quotas.before, /^checks \d+ by trust, reports \d+ by trust$/);
+  assert.equal(quotas.after, 'checks 7, reports as before');
   assert.ok(!JSON.stringify(log).includes('@'), 'no mail address');
 });
 
@@ -197,6 +260,13 @@ it('finds reports of an address and of an account, shows hostile words as words,
   }
   const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
   assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
+  const overview = (await ada.get('/admin')).body;
+  const said = overview.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+  assert.ok(
+    / 18 Brute-Force 2 /.test(said),
+    said.slice(said.indexOf('by category'), -1).slice(0, 300),
+  );
+  assert.ok(said.includes('by country of the address'));
   const report = /name="id" value="([\w-]{22})"/.exec(page)![1]!;
   const back = await ada.post('/admin/reports/change', { do: 'retract', id: report });
   assert.equal(back.headers.location, '/admin/reports?done=1', back.body);

@@ -3,12 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
+import { dice, prefix4 } from '../../../bench/index-data.ts';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
-import { packMeta, setMeta } from '../../../src/index/records.ts';
+import { packMeta, setMeta, setStrength } from '../../../src/index/records.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
+import { halfLivesAt, strengthOf } from '../../../src/reputation/check/score.ts';
+import { ownScore } from '../../../src/reputation/counts/entry-bands.ts';
 import { placeOf, rowsOfBlock } from '../../../src/reputation/radar/map/hilbert.ts';
-import { cellCount } from '../../../src/reputation/radar/map/map-counts.ts';
+import { cellCount, countMap, levelOf } from '../../../src/reputation/radar/map/map-counts.ts';
 import { openRadarMap } from '../../../src/reputation/radar/map/radar-map.ts';
 
 describe('the curve', () => {
@@ -40,6 +43,12 @@ describe('the curve', () => {
   });
 });
 
+function parsed(text: string) {
+  const prefix = parsePrefix(text);
+  assert.ok(prefix.ok, text);
+  return prefix.value;
+}
+
 describe('the map of an index', () => {
   const scores: Readonly<Record<string, number>> = {
     '8.0.0.0/14': 50,
@@ -55,9 +64,7 @@ describe('the map of an index', () => {
     const index = createIpIndex({ entriesMax: 10_000 });
     let position = 1n;
     const put = (text: string, score: number) => {
-      const parsed = parsePrefix(text);
-      assert.ok(parsed.ok, text);
-      index.insert(parsed.value, (entry) =>
+      index.insert(parsed(text), (entry) =>
         setMeta(index.records, entry, packMeta(score, 0, 0, 0)),
       );
       position++;
@@ -66,7 +73,7 @@ describe('the map of an index', () => {
     const failures: unknown[] = [];
     const onFailure = (error: unknown) => failures.push(error);
     const map = openRadarMap({ index, clock, position: () => position, onFailure });
-    return { map, put, clock, failures };
+    return { map, put, index, clock, failures };
   }
 
   it('counts by /16 and level, and shows it in a picture that others can read', async () => {
@@ -100,11 +107,50 @@ describe('the map of an index', () => {
     }
   });
 
+  it('counts as a walk does that works out each score, of entries that came and went', () => {
+    const index = createIpIndex({ entriesMax: 30_000 });
+    const { records } = index;
+    const { below, next, word } = dice(18);
+    const nowMs = Date.UTC(2026, 10, 23);
+    const now = halfLivesAt(nowMs);
+    const ceilings = [0, 39, 40, 49, 74, 75, 84, 100];
+    const prefixes = Array.from({ length: 20_000 }, () => prefix4(word(), 6 + below(27)));
+    for (const [i, prefix] of [...prefixes, parsed('2001:db8::/32')].entries()) {
+      index.insert(prefix, (entry) => {
+        const flags = below(3) === 0 ? below(16) : 0;
+        const ceiling = ceilings[below(ceilings.length)]!;
+        setMeta(records, entry, packMeta(below(2) * below(101), flags, ceiling, 0));
+        if (i % 3 > 0) setStrength(records, entry, strengthOf(4 * next(), now));
+      });
+    }
+    for (let i = 0; i < prefixes.length; i += 7) index.remove(prefixes[i]!);
+    index.settle();
+    const counted = countMap(records, nowMs);
+    const entries = new Uint32Array(counted.entries.length);
+    const covers = new Uint8Array(cellCount);
+    let total = 0;
+    index.walk({ family: 4, words: new Uint32Array(4), length: 0 }, (entry) => {
+      const { words, length } = index.prefixOf(entry)!;
+      const cell = words[0]! >>> 16;
+      const level = levelOf(ownScore(records, entry, now));
+      entries[level * cellCount + cell]!++;
+      total++;
+      const end = length > 16 ? cell : cell + (1 << (16 - length));
+      for (let at = cell; at < end; at++) covers[at] = Math.max(covers[at]!, 1 + level);
+    });
+    assert.ok(total > 10_000);
+    assert.equal(counted.total, total);
+    assert.deepEqual(counted.entries, entries);
+    assert.deepEqual(counted.covers, covers);
+  });
+
   it('is drawn anew when something changed and the last one is old enough, and only then', async () => {
-    const { map, put, clock } = openMap();
+    const { map, put, index, clock } = openMap();
     try {
       const first = await map.current();
       put('198.60.0.1/32', 80);
+      put('198.60.0.2/32', 80);
+      index.remove(parsed('198.60.0.2/32'));
       assert.equal(await map.current(), first, 'too soon');
       clock.advance(10_000);
       assert.equal(await map.current(), first, 'the last one, while the next is drawn');

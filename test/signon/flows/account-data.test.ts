@@ -6,6 +6,7 @@ import sharp from 'sharp';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
+import { holdersOf } from '../../support/server/data-files.ts';
 import {
   startTestServer,
   type TestServer,
@@ -13,12 +14,7 @@ import {
   within,
 } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
-import {
-  holdersOf,
-  openPeopleOf,
-  type People,
-  personPassword,
-} from '../../support/signon/person.ts';
+import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
 

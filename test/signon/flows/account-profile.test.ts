@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
+import { holdersOf } from '../../support/server/data-files.ts';
 import {
   startTestServer,
   type TestServer,
@@ -10,7 +11,6 @@ import {
   within,
 } from '../../support/server/server.ts';
 import {
-  holdersOf,
   type OwnBrowser,
   openPeopleOf,
   outboxOf,

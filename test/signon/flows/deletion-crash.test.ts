@@ -7,9 +7,10 @@ import { systemRandom } from '../../../src/core/random.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { reportsOfAccount } from '../../../src/reputation/reports/store/report-erasure.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
+import { holdersOf } from '../../support/server/data-files.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
-import { holdersOf, openPeopleOf, type People } from '../../support/signon/person.ts';
+import { openPeopleOf, type People } from '../../support/signon/person.ts';
 import { type SmtpStub, startSmtp } from '../../support/signon/smtp-stub.ts';
 
 const manyReports = 20_000;

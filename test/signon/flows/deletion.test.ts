@@ -1,17 +1,10 @@
 /** Deletion from the command line, beside a running server; compaction when it has stopped. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { it } from 'node:test';
+import { holdersOf } from '../../support/server/data-files.ts';
 import { startTestServer, within } from '../../support/server/server.ts';
 import { isShared } from '../../support/server/shared-store.ts';
-
-function holders(folder: string, text: string): string[] {
-  return readdirSync(folder, { recursive: true })
-    .map((name) => join(folder, String(name)))
-    .filter((path) => statSync(path).isFile() && readFileSync(path).includes(text));
-}
 
 const skip = isShared && 'it looks into the files of the embedded store';
 
@@ -45,7 +38,7 @@ it('a deleted account’s key stops working, and nothing of it is left after com
     assert.equal(done.code, 0, done.stderr);
     const sizes = JSON.parse(done.stdout) as { bytesBefore: number; bytesAfter: number };
     assert.ok(sizes.bytesAfter <= sizes.bytesBefore);
-    assert.deepEqual(holders(dataDir, 'marie'), []);
+    assert.deepEqual(holdersOf(dataDir, 'marie'), []);
     assert.equal((await server.cli('account', 'create', email)).code, 0);
   } finally {
     await server[Symbol.asyncDispose]();

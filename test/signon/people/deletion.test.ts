@@ -1,8 +1,7 @@
 /** Deletion: nothing of the person is left, in whatever moment it was cut short. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
@@ -24,6 +23,7 @@ import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { filesOf } from '../../support/server/data-files.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
@@ -107,13 +107,9 @@ async function live(bench: ReturnType<typeof openFileBench>, email: string) {
 
 /** Which of the texts stand in which files. */
 function holders(folder: string, needles: readonly (string | Buffer)[]): string[] {
-  return readdirSync(folder, { recursive: true })
-    .map((name) => join(folder, String(name)))
-    .filter((path) => statSync(path).isFile())
-    .flatMap((path) => {
-      const bytes = readFileSync(path);
-      return needles.filter((n) => bytes.includes(n)).map((n) => `${String(n)} in ${path}`);
-    });
+  return filesOf(folder).flatMap(([path, bytes]) =>
+    needles.filter((n) => bytes.includes(n)).map((n) => `${String(n)} in ${path}`),
+  );
 }
 
 it('after deletion and compaction no byte of the person is in the data directory', async () => {

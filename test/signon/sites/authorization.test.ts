@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { linkLifeMs } from '../../../src/signon/people/links/links.ts';
 import { transactionLifeMs } from '../../../src/signon/sites/transactions.ts';
+import { filesOf } from '../../support/server/data-files.ts';
 import { goodParameters, openSignon, parametersOf, queryOf, startMs } from '../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;
@@ -238,9 +237,7 @@ test('log and store hold no code, form id or verifier; the journal holds nothing
   assert.match(logged, /sent again/);
   assert.match(logged, /burned/);
   assert.equal(await signon.store.lastSeq(), 0n);
-  const files = readdirSync(signon.path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+  const files = filesOf(signon.path).map(([, bytes]) => bytes);
   assert.ok(
     files.some((bytes) => bytes.includes('Lovelace')),
     'the search looks at the right files',

@@ -30,7 +30,9 @@ export interface TestPostgres {
   /** Where its socket lies. */
   readonly directory: string;
   /** Another server that follows this one and takes no writes. */
-  startStandby(): Promise<{ readonly directory: string; stop(): Promise<void> }>;
+  startStandby(): Promise<TestPostgres>;
+  /** As `startStandby`, and from now on a commit waits until it is on that one's disk too. */
+  startSynchronousStandby(): Promise<TestPostgres>;
   /** SIGKILL to the server and all that it started. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -124,6 +126,23 @@ export async function startPostgres(
   }
   process.once('exit', killWithParent);
   await start();
+  const startStandby = () => startPostgres({ primary: directory.path });
+
+  async function startSynchronousStandby(): Promise<TestPostgres> {
+    const standby = await startStandby();
+    // Behind the copy, so that the standby waits for nobody when it is promoted.
+    await ask(urlOf('postgres'), "alter system set synchronous_standby_names = '*'");
+    await ask(urlOf('postgres'), 'select pg_reload_conf()');
+    for (;;) {
+      const { rows } = await ask(
+        urlOf('postgres'),
+        "select 1 from pg_stat_replication where sync_state = 'sync'",
+      );
+      if (rows.length === 1) return standby;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
   return {
     async createDatabase() {
       databases += 1;
@@ -137,7 +156,8 @@ export async function startPostgres(
     },
     ask,
     directory: directory.path,
-    startStandby: () => startPostgres({ primary: directory.path }),
+    startStandby,
+    startSynchronousStandby,
     kill: () => end('SIGKILL'),
     start,
     async stop() {

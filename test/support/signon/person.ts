@@ -4,7 +4,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../../src/core/clock.ts';
 import type { Signon } from '../../../src/signon/open-signon.ts';
@@ -12,6 +11,7 @@ import type { Profiles } from '../../../src/signon/people/profile/profile-store.
 import type { Visitor } from '../../../src/signon/visitor.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { value } from '../house/result.ts';
+import { filesOf } from '../server/data-files.ts';
 import type { Answer, TestServer } from '../server/server.ts';
 import { signonBeside } from './signon-beside.ts';
 
@@ -149,21 +149,4 @@ export function outboxOf(dataDir: string, text: string): string[] {
     .sort(([a], [b]) => (timeOf(a) < timeOf(b) ? -1 : 1))
     .map(([, content]) => content.toString('utf8'))
     .filter((content) => content.includes(text));
-}
-
-/** Files below a folder that hold this anywhere. */
-export function holdersOf(folder: string, part: string | Buffer): string[] {
-  return filesOf(folder)
-    .filter(([, content]) => content.includes(part))
-    .map(([path]) => path);
-}
-
-/** The outbox renames its files when they are whole: one that vanished is seen under its name. */
-function filesOf(folder: string): [path: string, content: Buffer][] {
-  const files: [string, Buffer][] = [];
-  for (const name of existsSync(folder) ? readdirSync(folder, { recursive: true }) : []) {
-    const path = join(folder, String(name));
-    if (statSync(path, { throwIfNoEntry: false })?.isFile()) files.push([path, readFileSync(path)]);
-  }
-  return files;
 }

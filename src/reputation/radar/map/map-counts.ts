@@ -1,12 +1,20 @@
 /**
- * Entries of IPv4 counted by /16 and band, by one walk over the index. An entry that is wider than a /16
+ * Entries of IPv4 counted by /16 and band, by one reading of all of them. An entry that is wider than a /16
  * counts where it begins, and colours all that it holds.
  */
 
 import { bandStarts, scoreBand } from '../../../core/names/score-band.ts';
-import type { IpIndexReader } from '../../../index/reader.ts';
-import { halfLivesAt } from '../../check/score.ts';
-import { ownScore } from '../../counts/entry-bands.ts';
+import {
+  ceilingOf,
+  flagsOf,
+  metaOf,
+  type Records,
+  seedScoreOf,
+  strengthOf,
+} from '../../../index/records.ts';
+import { scan4 } from '../../../index/scan.ts';
+import { halfLivesAt, leastStrength } from '../../check/score.ts';
+import { entryFlags } from '../../state/entry-flags.ts';
 
 /** What a place shows: the worst that is known in it. */
 export const levels = ['known', 'suspect', 'malicious'] as const;
@@ -23,36 +31,48 @@ export interface MapCounts {
   readonly total: number;
 }
 
-/** Entries between two looks at whether the writer waits: some tens of microseconds. */
-const entriesPerStep = 2_048;
-
 export function levelOf(score: number): number {
   if (score < bandStarts.suspect) return 0;
   return scoreBand(score) === 'suspect' ? 1 : 2;
 }
 
-export function countMap(index: IpIndexReader, nowMs: number): MapCounts {
+/**
+ * The level of an entry's own score, without the score: from which strength on reports give a level is
+ * known for each ceiling, so an entry costs two comparisons and no exponential.
+ */
+function levelsAt(records: Records, nowMs: number): (entry: number) => number {
+  const now = halfLivesAt(nowMs);
+  const least = [bandStarts.suspect, bandStarts.malicious].map((score) =>
+    Float64Array.from({ length: 256 }, (_, ceiling) => leastStrength(ceiling, score, now)),
+  );
+  const [suspect, malicious] = [least[0]!, least[1]!];
+  return (entry) => {
+    const meta = metaOf(records, entry);
+    const flags = flagsOf(meta);
+    if ((flags & entryFlags.allowlisted) !== 0) return 0;
+    const listed = levelOf(seedScoreOf(meta));
+    if ((flags & entryFlags.knownGood) !== 0) return listed;
+    const strength = strengthOf(records, entry);
+    const ceiling = ceilingOf(meta);
+    if (strength >= malicious[ceiling]!) return 2;
+    return strength >= suspect[ceiling]! ? Math.max(1, listed) : listed;
+  };
+}
+
+/** @param records the entries of the index; see scan.ts for what is seen while it changes */
+export function countMap(records: Records, nowMs: number): MapCounts {
   const entries = new Uint32Array(levels.length * cellCount);
   const covers = new Uint8Array(cellCount);
-  const now = halfLivesAt(nowMs);
-  const words = new Uint32Array(4);
-  const all = { family: 4, words: new Uint32Array(4), length: 0 } as const;
+  const levelAt = levelsAt(records, nowMs);
   let total = 0;
-  const count = (entry: number) => {
-    const length = index.readPrefix(entry, words);
-    const cell = words[0]! >>> 16;
-    const level = levelOf(ownScore(index.records, entry, now));
+  scan4(records, (entry, first, length) => {
+    const cell = first >>> 16;
+    const level = levelAt(entry);
     entries[level * cellCount + cell]!++;
     total++;
     if (length > 16) return;
     const end = cell + (1 << (16 - length));
     for (let at = cell; at < end; at++) covers[at] = Math.max(covers[at]!, 1 + level);
-  };
-  let after: ReturnType<IpIndexReader['walk']>;
-  do {
-    index.enter();
-    after = index.walk(all, count, { after, limit: entriesPerStep });
-    index.leave();
-  } while (after !== undefined);
+  });
   return { entries, covers, total };
 }

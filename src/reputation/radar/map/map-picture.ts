@@ -66,25 +66,27 @@ function isPublic(cell: number): boolean {
   return specialUse(4, words)?.globallyReachable ?? true;
 }
 
-/** A PNG of the dots (W3C, Portable Network Graphics). */
-export function pngOf(dots: Uint8Array, theme: MapTheme): Uint8Array {
+/** A PNG of the dots for each theme (W3C, Portable Network Graphics): all but the palette is one. */
+export function pngsOf(dots: Uint8Array): Record<MapTheme, Uint8Array> {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(mapSide, 0);
   head.writeUInt32BE(mapSide, 4);
-  // Eight bits a dot, by palette.
-  head.set([8, 3], 8);
-  const rows = Buffer.alloc(mapSide * (1 + mapSide));
+  // Four bits a dot, by palette.
+  head.set([4, 3], 8);
+  const rowBytes = 1 + mapSide / 2;
+  const rows = Buffer.alloc(mapSide * rowBytes);
   for (let y = 0; y < mapSide; y++) {
     // Each row begins with the number of its filter: none.
-    rows.set(dots.subarray(y * mapSide, (y + 1) * mapSide), y * (1 + mapSide) + 1);
+    for (let x = 0; x < mapSide; x += 2) {
+      const at = y * mapSide + x;
+      rows[y * rowBytes + 1 + x / 2] = (dots[at]! << 4) | dots[at + 1]!;
+    }
   }
-  return Buffer.concat([
-    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
-    chunk('IHDR', head),
-    chunk('PLTE', Buffer.from(palettes[theme].join(''), 'hex')),
-    chunk('IDAT', zlibSync(rows)),
-    chunk('IEND', Buffer.alloc(0)),
-  ]);
+  const begin = [Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), chunk('IHDR', head)];
+  const end = [chunk('IDAT', zlibSync(rows)), chunk('IEND', Buffer.alloc(0))];
+  const pngOf = (theme: MapTheme) =>
+    Buffer.concat([...begin, chunk('PLTE', Buffer.from(palettes[theme].join(''), 'hex')), ...end]);
+  return { light: pngOf('light'), dark: pngOf('dark') };
 }
 
 function chunk(name: string, data: Uint8Array): Buffer {

@@ -2,7 +2,7 @@
 
 import { openIpIndexReader, type ReaderHandle } from '../../../index/reader.ts';
 import { countMap } from './map-counts.ts';
-import { drawMap, mapThemes, pngOf } from './map-picture.ts';
+import { drawMap, pngsOf } from './map-picture.ts';
 import type { DrawnMap } from './radar-map.ts';
 
 export interface MapJob {
@@ -11,8 +11,6 @@ export interface MapJob {
 }
 
 export default function draw({ reader, nowMs }: MapJob): DrawnMap {
-  const counts = countMap(openIpIndexReader(reader), nowMs);
-  const dots = drawMap(counts);
-  const [light, dark] = mapThemes.map((theme) => pngOf(dots, theme));
-  return { at: nowMs, counts, pictures: { light: light!, dark: dark! } };
+  const counts = countMap(openIpIndexReader(reader).records, nowMs);
+  return { at: nowMs, counts, pictures: pngsOf(drawMap(counts)) };
 }

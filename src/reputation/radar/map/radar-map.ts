@@ -33,7 +33,7 @@ const keepMs = 3_600_000;
 const waitingMax = 1;
 
 export function openRadarMap(options: {
-  readonly index: Pick<IpIndex, 'openReader' | 'closeReader'>;
+  readonly index: Pick<IpIndex, 'openReader' | 'closeReader' | 'settle'>;
   readonly clock: Clock;
   /** Grows with everything that may change the map. */
   readonly position: () => bigint;
@@ -50,6 +50,8 @@ export function openRadarMap(options: {
     const reader = index.openReader();
     if (reader === undefined) return onFailure(new Error('no reader is left in the index'));
     const at = position();
+    // What was removed is not counted any more.
+    index.settle();
     try {
       last = await thread.run({ reader, nowMs: clock.now() });
       drawnAt = at;

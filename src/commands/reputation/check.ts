@@ -1,0 +1,75 @@
+/** `portcullis check`: what the service says of an address, beside a running server or without one. */
+
+import { Command } from 'commander';
+import { parseIp } from '../../ip/address.ts';
+import type { Evidence } from '../../reputation/address/evidence/evidence.ts';
+import { openTables } from '../../store/lmdb-tables.ts';
+import { openView } from '../../store/view.ts';
+import { canonicalAddress } from '../shell/address.ts';
+import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
+import { existingStore } from '../shell/workspace.ts';
+
+interface CheckFlags {
+  readonly verbose?: boolean;
+  readonly json?: boolean;
+}
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('the score of an address and what is known of it, as GET /api/v2/check says it')
+    .argument('<address>', 'IPv4 or IPv6')
+    .option('--verbose', 'also why: lists, reports, the entry that decided, and until when')
+    .option('--json', 'print the result as JSON, with the names that the API has')
+    .action(async (text: string, flags: CheckFlags) => {
+      const output = createOutput(flags.json === true);
+      const { facts, why, evidence } = await ask(canonicalAddress(text));
+      const rows = Object.entries(facts).map(([name, value]) => [name, cell(value)]);
+      for (const line of columns(rows)) output.line(line);
+      if (flags.verbose) for (const line of linesOf(evidence)) output.line(line);
+      output.result(flags.verbose ? { ...facts, why } : facts);
+    });
+}
+
+async function ask(address: string) {
+  // Loaded here, because it brings most of the server with it.
+  const { withMemory } = await import('../../server/verify/beside.ts');
+  const { whyJson } = await import('../../reputation/address/evidence/evidence.ts');
+  const { path, ...place } = existingStore();
+  const tables = openTables(path);
+  const view = openView(tables);
+  try {
+    return await withMemory({ ...place, view }, ({ check, evidence: evidenceReader }) => {
+      const facts = JSON.parse(check.wideJson(address, place.clock.now())!) as object;
+      const words = new Uint32Array(4);
+      const evidence = evidenceReader.of(parseIp(address, words) as 4 | 6, words);
+      return { facts, evidence, why: whyJson(evidence) };
+    });
+  } finally {
+    view.release();
+    await tables.root.close();
+  }
+}
+
+function cell(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.join(', ');
+  if (value === null || value === '') return '-';
+  return typeof value === 'number' ? grouped(value) : String(value);
+}
+
+function linesOf({ decidedBy, lists, reports, fallsBelowAt }: Evidence): string[] {
+  return [
+    ...lists.map(({ name, kind, confidence, entry, loadedAt, endsAt }) => {
+      const score = confidence === undefined ? kind : `confidence ${confidence}`;
+      const times = `loaded ${dateText(loadedAt)}, ends ${dateText(endsAt)}`;
+      return `list ${name} names ${entry}: ${score}, ${times}`;
+    }),
+    ...reports.map(({ entry, score, reports: count, reporters, lastReportedAt }) => {
+      const who = `${grouped(count)} by ${grouped(reporters)} accounts`;
+      return `reports of ${entry}: ${who}, the last ${dateText(lastReportedAt)}: ${score}`;
+    }),
+    decidedBy === undefined ? 'no entry decides: not observed' : `decided by ${decidedBy}`,
+    ...(fallsBelowAt === undefined
+      ? []
+      : [`without new reports below 75 from ${dateText(fallsBelowAt)} on`]),
+  ];
+}

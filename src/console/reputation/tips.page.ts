@@ -1,0 +1,50 @@
+/** What visitors without a key say of addresses: each can be reported with the operator's word, or forgotten. */
+
+import { linkButton } from '../../web/components/button.ts';
+import { emptyState } from '../../web/components/notice.ts';
+import { table } from '../../web/components/table.ts';
+import { html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import { frameText } from '../words.ts';
+
+export interface WaitingTip {
+  readonly address: string;
+  readonly at: number;
+  /** Numbers. */
+  readonly categories: readonly number[];
+  /** Empty when there was none. */
+  readonly comment: string;
+}
+
+export function tipsPage(
+  frame: PageFrame,
+  view: ConsoleView & { readonly tips: readonly WaitingTip[] },
+): string {
+  const text = frameText(frame).console.tips;
+  const format = formatFor(frame.language);
+  const rows = view.tips.map(({ address, at, categories, comment }) => [
+    html`<a class="mono breaks" href=${`/ip/${address}`}>${address}</a>`,
+    format.moment(at),
+    categories.join(', '),
+    html`<span class="breaks">${comment}</span>`,
+    html`<div class="acts">
+      ${linkButton({ label: text.report, href: `/report?address=${encodeURIComponent(address)}`, kind: 'secondary' })}
+      ${act({
+        ...{ csrf: view.csrf, action: '/admin/tips/change', fields: { do: 'remove', address } },
+        ...{ label: text.remove, kind: 'danger' },
+      })}
+    </div>`,
+  ]);
+  const titles = [text.address, text.said, text.categories, text.comment, text.decide];
+  const columns = titles.map((title) => ({ title }));
+  return consolePage(frame, view, {
+    section: 'tips',
+    lede: text.lede,
+    body:
+      rows.length === 0
+        ? emptyState('comment', text.none)
+        : table({ caption: text.caption, columns, rows, stack: true }),
+  });
+}
