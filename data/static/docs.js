@@ -1,4 +1,7 @@
-/** Search in the documentation: all sections are fetched at the first use, and searched here. */
+/**
+ * The documentation: the search, whose sections are all fetched at its first use, and the languages of samples
+ * as tabs.
+ */
 const box = document.querySelector('.docs-search');
 const input = box.querySelector('input');
 const list = box.querySelector('ol');
@@ -80,3 +83,81 @@ input.addEventListener('keydown', (event) => {
   input.value = '';
   show();
 });
+
+/** Samples in several languages: one tablist each; the choice holds for all of the page and is kept. */
+const languageKey = 'docs-language';
+const groups = [...document.querySelectorAll('.samples')];
+
+function keptLanguage() {
+  try {
+    return localStorage.getItem(languageKey);
+  } catch {
+    return null;
+  }
+}
+
+function choose(title) {
+  for (const group of groups) {
+    const tabs = [...group.querySelectorAll('[role=tab]')];
+    if (!tabs.some((tab) => tab.textContent === title)) continue;
+    for (const tab of tabs) {
+      const isChosen = tab.textContent === title;
+      tab.setAttribute('aria-selected', String(isChosen));
+      tab.tabIndex = isChosen ? 0 : -1;
+      document.getElementById(tab.getAttribute('aria-controls')).hidden = !isChosen;
+    }
+  }
+}
+
+/** What was clicked stays where it is, whatever became longer or shorter above it. */
+function chooseAt(tab) {
+  const before = tab.getBoundingClientRect().top;
+  choose(tab.textContent);
+  window.scrollBy({ top: tab.getBoundingClientRect().top - before, behavior: 'instant' });
+  try {
+    localStorage.setItem(languageKey, tab.textContent);
+  } catch {
+    // A browser that keeps nothing.
+  }
+}
+
+function onKey(event) {
+  const tabs = [...event.currentTarget.children];
+  const now = tabs.indexOf(event.target);
+  const steps = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: tabs.length - 1 };
+  const to = steps[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  const tab = tabs[(to + tabs.length) % tabs.length];
+  tab.focus();
+  chooseAt(tab);
+}
+
+for (const [i, group] of groups.entries()) {
+  const samples = [...group.querySelectorAll('.sample')];
+  const list = document.createElement('div');
+  list.className = 'sample-tabs';
+  list.setAttribute('role', 'tablist');
+  list.setAttribute('aria-label', group.dataset.label);
+  list.append(
+    ...samples.map((sample, n) => {
+      const tab = document.createElement('button');
+      tab.type = 'button';
+      tab.setAttribute('role', 'tab');
+      tab.id = `tab-${i}-${n}`;
+      tab.textContent = sample.dataset.title;
+      sample.id = `sample-${i}-${n}`;
+      sample.setAttribute('role', 'tabpanel');
+      sample.setAttribute('aria-labelledby', tab.id);
+      tab.setAttribute('aria-controls', sample.id);
+      tab.addEventListener('click', () => chooseAt(tab));
+      return tab;
+    }),
+  );
+  list.addEventListener('keydown', onKey);
+  group.prepend(list);
+  group.classList.add('is-tabbed');
+  choose(samples[0].dataset.title);
+}
+const kept = keptLanguage();
+if (kept !== null) choose(kept);

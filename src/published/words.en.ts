@@ -13,6 +13,7 @@ export const en = {
     searchFailed: 'The search can not be loaded at the moment.',
     linkTo: (heading: string) => `Link to ${heading}`,
     tableOf: (columns: string) => `Table: ${columns}`,
+    sampleLanguages: 'The same in',
   },
   connect: {
     title: 'What do you protect?',

@@ -14,6 +14,7 @@ export const fr: Words = {
     searchNone: 'Aucun résultat.',
     searchFailed: 'La recherche ne peut pas être chargée pour le moment.',
     linkTo: (heading) => `Lien vers ${heading}`,
+    sampleLanguages: 'Le même en',
     tableOf: (columns) => `Tableau : ${columns}`,
   },
   connect: {

@@ -56,7 +56,7 @@ for (const demo of [true, false])
       'docs/site/machines.md, For machines',
       /^\{\s*"\$schema"[\s\S]*"openid_connect":\s*false/,
     );
-    prints('docs/site/ask-about-an-address.md, With curl', new RegExp(`^${verdict}${tried}$`));
+    prints('docs/site/ask-about-an-address.md, In a program', new RegExp(`^${verdict}${tried}$`));
     const api = (heading: string) => `docs/API.md, ${heading}`;
     sample(api('IP API'), '', async (code) => {
       const address = '$BASE/check?ipAddress=198.51.100.7';

@@ -2,7 +2,7 @@
  * Markdown of our own to the page's tree. Nothing raw gets through: every text is escaped when the
  * tree is rendered, and what would be markup in the source (raw HTML, pictures) is an error
  * instead of being dropped or shown. Code gets the frame with the copy button, wide tables a frame
- * that scrolls by itself.
+ * that scrolls by itself. Fences that follow one another, each in another language, are one sample in tabs.
  */
 
 import { lexer, type Token, type Tokens } from 'marked';
@@ -10,6 +10,7 @@ import { codeBlock } from '../../web/components/code-block.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html, safeHref } from '../../web/html.ts';
 import type { Catalogue } from '../words.ts';
+import { type Sample, sampleTabs, sampleTitles } from './sample-tabs.ts';
 
 export interface Heading {
   readonly depth: number;
@@ -39,7 +40,7 @@ export type ResolveLink = (href: string) => string | undefined;
 
 /** How a language is called over its code. */
 const languageTitles: Readonly<Record<string, string>> = {
-  '': 'Text',
+  ...{ '': 'Text', go: 'Go' },
   csv: 'CSV',
   html: 'HTML',
   http: 'Header',
@@ -171,7 +172,46 @@ function regionLabel(rendering: Rendering, what: string): string {
 }
 
 function blocks(tokens: readonly Token[], rendering: Rendering): Html[] {
-  return tokens.map((token) => block(token, rendering));
+  const shown: Html[] = [];
+  for (let i = 0; i < tokens.length; i++) {
+    const alike = alikeFrom(tokens, i);
+    if (alike.length < 2) {
+      shown.push(block(tokens[i]!, rendering));
+      continue;
+    }
+    shown.push(
+      sampleTabs(
+        alike.map((code) => sample(code, rendering)),
+        rendering.text,
+      ),
+    );
+    i = tokens.indexOf(alike.at(-1)!);
+  }
+  return shown;
+}
+
+/** Fences that follow one another, each in another language that requests are shown in: one thing, said in each. */
+function alikeFrom(tokens: readonly Token[], from: number): Tokens.Code[] {
+  const found: Tokens.Code[] = [];
+  for (const token of tokens.slice(from)) {
+    if (token.type === 'space' && found.length > 0) continue;
+    const lang = token.type === 'code' ? (token as Tokens.Code).lang : undefined;
+    if (lang === undefined || !(lang in sampleTitles)) break;
+    if (found.some((code) => code.lang === lang)) break;
+    found.push(token as Tokens.Code);
+  }
+  return found;
+}
+
+function sample({ lang = '', text: code }: Tokens.Code, rendering: Rendering): Sample {
+  const title = sampleTitles[lang] ?? lang;
+  return { title, figure: codeFigure(title, code, rendering) };
+}
+
+function codeFigure(title: string, code: string, rendering: Rendering): Html {
+  rendering.codes += 1;
+  const label = regionLabel(rendering, title);
+  return codeBlock({ id: `code-${rendering.codes}`, title, label, code, text: rendering.text });
 }
 
 function block(token: Token, rendering: Rendering): Html {
@@ -190,10 +230,7 @@ function block(token: Token, rendering: Rendering): Html {
       return html`<blockquote>${blocks(token.tokens ?? [], rendering)}</blockquote>`;
     case 'code': {
       const { lang = '', text: code } = token as Tokens.Code;
-      rendering.codes += 1;
-      const title = languageTitles[lang] ?? lang;
-      const label = regionLabel(rendering, title);
-      return codeBlock({ id: `code-${rendering.codes}`, title, label, code, text });
+      return codeFigure(languageTitles[lang] ?? lang, code, rendering);
     }
     case 'list': {
       const { ordered, items } = token as Tokens.List;
