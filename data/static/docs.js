@@ -1,6 +1,6 @@
 /**
- * The documentation: the search, whose sections are all fetched at its first use, and the languages of samples
- * as tabs.
+ * The documentation: the search, whose sections are all fetched at its first use, the languages of samples as
+ * tabs, and requests that a reader tries.
  */
 const box = document.querySelector('.docs-search');
 const input = box.querySelector('input');
@@ -161,3 +161,84 @@ for (const [i, group] of groups.entries()) {
 }
 const kept = keptLanguage();
 if (kept !== null) choose(kept);
+
+/** Requests to this very server. The key is asked for once, when a first box is opened. */
+const boxes = [...document.querySelectorAll('.try')];
+const answerCharsMax = 20_000;
+let isKeyAsked = false;
+
+async function ownKey() {
+  if (isKeyAsked) return;
+  isKeyAsked = true;
+  const answer = await fetch('/connect/key', { headers: { Accept: 'application/json' } });
+  if (!answer.ok || answer.redirected) return;
+  const { standing, key } = await answer.json();
+  for (const one of boxes) {
+    const note = one.querySelector(`[data-standing="${standing}"]`);
+    if (note === null) continue;
+    note.hidden = false;
+    const typed = one.querySelector('input[name=key]');
+    if (typed.value === '') typed.value = key ?? '';
+  }
+}
+
+function fieldsOf(form) {
+  const filled = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+  return filled.filter(([name, value]) => name !== 'key' && value !== '');
+}
+
+const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+
+/** As the server wrote it (published/docs/tries.ts). */
+function commandOf({ method, path, origin }, hasKey, fields) {
+  const get = method === 'GET' && fields.length > 0 ? ' -G' : '';
+  return [
+    `curl -s${get}${hasKey ? ' -H "Key: $KEY"' : ''} ${quoted(origin + path)}`,
+    ...fields.map(([name, value]) => `--data-urlencode ${quoted(`${name}=${value}`)}`),
+  ].join(' \\\n  ');
+}
+
+function prettyText(body) {
+  let shown = body;
+  try {
+    shown = JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    // No JSON: shown as it came.
+  }
+  return shown.length > answerCharsMax ? `${shown.slice(0, answerCharsMax)} …` : shown;
+}
+
+async function send({ method, path }, key, fields) {
+  const params = new URLSearchParams(fields);
+  const answer = await fetch(method === 'GET' && fields.length > 0 ? `${path}?${params}` : path, {
+    method,
+    headers: { Accept: 'application/json', ...(key === undefined ? {} : { Key: key }) },
+    body: method === 'GET' ? undefined : params,
+    // As any program sends it.
+    credentials: 'omit',
+  });
+  const left = answer.headers.get('X-RateLimit-Remaining');
+  const status = `${answer.status}${left === null ? '' : `, X-RateLimit-Remaining: ${left}`}`;
+  return { status, body: prettyText(await answer.text()) };
+}
+
+for (const one of boxes) {
+  const form = one.querySelector('form');
+  const typedKey = form.querySelector('input[name=key]');
+  const shown = form.querySelector('.try-answer');
+  const command = one.querySelector('.code code');
+  form.hidden = false;
+  one.addEventListener('toggle', () => one.open && ownKey().catch(() => {}));
+  form.addEventListener('input', () => {
+    command.textContent = commandOf(one.dataset, typedKey !== null, fieldsOf(form));
+  });
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const failed = () => ({ status: one.dataset.failed, body: '' });
+    const sent = send(one.dataset, typedKey?.value.trim(), fieldsOf(form)).catch(failed);
+    const { status, body } = await sent;
+    form.querySelector('[role=status]').textContent = status;
+    shown.querySelector('code').textContent = body;
+    shown.hidden = body === '';
+  });
+}

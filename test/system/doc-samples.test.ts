@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { commandOf, tries } from '../../src/published/docs/tries.ts';
 import { openSamples, runCode } from '../support/docs/doc-samples.ts';
 import { openSampleService, type SampleService } from '../support/docs/sample-service.ts';
 import { hasTool } from '../support/house/tools.ts';
@@ -97,6 +98,17 @@ for (const demo of [true, false])
       assert.equal(await run(code), `{"data":{"numReportsDeleted":${count}}}`);
     });
     prints(api('POST report'), new RegExp(`^${tried}$`));
+    for (const [page, requests] of Object.entries(tries)) {
+      for (const [id, request] of Object.entries(requests)) {
+        it(`the command that is to be tried on ${page}, ${id}`, async (context) => {
+          if (!hasTool(context, 'curl')) return;
+          const odd = { name: 'odd', value: "it's <b> & $HOME `x`" };
+          const fields = [...request.fields, ...(request.method === 'GET' ? [] : [odd])];
+          const command = commandOf({ ...request, fields }, at.server.baseUrl);
+          assert.match(await run(command), /^\{"data":\{/);
+        });
+      }
+    }
     sample(api('GET stats'), '', async (code) => {
       const output = await run(code);
       assert.match(output, /^\{"data":\{"generatedAt":.*"last90Days":\{.*\}\}$/);

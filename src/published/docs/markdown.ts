@@ -35,6 +35,9 @@ export interface Article {
   render(text: Catalogue): Html;
 }
 
+/** What else stands under a heading, behind its first sample. */
+export type AfterSample = Readonly<Record<string, (heading: string, text: Catalogue) => Html>>;
+
 /** Where a link of the source leads in the page; undefined: nowhere, which is an error. */
 export type ResolveLink = (href: string) => string | undefined;
 
@@ -52,7 +55,12 @@ const languageTitles: Readonly<Record<string, string>> = {
 };
 
 /** Throws on what the rules above don't allow; `name` is of the file, for the message. */
-export function parseArticle(name: string, source: string, resolve: ResolveLink): Article {
+export function parseArticle(
+  name: string,
+  source: string,
+  resolve: ResolveLink,
+  after: AfterSample = {},
+): Article {
   const tokens = lexer(source);
   checkTokens(name, tokens, resolve);
   const sections = sectionsOf(tokens);
@@ -60,6 +68,8 @@ export function parseArticle(name: string, source: string, resolve: ResolveLink)
   if (first === undefined || first.depth !== 1 || rest.some(({ depth }) => depth === 1)) {
     throw new Error(`${name}: must have one heading of the first depth, at its beginning`);
   }
+  const astray = Object.keys(after).find((id) => !hasSample(tokens, sections, id));
+  if (astray !== undefined) throw new Error(`${name}: no sample under #${astray}`);
   const intro = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined;
   return {
     title: first.text,
@@ -72,8 +82,9 @@ export function parseArticle(name: string, source: string, resolve: ResolveLink)
         resolve,
         ids: sections.map(({ id }) => id),
         codes: 0,
-        under: first.text,
+        ...{ under: first.text, underId: '' },
         labels: new Set(),
+        after: new Map(Object.entries(after)),
       }),
   };
 }
@@ -160,7 +171,10 @@ interface Rendering {
   codes: number;
   /** Text of the last heading, and the labels given under it: no two regions are named alike. */
   under: string;
+  underId: string;
   readonly labels: Set<string>;
+  /** By heading: what still has to come. */
+  readonly after: Map<string, AfterSample[string]>;
 }
 
 function regionLabel(rendering: Rendering, what: string): string {
@@ -176,7 +190,9 @@ function blocks(tokens: readonly Token[], rendering: Rendering): Html[] {
   for (let i = 0; i < tokens.length; i++) {
     const alike = alikeFrom(tokens, i);
     if (alike.length < 2) {
-      shown.push(block(tokens[i]!, rendering));
+      const token = tokens[i]!;
+      shown.push(block(token, rendering));
+      if (isSample(token)) shown.push(afterSample(rendering));
       continue;
     }
     shown.push(
@@ -185,6 +201,7 @@ function blocks(tokens: readonly Token[], rendering: Rendering): Html[] {
         rendering.text,
       ),
     );
+    shown.push(afterSample(rendering));
     i = tokens.indexOf(alike.at(-1)!);
   }
   return shown;
@@ -195,12 +212,36 @@ function alikeFrom(tokens: readonly Token[], from: number): Tokens.Code[] {
   const found: Tokens.Code[] = [];
   for (const token of tokens.slice(from)) {
     if (token.type === 'space' && found.length > 0) continue;
-    const lang = token.type === 'code' ? (token as Tokens.Code).lang : undefined;
-    if (lang === undefined || !(lang in sampleTitles)) break;
-    if (found.some((code) => code.lang === lang)) break;
-    found.push(token as Tokens.Code);
+    if (!isSample(token) || found.some(({ lang }) => lang === token.lang)) break;
+    found.push(token);
   }
   return found;
+}
+
+function isSample(token: Token): token is Tokens.Code {
+  return token.type === 'code' && ((token as Tokens.Code).lang ?? '') in sampleTitles;
+}
+
+function afterSample(rendering: Rendering): Html {
+  const { after, under, underId, text } = rendering;
+  const shown = after.get(underId)?.(under, text) ?? null;
+  after.delete(underId);
+  return shown;
+}
+
+/** Whether a sample stands between the heading of this id and the next one. */
+function hasSample(
+  tokens: readonly Token[],
+  sections: readonly DocsSection[],
+  id: string,
+): boolean {
+  const headings = tokens.filter(({ type }) => type === 'heading');
+  const at = sections.findIndex((section) => section.id === id);
+  if (at < 0) return false;
+  const next = headings[at + 1];
+  const from = tokens.indexOf(headings[at]!);
+  const to = next === undefined ? tokens.length : tokens.indexOf(next);
+  return tokens.slice(from, to).some(isSample);
 }
 
 function sample({ lang = '', text: code }: Tokens.Code, rendering: Rendering): Sample {
@@ -261,6 +302,7 @@ function heading(token: Tokens.Heading, rendering: Rendering): Html {
   const id = rendering.ids.shift();
   const label = plainText(token.tokens).trim();
   rendering.under = label;
+  rendering.underId = id ?? '';
   const content = inlines(token.tokens, rendering);
   const link = html`<a class="anchor" href=${`#${id}`} aria-label=${rendering.text.docs.linkTo(label)}>#</a>`;
   switch (token.depth) {
