@@ -7,7 +7,7 @@ import { openStore } from '../../store/migrate.ts';
 import { createAudit, operatorName } from '../shell/audit.ts';
 import { refuseShared } from '../shell/cluster.ts';
 import { createOutput } from '../shell/output.ts';
-import { openingOf, readMasterKey } from '../shell/workspace.ts';
+import { openingOf, readMasterKey, settings } from '../shell/workspace.ts';
 
 const losses =
   'Authenticator apps must be set up anew (account reset-factor), API keys go on working and are shown ' +
@@ -22,6 +22,7 @@ export function masterKeyCommand(): Command {
     .option('--yes', 'do it: what the former key sealed is lost')
     .option('--json', 'print the result as JSON')
     .action(async (flags: { yes?: boolean; json?: boolean }) => {
+      refuseShared(settings());
       if (flags.yes !== true) throw new OperatorError(`${losses}. Add --yes to do it`);
       const output = createOutput(flags.json === true);
       const id = await replace();
@@ -33,7 +34,6 @@ export function masterKeyCommand(): Command {
 
 async function replace(): Promise<string> {
   const { config, opening } = openingOf();
-  refuseShared(config);
   const { id } = readMasterKey(config, opening.random, false);
   const former = await openStore(opening);
   try {
