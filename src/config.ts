@@ -280,10 +280,13 @@ export function readConfig(
     throw settingError(name, `holds '${quoted(nowhere)}', ${fault}`);
   }
   if ((s.ROLE === 'edge') !== (s.CORES !== undefined)) {
-    throw settingError('CORES', 'is set with ROLE=edge, and only with it: where its cores listen');
+    throw settingError(
+      'CORES',
+      'must be set with ROLE=edge, and only with it: where its cores listen',
+    );
   }
   if (s.CORES !== undefined && s.DATABASE_URL !== undefined) {
-    throw settingError('DATABASE_URL', 'can not be set with ROLE=edge: an edge asks its cores');
+    throw settingError('DATABASE_URL', 'must not be set with ROLE=edge: an edge asks its cores');
   }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({

@@ -8,7 +8,7 @@ import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
-import { type Asked, encode } from '../../src/store/relay/messages.ts';
+import { encode, type RelayQuestion } from '../../src/store/relay/messages.ts';
 import { openRelayStore } from '../../src/store/relay/relay-store.ts';
 import { createRing } from '../../src/store/relay/ring.ts';
 import { macHeader, macOf, relayHeader, writeEnvelope } from '../../src/store/relay/signed.ts';
@@ -75,7 +75,12 @@ it('who lacks the key, says other than was sealed, or commits the same twice, is
   const store = await openEmbedded(directory.path, clock);
   const core = await openCore(store, clock);
   let nonces = 0;
-  function sealed(asked: Asked, changes: object = {}, key: Uint8Array = core.key, kind = 'relay') {
+  function sealed(
+    asked: RelayQuestion,
+    changes: object = {},
+    key: Uint8Array = core.key,
+    kind = 'relay',
+  ) {
     const body = encode(asked);
     const hash = createHash('sha256').update(body).digest('hex');
     nonces += 1;
@@ -88,7 +93,7 @@ it('who lacks the key, says other than was sealed, or commits the same twice, is
   const ask = ({ headers, body }: ReturnType<typeof sealed>, sent = body) =>
     post(core.address, headers, sent);
   const row = scratchKey(text('a'));
-  const commit: Asked = {
+  const commit: RelayQuestion = {
     what: 'commit',
     commit: { set: [{ key: row, value: Buffer.from('1') }] },
   };

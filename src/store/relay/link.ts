@@ -8,7 +8,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { type Asked, encode, type Hello, readTold, relayVersion } from './messages.ts';
+import { encode, type Hello, type RelayQuestion, readTold, relayVersion } from './messages.ts';
 import { isMac, macHeader, macOf, notTaken, relayHeader, writeEnvelope } from './signed.ts';
 
 /** Longer than a core waits for the database. */
@@ -20,12 +20,12 @@ const answerBytesMax = 64 << 20;
 const underWayMax = 2_048;
 const socketsMax = 16;
 
-export interface Link {
+export interface CoreLink {
   /**
    * @param isRepeatable it may reach two cores: the next one is asked when the answer is not there
    * @throws StoreUnavailableError without an answer; else what the core told of
    */
-  ask<T>(asked: Asked, isRepeatable: boolean): Promise<T>;
+  ask<T>(asked: RelayQuestion, isRepeatable: boolean): Promise<T>;
   close(): void;
 }
 
@@ -53,7 +53,7 @@ export function openLink({
   readonly urls: readonly string[];
   readonly key: Uint8Array;
   readonly log: Log;
-}): Link {
+}): CoreLink {
   const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
   let next = 0;
   let core: Core | undefined;
@@ -139,7 +139,7 @@ export function openLink({
   }
 
   return {
-    async ask<T>(asked: Asked, isRepeatable: boolean): Promise<T> {
+    async ask<T>(asked: RelayQuestion, isRepeatable: boolean): Promise<T> {
       // The caller may use its buffers again at once.
       const body = encode(asked);
       if (underWay >= underWayMax) throw new StoreUnavailableError('too many questions wait');

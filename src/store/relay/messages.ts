@@ -21,7 +21,7 @@ export interface NamedQuery {
   readonly values: readonly unknown[];
 }
 
-export type Asked =
+export type RelayQuestion =
   | { readonly what: 'hello' }
   | { readonly what: 'commit'; readonly commit: Commit }
   | { readonly what: 'get'; readonly key: Uint8Array }
@@ -59,13 +59,13 @@ interface Failed {
 
 type Told = { readonly value: unknown } | { readonly failed: Failed };
 
-export const encode = (message: Asked) => serialize(message);
+export const encode = (message: RelayQuestion) => serialize(message);
 
 /** @throws when it is no message */
-export function decodeAsked(bytes: Uint8Array): Asked {
+export function decodeAsked(bytes: Uint8Array): RelayQuestion {
   const asked = deserialize(bytes) as { what?: unknown } | null;
   if (typeof asked?.what !== 'string') throw new TypeError('no question');
-  return asked as Asked;
+  return asked as RelayQuestion;
 }
 
 export const told = (value: unknown): Buffer => serialize({ value } satisfies Told);

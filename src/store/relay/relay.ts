@@ -9,11 +9,11 @@ import { isLost } from '../postgres/connection.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import { StoreUnavailableError } from '../store.ts';
 import {
-  type Asked,
   decodeAsked,
   type Hello,
   type NamedQuery,
   type ReadPage,
+  type RelayQuestion,
   relayVersion,
   told,
   toldFailure,
@@ -102,7 +102,7 @@ export function relayed(
     }
   }
 
-  function resultOf(asked: Asked, node: number): unknown {
+  function resultOf(asked: RelayQuestion, node: number): unknown {
     switch (asked.what) {
       case 'hello':
         return { relay: relayVersion, node, now: now() } satisfies Hello;
