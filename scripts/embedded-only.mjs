@@ -1,6 +1,7 @@
 /** Flows that `STORE=postgres` leaves out, by their path below test/: what they look at is the embedded store's alone. */
 export const embeddedOnly = {
   'commands/flows/backup.test.ts': 'backup and restore work on the embedded store',
+  'commands/flows/check.test.ts': 'check and stats read the embedded store',
   'commands/flows/cli-failures.test.ts': 'damages the folder of the embedded store',
   'commands/flows/doctor.test.ts': 'looks at the embedded store and at the settings of one machine',
   'commands/flows/first-use.test.ts': 'starts with no settings at all',
@@ -14,6 +15,7 @@ export const embeddedOnly = {
   'server/flows/lost-store.test.ts': 'takes the files of the embedded store away',
   'server/flows/upgrade.test.ts': 'starts on an embedded store of the release before',
   'server/flows/demo.test.ts': 'reads the outbox, which a node does not have',
+  'signon/flows/look-alike.test.ts': 'starts on an embedded store of format 1',
   'signon/flows/notices-crash.test.ts':
     'other nodes leave the mails of one that was killed alone for minutes',
   'signon/flows/sign-on-browser.test.ts': 'looks into the files of the embedded store',

@@ -1,4 +1,7 @@
-/** Search in the documentation: all sections are fetched at the first use, and searched here. */
+/**
+ * The documentation: the search, whose sections are all fetched at its first use, the languages of samples as
+ * tabs, and requests that a reader tries.
+ */
 const box = document.querySelector('.docs-search');
 const input = box.querySelector('input');
 const list = box.querySelector('ol');
@@ -80,3 +83,162 @@ input.addEventListener('keydown', (event) => {
   input.value = '';
   show();
 });
+
+/** Samples in several languages: one tablist each; the choice holds for all of the page and is kept. */
+const languageKey = 'docs-language';
+const groups = [...document.querySelectorAll('.samples')];
+
+function keptLanguage() {
+  try {
+    return localStorage.getItem(languageKey);
+  } catch {
+    return null;
+  }
+}
+
+function choose(title) {
+  for (const group of groups) {
+    const tabs = [...group.querySelectorAll('[role=tab]')];
+    if (!tabs.some((tab) => tab.textContent === title)) continue;
+    for (const tab of tabs) {
+      const isChosen = tab.textContent === title;
+      tab.setAttribute('aria-selected', String(isChosen));
+      tab.tabIndex = isChosen ? 0 : -1;
+      document.getElementById(tab.getAttribute('aria-controls')).hidden = !isChosen;
+    }
+  }
+}
+
+/** What was clicked stays where it is, whatever became longer or shorter above it. */
+function chooseAt(tab) {
+  const before = tab.getBoundingClientRect().top;
+  choose(tab.textContent);
+  window.scrollBy({ top: tab.getBoundingClientRect().top - before, behavior: 'instant' });
+  try {
+    localStorage.setItem(languageKey, tab.textContent);
+  } catch {
+    // A browser that keeps nothing.
+  }
+}
+
+function onKey(event) {
+  const tabs = [...event.currentTarget.children];
+  const now = tabs.indexOf(event.target);
+  const steps = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: tabs.length - 1 };
+  const to = steps[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  const tab = tabs[(to + tabs.length) % tabs.length];
+  tab.focus();
+  chooseAt(tab);
+}
+
+for (const [i, group] of groups.entries()) {
+  const samples = [...group.querySelectorAll('.sample')];
+  const list = document.createElement('div');
+  list.className = 'sample-tabs';
+  list.setAttribute('role', 'tablist');
+  list.setAttribute('aria-label', group.dataset.label);
+  list.append(
+    ...samples.map((sample, n) => {
+      const tab = document.createElement('button');
+      tab.type = 'button';
+      tab.setAttribute('role', 'tab');
+      tab.id = `tab-${i}-${n}`;
+      tab.textContent = sample.dataset.title;
+      sample.id = `sample-${i}-${n}`;
+      sample.setAttribute('role', 'tabpanel');
+      sample.setAttribute('aria-labelledby', tab.id);
+      tab.setAttribute('aria-controls', sample.id);
+      tab.addEventListener('click', () => chooseAt(tab));
+      return tab;
+    }),
+  );
+  list.addEventListener('keydown', onKey);
+  group.prepend(list);
+  group.classList.add('is-tabbed');
+  choose(samples[0].dataset.title);
+}
+const kept = keptLanguage();
+if (kept !== null) choose(kept);
+
+/** Requests to this very server. The key is asked for once, when a first box is opened. */
+const boxes = [...document.querySelectorAll('.try')];
+const answerCharsMax = 20_000;
+let isKeyAsked = false;
+
+async function ownKey() {
+  if (isKeyAsked) return;
+  isKeyAsked = true;
+  const answer = await fetch('/connect/key', { headers: { Accept: 'application/json' } });
+  if (!answer.ok || answer.redirected) return;
+  const { standing, key } = await answer.json();
+  for (const one of boxes) {
+    const note = one.querySelector(`[data-standing="${standing}"]`);
+    if (note === null) continue;
+    note.hidden = false;
+    const typed = one.querySelector('input[name=key]');
+    if (typed.value === '') typed.value = key ?? '';
+  }
+}
+
+function fieldsOf(form) {
+  const filled = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+  return filled.filter(([name, value]) => name !== 'key' && value !== '');
+}
+
+const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+
+/** As the server wrote it (published/docs/tries.ts). */
+function commandOf({ method, path, origin }, hasKey, fields) {
+  const get = method === 'GET' && fields.length > 0 ? ' -G' : '';
+  return [
+    `curl -s${get}${hasKey ? ' -H "Key: $KEY"' : ''} ${quoted(origin + path)}`,
+    ...fields.map(([name, value]) => `--data-urlencode ${quoted(`${name}=${value}`)}`),
+  ].join(' \\\n  ');
+}
+
+function prettyText(body) {
+  let shown = body;
+  try {
+    shown = JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    // No JSON: shown as it came.
+  }
+  return shown.length > answerCharsMax ? `${shown.slice(0, answerCharsMax)} …` : shown;
+}
+
+async function send({ method, path }, key, fields) {
+  const params = new URLSearchParams(fields);
+  const answer = await fetch(method === 'GET' && fields.length > 0 ? `${path}?${params}` : path, {
+    method,
+    headers: { Accept: 'application/json', ...(key === undefined ? {} : { Key: key }) },
+    body: method === 'GET' ? undefined : params,
+    // As any program sends it.
+    credentials: 'omit',
+  });
+  const left = answer.headers.get('X-RateLimit-Remaining');
+  const status = `${answer.status}${left === null ? '' : `, X-RateLimit-Remaining: ${left}`}`;
+  return { status, body: prettyText(await answer.text()) };
+}
+
+for (const one of boxes) {
+  const form = one.querySelector('form');
+  const typedKey = form.querySelector('input[name=key]');
+  const shown = form.querySelector('.try-answer');
+  const command = one.querySelector('.code code');
+  form.hidden = false;
+  one.addEventListener('toggle', () => one.open && ownKey().catch(() => {}));
+  form.addEventListener('input', () => {
+    command.textContent = commandOf(one.dataset, typedKey !== null, fieldsOf(form));
+  });
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const failed = () => ({ status: one.dataset.failed, body: '' });
+    const sent = send(one.dataset, typedKey?.value.trim(), fieldsOf(form)).catch(failed);
+    const { status, body } = await sent;
+    form.querySelector('[role=status]').textContent = status;
+    shown.querySelector('code').textContent = body;
+    shown.hidden = body === '';
+  });
+}

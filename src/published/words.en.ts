@@ -13,6 +13,26 @@ export const en = {
     searchFailed: 'The search can not be loaded at the moment.',
     linkTo: (heading: string) => `Link to ${heading}`,
     tableOf: (columns: string) => `Table: ${columns}`,
+    sampleLanguages: 'The same in',
+    tryIt: {
+      language: 'en',
+      title: 'Try it',
+      key: 'API key',
+      keyHint: 'It goes to this server alone, and this page keeps nothing of it.',
+      keys: {
+        shown: { text: 'Your own key is filled in.', link: '' },
+        hidden: {
+          text: 'Your key is hidden until you show once more that it is you.',
+          link: 'Fill in my key',
+        },
+        none: { text: 'You have no API key yet.', link: 'Make one' },
+        'unknown-reader': { text: 'With an account your own key is filled in.', link: 'Sign in' },
+      },
+      send: 'Send',
+      command: 'The same as a command',
+      answer: (request: string) => `Answer (${request})`,
+      failed: 'No answer came. Look at the key and try again.',
+    },
   },
   connect: {
     title: 'What do you protect?',

@@ -14,6 +14,29 @@ export const fr: Words = {
     searchNone: 'Aucun résultat.',
     searchFailed: 'La recherche ne peut pas être chargée pour le moment.',
     linkTo: (heading) => `Lien vers ${heading}`,
+    sampleLanguages: 'Le même en',
+    tryIt: {
+      language: 'fr',
+      title: 'Essayer',
+      key: 'Clé d’API',
+      keyHint: 'Elle ne va qu’à ce serveur, et cette page n’en garde rien.',
+      keys: {
+        shown: { text: 'Votre propre clé est inscrite.', link: '' },
+        hidden: {
+          text: 'Votre clé reste cachée tant que vous n’avez pas confirmé que c’est vous.',
+          link: 'Inscrire ma clé',
+        },
+        none: { text: 'Vous n’avez pas encore de clé d’API.', link: 'En créer une' },
+        'unknown-reader': {
+          text: 'Avec un compte, votre propre clé est inscrite.',
+          link: 'Se connecter',
+        },
+      },
+      send: 'Envoyer',
+      command: 'La même requête en commande',
+      answer: (request) => `Réponse (${request})`,
+      failed: 'Aucune réponse n’est venue. Vérifiez la clé et réessayez.',
+    },
     tableOf: (columns) => `Tableau : ${columns}`,
   },
   connect: {

@@ -115,6 +115,7 @@ export interface StateOptions {
   /** How long a slot is empty before it is given back; for tests. */
   readonly slotRestMs?: number;
   readonly tooNew?: FollowerOptions['tooNew'];
+  readonly paceMs?: FollowerOptions['paceMs'];
   /** Told of the bans of agents: they are in memory beside the state. */
   readonly onBanned?: (event: StoreEvent) => void;
   /** File that makes the next start fast; without it none is written. */
@@ -278,7 +279,7 @@ export async function openState(options: StateOptions): Promise<State> {
 
   const follower = createFollower({
     ...{ store, apply, from, log, clock },
-    ...{ onFailure: options.onFailure, tooNew: options.tooNew },
+    ...{ onFailure: options.onFailure, tooNew: options.tooNew, paceMs: options.paceMs },
   });
 
   const slots = createSlotKeeper({

@@ -24,6 +24,8 @@ export interface FollowerOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly pollMs?: number;
+  /** Reads are at least so far apart, but for a journal that is far ahead and for who waits for an event. */
+  readonly paceMs?: number | undefined;
   /** Time on the event loop before others get a turn. */
   readonly sliceMs?: number;
   /** Why an event is beyond this program, which says so itself. The state stays as it is before it, and is good as that. */
@@ -46,6 +48,10 @@ export interface Follower {
 }
 
 const pageEvents = 500;
+/** Where each read is a query: one node more costs the database at most 200 a second, however many commits there are. */
+export const queryPaceMs = 5;
+/** Less than this is what has just come. The store's page holds as many rows, each with an event or more. */
+const aheadEvents = 100;
 /** More requests than can be in flight; a bound all the same. */
 const waitersMax = 100_000;
 
@@ -62,6 +68,7 @@ export function createFollower({
   log,
   clock,
   pollMs = 200,
+  paceMs = 0,
   sliceMs = 4,
   tooNew,
   onFailure,
@@ -74,6 +81,9 @@ export function createFollower({
   /** Set while a run is under way: there may be more than it has read. */
   let again = false;
   let timer: NodeJS.Timeout | undefined;
+  /** Set while a hint waits until the next read may be. */
+  let paceTimer: NodeJS.Timeout | undefined;
+  let readAtMs = Number.NEGATIVE_INFINITY;
   let unhint: (() => void) | undefined;
   let waiters: Waiter[] = [];
 
@@ -85,6 +95,13 @@ export function createFollower({
     if (!isFollowing()) return;
     again = true;
     running ??= run();
+  }
+
+  /** There may be more, and nobody waits for it. */
+  function wakeInTime(): void {
+    const waitMs = readAtMs + paceMs - clock.monotonicMs();
+    if (waitMs <= 0) wake();
+    else if (isFollowing()) paceTimer ??= setTimeout(wake, Math.ceil(waitMs)).unref();
   }
 
   async function run(): Promise<void> {
@@ -109,11 +126,15 @@ export function createFollower({
       const page = await readPage();
       if (page === undefined || page.length === 0) return;
       await applyPage(page);
+      if (paceMs > 0 && page.length < aheadEvents && waiters.length === 0) return wakeInTime();
     }
   }
 
   /** Undefined while the store can't be reached: the next poll asks again. */
   async function readPage(): Promise<readonly StoreEvent[] | undefined> {
+    clearTimeout(paceTimer);
+    paceTimer = undefined;
+    readAtMs = clock.monotonicMs();
     try {
       const page = await store.read(applied, Math.min(pageEvents, storeLimits.readLimitMax));
       if (awaySinceMs !== undefined) {
@@ -189,12 +210,13 @@ export function createFollower({
     start() {
       if (phase !== 'new') throw new Error(`the follower is ${phase}`);
       phase = 'following';
-      unhint = store.onHint(wake);
+      unhint = store.onHint(wakeInTime);
       wake();
     },
     async stop() {
       if (phase !== 'failed' && phase !== 'held') phase = 'stopped';
       clearTimeout(timer);
+      clearTimeout(paceTimer);
       unhint?.();
       await running;
       rejectWaiters('the follower was stopped');

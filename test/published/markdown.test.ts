@@ -64,3 +64,29 @@ test('what is unpublished is left out, to its end or to the end', () => {
   assert.equal(publishedPart(`a\n${open}\nb\n${close}\nc\n`), 'a\nc\n');
   assert.equal(publishedPart(`a\n\n${open}\nb\n`), 'a\n');
 });
+
+test('fences that follow one another, each in another language, are one sample', () => {
+  const groups = (source: string) => render(`# T\n\n${source}`).match(/data-title="\w+"/g) ?? [];
+  const fence = (language: string) => `\`\`\`${language}\na\n\`\`\`\n\n`;
+  assert.deepEqual(groups(fence('sh') + fence('php')), ['data-title="curl"', 'data-title="PHP"']);
+  for (const apart of [
+    fence('sh'),
+    fence('sh') + fence('sh'),
+    fence('sh') + fence('json') + fence('php'),
+    `${fence('sh')}And\n\n${fence('php')}`,
+  ]) {
+    assert.deepEqual(groups(apart), [], apart);
+  }
+});
+
+test('what stands behind the first sample under a heading comes once, and only where there is one', () => {
+  const source = '# T\n\n## U\n\n```sh\na\n```\n\n```sh\nb\n```\n\n## V\n\nc\n';
+  const after = (id: string) => ({ [id]: (heading: string) => `[after ${heading}]` });
+  const article = parseArticle('x.md', source, anywhere, after('u'));
+  const html = renderHtml(article.render(catalogueFor('en')));
+  assert.equal(html.split('[after U]').length, 2);
+  assert.ok(html.indexOf('[after U]') < html.indexOf('>b<'));
+  for (const id of ['t', 'v', 'w']) {
+    assert.throws(() => parseArticle('x.md', source, anywhere, after(id)), /no sample under #/, id);
+  }
+});

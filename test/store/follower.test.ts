@@ -23,13 +23,16 @@ function event(seq: number): StoreEvent {
 /** A journal in memory that may lie, and a hint to press by hand. */
 function fakeStore(events: StoreEvent[]) {
   const callbacks = new Set<() => void>();
+  let reads = 0;
   return {
     events,
+    reads: () => reads,
     hint() {
       for (const callback of callbacks) callback();
     },
     hinted: () => callbacks.size,
     async read(afterSeq: bigint, limit: number) {
+      reads++;
       return events.filter((e) => e.seq > afterSeq).slice(0, limit);
     },
     onHint(callback: () => void) {
@@ -124,6 +127,54 @@ it('lets others run after each slice', async () => {
   follower.start();
   await follower.catchUpTo(100n);
   assert.ok(most <= 5, `${most} events in one turn`);
+  await follower.stop();
+});
+
+it('hints cause one read in each pace, and who waits for an event waits for no pace', async () => {
+  const store = fakeStore(upTo(300));
+  const clock = manualClock(0);
+  const { follower, seen } = follow(store, { clock, paceMs: 3_600_000 });
+  follower.start();
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  await turn();
+  // A journal that is ahead is read to its end at once.
+  assert.deepEqual([seen.length, store.reads()], [300, 2]);
+  for (let n = 301; n <= 320; n++) {
+    store.events.push(event(n));
+    store.hint();
+    await turn();
+  }
+  assert.deepEqual([seen.length, store.reads()], [300, 2]);
+  clock.advance(3_600_000);
+  store.hint();
+  await turn();
+  // Nor is the look for more after a few events at once.
+  assert.deepEqual([seen.length, store.reads()], [320, 3]);
+  store.events.push(event(321));
+  store.hint();
+  await follower.catchUpTo(321n);
+  await follower.stop();
+});
+
+it('a hint that waits for its pace is not forgotten', { timeout: 120_000 }, async () => {
+  const store = fakeStore(upTo(1));
+  let arrive = () => {};
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const { follower } = follow(store, {
+    paceMs: 5,
+    apply: (e) => {
+      if (e.seq === 1n) {
+        store.events.push(event(2));
+        store.hint();
+      } else arrive();
+    },
+  });
+  const alive = setInterval(() => {}, 1_000);
+  follower.start();
+  await arrived;
+  clearInterval(alive);
   await follower.stop();
 });
 

@@ -1,19 +1,19 @@
 /**
- * The documentation's samples in PHP and Python, run as they stand there against a server with demo
- * data and one without; each must do what the text around it promises.
+ * The documentation's samples in PHP, Python and Go, run as they stand there against a server with
+ * demo data and one without; each must do what the text around it promises.
  */
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { openSamples, runCode } from '../support/docs/doc-samples.ts';
 import {
   openSampleService,
   type SampleService,
   sampleEmail,
 } from '../support/docs/sample-service.ts';
-import { hasTool } from '../support/house/tools.ts';
+import { hasTool, isInstalled } from '../support/house/tools.ts';
 import { startCommand } from '../support/server/child.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { within } from '../support/server/server.ts';
@@ -21,6 +21,7 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const php = openSamples(['php']);
 const python = openSamples(['python']);
+const go = openSamples(['go']);
 
 for (const demo of [true, false])
   describe(`samples ${demo ? 'with' : 'without'} demo data`, () => {
@@ -30,7 +31,74 @@ for (const demo of [true, false])
     });
     after(() => at?.[Symbol.asyncDispose]());
 
+    /** The requests of the reference: what one prints, in whatever language. */
+    const checked = new RegExp(
+      `198\\.51\\.100\\.7\\W.*abuseConfidenceScore\\W+${demo ? 99 : 0}\\b`,
+      's',
+    );
+    const tried = /127\.0\.0\.1\W.*abuseConfidenceScore\W+0\b/s;
+    const profile = /given_name\W+Ada\b/;
+    const codeOfSite = async () => {
+      const query = new URLSearchParams({
+        ...{ client_id: 'example.com', redirect_uri: 'https://example.com/cb' },
+        ...{ response_type: 'code', scope: 'openid profile', state: 's' },
+      });
+      const back = await at.agreed(`${at.server.baseUrl}/authorize.php?${query}`);
+      return back.searchParams.get('code')!;
+    };
+    function prints(
+      take: (place: string) => string,
+      run: (code: string, env: Record<string, string>) => Promise<string>,
+      hasIt: (context: TestContext) => boolean,
+    ) {
+      for (const [place, pattern] of [
+        ['docs/API.md, GET check', checked],
+        ['docs/API.md, POST report', tried],
+        ['docs/SIGNON.md, GET or POST /api.php', profile],
+      ] as const) {
+        const code = take(place);
+        it(place, async (context) => {
+          if (!hasIt(context)) return;
+          const env = {
+            KEY: at.server.key,
+            ...(pattern === profile && { CODE: await codeOfSite() }),
+          };
+          assert.match(await run(at.published(code), env), pattern);
+        });
+      }
+    }
+
+    describe('Go', () => {
+      const folder = makeTempDir('go');
+      after(() => folder.remove());
+      const run = async (code: string, env: Record<string, string>) => {
+        writeFileSync(`${folder.path}/main.go`, code);
+        const own = { HOME: folder.path, GOCACHE: `${folder.path}/cache`, GOFLAGS: '-mod=mod' };
+        const args = ['run', `${folder.path}/main.go`];
+        return (await runCode('go', args, { env: { ...own, ...env } })).output;
+      };
+      /** Nothing else here wants it: where it is not, the samples are read by people alone. */
+      const hasGo = (context: TestContext) => {
+        if (!isInstalled('go')) context.skip('no go here');
+        return isInstalled('go');
+      };
+      prints((place) => go.take(place, 'go'), run, hasGo);
+      const verdict = go.take('docs/site/ask-about-an-address.md, In a program', 'go');
+      it('an address is asked about', async (context) => {
+        if (!hasGo(context)) return;
+        const env = { PORTCULLIS_KEY: at.server.key };
+        const known = demo ? 'true 99 <nil>' : 'false 0 <nil>';
+        assert.equal(await run(at.published(verdict), env), known);
+        assert.match(await run(at.published(verdict), {}), /^false 0 401/);
+      });
+    });
+
     describe('PHP', () => {
+      prints(
+        (place) => php.take(place, 'php'),
+        async (input, env) => (await runCode('php', [], { input, env })).output,
+        (context) => hasTool(context, 'php'),
+      );
       async function run(code: string, first: string, last = '', env: Record<string, string> = {}) {
         const begun = code.startsWith('<?php') ? code.slice('<?php'.length) : `\n${code}`;
         const input = `<?php ${first}${at.published(begun)}${last}`;
@@ -53,7 +121,7 @@ for (const demo of [true, false])
         assert.equal(await ask(''), 'no');
         assert.equal(await ask(form, 'x'), 'no');
       });
-      sample('docs/site/ask-about-an-address.md, In PHP', '', async (code) => {
+      sample('docs/site/ask-about-an-address.md, In a program', '', async (code) => {
         const visit = (address: string, key = at.server.key) =>
           run(
             code,
@@ -126,6 +194,12 @@ for (const demo of [true, false])
     });
 
     describe('Python', () => {
+      prints(
+        (place) => python.take(place, 'python'),
+        async (input, env) =>
+          (await runCode('python3', ['-W', 'error', '-'], { input, env })).output,
+        (context) => hasTool(context, 'python3'),
+      );
       function sample(place: string, check: (code: string) => Promise<void>) {
         const code = python.take(place, 'python');
         it(place, async (context) => {
@@ -133,7 +207,7 @@ for (const demo of [true, false])
         });
       }
 
-      sample('docs/site/ask-about-an-address.md, In Python', async (code) => {
+      sample('docs/site/ask-about-an-address.md, In a program', async (code) => {
         const run = async (more: string, key = at.server.key) => {
           const env = { PORTCULLIS_KEY: key };
           const input = `${at.published(code)}\n${more}`;
@@ -200,7 +274,7 @@ async function ended(child: ChildProcess): Promise<unknown> {
 
 it('no sample is left without a test', () => {
   // test/system/oauth-libraries.test.ts runs those of its page.
-  const left = [...php.left(), ...python.left()];
+  const left = [...php.left(), ...python.left(), ...go.left()];
   assert.deepEqual(
     left.filter((place) => !place.includes('oauth-libraries.md')),
     [],

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { commandOf, tries } from '../../src/published/docs/tries.ts';
 import { openSamples, runCode } from '../support/docs/doc-samples.ts';
 import { openSampleService, type SampleService } from '../support/docs/sample-service.ts';
 import { hasTool } from '../support/house/tools.ts';
@@ -56,7 +57,7 @@ for (const demo of [true, false])
       'docs/site/machines.md, For machines',
       /^\{\s*"\$schema"[\s\S]*"openid_connect":\s*false/,
     );
-    prints('docs/site/ask-about-an-address.md, With curl', new RegExp(`^${verdict}${tried}$`));
+    prints('docs/site/ask-about-an-address.md, In a program', new RegExp(`^${verdict}${tried}$`));
     const api = (heading: string) => `docs/API.md, ${heading}`;
     sample(api('IP API'), '', async (code) => {
       const address = '$BASE/check?ipAddress=198.51.100.7';
@@ -97,6 +98,17 @@ for (const demo of [true, false])
       assert.equal(await run(code), `{"data":{"numReportsDeleted":${count}}}`);
     });
     prints(api('POST report'), new RegExp(`^${tried}$`));
+    for (const [page, requests] of Object.entries(tries)) {
+      for (const [id, request] of Object.entries(requests)) {
+        it(`the command that is to be tried on ${page}, ${id}`, async (context) => {
+          if (!hasTool(context, 'curl')) return;
+          const odd = { name: 'odd', value: "it's <b> & $HOME `x`" };
+          const fields = [...request.fields, ...(request.method === 'GET' ? [] : [odd])];
+          const command = commandOf({ ...request, fields }, at.server.baseUrl);
+          assert.match(await run(command), /^\{"data":\{/);
+        });
+      }
+    }
     sample(api('GET stats'), '', async (code) => {
       const output = await run(code);
       assert.match(output, /^\{"data":\{"generatedAt":.*"last90Days":\{.*\}\}$/);

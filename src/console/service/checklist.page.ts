@@ -11,7 +11,8 @@ import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
 
 export type FirstStep = keyof ConsoleCatalogue['checklist']['steps'];
-export type StepsDone = Readonly<Record<FirstStep, boolean>>;
+/** A step that this service can't take is left out. */
+export type StepsDone = Readonly<Partial<Record<FirstStep, boolean>>>;
 
 /** Settings, commands and pages: the same in every language. */
 const ways: Readonly<Record<FirstStep, string>> = {
@@ -40,7 +41,8 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
     (newestBackupAt === 0
       ? text.noBackup
       : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
-  const rows = (Object.keys(ways) as FirstStep[]).map((step) => {
+  const steps = (Object.keys(ways) as FirstStep[]).filter((step) => step in view.steps);
+  const rows = steps.map((step) => {
     const isDone = view.steps[step];
     return [
       text.steps[step],

@@ -32,11 +32,18 @@ import {
 
 const indexEndpoint = deskPage(connectPath, 'anyone');
 const seenEndpoint = deskPage(`${connectPath}/seen`, 'verified', { errors: ['store_unavailable'] });
+/** For the requests that a page of the documentation sends. */
+const keyEndpoint = deskPage(`${connectPath}/key`, 'anyone', { errors: ['store_unavailable'] });
 const targetEndpoint = deskPage(`${connectPath}/:target`, 'anyone', {
   errors: ['invalid_parameter', 'store_unavailable'],
 });
 
-export const connectEndpoints: readonly Endpoint[] = [indexEndpoint, seenEndpoint, targetEndpoint];
+export const connectEndpoints: readonly Endpoint[] = [
+  indexEndpoint,
+  seenEndpoint,
+  keyEndpoint,
+  targetEndpoint,
+];
 
 const docsOf: Readonly<Record<Door, string>> = {
   feed: docPath('feeds'),
@@ -106,6 +113,11 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       headers: [jsonType, noStore],
       body: JSON.stringify({ requests: seenOf(session.accountId) }),
     })),
+    desk.page(keyEndpoint, async (visit) => {
+      const { standing, text } = await keyOf(visit);
+      const body = JSON.stringify({ standing, key: text });
+      return { status: 200, headers: [jsonType, noStore], body };
+    }),
     desk.page(targetEndpoint, show),
   ];
 }

@@ -8,7 +8,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { once } from '../../core/work/preparation.ts';
-import { type Article, parseArticle } from './markdown.ts';
+import { type AfterSample, type Article, parseArticle } from './markdown.ts';
+import { tries } from './tries.ts';
+import { tryBox } from './try-box.ts';
 
 /** In the order of the navigation. The first is /docs itself. */
 const files = [
@@ -71,7 +73,12 @@ export function loadDocs(folder: string, origin: string, values: Substitutions):
     const text = readFileSync(join(folder, file), 'utf8');
     const source = once(() => substitute(file, publishedPart(text), values));
     const article = once(() =>
-      parseArticle(file, source(), (href) => resolveLink(file, href, docPath)),
+      parseArticle(
+        file,
+        source(),
+        (href) => resolveLink(file, href, docPath),
+        triesOf(slug, values.secure_url ?? ''),
+      ),
     );
     const markdown = once(() => withAbsoluteLinks(file, source(), origin));
     return {
@@ -85,6 +92,16 @@ export function loadDocs(folder: string, origin: string, values: Substitutions):
       },
     };
   });
+}
+
+function triesOf(slug: DocSlug, origin: string): AfterSample {
+  const page = docPath(slug);
+  return Object.fromEntries(
+    Object.entries(tries[slug] ?? {}).map(([id, request]) => [
+      id,
+      (heading, text) => tryBox(request, { id, heading, page, origin }, text),
+    ]),
+  );
 }
 
 export function publishedPart(source: string): string {

@@ -2,7 +2,7 @@
  * Markdown of our own to the page's tree. Nothing raw gets through: every text is escaped when the
  * tree is rendered, and what would be markup in the source (raw HTML, pictures) is an error
  * instead of being dropped or shown. Code gets the frame with the copy button, wide tables a frame
- * that scrolls by itself.
+ * that scrolls by itself. Fences that follow one another, each in another language, are one sample in tabs.
  */
 
 import { lexer, type Token, type Tokens } from 'marked';
@@ -10,6 +10,7 @@ import { codeBlock } from '../../web/components/code-block.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html, safeHref } from '../../web/html.ts';
 import type { Catalogue } from '../words.ts';
+import { type Sample, sampleTabs, sampleTitles } from './sample-tabs.ts';
 
 export interface Heading {
   readonly depth: number;
@@ -34,12 +35,15 @@ export interface Article {
   render(text: Catalogue): Html;
 }
 
+/** What else stands under a heading, behind its first sample. */
+export type AfterSample = Readonly<Record<string, (heading: string, text: Catalogue) => Html>>;
+
 /** Where a link of the source leads in the page; undefined: nowhere, which is an error. */
 export type ResolveLink = (href: string) => string | undefined;
 
 /** How a language is called over its code. */
 const languageTitles: Readonly<Record<string, string>> = {
-  '': 'Text',
+  ...{ '': 'Text', go: 'Go' },
   csv: 'CSV',
   html: 'HTML',
   http: 'Header',
@@ -51,7 +55,12 @@ const languageTitles: Readonly<Record<string, string>> = {
 };
 
 /** Throws on what the rules above don't allow; `name` is of the file, for the message. */
-export function parseArticle(name: string, source: string, resolve: ResolveLink): Article {
+export function parseArticle(
+  name: string,
+  source: string,
+  resolve: ResolveLink,
+  after: AfterSample = {},
+): Article {
   const tokens = lexer(source);
   checkTokens(name, tokens, resolve);
   const sections = sectionsOf(tokens);
@@ -59,6 +68,8 @@ export function parseArticle(name: string, source: string, resolve: ResolveLink)
   if (first === undefined || first.depth !== 1 || rest.some(({ depth }) => depth === 1)) {
     throw new Error(`${name}: must have one heading of the first depth, at its beginning`);
   }
+  const astray = Object.keys(after).find((id) => !hasSample(tokens, sections, id));
+  if (astray !== undefined) throw new Error(`${name}: no sample under #${astray}`);
   const intro = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined;
   return {
     title: first.text,
@@ -71,8 +82,9 @@ export function parseArticle(name: string, source: string, resolve: ResolveLink)
         resolve,
         ids: sections.map(({ id }) => id),
         codes: 0,
-        under: first.text,
+        ...{ under: first.text, underId: '' },
         labels: new Set(),
+        after: new Map(Object.entries(after)),
       }),
   };
 }
@@ -159,7 +171,10 @@ interface Rendering {
   codes: number;
   /** Text of the last heading, and the labels given under it: no two regions are named alike. */
   under: string;
+  underId: string;
   readonly labels: Set<string>;
+  /** By heading: what still has to come. */
+  readonly after: Map<string, AfterSample[string]>;
 }
 
 function regionLabel(rendering: Rendering, what: string): string {
@@ -171,7 +186,73 @@ function regionLabel(rendering: Rendering, what: string): string {
 }
 
 function blocks(tokens: readonly Token[], rendering: Rendering): Html[] {
-  return tokens.map((token) => block(token, rendering));
+  const shown: Html[] = [];
+  for (let i = 0; i < tokens.length; i++) {
+    const alike = alikeFrom(tokens, i);
+    if (alike.length < 2) {
+      const token = tokens[i]!;
+      shown.push(block(token, rendering));
+      if (isSample(token)) shown.push(afterSample(rendering));
+      continue;
+    }
+    shown.push(
+      sampleTabs(
+        alike.map((code) => sample(code, rendering)),
+        rendering.text,
+      ),
+    );
+    shown.push(afterSample(rendering));
+    i = tokens.indexOf(alike.at(-1)!);
+  }
+  return shown;
+}
+
+/** Fences that follow one another, each in another language that requests are shown in: one thing, said in each. */
+function alikeFrom(tokens: readonly Token[], from: number): Tokens.Code[] {
+  const found: Tokens.Code[] = [];
+  for (const token of tokens.slice(from)) {
+    if (token.type === 'space' && found.length > 0) continue;
+    if (!isSample(token) || found.some(({ lang }) => lang === token.lang)) break;
+    found.push(token);
+  }
+  return found;
+}
+
+function isSample(token: Token): token is Tokens.Code {
+  return token.type === 'code' && ((token as Tokens.Code).lang ?? '') in sampleTitles;
+}
+
+function afterSample(rendering: Rendering): Html {
+  const { after, under, underId, text } = rendering;
+  const shown = after.get(underId)?.(under, text) ?? null;
+  after.delete(underId);
+  return shown;
+}
+
+/** Whether a sample stands between the heading of this id and the next one. */
+function hasSample(
+  tokens: readonly Token[],
+  sections: readonly DocsSection[],
+  id: string,
+): boolean {
+  const headings = tokens.filter(({ type }) => type === 'heading');
+  const at = sections.findIndex((section) => section.id === id);
+  if (at < 0) return false;
+  const next = headings[at + 1];
+  const from = tokens.indexOf(headings[at]!);
+  const to = next === undefined ? tokens.length : tokens.indexOf(next);
+  return tokens.slice(from, to).some(isSample);
+}
+
+function sample({ lang = '', text: code }: Tokens.Code, rendering: Rendering): Sample {
+  const title = sampleTitles[lang] ?? lang;
+  return { title, figure: codeFigure(title, code, rendering) };
+}
+
+function codeFigure(title: string, code: string, rendering: Rendering): Html {
+  rendering.codes += 1;
+  const label = regionLabel(rendering, title);
+  return codeBlock({ id: `code-${rendering.codes}`, title, label, code, text: rendering.text });
 }
 
 function block(token: Token, rendering: Rendering): Html {
@@ -190,10 +271,7 @@ function block(token: Token, rendering: Rendering): Html {
       return html`<blockquote>${blocks(token.tokens ?? [], rendering)}</blockquote>`;
     case 'code': {
       const { lang = '', text: code } = token as Tokens.Code;
-      rendering.codes += 1;
-      const title = languageTitles[lang] ?? lang;
-      const label = regionLabel(rendering, title);
-      return codeBlock({ id: `code-${rendering.codes}`, title, label, code, text });
+      return codeFigure(languageTitles[lang] ?? lang, code, rendering);
     }
     case 'list': {
       const { ordered, items } = token as Tokens.List;
@@ -224,6 +302,7 @@ function heading(token: Tokens.Heading, rendering: Rendering): Html {
   const id = rendering.ids.shift();
   const label = plainText(token.tokens).trim();
   rendering.under = label;
+  rendering.underId = id ?? '';
   const content = inlines(token.tokens, rendering);
   const link = html`<a class="anchor" href=${`#${id}`} aria-label=${rendering.text.docs.linkTo(label)}>#</a>`;
   switch (token.depth) {

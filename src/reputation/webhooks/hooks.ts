@@ -15,7 +15,7 @@ import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../store/keys.ts';
 import { logRows } from '../../store/log-rows.ts';
 import { bytes, group, list, oneOf, record, text, time, u8, u32 } from '../../store/record.ts';
-import type { Store } from '../../store/store.ts';
+import type { Commit, Store } from '../../store/store.ts';
 
 export const webhookBounds = {
   perAccountMax: 5,
@@ -92,7 +92,10 @@ const testPauseMs = 10_000;
 export interface Webhooks {
   ofAccount(account: string): Promise<StoredWebhook[]>;
   all(): Promise<StoredWebhook[]>;
-  /** The secret is shown this one time. `invalid_parameter` with its name, `capacity_exceeded`. */
+  /**
+   * The secret is shown this one time. `invalid_parameter` with its name, `capacity_exceeded`.
+   * @param also for the commit that makes it
+   */
   create(
     account: string,
     wanted: {
@@ -100,9 +103,10 @@ export interface Webhooks {
       readonly threshold: number;
       readonly watches: readonly string[];
     },
+    also?: Pick<Commit, 'check' | 'set'>,
   ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
-  /** `not_found` also for somebody else's. */
-  remove(account: string, id: string): Promise<Result<void>>;
+  /** `not_found` also for somebody else's. @param also written in the commit that removes it */
+  remove(account: string, id: string, also?: Commit['set']): Promise<Result<void>>;
   /** `too_many_attempts` while one waits or was just tried. */
   test(account: string, id: string): Promise<Result<void>>;
   secretOf(hook: StoredWebhook): Result<string>;
@@ -114,16 +118,8 @@ export interface Webhooks {
   ): Promise<Result<void>>;
 }
 
-export function createWebhooks(options: {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  masterKey: MasterKey;
-  /** What is wrong with the address of a hook; undefined when nothing is. */
-  faultOf: (url: URL) => Promise<string | undefined>;
-}): Webhooks {
-  const { store, clock, random, masterKey } = options;
-
+/** Those of the store: what wants no key, no clock and no network. */
+export function storedWebhooks(store: Store) {
   async function under(prefix: Key): Promise<StoredWebhook[]> {
     const found: StoredWebhook[] = [];
     for await (const page of logRows(store, prefix)) {
@@ -144,7 +140,37 @@ export function createWebhooks(options: {
     return row && hook && { ...hook, id, key, version: row.version };
   }
 
-  async function create(account: string, wanted: Parameters<Webhooks['create']>[1]) {
+  async function remove(
+    account: string,
+    id: string,
+    also: Commit['set'] = [],
+  ): Promise<Result<void>> {
+    const hook = await find(account, id);
+    if (hook === undefined) return fail('not_found');
+    const done = await store.commit({ del: [hook.key], set: also });
+    return done.ok ? ok(undefined) : fail('store_unavailable');
+  }
+
+  const list = (account: string) => under(webhookPrefix(account));
+  return { list, all: () => under(webhookPrefix()), find, remove };
+}
+
+export function createWebhooks(options: {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  masterKey: MasterKey;
+  /** What is wrong with the address of a hook; undefined when nothing is. */
+  faultOf: (url: URL) => Promise<string | undefined>;
+}): Webhooks {
+  const { store, clock, random, masterKey } = options;
+  const { list, all, find, remove } = storedWebhooks(store);
+
+  async function create(
+    account: string,
+    wanted: Parameters<Webhooks['create']>[1],
+    also: Parameters<Webhooks['create']>[2] = {},
+  ) {
     const { perAccountMax, totalMax, urlCharsMax } = webhookBounds;
     const isUrl = wanted.url.length <= urlCharsMax && URL.canParse(wanted.url);
     if (!isUrl) return { ...fail('invalid_parameter'), parameter: 'url' };
@@ -157,10 +183,10 @@ export function createWebhooks(options: {
     }
     const watches = readWatches(wanted.watches);
     if (watches === undefined) return { ...fail('invalid_parameter'), parameter: 'watches' };
-    if ((await under(webhookPrefix(account))).length >= perAccountMax) {
+    if ((await list(account)).length >= perAccountMax) {
       return fail('capacity_exceeded');
     }
-    if ((await under(webhookPrefix())).length >= totalMax) return fail('capacity_exceeded');
+    if ((await all()).length >= totalMax) return fail('capacity_exceeded');
     const id = randomToken(random, 9);
     const secret = `whsec_${Buffer.from(random.bytes(32)).toString('base64')}`;
     const hook: Webhook = {
@@ -172,17 +198,10 @@ export function createWebhooks(options: {
     };
     const done = await store.commit({
       // One under way while its account is deleted would be left behind.
-      check: [{ key: erasureKey(account), version: null }],
-      set: [{ key: webhookKey(account, id), value: rows.encode(hook) }],
+      check: [{ key: erasureKey(account), version: null }, ...(also.check ?? [])],
+      set: [{ key: webhookKey(account, id), value: rows.encode(hook) }, ...(also.set ?? [])],
     });
     return done.ok ? ok({ id, secret }) : fail('store_unavailable');
-  }
-
-  async function remove(account: string, id: string): Promise<Result<void>> {
-    const hook = await find(account, id);
-    if (hook === undefined) return fail('not_found');
-    const done = await store.commit({ del: [hook.key] });
-    return done.ok ? ok(undefined) : fail('store_unavailable');
   }
 
   function change(
@@ -217,8 +236,8 @@ export function createWebhooks(options: {
   }
 
   return {
-    ofAccount: (account) => under(webhookPrefix(account)),
-    all: () => under(webhookPrefix()),
+    ofAccount: list,
+    all,
     create,
     remove,
     change,

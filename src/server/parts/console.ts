@@ -127,7 +127,10 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
         tls: protocol === 'https:',
         mail: config.smtpUrl !== undefined,
         list: state.sources.list().some(({ list }) => list !== 'good'),
-        backup: config.backupFolder !== undefined && isFresh,
+        // A node refuses the setting: its database is backed up by other means.
+        ...(config.databaseUrl === undefined && {
+          backup: config.backupFolder !== undefined && isFresh,
+        }),
         passkey: keys.length > 0,
       };
     },

@@ -12,6 +12,7 @@ import { type Bans, banBounds, createBans } from '../../doors/agents/bans.ts';
 import { openGeo } from '../../geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../../geo/reader.ts';
 import type { PlaceOf } from '../../reputation/counts/report-facts.ts';
+import { queryPaceMs } from '../../store/follower.ts';
 import { acquireServerLock } from '../../store/lock.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
 import { openStoreOf } from '../../store/open.ts';
@@ -89,6 +90,7 @@ export async function openData(opening: Opening): Promise<Data> {
     ...{ store, upkeep, clock, random, log },
     onFailure: onFatal,
     tooNew: member?.tooNew,
+    paceMs: member && queryPaceMs,
     onBanned: (event) => bans.apply(decodeBanned(event)),
     placeOf: placesIn(geo),
     snapshotPath: `${dataDir}/${snapshotFile}`,

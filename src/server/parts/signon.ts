@@ -19,6 +19,7 @@ import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { type Closers, createClosers } from '../../core/work/closers.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
+import { storedWebhooks } from '../../reputation/webhooks/hooks.ts';
 import type { Mail } from '../../signon/mail/mailer.ts';
 import { openSignon, type Signon } from '../../signon/open-signon.ts';
 import { createAvatarImages } from '../../signon/people/profile/avatar-image.ts';
@@ -148,7 +149,10 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
   options.tables.add(images.table);
   const avatars = createAvatars({ ...options, profiles, images });
   const { changes, passkeys } = signon;
-  const review = createReview({ changes, passkeys, ownKeys, namedKeys, siteKeys, consents });
+  const review = createReview({
+    ...{ changes, passkeys, ownKeys, namedKeys, siteKeys, consents },
+    webhooks: storedWebhooks(store),
+  });
   return {
     signon,
     signInLog,

@@ -1,10 +1,10 @@
 /**
- * The review after a reset: whoever took the account over may have left a passkey, an API key or a
- * site that goes on opening it. From the reset until its end a session may do nothing else, and
+ * The review after a reset: whoever took the account over may have left a passkey, an API key, a
+ * webhook or a site that goes on opening it or telling of it. From the reset until its end a session may do nothing else, and
  * passkeys sign nobody in: only who set the new password decides which of them stay.
  *
  * Nothing is kept by silence: each thing wants its own decision, and one that came in between is
- * asked about. Keys and sites that go, go first; the commit that removes the passkeys ends the
+ * asked about. Keys, webhooks and sites that go, go first; the commit that removes the passkeys ends the
  * review. A stop between the two leaves the review due, with fewer things in it.
  */
 
@@ -17,6 +17,7 @@ import {
   consentPrefix,
   passkeyByAccountPrefix,
   siteKeyByAccountPrefix,
+  webhookPrefix,
 } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { Person } from '../people.ts';
@@ -27,10 +28,18 @@ import type { ConnectedSite, Consents } from '../sites/consents.ts';
 import type { Visitor } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 
+export interface ReviewedWebhook {
+  readonly id: string;
+  readonly url: string;
+  readonly createdAt: number;
+  readonly watches: readonly { readonly prefix: string }[];
+}
+
 export interface Reviewed {
   readonly passkeys: readonly PasskeyInfo[];
   readonly keys: readonly (OwnKey & Partial<Pick<NamedKey, 'name'>>)[];
   readonly siteKeys: readonly SiteKey[];
+  readonly webhooks: readonly ReviewedWebhook[];
   /** One entry a site, the one that was allowed last first. */
   readonly sites: readonly ConnectedSite[];
   /** Sites beyond those: one decision is for all of them. */
@@ -47,6 +56,7 @@ export const reviewName = {
   passkey: (id: string) => `passkey:${id}`,
   key: (id: string) => `key:${id}`,
   siteKey: (id: string) => `site_key:${id}`,
+  webhook: (id: string) => `webhook:${id}`,
   site: (clientId: string) => `site:${clientId}`,
   otherSites: 'other_sites',
 } as const;
@@ -69,7 +79,7 @@ export async function hasReviewable(store: Store, { id, account }: Person): Prom
   if (account.keys.length > 0) return true;
   const prefixes = [
     ...[passkeyByAccountPrefix(id), apiKeyByAccountPrefix(id)],
-    ...[siteKeyByAccountPrefix(id), consentPrefix(id)],
+    ...[siteKeyByAccountPrefix(id), webhookPrefix(id), consentPrefix(id)],
   ];
   const pages = await Promise.all(prefixes.map((prefix) => store.scan(prefix, { limit: 1 })));
   return pages.some((rows) => rows.length > 0);
@@ -77,11 +87,12 @@ export async function hasReviewable(store: Store, { id, account }: Person): Prom
 
 /** Names of all that wants a decision. */
 export function reviewNames(reviewed: Reviewed): string[] {
-  const { passkeys, keys, siteKeys, sites, otherSites } = reviewed;
+  const { passkeys, keys, siteKeys, webhooks, sites, otherSites } = reviewed;
   return [
     ...passkeys.map(({ id }) => reviewName.passkey(id)),
     ...keys.map(({ id }) => reviewName.key(id)),
     ...siteKeys.map(({ id }) => reviewName.siteKey(id)),
+    ...webhooks.map(({ id }) => reviewName.webhook(id)),
     ...sites.map(({ clientId }) => reviewName.site(clientId)),
     ...(otherSites.length > 0 ? [reviewName.otherSites] : []),
   ];
@@ -93,9 +104,14 @@ export function createReview(options: {
   ownKeys: Pick<OwnKeys, 'list' | 'revoke'>;
   namedKeys: Pick<NamedKeys, 'list' | 'removeOwn'>;
   siteKeys: Pick<SiteKeys, 'ofAccount' | 'revoke'>;
+  webhooks: {
+    list(accountId: string): Promise<readonly ReviewedWebhook[]>;
+    /** `not_found` for one that is gone. */
+    remove(accountId: string, id: string): Promise<Result<void>>;
+  };
   consents: Pick<Consents, 'list' | 'revoke'>;
 }): Review {
-  const { changes, passkeys, ownKeys, namedKeys, siteKeys, consents } = options;
+  const { changes, passkeys, ownKeys, namedKeys, siteKeys, webhooks, consents } = options;
 
   async function of(accountId: string): Promise<Reviewed> {
     const newestFirst = (await consents.list(accountId)).sort((a, b) => b.changedAt - a.changedAt);
@@ -109,6 +125,7 @@ export function createReview(options: {
       passkeys: await passkeys.list(accountId),
       keys: [...(await ownKeys.list(accountId)), ...(await namedKeys.list(accountId))],
       siteKeys: await siteKeys.ofAccount(accountId),
+      webhooks: await webhooks.list(accountId),
       sites: all.slice(0, sitesMax),
       otherSites: all.slice(sitesMax),
     };
@@ -129,6 +146,10 @@ export function createReview(options: {
     for (const { id } of reviewed.siteKeys.filter((k) => goes(reviewName.siteKey(k.id)))) {
       const gone = await siteKeys.revoke(id);
       if (!gone.ok && gone.error !== 'unknown_key') return gone;
+    }
+    for (const { id } of reviewed.webhooks.filter((hook) => goes(reviewName.webhook(hook.id)))) {
+      const gone = await webhooks.remove(accountId, id);
+      if (!gone.ok && gone.error !== 'not_found') return gone;
     }
     const others = goes(reviewName.otherSites) ? reviewed.otherSites : [];
     const sites = reviewed.sites.filter(({ clientId }) => goes(reviewName.site(clientId)));

@@ -40,6 +40,8 @@ export const securityEvents = [
   'factor_reset',
   'review_done',
   'sign_in_link_sent',
+  'webhook_made',
+  'webhook_removed',
 ] as const;
 
 export type SecurityEvent = (typeof securityEvents)[number];
@@ -59,6 +61,8 @@ export const changeEvents = [
   'phone_removed',
   'factor_reset',
   'review_done',
+  'webhook_made',
+  'webhook_removed',
 ] as const satisfies readonly SecurityEvent[];
 
 export type ChangeEvent = (typeof changeEvents)[number];

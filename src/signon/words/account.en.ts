@@ -288,6 +288,8 @@ export const accountEn = {
       factor_reset: 'Second factor switched off by the operator',
       review_done: 'Account looked through after a new password',
       sign_in_link_sent: 'Link to sign in sent',
+      webhook_made: 'Webhook made',
+      webhook_removed: 'Webhook removed',
     },
   },
   confirm: {

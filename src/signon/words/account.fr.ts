@@ -305,6 +305,8 @@ export const accountFr: AccountCatalogue = {
       review_done: 'Compte passé en revue après un nouveau mot de passe',
       reauthentication_failed: 'Confirmation d’identité refusée',
       sign_in_link_sent: 'Lien de connexion envoyé',
+      webhook_made: 'Webhook créé',
+      webhook_removed: 'Webhook retiré',
     },
   },
   confirm: {

@@ -60,17 +60,25 @@ describe('connect', () => {
     assert.ok(own.body.includes(key));
     assert.match(own.body, /Nobody else sees this page/);
     assert.match(own.headers['cache-control']!, /no-store/);
+    const handed = await ada.get('/connect/key');
+    assert.deepEqual(JSON.parse(handed.body), { standing: 'shown', key });
+    assert.match(handed.headers['cache-control']!, /no-store/);
 
     const old = await people.signIn(email, 20 * 60_000);
     const stale = await old.get('/connect/php');
     assert.ok(!stale.body.includes(key));
     assert.match(stale.body, /account\/confirm\?return=%2Fconnect%2Fphp/);
 
+    assert.equal((await old.get('/connect/key')).body, '{"standing":"hidden"}');
+
     await people.register('eve@mail.example');
     const eve = await people.signIn('eve@mail.example');
     for (const page of [await eve.get('/connect/php'), await server.fetch('/connect/php')]) {
       assert.ok(!page.body.includes(key));
     }
+    assert.equal((await eve.get('/connect/key')).body, '{"standing":"none"}');
+    const stranger = await server.fetch('/connect/key');
+    assert.equal(stranger.body, '{"standing":"unknown-reader"}');
   });
 
   it('requests with the key are seen', async () => {

@@ -215,7 +215,29 @@ for (const demo of [true, false])
         assert.equal(await node(code, 'console.log(solved);', env), 'false');
       });
 
-      const verdict = scripts.take('docs/site/ask-about-an-address.md, In Node', 'js');
+      for (const [place, pattern] of [
+        ['docs/API.md, GET check', new RegExp(`abuseConfidenceScore: ${demo ? 99 : 0},`)],
+        ['docs/API.md, POST report', /abuseConfidenceScore: 0 /],
+      ] as const) {
+        const code = scripts.take(place, 'js');
+        it(`${place} in Node`, async () => {
+          const env = { KEY: at.server.key };
+          assert.match(await node(publishedAt(at.server.baseUrl, code), '', env), pattern);
+        });
+      }
+      const exchange = scripts.take('docs/SIGNON.md, GET or POST /api.php', 'js');
+      it('a code is exchanged', async () => {
+        const query = new URLSearchParams({
+          ...{ client_id: 'example.com', redirect_uri: 'https://example.com/cb' },
+          ...{ response_type: 'code', scope: 'openid profile', state: 's' },
+        });
+        const back = await at.agreed(`${at.server.baseUrl}/authorize.php?${query}`);
+        const env = { CODE: back.searchParams.get('code')! };
+        const code = publishedAt(at.server.baseUrl, exchange);
+        assert.match(await node(code, '', env), /given_name: 'Ada'/);
+      });
+
+      const verdict = scripts.take('docs/site/ask-about-an-address.md, In a program', 'js');
       it('an address is asked about and reported', async () => {
         const code = publishedAt(at.server.baseUrl, verdict);
         const more = `console.log((await verdict('198.51.100.7')).malicious,

@@ -1,13 +1,29 @@
 /** The documentation in a real browser: every width, both themes, the search, copy buttons. */
 
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { after, before, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { checkPage, openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
-import { startTestServer } from '../../support/server/server.ts';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { openPeopleOf, type People } from '../../support/signon/person.ts';
+
+const sampleNames = ['curl', 'Node', 'Python', 'PHP', 'Go'];
+
+let server: TestServer;
+let people: People;
+
+before(async () => {
+  server = await startTestServer({ threads: 1 });
+  people = openPeopleOf(server);
+});
+after(async () => {
+  await people[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const at = (path: string) => server.baseUrl + path;
 
 it('pages of the documentation are in order, with and without their script', async () => {
-  await using server = await startTestServer({ threads: 1 });
-  const at = (path: string) => server.baseUrl + path;
   await withBrowser(async (browser) => {
     await checkPage(browser, at('/docs'), { name: 'docs' });
     await checkPage(browser, at('/docs/ip-api'), {
@@ -28,7 +44,8 @@ it('pages of the documentation are in order, with and without their script', asy
       await checkPage(browser, at(`/docs/${page}`), options);
     }
 
-    const page = await (await openContext(browser)).newPage();
+    const context = await openContext(browser);
+    const page = await context.newPage();
     const finish = await watchPage(page, at('/docs'));
     await page.goto(at('/docs'));
     await page.getByRole('searchbox').fill('duplicate 15 minutes');
@@ -45,14 +62,114 @@ it('pages of the documentation are in order, with and without their script', asy
     await page.getByText('Nothing found.').waitFor();
     assert.ok((await page.locator('button[data-copy]:visible').count()) > 5, 'copy buttons');
     assert.deepEqual(await finish(), []);
+
+    const finishTabs = await watchPage(page, at('/docs/ip-api'));
+    await page.goto(at('/docs/ip-api'));
+    const tabsOf = (heading: string) =>
+      page.locator(`#${heading} ~ .samples`).first().getByRole('tab');
+    const shownOf = (heading: string) =>
+      page.locator(`#${heading} ~ .samples`).first().getByRole('tabpanel').allInnerTexts();
+    assert.deepEqual(await tabsOf('get-check').allInnerTexts(), sampleNames);
+    assert.match((await shownOf('get-check')).join(), /^curl[\s\S]*curl -s/);
+    await tabsOf('get-check').first().focus();
+    for (const key of ['ArrowLeft', 'ArrowLeft', 'Home', 'ArrowRight']) {
+      await page.keyboard.press(key);
+    }
+    for (const heading of ['get-check', 'post-report']) {
+      const shown = await shownOf(heading);
+      assert.equal(shown.length, 1, heading);
+      assert.match(shown.join(), /await fetch/);
+    }
+    await page.goto(at('/docs/sign-on'));
+    const kept = page.getByRole('tab', { selected: true });
+    assert.deepEqual(await kept.allInnerTexts(), ['Node']);
+    assert.deepEqual(await finishTabs(), []);
     await page.close();
 
     const plain = await openContext(browser, { javaScriptEnabled: false });
     const quiet = await plain.newPage();
     await quiet.goto(at('/docs'));
     assert.equal(await quiet.getByRole('searchbox').count(), 0, 'a box that does nothing');
+    await quiet.goto(at('/docs/ip-api'));
+    assert.equal(await quiet.getByRole('tab').count(), 0);
+    for (const name of sampleNames) {
+      const stacked = quiet.getByRole('region', { name: `${name} (GET check)` });
+      assert.equal(await stacked.isVisible(), true, name);
+    }
     await quiet.getByRole('link', { name: 'Limits', exact: true }).first().click();
     await quiet.waitForURL('**/docs/limits');
     await plain.close();
+  });
+});
+
+const boxUnder = (page: Page, id: string) =>
+  page.locator('.try', { has: page.locator(`#try-${id}-command`) });
+
+it('a request is tried from the page, with the own key of who is signed in', async () => {
+  await people.register('ada@mail.example');
+  const ada = await people.signIn('ada@mail.example');
+  await ada.post('/account/keys/create');
+  const [name = '', value = ''] = ada.cookie.split('=');
+  const session = { cookies: [{ name, value, url: server.baseUrl }] };
+  const openAll = async (page: Page) => {
+    await page.evaluate("for (const box of document.querySelectorAll('.try')) box.open = true; 0");
+    await page.locator('[data-standing=shown]').first().waitFor();
+  };
+  await withBrowser(async (browser) => {
+    for (const locale of ['en-GB', 'fr-FR']) {
+      await checkPage(browser, at('/docs/ask-about-an-address'), {
+        ...{ name: `docs-try-${locale}`, locale, session, widths: [390, 1440], prepare: openAll },
+      });
+    }
+
+    const context = await openContext(browser);
+    await context.addCookies(session.cookies);
+    const page = await context.newPage();
+    const finish = await watchPage(page, at('/docs/ip-api'));
+    await page.goto(at('/docs/ip-api'));
+    const report = boxUnder(page, 'post-report');
+    await report.locator('summary').click();
+    await report.getByText('Your own key is filled in.', { exact: true }).waitFor();
+    await report.getByLabel('comment').fill("it's <b>me</b> & $HOME");
+    await report.getByRole('button', { name: 'Send' }).click();
+    const answer = report.getByRole('region', { name: 'Answer (POST report)' });
+    await answer.waitFor();
+    assert.deepEqual(JSON.parse((await answer.textContent())!), {
+      data: { ipAddress: '127.0.0.1', abuseConfidenceScore: 0 },
+    });
+    assert.match(
+      (await report.getByRole('status').first().textContent())!,
+      /^200, X-RateLimit-Remaining: \d+$/,
+    );
+    const command = (await report.locator('#try-post-report-command').textContent())!;
+    assert.ok(command.endsWith(`'comment=it'\\''s <b>me</b> & $HOME'`), command);
+    const figures = boxUnder(page, 'get-stats');
+    await figures.locator('summary').click();
+    await figures.getByRole('button', { name: 'Send' }).click();
+    await figures.getByText('"generatedAt"').waitFor();
+    assert.deepEqual(await finish(), []);
+    await context.close();
+
+    const stranger = await (await openContext(browser)).newPage();
+    await stranger.goto(at('/docs/ip-api'));
+    const check = boxUnder(stranger, 'get-check');
+    await check.locator('summary').click();
+    const link = check.getByRole('link', { name: 'Sign in' });
+    assert.equal(await link.getAttribute('href'), '/signin?return=%2Fdocs%2Fip-api');
+    await check.getByLabel('API key').fill('pcl_none');
+    await check.getByRole('button', { name: 'Send' }).click();
+    await check.getByText('Authentication failed').waitFor();
+
+    const quiet = await openContext(browser, { javaScriptEnabled: false });
+    const plain = await quiet.newPage();
+    await plain.goto(at('/docs/ip-api'));
+    const still = boxUnder(plain, 'get-check');
+    await still.locator('summary').click();
+    assert.equal(await still.locator('form').isVisible(), false);
+    const shown = (await still.locator('#try-get-check-command').textContent())!;
+    assert.match(
+      shown,
+      /^curl -s -G -H "Key: \$KEY" 'http.*\/api\/v2\/check' \\\n.*'ipAddress=198\.51\.100\.7'$/,
+    );
   });
 });

@@ -10,6 +10,7 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createWebhooks } from '../../../src/reputation/webhooks/hooks.ts';
+import { mailsIn } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
 
@@ -111,6 +112,13 @@ it('a test is signed, so that the sample of the documentation verifies it, and s
     assert.equal((await bob.post(`${page}/${what}`, { id })).status, 404, what);
   }
   assert.equal((await ada.post(`${page}/remove`, { id })).status, 303);
+  for (const what of ['made', 'removed']) {
+    await within(
+      () =>
+        mailsIn(server).some((mail) => new RegExp(`^Subject: A webhook .*${what}`, 'm').test(mail)),
+      what,
+    );
+  }
   assert.equal(idsIn((await ada.get(page)).body).includes(id), false);
 });
 

@@ -14,6 +14,7 @@ import {
   type TestServer,
   threadCounts,
 } from '../../support/server/server.ts';
+import { isShared } from '../../support/server/shared-store.ts';
 import { stored } from '../../support/server/stored-rows.ts';
 import {
   type Agent,
@@ -110,6 +111,7 @@ for (const threads of threadCounts)
         assert.equal(log.includes(text), false);
       }
       assert.equal(log.includes(state), false);
+      if (isShared) return;
       const folder = join(server.dataDir, 'store');
       for (const name of readdirSync(folder)) {
         assert.equal(readFileSync(join(folder, name)).includes(email.concat('&')), false);

@@ -32,7 +32,8 @@ for (const threads of threadCounts) {
     let people: People;
     let count = 0;
     before(async () => {
-      server = await startTestServer({ threads, env: { CLIENT_LIMITS: 'off', BASE_URL: origin } });
+      const env = { CLIENT_LIMITS: 'off', BASE_URL: origin, SOURCE_ALLOW_PRIVATE: 'on' };
+      server = await startTestServer({ threads, env });
       people = openPeopleOf(server);
     });
     after(async () => {
@@ -92,7 +93,7 @@ for (const threads of threadCounts) {
       return post(visitor, '/signin', { ...form, email, password });
     }
 
-    it('a passkey, a key and a site left behind are reviewed by the owner before anything', async () => {
+    it('a passkey, a key and a webhook left behind are reviewed by the owner before anything', async () => {
       const { email, id } = await newPerson();
       const thief = await people.signIn(email);
       const made = await thief.post('/account/keys/create');
@@ -104,6 +105,8 @@ for (const threads of threadCounts) {
       assert.equal(added.status, 200, added.body);
       const { authenticator: second, added: both } = await addPasskey(thief, origin);
       assert.equal(both.status, 200, both.body);
+      const hook = { url: 'http://127.0.0.1:9/told', watches: '9.9.30.1', threshold: '90' };
+      assert.equal((await thief.post('/account/webhooks/create', hook)).status, 200);
       const stolen = thief.cookie;
       const owner = await resetByMail(email);
       assert.equal((await server.fetch('/account', { headers: { Cookie: stolen } })).status, 303);
@@ -129,12 +132,13 @@ for (const threads of threadCounts) {
       const names = [...page.body.matchAll(/type="radio" name="([^"]+)" value="keep"/g)].map(
         (found) => found[1]!,
       );
-      assert.equal(names.length, 4, `${names}`);
+      assert.equal(names.length, 5, `${names}`);
+      assert.match(page.body, /127\.0\.0\.1:9\/told[\s\S]{0,400}It is told of: 9\.9\.30\.1</);
       assert.doesNotMatch(page.body, /\schecked/, 'nothing is decided beforehand');
       const hidden = hiddenOf(page, '/account/review');
       const part = await post(owner, '/account/review', { ...hidden, [names[0]!]: 'keep' });
       assert.equal(part.status, 422);
-      assert.equal(part.body.match(/Decide whether this stays/g)?.length, 3);
+      assert.equal(part.body.match(/Decide whether this stays/g)?.length, 4);
       assert.match(part.body, /checked/);
       assert.equal((await people.signon.passkeys.list(id)).length, 2);
       const bad = await post(owner, '/account/review', { ...hidden, [names[0]!]: 'perhaps' });
@@ -162,7 +166,9 @@ for (const threads of threadCounts) {
         assert.equal((await server.fetch(path, { headers: { Key } })).status, 401);
       }
       await mailed(email, /passkey was added/, 2);
+      assert.doesNotMatch((await owner.get('/account/webhooks')).body, /9\.9\.30\.1/);
       await mailed(email, /API key was made/);
+      await mailed(email, /webhook was made/);
       await mailed(email, /review/);
       assert.equal((await owner.get('/account/review')).headers.location, '/account');
     });

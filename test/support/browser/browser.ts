@@ -32,6 +32,8 @@ export interface CheckPageOptions {
   readonly session?: PageSession;
   /** The status that the page itself must answer with. */
   readonly status?: number;
+  /** What is done once it is there, before it is looked at. */
+  readonly prepare?: (page: Page) => Promise<void>;
 }
 
 export interface PageSession {
@@ -221,6 +223,7 @@ async function checkTheme(
     await page.setViewportSize({ width, height: viewportHeight });
     const response = await page.goto(url, { waitUntil: 'load' });
     await page.evaluate('document.fonts.ready.then(() => 0)');
+    await options.prepare?.(page);
     const status = response?.status();
     if (status !== (options.status ?? 200)) problems.push(label(`status ${status}`));
     problems.push(...(await overflowProblems(page)).map(label));

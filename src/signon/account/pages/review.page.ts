@@ -1,5 +1,5 @@
 /**
- * The review after a reset: one choice for each passkey, key and site, none of them made for the
+ * The review after a reset: one choice for each passkey, key, webhook and site, none of them made for the
  * person. Plain radio buttons in groups, so it works with a keyboard and without a script.
  */
 
@@ -79,6 +79,15 @@ function groupsOf(all: Catalogue, format: Format, reviewed: Reviewed): [string, 
     isMono: true,
     facts: text.siteKeyFacts(format.moment(createdAt), hosts.join(', ') || text.siteKeyAnyHost),
   }));
+  const webhooks = reviewed.webhooks.map(({ id, url, createdAt, watches }) => ({
+    name: reviewName.webhook(id),
+    title: url,
+    isMono: true,
+    facts: text.webhookFacts(
+      format.moment(createdAt),
+      watches.map(({ prefix }) => prefix).join(', '),
+    ),
+  }));
   const sites = reviewed.sites.map(({ clientId, grantedAt, granted }) => ({
     name: reviewName.site(clientId),
     title: clientId,
@@ -93,6 +102,7 @@ function groupsOf(all: Catalogue, format: Format, reviewed: Reviewed): [string, 
     [text.passkeys, passkeys],
     [text.keys, keys],
     [text.siteKeys, siteKeys],
+    [text.webhooks, webhooks],
     [text.sites, more === 0 ? sites : [...sites, others]],
   ];
 }

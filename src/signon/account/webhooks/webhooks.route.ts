@@ -4,7 +4,9 @@ import type { Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
+import type { RowCheck, SetRow } from '../../../store/store.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
+import { unchanged } from '../../people.ts';
 import { frameText } from '../../words/words.ts';
 import type { OwnVisit, Space, ViewChange } from '../space.route.ts';
 import { type WebhookLine, type WebhooksView, webhooksPage } from './webhooks.page.ts';
@@ -32,8 +34,9 @@ export interface SpaceWebhooks {
       readonly threshold: number;
       readonly watches: readonly string[];
     },
+    also: { readonly check: readonly RowCheck[]; readonly set: readonly SetRow[] },
   ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
-  remove(account: string, id: string): Promise<Result<void>>;
+  remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
   /** One event that says no more than that it is a test. */
   test(account: string, id: string): Promise<Result<void>>;
   readonly perAccountMax: number;
@@ -59,7 +62,7 @@ export function webhookRoutes(space: Space): PlainRoute[] {
   }
 
   async function create(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { accountId } = visit.session;
+    const { accountId, person } = visit.session;
     const tooOften = signon.changes.count(accountId);
     if (tooOften !== undefined) return space.refuse(visit, 'webhooks', tooOften);
     const typed = {
@@ -67,12 +70,18 @@ export function webhookRoutes(space: Space): PlainRoute[] {
       watches: (form.get('watches') ?? '').slice(0, typedCharsMax),
       threshold: (form.get('threshold') ?? '').slice(0, 10),
     };
-    const made = await webhooks.create(accountId, {
+    const told = await space.change(visit, 'webhook_made');
+    const wanted = {
       url: typed.url,
       threshold: /^\d{1,3}$/.test(typed.threshold) ? Number(typed.threshold) : 0,
       watches: typed.watches.split(/[\s,]+/).filter((text) => text !== ''),
-    });
-    if (made.ok) return show(visit, {}, { secret: made.value.secret });
+    };
+    const also = { check: unchanged(person), set: told.set };
+    const made = await webhooks.create(accountId, wanted, also);
+    if (made.ok) {
+      await told.done();
+      return show(visit, {}, { secret: made.value.secret });
+    }
     if (made.error !== 'invalid_parameter') return space.refuse(visit, 'webhooks', made);
     const failed = frameText(visit.frame).account.failed.form;
     return show(visit, { status: 422, failed }, { typed: { ...typed, fault: made.parameter } });
@@ -85,8 +94,11 @@ export function webhookRoutes(space: Space): PlainRoute[] {
   }
 
   async function remove(visit: OwnVisit, form: Params): Promise<Reply> {
-    const done = await webhooks.remove(visit.session.accountId, form.get('id') ?? '');
+    const told = await space.change(visit, 'webhook_removed');
+    const { accountId } = visit.session;
+    const done = await webhooks.remove(accountId, form.get('id') ?? '', told.set);
     if (!done.ok) return space.refuse(visit, 'webhooks', done);
+    await told.done();
     return space.back(visit, 'webhooks', 'webhook_removed');
   }
 

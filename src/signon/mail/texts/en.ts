@@ -45,6 +45,15 @@ for another 24 hours.`,
     subject: 'An API key of your account was revoked',
     text: 'An API key of your account was revoked. It stopped working at once.',
   },
+  webhook_made: {
+    subject: 'A webhook was made for your account',
+    text: `A webhook was made for your account. From now on its server is told when an
+address or a network that it watches gets listed.`,
+  },
+  webhook_removed: {
+    subject: 'A webhook of your account was removed',
+    text: 'A webhook of your account was removed. Its server is told nothing any more.',
+  },
   phone_verified: {
     subject: 'The phone number of your account was changed',
     text: 'A phone number was confirmed for your account.',

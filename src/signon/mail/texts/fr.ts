@@ -47,6 +47,16 @@ celle-ci fonctionne encore 24 heures.`,
     subject: 'Une clé d’API de votre compte a été révoquée',
     text: 'Une clé d’API de votre compte a été révoquée. Elle ne fonctionne plus.',
   },
+  webhook_made: {
+    subject: 'Un webhook a été créé pour votre compte',
+    text: `Un webhook a été créé pour votre compte. Son serveur est désormais averti
+quand une adresse ou un réseau qu’il surveille entre dans une liste.`,
+  },
+  webhook_removed: {
+    subject: 'Un webhook de votre compte a été retiré',
+    text: `Un webhook de votre compte a été retiré. Son serveur n’est plus averti de
+rien.`,
+  },
   phone_verified: {
     subject: 'Le numéro de téléphone de votre compte a été modifié',
     text: 'Un numéro de téléphone a été confirmé pour votre compte.',

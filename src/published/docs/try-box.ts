@@ -1,0 +1,70 @@
+/**
+ * "Try it": a form that sends a request to this very server with the reader's own key, and shows the answer.
+ * The script does that (docs.js), within the page's `connect-src 'self'`; without it the form stays hidden, and
+ * the box holds the same request as a command.
+ */
+
+import { button } from '../../web/components/button.ts';
+import { codeBlock } from '../../web/components/code-block.ts';
+import { field } from '../../web/components/field.ts';
+import { type Html, html, safeHref } from '../../web/html.ts';
+import type { Catalogue } from '../words.ts';
+import { commandOf, type TryRequest } from './tries.ts';
+
+export interface TryPlace {
+  /** Unique on the page: of the heading above. */
+  readonly id: string;
+  /** What that heading says. */
+  readonly heading: string;
+  /** Path of the page. */
+  readonly page: string;
+  /** Scheme and host of the API. */
+  readonly origin: string;
+}
+
+/** What the script found of the reader's key; one of these is shown then. */
+function keyNotes(page: string, { docs }: Catalogue): Html {
+  const { keys } = docs.tryIt;
+  const back = encodeURIComponent(page);
+  const notes = [
+    ['shown', undefined],
+    ['hidden', `/account/confirm?return=${back}`],
+    ['none', '/account/keys'],
+    ['unknown-reader', `/signin?return=${back}`],
+  ] as const;
+  return notes.map(
+    ([standing, href]) =>
+      html`<p class="field-hint" data-standing=${standing} hidden>${keys[standing].text}${
+        href !== undefined && html` <a href=${safeHref(href)}>${keys[standing].link}</a>`
+      }</p>`,
+  );
+}
+
+export function tryBox(request: TryRequest, place: TryPlace, text: Catalogue): Html {
+  const { tryIt } = text.docs;
+  const { method, path, hasKey, fields } = request;
+  const id = `try-${place.id}`;
+  const plain = { mono: true, autocomplete: 'off', maxLength: 1_000 };
+  return html`<details class="try" lang=${tryIt.language} data-method=${method} data-path=${path} data-origin=${place.origin}
+    data-failed=${tryIt.failed}>
+    <summary>${tryIt.title}<span class="visually-hidden"> (${place.heading})</span></summary>
+    <form class="try-form" autocomplete="off" hidden>
+      ${
+        hasKey &&
+        html`${field({ ...plain, id: `${id}-key`, name: 'key', label: tryIt.key, hint: tryIt.keyHint, required: true })}
+        ${keyNotes(place.page, text)}`
+      }
+      ${fields.map(({ name, value }) => field({ ...plain, id: `${id}-${name}`, name, label: name, value }))}
+      <p>${button({ label: tryIt.send, kind: 'secondary' })}</p>
+      <p class="mono" role="status"></p>
+      <div class="try-answer" hidden>
+        <pre tabindex="0" role="region" aria-label=${tryIt.answer(place.heading)}><code></code></pre>
+      </div>
+    </form>
+    ${codeBlock({
+      ...{ id: `${id}-command`, title: tryIt.command, text },
+      label: `${tryIt.command} (${place.heading})`,
+      code: commandOf(request, place.origin),
+    })}
+  </details>`;
+}
