@@ -76,6 +76,7 @@ export const namespaces = {
   erasure: 0x72,
   notice: 0x73,
   erased: 0x74,
+  pendingAccount: 0x75,
   signInLog: 0x78,
   audit: 0x79,
   scratch: 0xf0,
@@ -373,6 +374,11 @@ export const noticePrefix = (id?: string): Key => encodeKey(namespaces.notice, .
 /** 74 account-id: an account that was deleted, for good (store/erased.ts). */
 export const erasedKey = (id: string): Key => encodeKey(namespaces.erased, text(id));
 export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
+
+/** 75 account-id: an account that waits for its verification (signon/people/pending.ts). */
+export const pendingAccountKey = (id: string): Key =>
+  encodeKey(namespaces.pendingAccount, text(id));
+export const pendingAccountPrefix = (): Key => encodeKey(namespaces.pendingAccount);
 
 /** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
 export const signInLogKey = (at: number, random: Uint8Array): Key =>

@@ -108,6 +108,8 @@ it('the encodings on disk stay what they are', () => {
     [keys.erasurePrefix(), '72'],
     [keys.erasedKey('x'), '747800'],
     [keys.erasedPrefix(), '74'],
+    [keys.pendingAccountKey('x'), '757800'],
+    [keys.pendingAccountPrefix(), '75'],
     [keys.journalRowKey(2 ** 32 + 1), '0000000100000001'],
     [keys.expiryRowKey(1, 2), '000000000001000000000002'],
   ];

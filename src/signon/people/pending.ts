@@ -1,6 +1,6 @@
 /**
- * An account whose mail address was never verified: three rows that expire, with what was written
- * beside them. It holds its address against other registrations only; whoever proves to hold the
+ * An account whose mail address was never verified: four rows that expire, with what was written
+ * beside them. One says no more than that it waits: those that do are found without a look at all accounts. It holds its address against other registrations only; whoever proves to hold the
  * mailbox in another way gets the address, and all of it goes in the commit that says so.
  */
 
@@ -10,9 +10,10 @@ import {
   accountByEmailKey,
   accountBySpellingKey,
   accountKey,
-  accountPrefix,
   credentialsKey,
   type Key,
+  pendingAccountKey,
+  pendingAccountPrefix,
   securityLogPrefix,
   sessionByAccountKey,
   sessionKey,
@@ -38,19 +39,29 @@ export function createPendingTally(options: { clock: Clock }): RowTally {
   return createRowTally({ kind: 'pending_account', ...options, ...bounds });
 }
 
-/** Of which network those of before are is not kept: they count in the whole. */
+/**
+ * Of which network those of before are is not kept: they count in the whole. Those of a release before the
+ * row was written do not, for the week that they wait.
+ */
 export async function restorePending(store: Store, tally: RowTally): Promise<void> {
   for (let after: Key | undefined; ; ) {
     const options = after === undefined ? {} : { after };
-    const page = await store.scan(accountPrefix(), { ...options, limit: pageRows });
-    for (const { value } of page) {
-      const account = decodeAccount(value);
+    const page = await store.scan(pendingAccountPrefix(), { ...options, limit: pageRows });
+    // The id is text, ended by a zero byte (see keys.ts).
+    const ids = page.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
+    for (const row of await Promise.all(ids.map((id) => store.get(accountKey(id))))) {
+      const account = row && decodeAccount(row.value);
       if (account === undefined || account.pendingUntil === 0) continue;
       tally.admit(account.email, `before the start ${account.email}`, account.pendingUntil);
     }
     after = page.at(-1)?.key;
     if (after === undefined) return;
   }
+}
+
+/** What the account's record says counts: the row goes when the account waits no longer. */
+export function pendingRow(id: string, { pendingUntil }: AccountRecord): SetRow {
+  return { key: pendingAccountKey(id), value: new Uint8Array(), expiresAt: pendingUntil };
 }
 
 /** Lasting for an account that is verified. */
@@ -101,7 +112,8 @@ async function givingWay(
   person: Person,
 ): Promise<{ check: readonly RowCheck[]; del: readonly Key[] }> {
   const { id } = person;
-  const del = [accountKey(id), credentialsKey(id), ...(await tracesOf(store, id))];
+  const rows = [accountKey(id), credentialsKey(id), pendingAccountKey(id)];
+  const del = [...rows, ...(await tracesOf(store, id))];
   return { check: unchanged(person), del };
 }
 

@@ -36,7 +36,7 @@ import { notErased } from './deletion/erasure-mark.ts';
 import { type AskedLink, type Chosen, isChosenByLink, newLinkData } from './links/link-data.ts';
 import type { PageLinks } from './links/links-to-pages.ts';
 import { type Pacing, type PersonPace, timeText } from './pacing.ts';
-import { emailRow, pendingLifeMs } from './pending.ts';
+import { emailRow, pendingLifeMs, pendingRow } from './pending.ts';
 import type { Reservation, RowTally } from './row-tally.ts';
 import { createVerification, type Verification, type VerificationOptions } from './verification.ts';
 
@@ -257,6 +257,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
       set: [
         accountRow(id, account),
         emailRow(id, account),
+        pendingRow(id, account),
         credentialsRow({ id, account }, credentials),
         link.row,
         ...logged.set,
@@ -283,6 +284,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
       set: [
         accountRow(id, account),
         emailRow(id, account),
+        pendingRow(id, account),
         credentialsRow({ id, account }, credentials),
         link.row,
       ],

@@ -18,7 +18,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
-import { passkeyKey } from '../../store/keys.ts';
+import { passkeyKey, pendingAccountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import {
   type Credentials,
@@ -338,7 +338,10 @@ export function createVerification(options: VerificationOptions): Verification {
           ...logged.set,
           ...options.companion.created(id, account.email),
         ],
-        del: [link.key, ...formerRows(person.account), ...place.del, ...logged.del],
+        del: [
+          ...[link.key, pendingAccountKey(id)],
+          ...[...formerRows(person.account), ...place.del, ...logged.del],
+        ],
         events: [encodeAccessEvent(createEventId(clock, random), event)],
       });
       if (done === 'lost' || !done.ok) return done;

@@ -6,7 +6,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, it } from 'node:test';
 import { linksMax, linksPerAccountMax } from '../../../src/signon/people/links/links.ts';
-import { pendingMax, pendingPerNetworkMax } from '../../../src/signon/people/pending.ts';
+import {
+  createPendingTally,
+  pendingMax,
+  pendingPerNetworkMax,
+  restorePending,
+} from '../../../src/signon/people/pending.ts';
 import { sessionsPerPendingMax } from '../../../src/signon/sessions/sessions.ts';
 import { namespaces, storedKey } from '../../../src/store/keys.ts';
 import { errorOf } from '../../support/house/result.ts';
@@ -191,6 +196,37 @@ it('what was there before a restart is counted after it', async () => {
     ['signIn_link', 0],
     ['pending_account', 600],
   ]);
+});
+
+it('the count after a restart looks at those alone that wait', async () => {
+  const ids: string[] = [];
+  for (const name of ['ada', 'bob', 'cyd']) ids.push(await bench.person(`${name}@example.org`));
+  const waiting = ['dan', 'eve', 'fay'].map((name) => `${name}@example.org`);
+  for (const email of waiting) {
+    assert.ok((await bench.signon.registration.register({ email, password, visitor })).ok);
+  }
+  assert.equal(await rowsOf(namespaces.pendingAccount), waiting.length);
+  const gone = await bench.signon.people.byEmail(waiting[2]!);
+  assert.ok((await bench.signon.deletion.delete(gone!.id)).ok);
+  assert.equal(await rowsOf(namespaces.pendingAccount), 2);
+  const { store, clock } = bench;
+  const seen: string[] = [];
+  const watched: typeof store = {
+    ...store,
+    get(key) {
+      seen.push(Buffer.from(key).toString('latin1'));
+      return store.get(key);
+    },
+    scan(prefix, options) {
+      assert.notEqual(prefix[0], namespaces.account);
+      return store.scan(prefix, options);
+    },
+  };
+  const tally = createPendingTally({ clock });
+  await restorePending(watched, tally);
+  assert.equal(tally.stats().rows, 2);
+  assert.equal(seen.length, 2);
+  assert.ok(!ids.some((id) => seen.some((key) => key.includes(id))));
 });
 
 it('asking for passkey challenges writes nothing', async () => {

@@ -40,6 +40,7 @@ import {
   erasureKey,
   erasurePrefix,
   type Key,
+  pendingAccountKey,
 } from '../../../store/keys.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Delivery } from '../../mail/mailer.ts';
@@ -121,6 +122,7 @@ export function createDeletion(options: {
           accountRow(id, { ...account, disabled: true, pendingUntil: 0 }),
           { key: nameKey(account), value: Buffer.from(id) },
         ],
+        del: [pendingAccountKey(id)],
         events:
           account.pendingUntil === 0
             ? [encodeAccessEvent(createEventId(clock, random), event)]
