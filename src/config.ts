@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import {
   contact,
+  cores,
   countryList,
   databaseUrl,
   domainList,
@@ -70,7 +71,9 @@ export interface Config {
   readonly baseUrl: string;
   readonly secureUrl: string;
   readonly dataDir: string;
-  /** Undefined: the embedded store. Holds a password: never logged. */
+  /** `edge`: it has no database, and asks its cores. */
+  readonly role: 'node' | 'edge';
+  /** Undefined: the embedded store. Of an edge it names the cores. Holds a password: never logged. */
   readonly databaseUrl: string | undefined;
   /** Where other nodes of the same database ask this one. */
   readonly internalListen: string;
@@ -165,6 +168,8 @@ const schema = v.object({
   BASE_URL: v.optional(origin),
   SECURE_URL: v.optional(origin),
   DATA_DIR: v.optional(path, './var'),
+  ROLE: v.optional(v.picklist(['node', 'edge'], 'must be node or edge'), 'node'),
+  CORES: v.optional(cores),
   DATABASE_URL: v.optional(databaseUrl),
   INTERNAL_LISTEN: v.optional(v.string(), '127.0.0.1:0'),
   HTTP_THREADS: v.optional(
@@ -274,6 +279,15 @@ export function readConfig(
     const fault = 'not an address of this machine with a port, such as 192.0.2.1:53';
     throw settingError(name, `holds '${quoted(nowhere)}', ${fault}`);
   }
+  if ((s.ROLE === 'edge') !== (s.CORES !== undefined)) {
+    throw settingError(
+      'CORES',
+      'must be set with ROLE=edge, and only with it: where its cores listen',
+    );
+  }
+  if (s.CORES !== undefined && s.DATABASE_URL !== undefined) {
+    throw settingError('DATABASE_URL', 'must not be set with ROLE=edge: an edge asks its cores');
+  }
   const local = `http://localhost:${s.PORT}`;
   return Object.freeze({
     host: s.HOST,
@@ -281,7 +295,8 @@ export function readConfig(
     baseUrl: s.BASE_URL ?? local,
     secureUrl: s.SECURE_URL ?? local,
     dataDir: s.DATA_DIR,
-    databaseUrl: s.DATABASE_URL,
+    role: s.ROLE,
+    databaseUrl: s.CORES ?? s.DATABASE_URL,
     internalListen: s.INTERNAL_LISTEN,
     httpThreads: s.HTTP_THREADS === 'auto' ? frontEndsOf(availableParallelism()) : s.HTTP_THREADS,
     captchaThreads: s.CAPTCHA_THREADS,

@@ -120,7 +120,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     onRendered: (ms) => given.timings.recorder(config.httpThreads)('render', ms),
   });
   closers.add(() => captcha.close());
-  const peers = await openPeers(opening, captcha.challenges, data.member);
+  const peers = await openPeers(opening, captcha.challenges, data);
   const challenges = counted.countedChallenges(peers);
 
   const metrics = createMetrics();

@@ -12,7 +12,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { answerBytes, readAsked } from '../../src/server/peers/asked.ts';
 import { openInternalListener } from '../../src/server/peers/internal-listener.ts';
 import { peerChallenges } from '../../src/server/peers/peer-challenges.ts';
-import { createReplays, macHeader, macOf } from '../../src/server/peers/signed.ts';
+import { createReplays, macHeader, macOf } from '../../src/store/relay/signed.ts';
 import { knownPool, networkAt, smallBounds } from '../support/captcha/challenges.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 

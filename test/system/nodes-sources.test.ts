@@ -1,4 +1,4 @@
-/** Nodes of one cluster: one of them fetches lists for all, and when it is gone another one does. */
+/** Nodes of one cluster: one of them fetches lists for all, and when it is gone another one does; reports and checks count once. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -9,6 +9,8 @@ import { after, before, it, type TestContext } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
+  answersByThread,
+  demoEmail,
   type Environment,
   metric,
   startTestServer,
@@ -58,6 +60,35 @@ after(async () => {
 const rowsOf = async (node: TestServer) =>
   (await metric(node, 'portcullis_source_rows')).get('source="bad"') ?? 0;
 const fetchesOf = (node: TestServer) => node.stderr().split('"lists: source loaded"').length - 1;
+
+it('a report and a check count once, whichever node had them', async () => {
+  const [first, second] = nodes as [TestServer, TestServer];
+  await first.cliJson('account', 'create', demoEmail);
+  const { text: Key } = await first.cliJson('key', 'create', demoEmail);
+  const totals = () =>
+    Promise.all(nodes.map(async (n) => (await metric(n, 'portcullis_reports_total')).get('')));
+  const checks = () =>
+    Promise.all(nodes.map(async (n) => (await answersByThread(n, '/api/v2/check'))[0]));
+  assert.deepEqual(await totals(), [0, 0]);
+  const ask = (node: TestServer, path: string, method = 'GET') =>
+    node.fetch(`/api/v2/${path}`, { method, headers: { Key } });
+  for (const node of nodes) {
+    await within(async () => (await ask(node, 'check-block?network=9.9.8.0/24')).status === 200);
+  }
+  for (const [node, host] of [
+    [first, 1],
+    [second, 2],
+    [second, 3],
+  ] as const) {
+    const { status, body } = await ask(node, `report?ip=9.9.8.${host}&categories=18`, 'POST');
+    assert.equal(status, 200, body);
+  }
+  await within(async () => (await totals()).every((total) => total! >= 3), 'all of them on both');
+  assert.deepEqual(await totals(), [3, 3]);
+  for (const node of [first, second, second]) await ask(node, 'check?ipAddress=9.9.8.1');
+  await within(async () => (await checks())[1]! >= 2, 'the checks');
+  assert.deepEqual(await checks(), [1, 2], 'of its own clients alone');
+});
 
 it('one node fetches for all, and the other one when that is gone', async () => {
   const { port } = publisher.address() as AddressInfo;

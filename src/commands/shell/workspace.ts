@@ -5,7 +5,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts';
-import { loadMasterKey, type MasterKey } from '../../access/keys/master-key.ts';
+import { deriveKey, loadMasterKey, type MasterKey } from '../../access/keys/master-key.ts';
 import type { Vouched } from '../../access/quota/points.ts';
 import { type Config, processEnvironment, readConfig } from '../../config.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
@@ -21,6 +21,7 @@ import { suffixFault } from '../../signon/sites/clients/client-suffixes.ts';
 import { awaitServer } from '../../store/lock.ts';
 import { openStoreOf } from '../../store/open.ts';
 import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
+import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import type { Store } from '../../store/store.ts';
 import { checkNode, refuseShared } from './cluster.ts';
 
@@ -92,7 +93,11 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
   const { config, opening } = openingOf();
   const { random, log } = opening;
   const masterKey = checkMasterKey(config, random);
-  const { store, clock, ownDir } = await openStoreOf(config, { ...opening, masterKey });
+  const { store, clock, ownDir } = await openStoreOf(config, {
+    ...opening,
+    masterKey,
+    internalKey: deriveKey(masterKey, internalKeyPurpose),
+  });
   try {
     const before = await store.lastSeq();
     const done = await run(workspaceOf({ config, clock, random, log, store }, masterKey));

@@ -4,8 +4,10 @@
  */
 
 import { Command } from 'commander';
+import { deriveKey } from '../../access/keys/master-key.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { type Cluster, openStoreOf } from '../../store/open.ts';
+import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
 import { checkMasterKey, openingOf } from '../shell/workspace.ts';
 
@@ -42,7 +44,11 @@ async function upgrade(flags: { json?: boolean }): Promise<void> {
 async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T> {
   const { config, opening } = openingOf();
   const masterKey = checkMasterKey(config, opening.random);
-  const { store, cluster } = await openStoreOf(config, { ...opening, masterKey });
+  const { store, cluster } = await openStoreOf(config, {
+    ...opening,
+    masterKey,
+    internalKey: deriveKey(masterKey, internalKeyPurpose),
+  });
   try {
     if (cluster === undefined) {
       throw new OperatorError('DATABASE_URL is not set: this server is alone on its store');

@@ -10,6 +10,7 @@ import {
   moveToEmbedded,
   moveToPostgres,
 } from '../../store/moving/run.ts';
+import { refuseEdge } from '../shell/cluster.ts';
 import { columns, createOutput, grouped } from '../shell/output.ts';
 import { openingOf, readMasterKey } from '../shell/workspace.ts';
 
@@ -45,6 +46,7 @@ async function run(
   const output = createOutput(flags.json === true);
   const { config, opening } = openingOf();
   const { dataDir, databaseUrl } = config;
+  refuseEdge(config);
   if (databaseUrl === undefined) {
     throw new OperatorError('set DATABASE_URL, and what else a node needs (docs/CLUSTER.md)');
   }

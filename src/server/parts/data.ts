@@ -2,7 +2,9 @@
 
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deriveKey } from '../../access/keys/master-key.ts';
 import { packageVersion } from '../../config/version.ts';
+import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import { decodeBanned } from '../../doors/agents/ban-events.ts';
 import { type BanTable, createBanTable } from '../../doors/agents/ban-table.ts';
@@ -15,6 +17,8 @@ import { acquireServerLock } from '../../store/lock.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
 import { openStoreOf } from '../../store/open.ts';
 import { snapshotFile, storePath, watchPresence } from '../../store/presence.ts';
+import type { Relay } from '../../store/relay/relay.ts';
+import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import type { Store } from '../../store/store.ts';
 import { startSweeper } from '../../store/sweeper.ts';
 import { ownUpkeep, type Upkeep } from '../../store/upkeep.ts';
@@ -40,12 +44,21 @@ export interface Data {
   readonly geo: SharedArrayBuffer;
   /** With others on one database. */
   readonly member: Membership | undefined;
+  /** Of a node that edges may ask. */
+  readonly relay: Relay | undefined;
 }
+
+const nameOf = (role: Config['role']) => (role === 'edge' ? `${hostname()} (edge)` : hostname());
 
 export async function openData(opening: Opening): Promise<Data> {
   const { config, random, log, masterKey, onFatal, closers } = opening;
   const { pid } = process;
-  const opened = await openStoreOf(config, { ...opening, pid, masterKey });
+  const opened = await openStoreOf(config, {
+    ...opening,
+    pid,
+    masterKey,
+    internalKey: deriveKey(masterKey, internalKeyPurpose),
+  });
   const { clock, ownDir: dataDir } = opened;
   const store = timed(opened.store, opening);
   closers.add(() => store.close());
@@ -64,7 +77,7 @@ export async function openData(opening: Opening): Promise<Data> {
   });
   await opening.prepare?.(store);
   const member = await opened.cluster?.join({
-    identity: { name: hostname(), version: packageVersion() },
+    identity: { name: nameOf(config.role), version: packageVersion() },
     onReplaced: onFatal,
   });
   closers.add(() => member?.leave());
@@ -113,7 +126,18 @@ export async function openData(opening: Opening): Promise<Data> {
   const sweeper = startSweeper({ store: upkeep.store, log });
   closers.add(() => sweeper.stop());
   const { recent: noteKeyUses } = keyUses;
-  return { store, clock, state, upkeep, noteKeyUses, bans, banTable, geo, member };
+  return {
+    store,
+    clock,
+    state,
+    upkeep,
+    noteKeyUses,
+    bans,
+    banTable,
+    geo,
+    member,
+    relay: opened.cluster?.relay,
+  };
 }
 
 export function openGeoTables({ config, log }: Pick<Opening, 'config' | 'log'>): SharedArrayBuffer {

@@ -6,24 +6,25 @@ import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { readEndpoint } from '../../doors/endpoint.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
+import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import { startExchanging } from '../peers/exchanging.ts';
 import { openInternalListener } from '../peers/internal-listener.ts';
 import { peerChallenges } from '../peers/peer-challenges.ts';
 import { sealedTellings, tellingsKeyPurpose } from '../peers/sealed-tellings.ts';
-import { internalKeyPurpose } from '../peers/signed.ts';
+import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
 
 export async function openPeers(
   { config, clock, log, masterKey, closers }: Opening,
   own: Challenges,
-  member: Membership | undefined,
+  { member, relay }: Pick<Data, 'member' | 'relay'>,
 ): Promise<Challenges> {
   if (member === undefined) return own;
   const key = deriveKey(masterKey, internalKeyPurpose);
   const { address: host, port } = readEndpoint(config.internalListen)!;
   const { id: node, urlOf } = member;
   const listener = await openInternalListener({
-    ...{ host, port, node, key, clock, log, challenges: own },
+    ...{ host, port, node, key, clock, log, challenges: own, relay },
   });
   closers.add(listener.close);
   await member.announce(listener.url);

@@ -1,7 +1,7 @@
 /**
  * Where other nodes ask about challenges that this one made. It listens apart from the public port, by
  * default on loopback; whoever has not the master key gets an empty 403, and no line in the log. Small
- * bodies, few connections, short times: everything that comes is bounded.
+ * bodies, bounded connections, short times: everything that comes is bounded.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,11 +9,15 @@ import type { AddressInfo } from 'node:net';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import type { Relay } from '../../store/relay/relay.ts';
+import { createReplays, isMac, macHeader, macOf, relayHeader } from '../../store/relay/signed.ts';
 import { answerBytes, type PeerQuestion, readAsked } from './asked.ts';
-import { createReplays, isMac, macHeader, macOf } from './signed.ts';
+import { createRelayDoor } from './relay-door.ts';
+import { readBody, refuse, seal } from './sealed-http.ts';
 
 const bodyBytesMax = 4_096;
-const connectionsMax = 256;
+/** An edge holds some. */
+const connectionsMax = 2_048;
 const requestMsMaxDefault = 10_000;
 /** Node looks every half minute by itself: so long silent connections would shut out nodes. */
 const lookMs = 1_000;
@@ -32,12 +36,15 @@ export async function openInternalListener(options: {
   readonly clock: Clock;
   readonly log: Log;
   readonly challenges: Pick<Challenges, 'image' | 'clip' | 'verify'>;
+  /** Of a core: what edges ask. */
+  readonly relay?: Relay | undefined;
   /** From a connection to the end of its request. */
   readonly requestMsMax?: number;
 }): Promise<InternalListener> {
-  const { host, port, node, key, clock, log, challenges } = options;
+  const { host, port, node, key, clock, log, challenges, relay } = options;
   const { requestMsMax = requestMsMaxDefault } = options;
   const replays = createReplays(node, clock.now);
+  const door = relay && createRelayDoor({ relay, node, key, now: clock.now });
 
   async function answer(asked: PeerQuestion): Promise<Uint8Array> {
     const { what, token, network, longWord } = asked;
@@ -50,16 +57,19 @@ export async function openInternalListener(options: {
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readBody(request);
+    if (request.headers[relayHeader] !== undefined) {
+      if (door === undefined) refuse(response);
+      else await door(request, response);
+      return;
+    }
+    const body = await readBody(request, bodyBytesMax);
     const isKnown = body && isMac(request.headers[macHeader], macOf(key, 'ask', body));
     const asked = isKnown === true ? readAsked(body!) : undefined;
     if (asked === undefined || !replays.admit(asked)) {
-      response.writeHead(403, { Connection: 'close' }).end();
+      refuse(response);
       return;
     }
-    const bytes = await answer(asked);
-    const mac = macOf(key, `answer ${asked.nonce}`, bytes);
-    response.writeHead(200, { [macHeader]: mac, 'Content-Length': bytes.length }).end(bytes);
+    seal(response, key, asked.nonce, await answer(asked));
   }
 
   const timeouts = { requestTimeout: requestMsMax, headersTimeout: requestMsMax };
@@ -86,20 +96,4 @@ export async function openInternalListener(options: {
       await closed;
     },
   };
-}
-
-/** Undefined when it is too long, or breaks off. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const piece of request as AsyncIterable<Buffer>) {
-      bytes += piece.length;
-      if (bytes > bodyBytesMax) return undefined;
-      pieces.push(piece);
-    }
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(pieces);
 }

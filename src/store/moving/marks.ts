@@ -10,6 +10,7 @@ import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { makeFileOnce, syncPath } from '../files.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
+import { relayable } from '../relay/statements.ts';
 
 const files = { begun: 'moving-to-postgres', done: 'moved-to-postgres' } as const;
 
@@ -60,13 +61,13 @@ const markSchema = v.object({
   place: v.optional(v.object({ fingerprint: v.string(), part: v.number(), after: v.string() })),
 });
 
+const markRow = relayable('move', "select value from meta where name = 'move'");
+
 /** What the database knows of a move. */
 export type Mark = v.InferOutput<typeof markSchema>;
 
 export async function readMark(session: PostgresSession): Promise<Mark | undefined> {
-  const [row] = await session.query<{ value: Buffer }>({
-    text: "select value from meta where name = 'move'",
-  });
+  const [row] = await session.query<{ value: Buffer }>(markRow);
   if (row === undefined) return undefined;
   return v.parse(v.pipe(v.string(), v.parseJson(), markSchema), row.value.toString());
 }

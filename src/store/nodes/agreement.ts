@@ -13,6 +13,7 @@ import type { Log } from '../../core/log/log.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { knownSchema, nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
+import { relayable } from '../relay/statements.ts';
 import type { CommitResult, NewEvent } from '../store.ts';
 import { readVersion, versionOf } from './events.ts';
 import { answersMs } from './tellings.ts';
@@ -103,13 +104,15 @@ export async function openAgreement(store: PostgresStore, log: Log): Promise<Agr
   };
 }
 
+const agreedRows = relayable(
+  'agreed',
+  `select name, value from meta where name in ('${agreedName}', 'schema_from')`,
+);
+
 async function readAgreed(
   session: PostgresSession,
 ): Promise<{ readonly version: number; readonly schemaFrom: number }> {
-  const rows = await session.query<{ name: string; value: Buffer }>({
-    name: 'agreed',
-    text: `select name, value from meta where name in ('${agreedName}', 'schema_from')`,
-  });
+  const rows = await session.query<{ name: string; value: Buffer }>(agreedRows);
   const of = (wanted: string) =>
     Number(rows.find(({ name }) => name === wanted)?.value.toString() ?? 0);
   return { version: of(agreedName), schemaFrom: of('schema_from') };

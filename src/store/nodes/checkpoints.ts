@@ -17,6 +17,7 @@ import { fenceValues, holds } from '../postgres/maintenance.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import { checkpointRowKey, readCheckpointSeq } from '../projection.ts';
+import { relayable } from '../relay/statements.ts';
 import { type Commit, type Entry, type RowCheck, type Store, storeLimits } from '../store.ts';
 import { LeaseLostError } from '../upkeep.ts';
 
@@ -51,11 +52,22 @@ interface Saved {
   readonly bytes: number;
 }
 
+const savedRows = relayable(
+  'saved checkpoints',
+  'select id, seq, rows, bytes from checkpoints order by seq desc, at desc',
+);
+const savedPage = relayable(
+  'rows of a checkpoint',
+  `select key, value from (
+     select key, value,
+       sum(octet_length(value)) over (order by key) - octet_length(value) as before
+     from checkpoint_rows where id = $1 and key > $2 order by key limit ${pageRows}) page
+   where before <= ${storeLimits.pageBytesMax} order by key`,
+);
+
 /** Newest first. */
 async function readSaved(session: PostgresSession): Promise<Saved[]> {
-  const rows = await session.query<Record<keyof Saved, string>>({
-    text: 'select id, seq, rows, bytes from checkpoints order by seq desc, at desc',
-  });
+  const rows = await session.query<Record<keyof Saved, string>>(savedRows);
   return rows.map(({ id, seq, rows: count, bytes }) => {
     return { id, seq: BigInt(seq), rows: Number(count), bytes: Number(bytes) };
   });
@@ -194,11 +206,7 @@ async function copy(session: PostgresSession, local: Store, { id, rows }: Saved)
   let record: Buffer | undefined;
   for (let after: Buffer = Buffer.alloc(0); ; ) {
     const page = await session.query<{ key: Buffer; value: Buffer }>({
-      text: `select key, value from (
-               select key, value,
-                 sum(octet_length(value)) over (order by key) - octet_length(value) as before
-               from checkpoint_rows where id = $1 and key > $2 order by key limit ${pageRows}) page
-             where before <= ${storeLimits.pageBytesMax} order by key`,
+      ...savedPage,
       values: [id, after],
     });
     if (page.length === 0) break;

@@ -14,6 +14,7 @@ import { scratchKey, text } from '../keys.ts';
 import { isLost, type PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
 import type { PostgresStore } from '../postgres/store.ts';
+import { relayable } from '../relay/statements.ts';
 import { splitStore } from '../split.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import type { Upkeep } from '../upkeep.ts';
@@ -107,11 +108,45 @@ export interface JoinOptions {
   readonly positions: NodePositions;
   /** Another process runs under this node's number: this one must end. */
   readonly onReplaced: (error: Error) => void;
+  /** It never does the work that one node does for all. */
+  readonly isEdge?: boolean;
   readonly beatMs?: number;
   readonly aliveMs?: number;
 }
 
 const ownNameKey = scratchKey(text('node'));
+
+const forget = relayable('forget', `delete from nodes where seen_at < ${nowMs} - ${forgetMs}`);
+const registerNode = relayable(
+  'register',
+  `insert into nodes (id, node, boot, name, version, started_at, seen_at, applied_seq, checkpoint_seq, read_version)
+   select (select min(i) from generate_series(1, ${nodesMax}) i
+           where not exists (select from nodes where id = i)),
+     $1::uuid, $2::uuid, $3, $4, ${nowMs}, ${nowMs}, $5, $6, $7::int
+   on conflict (node) do update set
+     boot = excluded.boot, name = excluded.name, version = excluded.version,
+     started_at = excluded.started_at, seen_at = excluded.seen_at, is_stopped = false, digests = null,
+     applied_seq = excluded.applied_seq, checkpoint_seq = excluded.checkpoint_seq,
+     read_version = excluded.read_version
+   returning id`,
+);
+const beatNode = relayable(
+  'heartbeat',
+  `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, digests = $5, is_stopped = $6
+   where id = $1 and boot = $2::uuid returning id`,
+);
+const announceNode = relayable(
+  'announce',
+  'update nodes set url = $3 where id = $1 and boot = $2::uuid',
+);
+const whereIs = relayable(
+  'where is',
+  `select url from nodes where id = $1 and not is_stopped and seen_at > ${nowMs} - $2::int8`,
+);
+const allNodes = relayable(
+  'all nodes',
+  `select *, ${nowMs} - seen_at as ago from nodes order by id`,
+);
 
 /** The node's own name for as long as its directory stands. */
 async function ownName(local: Store): Promise<string> {
@@ -133,16 +168,7 @@ async function register(
   for (let tries = 1; ; tries++) {
     try {
       const [row] = await session.query<{ id: number }>({
-        text: `insert into nodes (id, node, boot, name, version, started_at, seen_at, applied_seq, checkpoint_seq, read_version)
-               select (select min(i) from generate_series(1, ${nodesMax}) i
-                       where not exists (select from nodes where id = i)),
-                 $1::uuid, $2::uuid, $3, $4, ${nowMs}, ${nowMs}, $5, $6, $7::int
-               on conflict (node) do update set
-                 boot = excluded.boot, name = excluded.name, version = excluded.version,
-                 started_at = excluded.started_at, seen_at = excluded.seen_at, is_stopped = false, digests = null,
-                 applied_seq = excluded.applied_seq, checkpoint_seq = excluded.checkpoint_seq,
-                 read_version = excluded.read_version
-               returning id`,
+        ...registerNode,
         values: [
           node,
           boot,
@@ -168,7 +194,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   const node = await ownName(local);
   const session = await store.session();
   const joinedMs = clock.monotonicMs();
-  await session.query({ text: `delete from nodes where seen_at < ${nowMs} - ${forgetMs}` });
+  await session.query(forget);
   const id = await register(session, node, boot, options);
   let told = (): NodeTold => options.positions;
   let memory: MemoryVerdict = 'unknown';
@@ -187,12 +213,12 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   });
 
   /** @returns false when the row is another process's, or gone */
-  async function heard(state: string): Promise<boolean> {
+  async function heard(isStopped: boolean): Promise<boolean> {
     const { appliedSeq, checkpointSeq, digests } = told();
+    const words = encodeDigests(digests ?? new Map());
     const rows = await (await store.session()).query({
-      text: `update nodes set seen_at = ${nowMs}, applied_seq = $3, checkpoint_seq = $4, digests = $5, ${state}
-             where id = $1 and boot = $2::uuid returning id`,
-      values: [id, boot, `${appliedSeq}`, `${checkpointSeq}`, encodeDigests(digests ?? new Map())],
+      ...beatNode,
+      values: [id, boot, `${appliedSeq}`, `${checkpointSeq}`, words, isStopped],
     });
     return rows.length > 0;
   }
@@ -214,13 +240,13 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
 
   async function beat(): Promise<void> {
     const sinceMs = clock.monotonicMs();
-    const isHeard = await heard('is_stopped = false');
+    const isHeard = await heard(false);
     if (hasLeft) return;
     if (isHeard) {
       await agreement.look();
       // What was agreed is not undone: another node has to do the upkeep.
       if (agreement.outdated() !== undefined) return lease.giveBack();
-      await lease.look(sinceMs);
+      if (options.isEdge !== true) await lease.look(sinceMs);
       return compareMemories();
     }
     hasLeft = true;
@@ -234,10 +260,10 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
   await agreement.look();
   const outdated = agreement.outdated();
   if (outdated !== undefined) {
-    await heard('is_stopped = true');
+    await heard(true);
     throw new OperatorError(outdated);
   }
-  await lease.look(joinedMs);
+  if (options.isEdge !== true) await lease.look(joinedMs);
   log.info({ node: id, upkeep: lease.fence() !== undefined }, 'node: joined');
   let beating: Promise<void> | undefined;
   const timer = setInterval(() => {
@@ -269,7 +295,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
     tooNew: agreement.tooNew,
     async announce(url) {
       await (await store.session()).query({
-        text: 'update nodes set url = $3 where id = $1 and boot = $2::uuid',
+        ...announceNode,
         values: [id, boot, url],
       });
     },
@@ -285,7 +311,7 @@ export async function joinNodes(options: JoinOptions): Promise<Membership> {
       hasLeft = true;
       try {
         await lease.giveBack();
-        await heard('is_stopped = true');
+        await heard(true);
       } catch (error) {
         log.debug({ err: error }, 'node: left without a word');
       }
@@ -303,9 +329,7 @@ function rememberedUrls(store: PostgresStore, alive: number, clock: Clock): Memb
     if (found !== undefined && clock.monotonicMs() < found.untilMs) return found.url;
     try {
       const [row] = await (await store.session()).query<{ url: string | null }>({
-        name: 'where is',
-        text: `select url from nodes
-               where id = $1 and not is_stopped and seen_at > ${nowMs} - $2::int8`,
+        ...whereIs,
         values: [node, alive],
       });
       const url = row?.url ?? undefined;
@@ -340,9 +364,7 @@ export async function readNodes(
   session: PostgresSession,
   holder: string | undefined,
 ): Promise<NodeRow[]> {
-  const rows = await session.query<StoredNode>({
-    text: `select *, ${nowMs} - seen_at as ago from nodes order by id`,
-  });
+  const rows = await session.query<StoredNode>(allNodes);
   const isUp = (row: StoredNode) => !row.is_stopped && Number(row.ago) < aliveMs;
   const up = rows
     .filter(isUp)

@@ -9,6 +9,7 @@
 
 import type { PostgresSession } from '../postgres/connection.ts';
 import { nowMs } from '../postgres/schema.ts';
+import { relayable } from '../relay/statements.ts';
 
 /** Longer than any node waits with an exchange before it is started anew. */
 const keptMs = 120_000;
@@ -34,35 +35,40 @@ export interface Tellings {
   ): Promise<{ readonly told: readonly Told[]; readonly nodes: number }>;
 }
 
+const tell = relayable(
+  'tell',
+  `insert into told (boot, seq, at, bytes) values ($1::uuid, $2::int8, ${nowMs}, $3)
+   on conflict do nothing`,
+);
+const removeOld = relayable('told', `delete from told where at < ${nowMs} - ${keptMs}`);
+const hear = relayable(
+  'hear',
+  `select t.boot, t.seq, t.bytes from told t
+   left join unnest($2::uuid[], $3::int8[]) as h(boot, seq) on h.boot = t.boot
+   where t.boot <> $1::uuid and t.seq > coalesce(h.seq, 0)
+     and t.at > ${nowMs} - ${keptMs}
+   order by t.boot, t.seq`,
+);
+const countNodes = relayable(
+  'nodes',
+  `select count(*)::int as count from nodes
+   where not is_stopped and seen_at > ${nowMs} - ${answersMs}`,
+);
+
 export function createTellings(session: () => Promise<PostgresSession>, boot: string): Tellings {
   return {
     async tell(seq, bytes) {
       const values = [boot, seq, Buffer.from(bytes)];
-      const text = `insert into told (boot, seq, at, bytes) values ($1::uuid, $2::int8, ${nowMs}, $3)
-                    on conflict do nothing`;
-      await (await session()).query({ name: 'tell', text, values });
+      await (await session()).query({ ...tell, values });
       if (seq % removeEvery !== 0) return;
-      const old = `delete from told where at < ${nowMs} - ${keptMs}`;
-      await (await session()).query({ name: 'told', text: old });
+      await (await session()).query(removeOld);
     },
     async hear(heardUpTo) {
       const [boots, seqs] = [[...heardUpTo.keys()], [...heardUpTo.values()]];
       // Not in one transaction with `tell`: two nodes that each tell and hear at once would both miss it.
       const [told, nodes] = await (await session()).pipeline([
-        {
-          name: 'hear',
-          text: `select t.boot, t.seq, t.bytes from told t
-                 left join unnest($2::uuid[], $3::int8[]) as h(boot, seq) on h.boot = t.boot
-                 where t.boot <> $1::uuid and t.seq > coalesce(h.seq, 0)
-                   and t.at > ${nowMs} - ${keptMs}
-                 order by t.boot, t.seq`,
-          values: [boot, boots, seqs],
-        },
-        {
-          name: 'nodes',
-          text: `select count(*)::int as count from nodes
-                 where not is_stopped and seen_at > ${nowMs} - ${answersMs}`,
-        },
+        { ...hear, values: [boot, boots, seqs] },
+        countNodes,
       ]);
       const rows = told!.rows as { boot: string; seq: string; bytes: Buffer }[];
       return {

@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import {
+  answersByThread,
+  metric,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../../support/server/server.ts';
 
 for (const threads of [1, 3]) {
   describe(`report, ${threads} threads`, () => {
@@ -32,6 +38,27 @@ for (const threads of [1, 3]) {
       const { data } = (await response.json()) as { data: { abuseConfidenceScore: number } };
       return data.abuseConfidenceScore;
     }
+
+    // First: nothing else was asked yet.
+    it('each report and each check counts once, whatever thread had it', async () => {
+      const reports = async () => (await metric(server, 'portcullis_reports_total')).get('')!;
+      const checks = async () =>
+        (await answersByThread(server, '/api/v2/check')).reduce((sum, count) => sum + count);
+      const quiet = await checks();
+      const before = await reports();
+      const sent = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => send(undefined, {}, `?ip=8.8.5.${i}&categories=18`)),
+      );
+      assert.deepEqual(
+        sent.map(({ status }) => status),
+        sent.map(() => 200),
+      );
+      await within(async () => (await reports()) >= before + 12, 'the reports');
+      assert.equal(await reports(), before + 12);
+      await Promise.all(Array.from({ length: 30 }, (_, i) => score(`8.8.5.${i}`)));
+      await within(async () => (await checks()) >= quiet + 30, 'the checks');
+      assert.equal(await checks(), quiet + 30);
+    });
 
     it('shows the answered score at once, whatever the encoding', async () => {
       const form = new FormData();

@@ -11,9 +11,11 @@ import { createConsents } from '../../../src/signon/sites/consents.ts';
 import type { Visitor } from '../../../src/signon/visitor.ts';
 import {
   addAuthenticator,
+  layoutProblems,
   openContext,
   type PageSession,
   pageProblems,
+  watchPage,
   withBrowser,
 } from '../../support/browser/browser.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
@@ -124,6 +126,11 @@ it('every page of the space is in order in a browser', { timeout: 600_000 }, asy
     await ada.post('/account/profile', { liquid_glass: 'on' });
     await look('/account', 'account-glass', { widths: [1280] });
     await looksAfterForms(browser, at, session);
+    for (const width of [390, 1440]) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await namesKeys(browser, at, session, { width, colorScheme });
+      }
+    }
   });
 });
 
@@ -158,6 +165,57 @@ async function looksAfterForms(
   await page.click('form[action="/account/delete"] button');
   await page.waitForSelector('#confirm-error');
   await shoot(page, 'account-delete-refused');
+  await context.close();
+}
+
+/** A key with a name: made, its text shown this once, given another name. A webhook: made, its secret shown, removed. */
+async function namesKeys(
+  browser: Browser,
+  at: (path: string) => string,
+  session: PageSession,
+  { width, colorScheme }: { width: number; colorScheme: 'light' | 'dark' },
+): Promise<void> {
+  const viewport = { width, height: 800 };
+  const context = await openContext(browser, { colorScheme, viewport });
+  await context.addCookies([...session.cookies]);
+  const page = await context.newPage();
+  const finish = await watchPage(page, at('/account/keys/named/rename'));
+  const isInOrder = async (what: string) => {
+    assert.deepEqual(await layoutProblems(page), [], `${what} ${width} ${colorScheme}`);
+    await shoot(page, `account-named-key-${what}-${width}-${colorScheme}`);
+  };
+  const name = `walk-${width}-${colorScheme}`;
+  await page.goto(at('/account/keys'));
+  await page.fill('#key-name', name);
+  await page.click('form[action="/account/keys/named/create"] button');
+  const shown = await page.locator('#shown-key').textContent();
+  assert.match(shown!, /^pcl_/);
+  await isInOrder('shown');
+  await page.goto(at('/account/keys'));
+  assert.ok(!(await page.content()).includes(shown!), 'only once');
+  const row = page.locator('tr', { hasText: name });
+  await row.getByRole('button', { name: 'Rename' }).click();
+  await page.waitForSelector('#new-name');
+  assert.equal(await page.inputValue('#new-name'), name);
+  await isInOrder('rename');
+  await page.fill('#new-name', 'no name');
+  await page.click('form[action="/account/keys/named/rename"] button');
+  await page.waitForSelector('#new-name-error');
+  await isInOrder('refused');
+  await page.fill('#new-name', `${name}-2`);
+  await page.click('form[action="/account/keys/named/rename"] button');
+  await page.waitForURL('**/account/keys?done=key_renamed');
+  assert.equal(await page.locator('tr', { hasText: `${name}-2` }).count(), 1);
+  await page.goto(at('/account/webhooks'));
+  await page.fill('#hook-url', 'https://1.1.1.1/hooks');
+  await page.fill('#hook-watches', '192.0.2.77');
+  await page.click('form[action="/account/webhooks/create"] button');
+  assert.match((await page.locator('#shown-secret').textContent())!, /^whsec_/);
+  await isInOrder('webhook-shown');
+  const mine = page.locator('.card', { hasText: 'https://1.1.1.1/hooks' }).last();
+  await mine.getByRole('button', { name: 'Remove' }).click();
+  await page.waitForURL('**/account/webhooks?done=webhook_removed');
+  assert.deepEqual(await finish(), []);
   await context.close();
 }
 

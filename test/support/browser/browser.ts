@@ -191,6 +191,11 @@ export async function axeProblems(page: Page): Promise<string[]> {
   })()`)) as string[];
 }
 
+/** Of a page that is open: what sticks out, and what axe objects to. */
+export async function layoutProblems(page: Page): Promise<string[]> {
+  return [...(await overflowProblems(page)), ...(await axeProblems(page))];
+}
+
 /**
  * The whole page, in one picture or (`-1.png`, `-2.png` …) in several. A page of the documentation is
  * 21,000 pixels high on a telephone: more than the 16,384 that a browser's surface has, so taking
@@ -226,8 +231,7 @@ async function checkTheme(
     await options.prepare?.(page);
     const status = response?.status();
     if (status !== (options.status ?? 200)) problems.push(label(`status ${status}`));
-    problems.push(...(await overflowProblems(page)).map(label));
-    problems.push(...(await axeProblems(page)).map(label));
+    problems.push(...(await layoutProblems(page)).map(label));
     await takePictures(page, width, join(screenshotFolder, `${options.name}-${width}-${theme}`));
     problems.push(...(await finish()).map(label));
     await page.close();

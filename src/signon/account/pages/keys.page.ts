@@ -61,11 +61,11 @@ export function keysPage(frame: PageFrame, view: KeysView): string {
 
 function shownKey(text: Catalogue, shown: NonNullable<KeysView['shown']>): Html {
   const { keys } = text.account;
-  return html`<section class="shown-key" aria-label=${keys.shownTitle}>
+  return html`<div class="shown-key">
     ${notice({ tone: 'warning', body: keys.shown })}
     ${shown.isOnce === true && html`<p>${text.automation.namedKeys.shownOnce}</p>`}
     ${codeBlock({ id: 'shown-key', title: keys.shownTitle, code: shown.text, text })}
-  </section>`;
+  </div>`;
 }
 
 function keyCard({ account }: Catalogue, format: Format, view: KeysView): Html {

@@ -52,10 +52,10 @@ export function webhooksPage(frame: PageFrame, view: WebhooksView): string {
     body: html`
       ${
         view.secret !== undefined &&
-        html`<section class="shown-key" aria-label=${words.secretTitle}>
+        html`<div class="shown-key">
           ${notice({ tone: 'warning', body: words.secretShown })}
           ${codeBlock({ id: 'shown-secret', title: words.secretTitle, code: view.secret, text })}
-        </section>`
+        </div>`
       }
       ${view.hooks.map((hook) => hookCard(text, format, view.csrf, hook))}
       ${makeCard(text, view)}`,

@@ -1,0 +1,146 @@
+/**
+ * A core's side of the relay: the store as edges reach it. Events come from memory, as far as the core's own
+ * follower has read them; an edge that asks for older ones reads the journal, and one that is behind all of
+ * it hears so and starts anew. All else goes the way that the core's own calls go.
+ */
+
+import { storedKey } from '../keys.ts';
+import { isLost } from '../postgres/connection.ts';
+import type { PostgresStore } from '../postgres/store.ts';
+import { StoreUnavailableError } from '../store.ts';
+import {
+  decodeAsked,
+  type Hello,
+  type NamedQuery,
+  type ReadPage,
+  type RelayQuestion,
+  relayVersion,
+  told,
+  toldFailure,
+} from './messages.ts';
+import { createRing, type Ring } from './ring.ts';
+import { statementText } from './statements.ts';
+
+/** An edge at the end of the journal waits so long for more; then it asks again. */
+const waitMsDefault = 1_000;
+
+export interface Relay {
+  /** @param node this core's number */
+  answer(body: Uint8Array, node: number): Promise<Uint8Array>;
+}
+
+export interface Relayed {
+  /** For this node: what its follower reads edges find in memory. */
+  readonly store: PostgresStore;
+  readonly relay: Relay;
+}
+
+export function relayed(
+  store: PostgresStore,
+  {
+    now,
+    ring = createRing(),
+    waitMs = waitMsDefault,
+  }: { now: () => number; ring?: Ring; waitMs?: number },
+): Relayed {
+  let isAway = false;
+  const waiting = new Set<() => void>();
+
+  function wake(): void {
+    for (const one of waiting) one();
+    waiting.clear();
+  }
+
+  const read: PostgresStore['read'] = async (after, limit) => {
+    try {
+      const events = await store.read(after, limit);
+      isAway = false;
+      ring.add(after, events);
+      if (events.length > 0) wake();
+      return events;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) {
+        isAway = true;
+        wake();
+      }
+      throw error;
+    }
+  };
+
+  async function more(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(done, waitMs);
+      timer.unref();
+      function done(): void {
+        clearTimeout(timer);
+        waiting.delete(done);
+        resolve();
+      }
+      waiting.add(done);
+    });
+  }
+
+  async function page(after: bigint, limit: number): Promise<ReadPage> {
+    if (!isAway && after === ring.last()) await more();
+    // What a core does not hear its edges do not hear either: they say how old their answers are.
+    if (isAway) throw new StoreUnavailableError('the core can not read the journal');
+    const events = ring.after(after, limit) ?? (await store.read(after, limit));
+    return { events, writes: store.writeState() };
+  }
+
+  async function ask(queries: readonly NamedQuery[]): Promise<unknown[][]> {
+    const named = queries.map(({ name, values }) => {
+      const text = statementText(name);
+      if (text === undefined) throw new RangeError(`no statement is called ${name}`);
+      return { name, text, values };
+    });
+    try {
+      return (await (await store.session()).pipeline(named)).map(({ rows }) => rows as unknown[]);
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      throw new StoreUnavailableError(`the database did not answer: ${(error as Error).message}`);
+    }
+  }
+
+  function resultOf(asked: RelayQuestion, node: number): unknown {
+    switch (asked.what) {
+      case 'hello':
+        return { relay: relayVersion, node, now: now() } satisfies Hello;
+      case 'commit':
+        return store.commit(asked.commit);
+      case 'get':
+        return store.get(storedKey(asked.key));
+      case 'scan': {
+        const { prefix, after, limit } = asked;
+        const from = after === undefined ? {} : { after: storedKey(after) };
+        return store.scan(storedKey(prefix), { ...from, limit });
+      }
+      case 'read':
+        return page(asked.after, asked.limit);
+      case 'head':
+        return store.head();
+      case 'time':
+        return store.databaseTime();
+      case 'claim':
+        return store.claimName(asked.name, Buffer.from(asked.value));
+      case 'ask':
+        return ask(asked.queries);
+    }
+  }
+
+  return {
+    store: { ...store, read },
+    relay: {
+      async answer(body, node) {
+        let after = 0n;
+        try {
+          const asked = decodeAsked(body);
+          if (asked.what === 'read') after = asked.after;
+          return told(await resultOf(asked, node));
+        } catch (error) {
+          return toldFailure(error, after);
+        }
+      },
+    },
+  };
+}

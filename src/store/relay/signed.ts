@@ -1,0 +1,100 @@
+/**
+ * What nodes say to each other over HTTP, and how they know each other: an HMAC under a key derived from the
+ * master key, over who asks whom, when, a number that comes once, and the body.
+ *
+ *   request   POST /    body: JSON of a question about a challenge
+ *   answer    200       X-Portcullis-Mac; body: a byte for the kind, then a picture, a sound or JSON
+ *   request   POST /    X-Portcullis-Relay; body: what an edge asks of a core
+ *   answer    200       X-Portcullis-Mac; body: what it hears
+ *
+ * Invariants: nothing is read of a request before its MAC is right, and of an edge's nothing long before that
+ * of its head; what changes something counts once; a request is for one node, and for 30 s; an answer is
+ * one to that very request.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+export const macHeader = 'x-portcullis-mac';
+export const internalKeyPurpose = 'internal 1';
+/** Clocks of nodes are the database's. */
+const validMs = 30_000;
+/** Requests of a minute that are remembered; beyond it others are refused. */
+const noncesMaxDefault = 100_000;
+
+/** Of requests, and of the answers to them: none can pass for the other. */
+export function macOf(
+  key: Uint8Array,
+  kind: 'ask' | 'relay' | `answer ${string}`,
+  body: Uint8Array,
+): string {
+  return createHmac('sha256', key).update(`${kind}\n`).update(body).digest('hex');
+}
+
+export function isMac(given: unknown, expected: string): boolean {
+  if (typeof given !== 'string' || given.length !== expected.length) return false;
+  // A byte for each character: in UTF-8 a strange one would have two, and be a fault of ours.
+  return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'));
+}
+
+export interface Envelope {
+  readonly to: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly nonce: string;
+}
+
+export interface Replays {
+  /** For this node, and of this moment. */
+  isPresent(envelope: Envelope): boolean;
+  /** The same, and true once. */
+  admit(envelope: Envelope): boolean;
+}
+
+export function createReplays(
+  node: number,
+  now: () => number,
+  noncesMax = noncesMaxDefault,
+): Replays {
+  /** Two generations: what is older than both is too old to be taken anyway. */
+  let [young, old] = [new Set<string>(), new Set<string>()];
+  let turnedAt = now();
+  const isPresent = ({ to, at, nonce }: Envelope) =>
+    to === node && Math.abs(now() - at) <= validMs && nonce.length <= 64;
+  return {
+    isPresent,
+    admit(envelope) {
+      const { nonce } = envelope;
+      const nowMs = now();
+      if (!isPresent(envelope)) return false;
+      if (nowMs - turnedAt > 2 * validMs) {
+        old = young;
+        young = new Set();
+        turnedAt = nowMs;
+      }
+      if (young.has(nonce) || old.has(nonce) || young.size >= noncesMax) return false;
+      young.add(nonce);
+      return true;
+    },
+  };
+}
+
+/** Status of an answer: the question was an edge's, and nothing was done. */
+export const notTaken = 409;
+/** Of a question to a core: its head, which is sealed before anything of the body is read. */
+export const relayHeader = 'x-portcullis-relay';
+
+export interface RelayEnvelope extends Envelope {
+  readonly bytes: number;
+  /** SHA-256 of the body, hexadecimal. */
+  readonly hash: string;
+}
+
+export const writeEnvelope = ({ to, at, nonce, bytes, hash }: RelayEnvelope) =>
+  [to, Math.round(at), nonce, bytes, hash].join('.');
+
+export function readEnvelope(text: string): RelayEnvelope | undefined {
+  const found = /^(\d{1,3})\.(\d{1,15})\.([0-9a-f]{32})\.(\d{1,9})\.([0-9a-f]{64})$/.exec(text);
+  if (found === null) return undefined;
+  const [, to, at, nonce, bytes, hash] = found as unknown as string[];
+  return { to: Number(to), at: Number(at), nonce: nonce!, bytes: Number(bytes), hash: hash! };
+}

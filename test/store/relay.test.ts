@@ -1,0 +1,161 @@
+/** The relay between core and edge: the contract of a store through it, its memory of events, strangers. */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { it } from 'node:test';
+import { manualClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log/log.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { scratchKey, text } from '../../src/store/keys.ts';
+import { encode, type RelayQuestion } from '../../src/store/relay/messages.ts';
+import { openRelayStore } from '../../src/store/relay/relay-store.ts';
+import { createRing } from '../../src/store/relay/ring.ts';
+import { macHeader, macOf, relayHeader, writeEnvelope } from '../../src/store/relay/signed.ts';
+import type { StoreEvent } from '../../src/store/store.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+import { storeContract } from './contract.ts';
+import { lmdbFactory } from './lmdb-factory.ts';
+import { open as openEmbedded } from './lmdb-opener.ts';
+import { open, openCore } from './relay-opener.ts';
+
+storeContract({
+  ...{ ...lmdbFactory, name: 'relay', open },
+  opener: new URL('./relay-opener.js', import.meta.url),
+});
+
+const eventOf = (seq: number, bytes: number): StoreEvent => {
+  const body = Buffer.alloc(bytes);
+  return { seq: BigInt(seq), at: seq, id: `e${seq}`, kind: 'k', version: 1, body };
+};
+
+it('the ring holds the newest events without gaps, or none, as a slow model does', () => {
+  const random = seededRandom(5);
+  const any = (n: number) => Buffer.from(random.bytes(2)).readUInt16BE(0) % n;
+  const limits = { eventsMax: 40, bytesMax: 20_000 };
+  const ring = createRing(limits);
+  const journal: StoreEvent[] = [];
+  let end = 0;
+  for (let round = 0; round < 3_000; round++) {
+    for (let n = any(6); n > 0; n--) journal.push(eventOf(journal.length + 1, any(900)));
+    // The follower reads on; now and then somebody else reads from elsewhere.
+    const after = any(4) === 0 ? any(journal.length + 1) : end;
+    const page = journal.slice(after, after + any(5));
+    ring.add(BigInt(after), page);
+    end = Number(ring.last());
+    const asked = any(journal.length + 3);
+    const found = ring.after(BigInt(asked), 7);
+    if (asked > end) assert.equal(found, undefined);
+    if (found === undefined) continue;
+    assert.deepEqual(found, journal.slice(asked, Math.min(end, asked + 7)));
+    assert.ok(end - asked <= limits.eventsMax);
+  }
+  assert.ok(ring.after(BigInt(end - 1), 1) !== undefined, 'the newest is there');
+});
+
+/** @returns the status; undefined when the connection broke */
+function post(
+  address: string,
+  headers: Record<string, string | number>,
+  body: Uint8Array,
+): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const sent = request(`http://${address}`, { method: 'POST', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.once('error', () => resolve(undefined));
+    sent.end(body);
+  });
+}
+
+it('who lacks the key, says other than was sealed, or commits the same twice, is refused', async () => {
+  const directory = makeTempDir('relay');
+  const clock = manualClock(1_750_000_000_000);
+  const store = await openEmbedded(directory.path, clock);
+  const core = await openCore(store, clock);
+  let nonces = 0;
+  function sealed(
+    asked: RelayQuestion,
+    changes: object = {},
+    key: Uint8Array = core.key,
+    kind = 'relay',
+  ) {
+    const body = encode(asked);
+    const hash = createHash('sha256').update(body).digest('hex');
+    nonces += 1;
+    const nonce = nonces.toString(16).padStart(32, '0');
+    const at = { to: core.node, at: clock.now(), nonce, bytes: body.length, hash };
+    const head = writeEnvelope({ ...at, ...changes });
+    const mac = macOf(key, kind as 'relay', Buffer.from(head));
+    return { headers: { [relayHeader]: head, [macHeader]: mac }, body };
+  }
+  const ask = ({ headers, body }: ReturnType<typeof sealed>, sent = body) =>
+    post(core.address, headers, sent);
+  const row = scratchKey(text('a'));
+  const commit: RelayQuestion = {
+    what: 'commit',
+    commit: { set: [{ key: row, value: Buffer.from('1') }] },
+  };
+  try {
+    for (const wrong of [
+      sealed(commit, {}, Buffer.alloc(32, 8)),
+      sealed(commit, {}, core.key, 'ask'),
+      sealed(commit, { to: 0 }),
+      sealed(commit, { bytes: 1 << 30 }),
+      sealed(commit, { hash: '0'.repeat(64) }),
+      sealed({ what: 'hello' }),
+    ]) {
+      assert.equal(await ask(wrong), 403);
+    }
+    for (const changes of [{ to: 2 }, { at: clock.now() - 31_000 }, { at: clock.now() + 31_000 }]) {
+      assert.equal(await ask(sealed(commit, changes)), 409, 'of another moment, or core');
+    }
+    const good = sealed(commit);
+    assert.equal(await ask(good, encode({ what: 'head' })), 403, 'another body');
+    assert.notEqual(await ask(good, Buffer.concat([good.body, Buffer.from('x')])), 200);
+    assert.equal(await post(core.address, { [relayHeader]: '1' }, good.body), 403);
+    assert.equal(await store.get(row), undefined, 'none of them was a commit');
+    assert.equal(await ask(good), 200);
+    assert.equal((await store.get(row))!.version, 1);
+    assert.equal(await ask(good), 403, 'the same once more');
+    assert.equal((await store.get(row))!.version, 1);
+  } finally {
+    await core.close();
+    await store.close();
+    directory.remove();
+  }
+});
+
+it('an edge goes to the next core, waits for an event there, and says when there is none', async () => {
+  const directory = makeTempDir('relay');
+  const clock = manualClock(1_750_000_000_000);
+  const store = await openEmbedded(directory.path, clock);
+  const cores = [await openCore(store, clock, 60_000), await openCore(store, clock, 60_000)];
+  const url = `portcullis://${cores.map(({ address }) => address).join(',')}/`;
+  const edge = await openRelayStore({ url, key: cores[0]!.key, log: createLog('silent') });
+  const event = { id: 'e', kind: 'k', version: 1, body: Buffer.from('body') };
+  try {
+    await edge.commit({ events: [event] });
+    assert.equal((await edge.read(0n, 10))[0]!.kind, 'k');
+    await cores[0]!.close();
+    // The core's own follower is at the end of the journal; the edge waits there for more.
+    assert.deepEqual(await cores[1]!.store.read(1n, 10), []);
+    const waiting = edge.read(1n, 10);
+    while ((await edge.lastSeq()) < 2n) await edge.commit({ events: [{ ...event, id: 'f' }] });
+    await cores[1]!.store.read(1n, 10);
+    assert.equal((await waiting)[0]!.seq, 2n);
+    assert.equal(edge.writeState().available, true);
+    await cores[1]!.close();
+    await assert.rejects(edge.read(2n, 10), { name: 'StoreUnavailableError' });
+    const lost = await edge.commit({ events: [{ ...event, id: 'g' }] });
+    assert.equal(!lost.ok && lost.error, 'store_unavailable');
+    assert.equal(edge.writeState().available, false);
+    assert.equal(await store.lastSeq(), 2n);
+  } finally {
+    await edge.close();
+    for (const core of cores) await core.close().catch(() => undefined);
+    await store.close();
+    directory.remove();
+  }
+});
