@@ -38,6 +38,9 @@ const halves = {
   },
 };
 
+/** Many times what the longest takes on a busy machine. */
+const fileMsMax = 20 * 60_000;
+
 const args = process.argv.slice(2);
 const isSystem = args.includes('--system');
 const parts = args
@@ -76,6 +79,8 @@ const run = spawn(
   process.execPath,
   [
     '--test',
+    // A file that hangs fails, and the others are told of.
+    `--test-timeout=${fileMsMax}`,
     `--test-concurrency=${availableParallelism() + (isSystem ? 0 : 1)}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',

@@ -36,6 +36,8 @@ let name = '';
 let env: Environment = {};
 const nodes: TestServer[] = [];
 let key = '';
+/** A test that fails leaves its callers: they must not keep the process. */
+let isEnded = false;
 
 const urlOf = (...servers: TestPostgres[]) =>
   `postgres://postgres@${servers.map((one) => encodeURIComponent(one.directory))}/${name}`;
@@ -66,6 +68,7 @@ before(async (context) => {
   key = await newKey(demoEmail);
 });
 after(async () => {
+  isEnded = true;
   connections.destroy();
   for (const node of nodes) await node[Symbol.asyncDispose]();
   await standby?.stop();
@@ -109,7 +112,7 @@ function reporting(through: readonly TestServer[], firstAddress: number, by = ke
   let next = firstAddress;
   let isOver = false;
   async function send(node: TestServer): Promise<void> {
-    while (!isOver) {
+    while (!isOver && !isEnded) {
       const n = next++;
       const status = await report(node, n, by);
       if (status === 200) acknowledged.push(n);

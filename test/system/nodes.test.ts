@@ -266,14 +266,17 @@ it('kill -9 of the database and of a node loses no report that was acknowledged,
     const had = acknowledged.length;
     await within(() => acknowledged.length > had + 40);
   }
-  await grow();
-  await database.kill();
-  await database.start();
-  await grow();
-  await nodes[1]!.kill();
-  await grow();
-  isOver = true;
-  await Promise.all(senders);
+  try {
+    await grow();
+    await database.kill();
+    await database.start();
+    await grow();
+    await nodes[1]!.kill();
+    await grow();
+  } finally {
+    isOver = true;
+    await Promise.all(senders);
+  }
   nodes[1] = await startNode(2);
   for (const node of nodes) {
     await within(async () => (await reportsOf(node, acknowledged.at(-1)!)) === 1);

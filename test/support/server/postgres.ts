@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { makeTempDir } from './temp-dir.ts';
@@ -92,7 +92,7 @@ export async function startPostgres(
       ([name, value]) => ['-c', `${name}=${value}`],
     );
     let errors = '';
-    // A group of its own, so that a kill reaches all of it.
+    // A group of its own, so that Ctrl-C ends the test and not what its end needs.
     const child = spawn(postgresProgram, ['-D', data, '-k', directory.path, ...args], {
       ...options,
       detached: true,
@@ -103,7 +103,13 @@ export async function startPostgres(
     });
     server = child;
     for (;;) {
-      if (child.exitCode !== null) throw new Error(`postgres ended: ${errors}`);
+      if (child.exitCode !== null) {
+        server = undefined;
+        // A backend of a server that was killed holds it until it is gone too.
+        if (!errors.includes('is still in use')) throw new Error(`postgres ended: ${errors}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return start();
+      }
       const answer = await ask(urlOf('postgres'), 'select 1').catch(() => undefined);
       if (answer !== undefined) return;
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -115,13 +121,13 @@ export async function startPostgres(
     if (child === undefined) return;
     server = undefined;
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    // To the whole group: a postmaster alone would leave its backends finishing their work.
-    process.kill(signal === 'SIGKILL' ? -child.pid! : child.pid!, signal);
+    if (signal === 'SIGKILL') killAll(child.pid!);
+    else child.kill(signal);
     await ended;
   }
 
   function killWithParent(): void {
-    if (server !== undefined) process.kill(-server.pid!, 'SIGKILL');
+    if (server !== undefined) killAll(server.pid!);
     directory.remove();
   }
   process.once('exit', killWithParent);
@@ -167,4 +173,17 @@ export async function startPostgres(
       rmSync(directory.path, { recursive: true, force: true });
     },
   };
+}
+
+/** With its backends, each of which is a group of its own: left alone they would finish their work. */
+function killAll(postmaster: number): void {
+  const children = `/proc/${postmaster}/task/${postmaster}/children`;
+  const backends = existsSync(children) ? readFileSync(children, 'utf8').trim().split(' ') : [];
+  for (const pid of [postmaster, ...backends.filter(Boolean).map(Number)]) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended by itself.
+    }
+  }
 }
