@@ -1,4 +1,4 @@
-/** Two nodes compare what they made of the journal: a node with a broken row is found. */
+/** Nodes compare what they made of the journal: a node with a broken row is found, and outvoted by two. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -9,6 +9,7 @@ import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { setReports } from '../../src/index/records.ts';
 import { openState } from '../../src/server/state.ts';
+import { decodeDigests } from '../../src/store/nodes/digests.ts';
 import { snapshotFile } from '../../src/store/presence.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';
 import { hasTool } from '../support/house/tools.ts';
@@ -99,23 +100,98 @@ async function breakRow(dataDir: string): Promise<void> {
   await store.close();
 }
 
+/** @param email of an account that is made meanwhile, for an event more */
+async function restartBroken(email: string): Promise<void> {
+  await nodes[1]!.stop();
+  await nodes[0]!.cliJson('account', 'create', email);
+  await breakRow(nodes[1]!.dataDir);
+  nodes[1] = await startNode(2);
+}
+
+async function restartAnew(): Promise<void> {
+  await nodes[1]!.stop();
+  rmSync(nodes[1]!.dataDir, { recursive: true });
+  nodes[1] = await startNode(2);
+}
+
 it('nodes whose memories agree say so, and one broken row is found and told by both', async () => {
   const file = `${directory.path}/list.txt`;
   writeFileSync(file, '9.9.9.9\n9.9.9.10\n');
   await nodes[0]!.cliJson('seed', '--format', 'plain', '--confidence', '100', file);
   await saying(['agrees', 'agrees', 'agrees', '0', 'agrees', '0']);
 
-  await nodes[1]!.stop();
-  await nodes[0]!.cliJson('account', 'create', 'nobody@example.org');
-  await breakRow(nodes[1]!.dataDir);
-  nodes[1] = await startNode(2);
+  await restartBroken('nobody@example.org');
   await saying(['differs', 'differs', 'differs', '1', 'differs', '1']);
   for (const node of nodes) {
     await within(() => node.stderr().includes('memory differs from that of other nodes'));
   }
 
-  await nodes[1]!.stop();
-  rmSync(nodes[1]!.dataDir, { recursive: true });
-  nodes[1] = await startNode(2);
+  await restartAnew();
   await within(async () => (await nodes[0]!.fetch('/readyz')).body.includes('"memory":"agrees"'));
+});
+
+async function readiness(): Promise<unknown[]> {
+  const answers = await Promise.all(nodes.map((node) => node.fetch('/readyz')));
+  return answers.map((answer) => [answer.status, (answer.json() as { memory: string }).memory]);
+}
+
+async function sayingReady(expected: unknown[]): Promise<void> {
+  let said: unknown[] = [];
+  const isSaid = async () => {
+    said = await readiness();
+    return JSON.stringify(said) === JSON.stringify(expected);
+  };
+  await within(isSaid).catch(() => assert.deepEqual(said, expected));
+}
+
+/** Of all nodes that run, at the last event of the journal, once all are there. */
+async function lastDigests(): Promise<string[]> {
+  const url = env.DATABASE_URL!;
+  let last: (string | undefined)[] = [];
+  await within(async () => {
+    const [head] = (await database.ask(url, 'select last_seq from journal_head')).rows;
+    const { rows } = await database.ask(url, 'select digests from nodes where not is_stopped');
+    last = rows.map(({ digests }) => decodeDigests(digests).get(BigInt(head!.last_seq)));
+    return last.length === nodes.length && !last.includes(undefined);
+  }, 'a digest of each node at the last event');
+  return last as string[];
+}
+
+it('of three nodes one with a broken row is not ready; made anew while reports come, it agrees', async () => {
+  nodes.push(await startNode(3));
+  await sayingReady(nodes.map(() => [200, 'agrees']));
+  const email = 'reporter@example.org';
+  await nodes[0]!.cliJson('account', 'create', email);
+  const quotas = ['--write-per-minute', '100000'];
+  const { text: key } = await nodes[0]!.cliJson('key', 'create', email, ...quotas);
+
+  await restartBroken('nobody-else@example.org');
+  await sayingReady([
+    [200, 'differs'],
+    [503, 'outvoted'],
+    [200, 'differs'],
+  ]);
+  assert.equal(new Set(await lastDigests()).size, 2);
+
+  let isOver = false;
+  let acknowledged = 0;
+  async function report(node: TestServer, net: number): Promise<void> {
+    for (let n = 0; !isOver; n++) {
+      const { status } = await node.fetch('/api/v2/report', {
+        method: 'POST',
+        headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: `ip=9.${net}.${n >> 8}.${n & 255}&categories=18`,
+      });
+      if (status === 200) acknowledged++;
+    }
+  }
+  const reporting = [report(nodes[0]!, 20), report(nodes[2]!, 21)];
+  await within(() => acknowledged > 40, 'reports before');
+  await restartAnew();
+  const before = acknowledged;
+  await within(() => acknowledged > before + 40, 'reports after');
+  isOver = true;
+  await Promise.all(reporting);
+  await sayingReady(nodes.map(() => [200, 'agrees']));
+  assert.equal(new Set(await lastDigests()).size, 1);
 });
