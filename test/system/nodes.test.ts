@@ -258,14 +258,11 @@ it('kill -9 of the database and of a node loses no report that was acknowledged,
       const n = next++;
       const status = await report(node, n).catch(() => 0);
       if (status === 200) acknowledged.push(n);
-      else await new Promise((resolve) => setTimeout(resolve, 20));
+      else await delay(20);
     }
   }
   const senders = nodes.flatMap((node) => [1, 2, 3, 4].map(() => sendThrough(node)));
-  async function grow(): Promise<void> {
-    const had = acknowledged.length;
-    await within(() => acknowledged.length > had + 40);
-  }
+  const grow = (had = acknowledged.length) => within(() => acknowledged.length > had + 40);
   try {
     await grow();
     await database.kill();
