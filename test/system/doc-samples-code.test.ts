@@ -13,7 +13,7 @@ import {
   type SampleService,
   sampleEmail,
 } from '../support/docs/sample-service.ts';
-import { hasTool, isInstalled } from '../support/house/tools.ts';
+import { hasTool } from '../support/house/tools.ts';
 import { startCommand } from '../support/server/child.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { within } from '../support/server/server.ts';
@@ -77,11 +77,7 @@ for (const demo of [true, false])
         const args = ['run', `${folder.path}/main.go`];
         return (await runCode('go', args, { env: { ...own, ...env } })).output;
       };
-      /** Nothing else here wants it: where it is not, the samples are read by people alone. */
-      const hasGo = (context: TestContext) => {
-        if (!isInstalled('go')) context.skip('no go here');
-        return isInstalled('go');
-      };
+      const hasGo = (context: TestContext) => hasTool(context, 'go');
       prints((place) => go.take(place, 'go'), run, hasGo);
       const verdict = go.take('docs/site/ask-about-an-address.md, In a program', 'go');
       it('an address is asked about', async (context) => {

@@ -101,7 +101,7 @@ export interface Notices {
 const underWayMax = 64;
 const passMs = 3_600_000;
 /** Of several servers: one that went away for good left its mails to the others. */
-const sharedPassMs = 300_000;
+const sharedPassMs = 30_000;
 const retryMs = 10_000;
 const pageRows = 100;
 /** Whoever wrote a younger row, maybe another process, is sending it. */
