@@ -5,7 +5,6 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
-import { freePort } from '../support/server/free-port.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   demoEmail,
@@ -26,6 +25,9 @@ let [url, key] = ['', ''];
 const cores: TestServer[] = [];
 const edges: TestServer[] = [];
 const listens: string[] = [];
+
+/** A core comes back on its port, so none that the system gives away meanwhile. */
+const firstPort = 20_000 + ((process.pid * 2) % 10_000);
 
 const common: Environment = {
   MASTER_KEY_FILE: masterKey,
@@ -56,7 +58,7 @@ before(async (context) => {
   database = await startPostgres();
   url = await database.createDatabase();
   for (const n of [0, 1]) {
-    listens.push(`127.0.0.1:${await freePort()}`);
+    listens.push(`127.0.0.1:${firstPort + n}`);
     cores.push(await startCore(n));
   }
   for (const n of [0, 1]) edges.push(await startEdge(n));
@@ -98,6 +100,15 @@ async function ready(node: TestServer) {
   return { status, ...(JSON.parse(body) as { writable: boolean; memory: string }) };
 }
 
+async function connections(): Promise<number> {
+  const { rows } = await database.ask(
+    url,
+    `select count(*)::int as n from pg_stat_activity where datname = current_database()
+     and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+  );
+  return rows[0]!.n;
+}
+
 interface Status {
   readonly lastSeq: number;
   readonly nodes: {
@@ -116,11 +127,8 @@ it('a report at a core or at an edge counts everywhere, and the database knows c
     for (const n of [1, 2]) await within(async () => (await reportsOf(node, n)) === 1);
   }
   assert.equal(await report(edges[0]!, 2), 429, 'the same account and address at the other edge');
-  const { rows } = await database.ask(
-    url,
-    "select count(*)::int as n from pg_stat_activity where datname = current_database() and application_name <> 'psql' and pid <> pg_backend_pid()",
-  );
-  assert.equal(rows[0]!.n, 6, 'three connections for each core');
+  // Of a command that has ended a connection may be there for a moment more.
+  await within(async () => (await connections()) === 6, 'three connections for each core');
 });
 
 it('an edge shows in the status, agrees, and never does the upkeep', async () => {
