@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
+import { pruneToCheckpoint } from '../support/server/prune.ts';
 import {
   demoEmail,
   type Environment,
@@ -201,5 +202,29 @@ it('kill -9 of a core: its edge goes on with the other one; without any it answe
   await within(async () => (await report(edges[0]!, 12)) === 200);
   for (const node of [...cores, ...edges]) {
     await within(async () => (await reportsOf(node, 12)) === 1);
+  }
+});
+
+it('an edge that is behind all of the journal ends, and starts anew from a checkpoint', async () => {
+  const paused = edges[0]!;
+  process.kill(paused.pid, 'SIGSTOP');
+  await edges[1]!.stop();
+  for (let n = 20; n < 30; n++) assert.equal(await report(cores[0]!, n), 200);
+  for (const core of cores) await core.stop();
+  // Nobody keeps the journal for who was away for longer than an hour.
+  await database.ask(
+    url,
+    "update nodes set seen_at = seen_at - 7200000 where name like '% (edge)'",
+  );
+  await pruneToCheckpoint(url, cores[0]!.dataDir);
+  for (const n of [0, 1]) cores[n] = await startCore(n);
+  process.kill(paused.pid, 'SIGCONT');
+  assert.equal((await paused.child.ended).code, 1);
+  assert.match(paused.stderr(), /journal is pruned through/);
+  for (const n of [0, 1]) {
+    edges[n] = await startEdge(n);
+    assert.match(edges[n]!.stderr(), /memory is copied from a checkpoint/);
+    await within(async () => (await report(edges[n]!, 40 + n)) === 200);
+    for (const known of [1, 10, 29]) assert.equal(await reportsOf(edges[n]!, known), 1);
   }
 });

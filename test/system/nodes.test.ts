@@ -1,22 +1,18 @@
 /** Two servers on one PostgreSQL: what one of them writes the other one has, whatever is killed. */
 
 import assert from 'node:assert/strict';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { acquireServerLock } from '../../src/store/lock.ts';
-import { pruneJournal } from '../../src/store/nodes/checkpoints.ts';
-import { createLease } from '../../src/store/nodes/lease.ts';
-import { openPostgresStore } from '../../src/store/postgres/store.ts';
-import { readCheckpointSeq } from '../../src/store/projection.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';
 import { webVisitor } from '../support/browser/web-visitor.ts';
 import { hasTool } from '../support/house/tools.ts';
-import { memoryLog } from '../support/server/memory-log.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
+import { pruneToCheckpoint } from '../support/server/prune.ts';
 import {
   demoEmail,
   type Environment,
@@ -365,29 +361,9 @@ it('a database that was taken back makes nodes end, and their next start makes m
 
 it('a node that the journal alone does not bring up to date copies a checkpoint when it starts', async () => {
   for (const node of nodes) await node.stop();
-  const [clock, { log }] = [systemClock(), memoryLog()];
-  const local = await openLocal(`${nodes[0]!.dataDir}/node/store`, clock);
-  const store = await openPostgresStore({ url, clock, log });
-  const seq = await readCheckpointSeq(local);
-  try {
-    // The second node counts as away for long, and so would one that was never there.
-    await database.ask(url, 'update nodes set seen_at = 0 where id = 2');
-    const lease = createLease({
-      ...{ store, clock, boot: randomUUID(), aliveMs: 600_000 },
-      isAlive: async () => false,
-    });
-    await lease.look(clock.monotonicMs());
-    const events = await pruneJournal({
-      ...{ store, local, fence: lease.fence()!, everyEvents: 1, keepEvents: 0 },
-      withoutCheckpoint: (work) => work(),
-      signal: new AbortController().signal,
-    });
-    assert.ok(events > 0);
-    assert.equal((await store.head()).prunedThrough, seq);
-    await lease.giveBack();
-  } finally {
-    await Promise.all([store.close(), local.close()]);
-  }
+  // The second node counts as away for long, and so would one that was never there.
+  await database.ask(url, 'update nodes set seen_at = 0 where id = 2');
+  await pruneToCheckpoint(url, nodes[0]!.dataDir);
   rmSync(nodes[1]!.dataDir, { recursive: true });
   nodes = [await startNode(1), await startNode(2)];
   assert.match(nodes[1]!.stderr(), /memory is copied from a checkpoint/);

@@ -58,12 +58,13 @@ export function createRelayDoor({
     try {
       const body = await readBody(request, envelope.bytes);
       if (body === undefined || !isOf(body, envelope.hash)) return refuse(response);
-      const { what } = decodeAsked(body);
+      const asked = decodeAsked(body);
+      const { what } = asked;
       if ((envelope.to === anyNode) !== (what === 'hello')) return refuse(response);
       // To read twice changes nothing.
       const isOnce = what === 'commit' || what === 'ask' || what === 'claim';
       if (isOnce && !replays.admit(envelope)) return refuse(response);
-      const bytes = await relay.answer(body, node);
+      const bytes = await relay.answer(asked, node);
       seal(response, key, envelope.nonce, bytes);
     } finally {
       heldBytes -= envelope.bytes;

@@ -9,7 +9,6 @@ import { isLost } from '../postgres/connection.ts';
 import type { PostgresStore } from '../postgres/store.ts';
 import { StoreUnavailableError } from '../store.ts';
 import {
-  decodeAsked,
   type Hello,
   type NamedQuery,
   type ReadPage,
@@ -26,7 +25,7 @@ const waitMsDefault = 1_000;
 
 export interface Relay {
   /** @param node this core's number */
-  answer(body: Uint8Array, node: number): Promise<Uint8Array>;
+  answer(asked: RelayQuestion, node: number): Promise<Uint8Array>;
 }
 
 export interface Relayed {
@@ -131,14 +130,11 @@ export function relayed(
   return {
     store: { ...store, read },
     relay: {
-      async answer(body, node) {
-        let after = 0n;
+      async answer(asked, node) {
         try {
-          const asked = decodeAsked(body);
-          if (asked.what === 'read') after = asked.after;
           return told(await resultOf(asked, node));
         } catch (error) {
-          return toldFailure(error, after);
+          return toldFailure(error, asked.what === 'read' ? asked.after : 0n);
         }
       },
     },

@@ -1,0 +1,36 @@
+/** The journal of nodes that are stopped, cut as it is for a node that was away for long. */
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../../src/core/clock.ts';
+import { pruneJournal } from '../../../src/store/nodes/checkpoints.ts';
+import { createLease } from '../../../src/store/nodes/lease.ts';
+import { openPostgresStore } from '../../../src/store/postgres/store.ts';
+import { readCheckpointSeq } from '../../../src/store/projection.ts';
+import { open as openLocal } from '../../store/lmdb-opener.ts';
+import { memoryLog } from './memory-log.ts';
+
+/** Saves what this node has on its disk as a checkpoint for others, and removes the events before it. */
+export async function pruneToCheckpoint(url: string, dataDir: string): Promise<void> {
+  const [clock, { log }] = [systemClock(), memoryLog()];
+  const local = await openLocal(`${dataDir}/node/store`, clock);
+  const store = await openPostgresStore({ url, clock, log });
+  const seq = await readCheckpointSeq(local);
+  try {
+    const lease = createLease({
+      ...{ store, clock, boot: randomUUID(), aliveMs: 600_000 },
+      isAlive: async () => false,
+    });
+    await lease.look(clock.monotonicMs());
+    const events = await pruneJournal({
+      ...{ store, local, fence: lease.fence()!, everyEvents: 1, keepEvents: 0 },
+      withoutCheckpoint: (work) => work(),
+      signal: new AbortController().signal,
+    });
+    assert.ok(events > 0);
+    assert.equal((await store.head()).prunedThrough, seq);
+    await lease.giveBack();
+  } finally {
+    await Promise.all([store.close(), local.close()]);
+  }
+}
