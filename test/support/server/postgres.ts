@@ -49,11 +49,11 @@ function owner(): { uid: number; gid: number } | undefined {
   return { uid: idOf('-u', user)!, gid: idOf('-g', user)! };
 }
 
-/** @param given `primary`: the directory of a server to be followed */
+/** @param given `primary`: the directory of a server to be followed; `isDurable`: a commit waits for the disk */
 export async function startPostgres(
-  given: { primary?: string; connectionsMax?: number } = {},
+  given: { primary?: string; connectionsMax?: number; isDurable?: boolean } = {},
 ): Promise<TestPostgres> {
-  const { primary, connectionsMax = settings.max_connections } = given;
+  const { primary, connectionsMax = settings.max_connections, isDurable = false } = given;
   const directory = makeTempDir('pg');
   const data = join(directory.path, 'data');
   const as = owner();
@@ -88,9 +88,11 @@ export async function startPostgres(
   }
 
   async function start(): Promise<void> {
-    const args = Object.entries({ ...settings, max_connections: connectionsMax }).flatMap(
-      ([name, value]) => ['-c', `${name}=${value}`],
-    );
+    const own = { max_connections: connectionsMax, fsync: isDurable ? 'on' : settings.fsync };
+    const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
     let errors = '';
     // A group of its own, so that Ctrl-C ends the test and not what its end needs.
     const child = spawn(postgresProgram, ['-D', data, '-k', directory.path, ...args], {
