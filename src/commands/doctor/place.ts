@@ -93,7 +93,12 @@ function existingParent(path: string): string {
 
 /** Store and clock together: the journal's last event tells what time it was. */
 export function lookAtStore(config: Config, clock: Clock, random: Random): Finding[] {
-  const { dataDir, databaseUrl } = config;
+  const { dataDir, databaseUrl, role } = config;
+  if (role === 'edge') {
+    return [
+      advice('store', 'it is that of the cores', '`portcullis cluster status` tells how it is'),
+    ];
+  }
   if (databaseUrl !== undefined) {
     const where = `it lies in the database (${hostsText(databaseUrl)}), which is not looked at`;
     return [advice('store', where, 'the means of the database tell how it is')];
@@ -136,7 +141,11 @@ function lookAtClock(nowMs: number, lastAt: number): Finding {
 }
 
 export async function lookAtBackups(config: Config, nowMs: number): Promise<Finding[]> {
-  const { backupFolder: folder, backupEveryMs } = config;
+  const { backupFolder: folder, backupEveryMs, databaseUrl } = config;
+  if (databaseUrl !== undefined) {
+    const mend = 'back it up by its own means, and the master key beside it';
+    return [advice('backups', 'those of the database are not looked at', mend)];
+  }
   if (folder === undefined) {
     const mend = 'set BACKUP_FOLDER, or run portcullis backup yourself';
     return [advice('backups', 'the server makes none by itself', mend)];
