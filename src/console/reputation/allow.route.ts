@@ -2,6 +2,8 @@
 
 import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { formatPrefix } from '../../ip/prefix.ts';
+import { readPrefix } from '../../ip/written.ts';
 import {
   type ConsoleParts,
   consoleChange,
@@ -36,7 +38,10 @@ export function allowScreens(parts: ConsoleParts, allowlist: ConsoleAllowlist): 
       const what = form.get('do');
       if (what !== 'add' && what !== 'remove') return noSuchChange(parts, visit);
       const prefix = (form.get('prefix') ?? '').trim();
-      const command = `allow ${what} ${prefix}`;
+      // The log keeps no text that is not a network: it may be a mail address.
+      const network = readPrefix(prefix);
+      const named = network.ok ? formatPrefix(network.value) : '(not a network)';
+      const command = `allow ${what} ${named}`;
       return perform(parts, visit, { section: 'allow', command }, async () => {
         const reason = (form.get('reason') ?? '').trim();
         const done =

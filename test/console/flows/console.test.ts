@@ -112,7 +112,7 @@ it('allows and forgets a range, as the command does, and the log has both', asyn
   assert.ok(!page.body.includes(reason));
   const gone = await ada.post('/admin/allow/change', { do: 'remove', prefix: '198.51.100.0/24' });
   assert.equal(gone.status, 303);
-  const wrong = await ada.post('/admin/allow/change', { do: 'add', prefix: 'nonsense' });
+  const wrong = await ada.post('/admin/allow/change', { do: 'add', prefix: 'eve@mail.example' });
   assert.equal(wrong.status, 400, wrong.body);
   const entries = (await audit()).filter(({ user }) => user === `account ${adaId}`);
   assert.deepEqual(
@@ -120,7 +120,7 @@ it('allows and forgets a range, as the command does, and the log has both', asyn
     [
       ['allow add 198.51.100.0/24', 'done', '127.0.0.1'],
       ['allow remove 198.51.100.0/24', 'done', '127.0.0.1'],
-      ['allow add nonsense', 'failed', '127.0.0.1'],
+      ['allow add (not a network)', 'failed', '127.0.0.1'],
     ],
   );
   const shown = (await ada.get('/admin/audit')).body;
@@ -131,7 +131,7 @@ it('allows and forgets a range, as the command does, and the log has both', asyn
   assert.equal(farAhead.status, 200);
   assert.ok(farAhead.body.includes('allow remove 198.51.100.0/24'));
   const lines = (await ada.get('/admin/audit.jsonl')).body.trim().split('\n');
-  assert.ok(lines.some((line) => JSON.parse(line).command === 'allow add nonsense'));
+  assert.ok(lines.some((line) => JSON.parse(line).command === 'allow add (not a network)'));
 });
 
 it('decides about a request for removal', async () => {
