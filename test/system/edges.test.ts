@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
-import { pruneToCheckpoint } from '../support/server/prune.ts';
+import { pruneToCheckpoint, waitForCheckpoints } from '../support/server/prune.ts';
 import {
   demoEmail,
   type Environment,
@@ -210,6 +210,7 @@ it('an edge that is behind all of the journal ends, and starts anew from a check
   process.kill(paused.pid, 'SIGSTOP');
   await edges[1]!.stop();
   for (let n = 20; n < 30; n++) assert.equal(await report(cores[0]!, n), 200);
+  await waitForCheckpoints(database, url);
   for (const core of cores) await core.stop();
   // Nobody keeps the journal for who was away for longer than an hour.
   await database.ask(

@@ -9,6 +9,18 @@ import { openPostgresStore } from '../../../src/store/postgres/store.ts';
 import { readCheckpointSeq } from '../../../src/store/projection.ts';
 import { open as openLocal } from '../../store/lmdb-opener.ts';
 import { memoryLog } from './memory-log.ts';
+import type { TestPostgres } from './postgres.ts';
+import { within } from './server.ts';
+
+/** Before nodes are stopped: a stop waits only so long for what makes the next start fast. */
+export async function waitForCheckpoints(database: TestPostgres, url: string): Promise<void> {
+  const behind = `select from nodes, journal_head where not is_stopped and checkpoint_seq < last_seq
+                  and name not like '% (edge)' and seen_at > (select max(seen_at) from nodes) - 60000`;
+  await within(
+    async () => (await database.ask(url, behind)).rows.length === 0,
+    'all that is in the journal is on the disks of the nodes',
+  );
+}
 
 /** Saves what this node has on its disk as a checkpoint for others, and removes the events before it. */
 export async function pruneToCheckpoint(url: string, dataDir: string): Promise<void> {
