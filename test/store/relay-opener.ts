@@ -14,11 +14,11 @@ const node = 1;
 const noChallenges = new Proxy({} as never, {});
 
 /** What a core needs besides of its database. */
-function asShared(store: Store, clock: Clock): PostgresStore {
+function asShared(store: Store, clock: Clock, epoch: string): PostgresStore {
   const names = new Map<string, Buffer>();
   return {
     ...store,
-    head: async () => ({ epoch: 'one', lastSeq: await store.lastSeq(), prunedThrough: 0n }),
+    head: async () => ({ epoch, lastSeq: await store.lastSeq(), prunedThrough: 0n }),
     databaseTime: async () => clock.now(),
     async claimName(name, value) {
       const known = names.get(name) ?? value;
@@ -30,8 +30,8 @@ function asShared(store: Store, clock: Clock): PostgresStore {
 }
 
 /** A core over the store, and the address where edges ask it. */
-export async function openCore(store: Store, clock: Clock, waitMs = 50) {
-  const core = relayed(asShared(store, clock), { now: clock.now, waitMs });
+export async function openCore(store: Store, clock: Clock, waitMs = 50, epoch = 'one') {
+  const core = relayed(asShared(store, clock, epoch), { now: clock.now, waitMs });
   const listener = await openInternalListener({
     ...{ host: '127.0.0.1', port: 0, node, key, clock, log: createLog('silent') },
     ...{ challenges: noChallenges, relay: core.relay },

@@ -159,3 +159,29 @@ it('an edge goes to the next core, waits for an event there, and says when there
     directory.remove();
   }
 });
+
+it('an edge does not go on at a core that has another journal', async () => {
+  const directories = [makeTempDir('relay'), makeTempDir('relay-other')];
+  const clock = manualClock(1_750_000_000_000);
+  const [store, other] = [
+    await openEmbedded(directories[0]!.path, clock),
+    await openEmbedded(directories[1]!.path, clock),
+  ];
+  const event = { id: 'e', kind: 'k', version: 1, body: Buffer.from('body') };
+  const cores = [await openCore(store, clock), await openCore(other, clock, 50, 'two')];
+  const url = `portcullis://${cores.map(({ address }) => address).join(',')}/`;
+  const edge = await openRelayStore({ url, key: cores[0]!.key, log: createLog('silent') });
+  try {
+    await edge.commit({ events: [event] });
+    // The other one is longer, so that its numbers would do.
+    for (const id of ['a', 'b', 'c']) await other.commit({ events: [{ ...event, id }] });
+    assert.equal((await edge.read(0n, 10)).length, 1);
+    await cores[0]!.close();
+    await assert.rejects(edge.read(1n, 10), { name: 'ForkedJournalError' });
+  } finally {
+    await edge.close();
+    await cores[1]!.close();
+    for (const one of [store, other]) await one.close();
+    for (const directory of directories) directory.remove();
+  }
+});

@@ -7,6 +7,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Log } from '../../core/log/log.ts';
+import { ForkedJournalError } from '../postgres/reads.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { encode, type Hello, type RelayQuestion, readTold, relayVersion } from './messages.ts';
 import { isMac, macHeader, macOf, notTaken, relayHeader, writeEnvelope } from './signed.ts';
@@ -56,6 +57,7 @@ export function openLink({
 }): CoreLink {
   const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
   let next = 0;
+  let epoch: string | undefined;
   let core: Core | undefined;
   let connecting: Promise<Core> | undefined;
   let restUntilMs = 0;
@@ -76,18 +78,23 @@ export function openLink({
       'Content-Length': body.length,
     };
     const signal = AbortSignal.timeout(msMax);
-    const { mac, bytes, status } = await new Promise<Answer>((resolve, reject) => {
-      const options = { method: 'POST', agent, headers, signal };
-      const sent = request(to.url, options, (response) => {
-        readAll(response).then(
-          (read) =>
-            resolve({ mac: response.headers[macHeader], bytes: read, status: response.statusCode }),
-          reject,
-        );
+    function send(over: Agent | false): Promise<Answer> {
+      return new Promise((resolve, reject) => {
+        const options = { method: 'POST', agent: over, headers, signal };
+        const sent = request(to.url, options, (response) => {
+          const { statusCode: status } = response;
+          const mac = response.headers[macHeader];
+          readAll(response).then((bytes) => resolve({ mac, bytes, status }), reject);
+        });
+        sent.once('error', (error) => {
+          // The core closed a connection that was idle. What it has read it takes no second time.
+          if (sent.reusedSocket && !signal.aborted) resolve(send(false));
+          else reject(error);
+        });
+        sent.end(body);
       });
-      sent.once('error', reject);
-      sent.end(body);
-    });
+    }
+    const { mac, bytes, status } = await send(agent);
     if (!isMac(mac, macOf(key, `answer ${nonce}`, bytes))) throw new Error(`it answers ${status}`);
     if (status === notTaken) throw new NotTakenError('it takes no question of this moment');
     return bytes;
@@ -98,12 +105,18 @@ export function openLink({
     const hello = readTold(
       await post({ url, node: 0 }, sentMs, encode({ what: 'hello' }), helloMsMax),
     );
-    const { relay, node, now } = hello as Hello;
+    const { relay, node, now, epoch: found } = hello as Hello;
     if (relay !== relayVersion) throw new Error(`it speaks version ${relay}, not ${relayVersion}`);
+    epoch ??= found;
+    if (found !== epoch) {
+      throw new ForkedJournalError(`the journal of ${url} is not the one that was followed`);
+    }
     return { url, node, aheadMs: now - (sentMs + Date.now()) / 2 };
   }
 
+  /** @throws ForkedJournalError when those that answer have another journal */
   async function connect(): Promise<Core> {
+    let forked: ForkedJournalError | undefined;
     for (let tries = 0; tries < urls.length; tries++) {
       const url = urls[next % urls.length]!;
       try {
@@ -112,9 +125,11 @@ export function openLink({
         return core;
       } catch (error) {
         reason = `${url}: ${(error as Error).message}`;
+        if (error instanceof ForkedJournalError) forked = error;
         next += 1;
       }
     }
+    if (forked !== undefined) throw forked;
     log.warn({ reason }, 'edge: no core answers');
     restUntilMs = performance.now() + restMs;
     throw unavailable();

@@ -39,6 +39,8 @@ export type RelayQuestion =
 export interface Hello {
   readonly relay: number;
   readonly node: number;
+  /** Names the journal, for as long as the core runs. */
+  readonly epoch: string;
   /** Milliseconds since 1970 by the core's clock. */
   readonly now: number;
 }

@@ -43,6 +43,7 @@ export function relayed(
   }: { now: () => number; ring?: Ring; waitMs?: number },
 ): Relayed {
   let isAway = false;
+  let epoch: string | undefined;
   const waiting = new Set<() => void>();
 
   function wake(): void {
@@ -79,6 +80,12 @@ export function relayed(
     });
   }
 
+  async function hello(node: number): Promise<Hello> {
+    // A core that finds another journal ends.
+    epoch ??= (await store.head()).epoch;
+    return { relay: relayVersion, node, epoch, now: now() };
+  }
+
   async function page(after: bigint, limit: number): Promise<ReadPage> {
     if (!isAway && after === ring.last()) await more();
     // What a core does not hear its edges do not hear either: they say how old their answers are.
@@ -104,7 +111,7 @@ export function relayed(
   function resultOf(asked: RelayQuestion, node: number): unknown {
     switch (asked.what) {
       case 'hello':
-        return { relay: relayVersion, node, now: now() } satisfies Hello;
+        return hello(node);
       case 'commit':
         return store.commit(asked.commit);
       case 'get':
