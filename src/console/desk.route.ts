@@ -13,6 +13,7 @@ import { statusOf } from '../web/errors.ts';
 import type { AnyDesk } from '../web/guard/desk.ts';
 import { deskForm, deskPage } from '../web/guard/desk-endpoint.ts';
 import type { AnyVisit, SessionLike } from '../web/guard/visit.ts';
+import { doneMark, isDoneMark } from './done-mark.ts';
 import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.ts';
 
 export interface OperatorSession extends SessionLike {
@@ -48,7 +49,8 @@ export function consoleChange(section: ConsoleSection) {
 }
 
 export function viewOf({ clock }: ConsoleParts, visit: OperatorVisit, query: Params): ConsoleView {
-  return { csrf: visit.csrf, now: clock.now(), done: query.get('done') === '1' };
+  const now = clock.now();
+  return { csrf: visit.csrf, now, done: isDoneMark(visit.csrf, now, query.get('done')) };
 }
 
 export interface AskedChange {
@@ -65,7 +67,7 @@ export interface AskedChange {
  * @param run what it is afterwards, in short
  */
 export async function perform(
-  { desk, audit, catchUp }: ConsoleParts,
+  { desk, audit, catchUp, clock }: ConsoleParts,
   visit: OperatorVisit,
   { section, command, before = '', back = consolePaths[section] }: AskedChange,
   run: () => Promise<Result<string>>,
@@ -81,7 +83,10 @@ export async function perform(
   // It stands there as begun if this can't be written: the change itself is not undone.
   await audit.end(begun.value, { ok: done.ok, after: done.ok ? done.value : done.error });
   await catchUp();
-  if (done.ok) return desk.go(visit, `${back}${back.includes('?') ? '&' : '?'}done=1`);
+  if (done.ok) {
+    const mark = `${back.includes('?') ? '&' : '?'}done=${doneMark(visit.csrf, clock.now())}`;
+    return desk.go(visit, back + mark);
+  }
   const { error: code } = done;
   return desk.show(visit, (frame) => refusedPage(frame, section, back, done), {
     status: statusOf(code),
