@@ -34,6 +34,13 @@ export const reasons: readonly Reason[] = [
     why: 'By subtraction, half of it is reading the addresses: splitting the body into lines, and parsing each as text.',
   },
   {
+    bench: 'cluster',
+    row: 'the journal read',
+    why:
+      'Pages are asked one after the other: about 0.7 µs of the database and 1.9 µs of the node an event, and ' +
+      'neither works while the other does. So 200,000 events are read in 0.7 s.',
+  },
+  {
     bench: 'doors',
     row: 'gate: answers a second of nginx',
     why:
