@@ -155,13 +155,12 @@ function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Ht
       .by(trait)
       .slice(0, rowsMax)
       .map(({ name, count }) => ({ name: nameOf(name), count }));
-  return html`<div class="radar-rankings">
-    ${ranking(
-      networks,
-      top('network', (name) => (name === '' ? unknown : html`<bdi>${name}</bdi>`)),
-      text,
-      frame,
-    )}
+  return html`${ranking(
+    networks,
+    top('network', (name) => (name === '' ? unknown : html`<bdi>${name}</bdi>`)),
+    text,
+    frame,
+  )}
     ${ranking(
       countries,
       top('country', (code) => country(code) ?? unknown),
@@ -173,8 +172,7 @@ function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Ht
       top('category', (number) => text.categories[Number(number) - 1] ?? number),
       text,
       frame,
-    )}
-  </div>`;
+    )}`;
 }
 
 /** `12 s ago` of today, else the day. */
@@ -230,16 +228,16 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
       body: html`<div class="wrap stack">
         <header class="radar-head">
           <h1>${words.title}</h1>
-          <p class="card-aside radar-live" data-radar-events=${`${eventsPath}?after=${data.mark}`}><span class="radar-light">${words.live}</span> ${words.updated(moment(data.now))} <a href=${`/radar?period=${data.period}`}>${icon('refresh')}<span>${words.refresh}</span></a></p>
+          <p class="card-aside radar-live" data-radar-events=${`${eventsPath}?after=${data.mark}`}><span class="radar-light">${words.live}</span> <span data-live="updated">${words.updated(moment(data.now))}</span> <a href=${`/radar?period=${data.period}`}>${icon('refresh')}<span>${words.refresh}</span></a></p>
         </header>
         <div data-live="numbers">${numbers(data, text)}</div>
         <div class="radar-row">
-          ${mapCard(data, text, frame)}
+          <div class="radar-place" data-live="map">${mapCard(data, text, frame)}</div>
           <div class="radar-column">
             <div data-live="curve">${curve(data, text, frame)}</div>
             <div data-live="latest">${latestCard(data, text, frame)}</div>
-            <div data-live="rankings">${rankings(data, text, frame)}</div>
           </div>
+          <div class="radar-rankings" data-live="rankings">${data.sum.reports > 0 && rankings(data, text, frame)}</div>
         </div>
       </div>`,
     },

@@ -15,6 +15,7 @@ import type { IpIndex } from '../../index/ip-index.ts';
 import type { AnyDesk } from '../../web/guard/desk.ts';
 import { type DeskEndpoint, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { visitHeaders } from '../../web/guard/visit.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
 import type { Check } from '../check/check.ts';
 import { type CountPeriod, countPeriods } from '../counts/report-counts.ts';
 import type { Sources } from '../lists/sources.ts';
@@ -127,15 +128,15 @@ export function radarRoutes(options: RadarOptions): PlainRoute[] {
       inOrder,
       squares: [...rowsOf()].map((octet) => inOrder[octet]!),
     };
-    return desk.show(visit, (frame) =>
+    const render = (frame: PageFrame) =>
       radarPage(frame, {
         ...{ now, map, period, mark: newest[0]?.mark ?? '' },
         latest: newest.map(shown),
         numbers: radarNumbers(frame, { ...options, now, ofIpv4: drawn?.counts.total }),
         series: reports.series(period, now),
         sum: reports.sum(period, now),
-      }),
-    );
+      });
+    return desk.show(visit, render, { needs: { connect: true } });
   }
 
   function shown(report: LatestReport): WatchedReport {
