@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
 import { openPeople } from '../signon/people.ts';
 import { createSessions } from '../signon/sessions/sessions.ts';
+import { accountArgument } from './shell/address.ts';
 import { createOutput } from './shell/output.ts';
 import { expect, withWorkspace } from './shell/workspace.ts';
 
@@ -18,7 +19,7 @@ export function addAccountOrders(account: Command, perMinute: (text: string) => 
   account
     .command('set-quotas')
     .description('quotas of an account by hand; 0 gives one back to trust')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .addOption(new Option('--read-per-minute <n>', 'checks a minute').argParser(perMinute))
     .addOption(new Option('--write-per-minute <n>', 'reports a minute').argParser(perMinute))
     .option('--json', 'print the result as JSON')
@@ -37,7 +38,7 @@ export function addAccountOrders(account: Command, perMinute: (text: string) => 
   account
     .command('end-sessions')
     .description('sign an account out everywhere')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option('--json', 'print the result as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);

@@ -10,6 +10,7 @@ import { type Plan, plans } from '../signon/people/profile/profile.ts';
 import { createFactorReset } from '../signon/proofs/factors/factor-reset.ts';
 import { addAccountOrders } from './account-orders.ts';
 import { sinceOf, takeBack } from './shell/abuse.ts';
+import { accountArgument } from './shell/address.ts';
 import { columns, createOutput, dateText } from './shell/output.ts';
 import { expect, standingOf, withWorkspace } from './shell/workspace.ts';
 
@@ -27,7 +28,7 @@ function account(): Command {
   command
     .command('create')
     .description('make an account; its mail address counts as verified')
-    .argument('<email>')
+    .argument('<email>', 'its mail address')
     .option('--password-stdin', 'read a password for the sign-in from the first line of input')
     .addOption(
       new Option(
@@ -40,14 +41,14 @@ function account(): Command {
   command
     .command('list')
     .description('all accounts with state, role, standing and how many keys each has')
-    .argument('[part]', 'of the mail address')
+    .argument('[part]', 'only those with this part in the mail address')
     .option('--json', 'print the accounts as JSON')
     .action(listAccounts);
   command
     .command('set-role')
     .description('who may use the console: operator or member; holds from the next request on')
-    .argument('<email>')
-    .addArgument(new Argument('<role>').choices(roles))
+    .argument('<email>', accountArgument)
+    .addArgument(new Argument('<role>', 'operator: may use the console').choices(roles))
     .option('--json', 'print the account as JSON')
     .action(async (email: string, role: Role, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
@@ -60,7 +61,10 @@ function account(): Command {
   command
     .command('show')
     .description('state, age and keys of an account')
-    .argument('<email>', 'or its id, or the former spelling of one to be confirmed anew')
+    .argument(
+      '<email>',
+      'mail address of the account, its id, or the former spelling of one to be confirmed anew',
+    )
     .option('--json', 'print the account as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
       const found = await withWorkspace(async (w) => {
@@ -81,7 +85,7 @@ function account(): Command {
   command
     .command('disable')
     .description('refuse sign-in, sessions and keys of an account from the next request on')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option('--abuse', 'take back what it reported, its voices and what it alone confirmed')
     .option('--since <date>', 'as --abuse, for reports with this date or a later one')
     .option('--json', 'print the account as JSON')
@@ -89,7 +93,7 @@ function account(): Command {
   command
     .command('enable')
     .description('let a disabled account work again; what was taken back stays away')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option('--json', 'print the account as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
       const changed = await withWorkspace(async (w) =>
@@ -100,7 +104,7 @@ function account(): Command {
   command
     .command('vouch')
     .description('say whose word an account has: how far its reports may move a score')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option('--staff', 'one report may block an address')
     .option('--member', 'two members may, or one with lists or others')
     .option('--none', 'what it earns by its record')
@@ -109,8 +113,8 @@ function account(): Command {
   command
     .command('set-plan')
     .description('the plan that sites see in the scope subscription')
-    .argument('<email>')
-    .addArgument(new Argument('<plan>').choices(plans))
+    .argument('<email>', accountArgument)
+    .addArgument(new Argument('<plan>', 'what the person has').choices(plans))
     .option('--json', 'print the result as JSON')
     .action(async (email: string, plan: Plan, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
@@ -123,7 +127,7 @@ function account(): Command {
   command
     .command('verify-identity')
     .description('say that a proof of the birth date was seen: sites see age_verified')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option('--json', 'print the result as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
@@ -138,13 +142,13 @@ function account(): Command {
     .description(
       'switch off the second factor of somebody who lost it, or who has one that a thief set up',
     )
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option('--json', 'print the result as JSON')
     .action(resetFactor);
   command
     .command('delete')
     .description('remove an account and all that is kept of the person; reports stay, nameless')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option('--json', 'print the account as JSON')
     .action(async (email: string, flags: { json?: boolean }) => {
       const gone = await withWorkspace(async (w) => {
@@ -163,7 +167,7 @@ function account(): Command {
   command
     .command('export')
     .description('all that is kept of a person, as JSON, without secrets')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .action(async (email: string) => {
       const data = await withWorkspace(async (w) => {
         const found = expect(await w.accounts.find(email));

@@ -3,6 +3,7 @@
 import { Command, Option } from 'commander';
 import { keyScopes, scopeNames } from '../../access/keys/key-scopes.ts';
 import type { NamedKey } from '../../access/keys/named-keys.ts';
+import { accountArgument } from '../shell/address.ts';
 import { namedKeysOf } from '../shell/named-keys.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
 import { expect, withWorkspace } from '../shell/workspace.ts';
@@ -27,7 +28,7 @@ export function bouncerCommands(
   command
     .command('add')
     .description('make a key for a bouncer; it outlives the key of the account')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .argument('<name>', 'unique among the bouncers of the account')
     .addOption(
       new Option('--limit <n>', 'entries of a full answer, the worst first')
@@ -43,14 +44,14 @@ export function bouncerCommands(
   command
     .command('list')
     .description('bouncers with their last use; never the secret part')
-    .argument('[email]', 'those of one account alone')
+    .argument('[email]', 'only those of this account: its mail address or id')
     .option('--json', 'print the bouncers as JSON')
     .action(list);
   command
     .command('remove')
     .description('refuse the key of a bouncer from its next request on, for good')
-    .argument('<email>')
-    .argument('<name>')
+    .argument('<email>', accountArgument)
+    .argument('<name>', 'as list shows it')
     .option('--json', 'print the bouncer as JSON')
     .action(remove);
   return command;

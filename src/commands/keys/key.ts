@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { KeyInfo } from '../../access/accounts/accounts.ts';
 import { isKeyScope, type KeyScope, keyScopes, scopeNames } from '../../access/keys/key-scopes.ts';
 import { type KeyUse, readKeyUse } from '../../access/keys/key-use.ts';
+import { accountArgument } from '../shell/address.ts';
 import { namedKeysOf } from '../shell/named-keys.ts';
 import { columns, createOutput, dateText } from '../shell/output.ts';
 import { expect, withWorkspace } from '../shell/workspace.ts';
@@ -25,7 +26,7 @@ export function keyCommands(perMinute: (text: string) => number): Command {
     );
   command
     .command('create')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .description('make a key; the former one without a name, if any, works for 24 more hours')
     .option('--name <name>', 'make a key beside the others, unique among those of the account')
     .addOption(
@@ -46,9 +47,9 @@ export function keyCommands(perMinute: (text: string) => number): Command {
   command
     .command('rename')
     .description('give a named key another name; it goes on working')
-    .argument('<email>')
-    .argument('<name>')
-    .argument('<new-name>')
+    .argument('<email>', accountArgument)
+    .argument('<name>', 'the name of now')
+    .argument('<new-name>', 'unique among those of the account')
     .option('--json', 'print the key as JSON')
     .action(renameKey);
   command

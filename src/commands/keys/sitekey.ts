@@ -2,6 +2,7 @@
 
 import { Command, Option } from 'commander';
 import { createSiteKeys, type SiteKey } from '../../access/keys/site-keys.ts';
+import { accountArgument } from '../shell/address.ts';
 import { columns, createOutput, dateText } from '../shell/output.ts';
 import { expect, withWorkspace } from '../shell/workspace.ts';
 
@@ -16,7 +17,7 @@ export function siteKeyCommands(): Command {
   command
     .command('create')
     .description('make a site key; its receipts are redeemed with an API key of the account')
-    .argument('<email>')
+    .argument('<email>', accountArgument)
     .option(
       '--host <name>',
       'a host name that may use it, sub-domains included; may be given again (default: any)',
@@ -29,7 +30,7 @@ export function siteKeyCommands(): Command {
   command
     .command('set')
     .description('who has to solve a puzzle, from the next request on')
-    .argument('<id>', 'pcs_…')
+    .argument('<id>', 'the site key itself: pcs_…')
     .addOption(
       new Option('--pass-clean <on|off>', 'no puzzle for visitors from clean addresses')
         .choices(['on', 'off'])
@@ -53,7 +54,7 @@ export function siteKeyCommands(): Command {
   command
     .command('revoke')
     .description('refuse a site key and its receipts from the next request on, for good')
-    .argument('<id>', 'pcs_…')
+    .argument('<id>', 'the site key itself: pcs_…')
     .option('--json', 'print the site key as JSON')
     .action(async (id: string, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);

@@ -1,4 +1,4 @@
-/** An address as an argument of a command. */
+/** An address or an account as an argument of a command. */
 
 import { OperatorError } from '../../core/errors.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
@@ -10,3 +10,6 @@ export function canonicalAddress(text: string): string {
   if (family === 0) throw new OperatorError(`'${text.slice(0, 50)}' is not an address`);
   return formatIp(family, words);
 }
+
+/** What `--help` says of an account's argument; access/account-names.ts reads it. */
+export const accountArgument = 'mail address of the account, or its id';

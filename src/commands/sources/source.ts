@@ -110,7 +110,7 @@ export function sourceCommands(
   source
     .command('remove')
     .description('fetch it no more and take its rows back')
-    .argument('<name>')
+    .argument('<name>', 'as list shows it')
     .option('--json', 'print the source as JSON')
     .action(remove);
   return source;
@@ -121,7 +121,7 @@ function command(source: Command, name: SourceOrder, description: string): void 
   source
     .command(name)
     .description(description)
-    .argument('<name>')
+    .argument('<name>', 'as list shows it')
     .option('--json', 'print the source as JSON')
     .action(async (of: string, flags: Flags) => {
       const output = createOutput(flags.json === true);

@@ -23,7 +23,7 @@ export function clusterCommands(): Command {
   cluster
     .command('upgrade')
     .description(
-      'after an update of all nodes: lets them write what older versions of Portcullis can not read',
+      'after an update of all nodes: lets them write what older versions of Portcullis do not read',
     )
     .option('--json', 'print the result as JSON')
     .action(upgrade);

@@ -1,0 +1,66 @@
+/** What `--help` says of each command: nothing is left out, and it fits a screen. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Command } from 'commander';
+import { program } from '../../src/commands/program.ts';
+
+interface NamedCommand {
+  readonly name: string;
+  readonly command: Command;
+}
+
+const columns = 80;
+
+/** Each command below `command`, groups of commands too. */
+function below(command: Command, path: readonly string[] = []): NamedCommand[] {
+  return command.commands.flatMap((child) => {
+    const names = [...path, child.name()];
+    return [{ name: names.join(' '), command: child }, ...below(child, names)];
+  });
+}
+
+const root = program();
+const all = below(root);
+const isGroup = ({ command }: NamedCommand) => command.commands.length > 0;
+const orders = all.filter((one) => !isGroup(one));
+
+/** Lines of `--help` on a terminal of 80 columns. */
+function linesOf(command: Command): string[] {
+  command.configureOutput({ getOutHelpWidth: () => columns, getOutHasColors: () => false });
+  return command.helpInformation().split('\n');
+}
+
+test('each command, argument and option says what it is', () => {
+  assert.ok(orders.length > 50 && all.length > orders.length);
+  const silent = all.flatMap(({ name, command }) => [
+    ...(command.description() === '' ? [name] : []),
+    ...command.registeredArguments
+      .filter(({ description }) => description === '')
+      .map((argument) => `${name} <${argument.name()}>`),
+    ...command.options
+      .filter(({ description }) => description === '')
+      .map(({ flags }) => `${name} ${flags}`),
+  ]);
+  assert.deepEqual(silent, []);
+});
+
+test('each command but the server and the export of a person, which is JSON, has --json', () => {
+  const without = orders
+    .filter(({ command }) => !command.options.some(({ long }) => long === '--json'))
+    .map(({ name }) => name);
+  assert.deepEqual(without.sort(), ['account export', 'serve']);
+});
+
+test('the help of each command names --settings and has no line beyond 80 columns', () => {
+  for (const { name, command } of all) {
+    const lines = linesOf(command);
+    assert.ok(
+      lines.some((line) => /^ +--settings <file>/.test(line)),
+      `${name}: ${lines.join('\n')}`,
+    );
+    // The usage stands on one line, however long the names of the arguments are.
+    const long = lines.slice(1).filter((line) => line.length > columns);
+    assert.deepEqual(long, [], name);
+  }
+});
