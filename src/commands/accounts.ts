@@ -11,6 +11,7 @@ import { createFactorReset } from '../signon/proofs/factors/factor-reset.ts';
 import { addAccountOrders } from './account-orders.ts';
 import { sinceOf, takeBack } from './shell/abuse.ts';
 import { accountArgument } from './shell/address.ts';
+import { sayingWhoIsLeft } from './shell/operators.ts';
 import { columns, createOutput, dateText } from './shell/output.ts';
 import { expect, standingOf, withWorkspace } from './shell/workspace.ts';
 
@@ -53,7 +54,7 @@ function account(): Command {
     .action(async (email: string, role: Role, flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
       const set = await withWorkspace(async (w) =>
-        expect(await createDirectory(w).setRole(email, role)),
+        sayingWhoIsLeft(w, async () => expect(await createDirectory(w).setRole(email, role))),
       );
       output.line(`account ${set.email} has the role ${set.role}`);
       output.result(listedJson(set));
@@ -155,7 +156,9 @@ function account(): Command {
         const found = expect(await w.accounts.find(email));
         // Loaded here, because the other commands start twice as fast without it.
         const { withDeletion } = await import('./deletion.ts');
-        await withDeletion(w, async (deletion) => expect(await deletion.delete(found.id)));
+        await sayingWhoIsLeft(w, () =>
+          withDeletion(w, async (deletion) => expect(await deletion.delete(found.id))),
+        );
         return found;
       });
       print(
@@ -264,7 +267,9 @@ async function disableAccount(
   const since = sinceOf(flags.since);
   const isAbuse = flags.abuse === true || flags.since !== undefined;
   const { changed, gone } = await withWorkspace(async (w) => {
-    const changed = expect(await w.accounts.setDisabled(email, true));
+    const changed = await sayingWhoIsLeft(w, async () =>
+      expect(await w.accounts.setDisabled(email, true)),
+    );
     // A report under way carries nothing any more, and is found by another round.
     const gone = isAbuse ? await takeBack(w, changed.id, since, false) : undefined;
     return { changed, gone };

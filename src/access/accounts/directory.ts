@@ -5,12 +5,13 @@
 
 import { fail, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
-import { accountKey, accountPrefix, accountRoleKey, erasureKey } from '../../store/keys.ts';
-import type { RowCheck, Store } from '../../store/store.ts';
+import { accountKey, accountPrefix, erasureKey } from '../../store/keys.ts';
+import type { Store } from '../../store/store.ts';
 import type { Vouched } from '../quota/points.ts';
-import { operatorIds, type Role, roleOf, roleRow } from '../roles.ts';
+import { type Role, roleOf, roleRow } from '../roles.ts';
 import { findVouched } from '../vouching.ts';
 import type { Accounts } from './accounts.ts';
+import { otherOperator } from './operators.ts';
 import { type AccountRecord, decodeAccount } from './records.ts';
 
 export type ListedState = 'active' | 'disabled' | 'unverified' | 'unconfirmed';
@@ -52,8 +53,6 @@ export interface Directory {
     role: Role,
     options?: { readonly keepsOne?: boolean },
   ): Promise<Result<ListedAccount>>;
-  /** Verified and not disabled, so that they can come in. */
-  activeOperators(): Promise<string[]>;
 }
 
 const pageRows = 200;
@@ -115,16 +114,6 @@ export function createDirectory(options: {
     return { accounts: found, next: last };
   }
 
-  async function activeOperators(): Promise<string[]> {
-    const ids = await operatorIds(store);
-    const rows = await Promise.all(ids.map((id) => store.get(accountKey(id))));
-    return ids.filter((_, i) => {
-      const row = rows[i];
-      const record = row && decodeAccount(row.value);
-      return record !== undefined && !record.disabled && record.pendingUntil === 0;
-    });
-  }
-
   function setRole(email: string, role: Role, { keepsOne = false } = {}) {
     return untilUndisturbed<ListedAccount>(async () => {
       const named = await accounts.find(email);
@@ -141,7 +130,7 @@ export function createDirectory(options: {
       if ((await store.get(mark)) !== undefined) {
         return fail('conflict', `${record.email} is being deleted`);
       }
-      const others = keepsOne && role === 'member' ? await otherOperator(id) : [];
+      const others = keepsOne && role === 'member' ? await otherOperator(store, id) : [];
       if (others === undefined) return fail('conflict', `${record.email} is the last operator`);
       const done = await commitOnce(store, {
         check: [{ key, version: row.version }, { key: mark, version: null }, ...others],
@@ -151,20 +140,11 @@ export function createDirectory(options: {
     });
   }
 
-  /** That another operator stays, for the commit: two who take the role from each other don't both succeed. */
-  async function otherOperator(id: string): Promise<RowCheck[] | undefined> {
-    const other = (await activeOperators()).find((one) => one !== id);
-    if (other === undefined) return undefined;
-    const keys = [accountKey(other), accountRoleKey(other)];
-    const rows = await Promise.all(keys.map((key) => store.get(key)));
-    return keys.map((key, i) => ({ key, version: rows[i]?.version ?? null }));
-  }
-
   async function find(id: string): Promise<ListedAccount | undefined> {
     const row = await store.get(accountKey(id));
     const record = row && decodeAccount(row.value);
     return record && listed(id, record);
   }
 
-  return { list, find, setRole, activeOperators };
+  return { list, find, setRole };
 }

@@ -18,7 +18,7 @@ export const dataEndpoints = {
   download: deskForm('/account/export', 'confirmed', { backTo, errors: ['unknown_account'] }),
   remove: deskForm('/account/delete', 'confirmed', {
     backTo,
-    errors: ['invalid_parameter', 'unknown_account'],
+    errors: ['invalid_parameter', 'unknown_account', 'conflict'],
   }),
   gone: deskPage('/goodbye', 'anyone'),
 };
@@ -60,7 +60,10 @@ export function dataRoutes(space: Space): PlainRoute[] {
       const shown = { typedWord, wordError: true };
       return show(visit, { status: 422, failed: text.failed.form }, shown);
     }
-    const gone = await signon.erasures.begin(session.accountId);
+    const gone = await signon.erasures.begin(session.accountId, { keepsOne: true });
+    if (!gone.ok && gone.error === 'conflict') {
+      return show(visit, { status: 409, failed: text.data.lastOperator }, { typedWord });
+    }
     if (!gone.ok) return space.refuse(visit, 'data', gone);
     await space.catchUp();
     return desk.signedOut(visit, '/goodbye');

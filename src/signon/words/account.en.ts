@@ -339,6 +339,8 @@ export const accountEn = {
     deleteConfirm: (word: string) => `Type ${word} to confirm`,
     deleteWord: 'delete',
     deleteError: (word: string) => `Type the word ${word}.`,
+    lastOperator:
+      'Nothing was deleted: you are the last operator who can sign in here. Give another account the operator’s role first.',
     deletedTitle: 'Your account is gone',
     deletedText:
       'What was kept about you is being removed; that takes seconds, or a few minutes for very much. Then nothing that names you is left, and you can register again.',

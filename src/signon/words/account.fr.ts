@@ -358,6 +358,8 @@ export const accountFr: AccountCatalogue = {
     deleteConfirm: (word) => `Saisissez ${word} pour confirmer`,
     deleteWord: 'supprimer',
     deleteError: (word) => `Saisissez le mot ${word}.`,
+    lastOperator:
+      'Rien n’a été supprimé : vous êtes le dernier opérateur qui puisse se connecter ici. Donnez d’abord le rôle d’opérateur à un autre compte.',
     deletedTitle: 'Votre compte a disparu',
     deletedText:
       'Ce qui était gardé sur vous est en train d’être supprimé ; cela prend des secondes, ou quelques minutes s’il y en a beaucoup. Ensuite, rien de ce qui vous nomme ne reste, et vous pouvez vous inscrire de nouveau.',

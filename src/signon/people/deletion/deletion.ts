@@ -17,6 +17,7 @@
 
 import { accountRow } from '../../../access/accounts/accounts.ts';
 import { encodeAccessEvent } from '../../../access/accounts/events.ts';
+import { otherOperator } from '../../../access/accounts/operators.ts';
 import type { AccountRecord } from '../../../access/accounts/records.ts';
 import { createKeyRecords } from '../../../access/keys/key-records.ts';
 import { scopeNames } from '../../../access/keys/key-scopes.ts';
@@ -42,7 +43,7 @@ import {
   type Key,
   pendingAccountKey,
 } from '../../../store/keys.ts';
-import type { Store } from '../../../store/store.ts';
+import type { RowCheck, Store } from '../../../store/store.ts';
 import type { Delivery } from '../../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../../people.ts';
 import type { StoredLanguage } from '../../visitor.ts';
@@ -62,8 +63,11 @@ export interface PersonalData {
 export type Farewell = (email: string, language: StoredLanguage) => Promise<Delivery>;
 
 export interface Deletion {
-  /** Disabled and marked, durably. `unknown_account`, `store_unavailable`. */
-  begin(accountId: string): Promise<Result<void>>;
+  /**
+   * Disabled and marked, durably. `unknown_account`, `store_unavailable`.
+   * @param options `keepsOne`: `conflict` for the last operator who can come in
+   */
+  begin(accountId: string, options?: { readonly keepsOne?: boolean }): Promise<Result<void>>;
   /** Accounts of which something is left to do, in order of their ids, behind this one. */
   marked(after: string | undefined, limit: number): Promise<string[]>;
   /** After `begin`. `unknown_account`: it is gone already; `store_unavailable`: run it again. */
@@ -104,16 +108,18 @@ export function createDeletion(options: {
   const keys = createKeyRecords(options);
 
   /** Disabled for good, and the journal knows. */
-  function begin(id: string): Promise<Result<void>> {
+  function begin(id: string, { keepsOne = false } = {}): Promise<Result<void>> {
     return untilUndisturbed<void>(async () => {
       const now = await people.byId(id);
       if (now === undefined) return fail('unknown_account');
       if (now.account.disabled && (await isErased(store, id))) return ok(undefined);
       const { account } = now;
+      const stays = keepsOne ? await operatorStays(id) : [];
+      if (stays === undefined) return fail('conflict', `${account.email} is the last operator`);
       const at = clock.now();
       const event = { kind: 'account.disabled', account: id, disabled: true } as const;
       const begun = await commitOnce(store, {
-        check: [{ key: accountKey(id), version: now.accountVersion }],
+        check: [{ key: accountKey(id), version: now.accountVersion }, ...stays],
         set: [
           erasedRow(id, at),
           // Who never showed that the address is theirs gets no mail there.
@@ -131,6 +137,14 @@ export function createDeletion(options: {
       if (begun !== 'lost' && begun.ok) await erased?.add(id, at);
       return begun;
     });
+  }
+
+  /** For the commit: it is no operator, or another one stays. Undefined when it is the last one. */
+  async function operatorStays(id: string): Promise<RowCheck[] | undefined> {
+    const key = accountRoleKey(id);
+    const role = await store.get(key);
+    if (role === undefined) return [{ key, version: null }];
+    return otherOperator(store, id);
   }
 
   async function marked(after: string | undefined, limit: number): Promise<string[]> {

@@ -16,7 +16,7 @@ import type { Deletion } from './deletion.ts';
 
 export interface Erasures {
   /** Durably disabled and marked when it resolves; the rest follows. Failures of `Deletion.begin`. */
-  begin(accountId: string): Promise<Result<void>>;
+  begin: Deletion['begin'];
   /** Takes up all that is marked. For the start. */
   resume(): void;
   /** Resolves when nothing is under way; what failed may still wait for its next try. */
@@ -132,8 +132,8 @@ export function createErasures(options: {
   }
 
   return {
-    async begin(accountId) {
-      const begun = await deletion.begin(accountId);
+    async begin(accountId, options) {
+      const begun = await deletion.begin(accountId, options);
       if (begun.ok) resume();
       return begun;
     },

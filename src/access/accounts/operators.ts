@@ -1,0 +1,31 @@
+/** Which operators can come in, and that one of them stays when another goes. */
+
+import { accountKey, accountRoleKey } from '../../store/keys.ts';
+import type { RowCheck, Store } from '../../store/store.ts';
+import { operatorIds } from '../roles.ts';
+import { decodeAccount } from './records.ts';
+
+type Reads = Pick<Store, 'get' | 'scan'>;
+
+/** Verified and not disabled, so that they can come in. */
+export async function activeOperators(store: Reads): Promise<string[]> {
+  const ids = await operatorIds(store);
+  const rows = await Promise.all(ids.map((id) => store.get(accountKey(id))));
+  return ids.filter((_, i) => {
+    const row = rows[i];
+    const record = row && decodeAccount(row.value);
+    return record !== undefined && !record.disabled && record.pendingUntil === 0;
+  });
+}
+
+/**
+ * That another operator stays, for the commit: two who go at the same moment don't both succeed.
+ * Undefined when there is no other.
+ */
+export async function otherOperator(store: Reads, id: string): Promise<RowCheck[] | undefined> {
+  const other = (await activeOperators(store)).find((one) => one !== id);
+  if (other === undefined) return undefined;
+  const keys = [accountKey(other), accountRoleKey(other)];
+  const rows = await Promise.all(keys.map((key) => store.get(key)));
+  return keys.map((key, i) => ({ key, version: rows[i]?.version ?? null }));
+}
