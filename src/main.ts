@@ -127,6 +127,11 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   registerFigures(metrics, counted);
   const bouncers = openBouncers(opening, { ...data, ...reputation, tables });
   const radar = openRadar(opening, { state, store, tables });
+  const ownReports = openOwnReports({
+    ...{ store, clock, tables, reports: reputation.reports, catchUpTo: follower.catchUpTo },
+    gate: reputation.frontEnd.gate,
+    slotOf: (account) => access.standingOf(account)?.slot,
+  });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
     agents: await openAgents(opening, { ...data, ...reputation, tables }),
@@ -152,11 +157,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       ...{ ...opening, store, upkeep, tables, people, index: state.index },
       check: reputation.frontEnd.check,
     }),
-    ownReports: openOwnReports({
-      ...{ store, clock, tables, reports: reputation.reports, catchUpTo: follower.catchUpTo },
-      gate: reputation.frontEnd.gate,
-      slotOf: (account) => access.standingOf(account)?.slot,
-    }),
+    ownReports,
     catchUp: async () => follower.catchUpTo(await store.lastSeq()),
     catchUpTo: follower.catchUpTo,
     onRefused: reputation.refusedReports.count,
@@ -165,7 +166,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
     console: openConsole(opening, {
-      ...{ store, state, signon, figures: counted.figures },
+      ...{ store, state, signon, ownReports, figures: counted.figures },
       newestBackupAt: () => backups?.newestAt() ?? 0,
     }),
     readiness: () => readinessOf(state, store, clock, isDraining, data.member),

@@ -32,7 +32,13 @@ export interface ConsoleParts {
 /** Whatever a change can fail with. */
 const errors: readonly ErrorCode[] = [
   ...(['invalid_parameter', 'invalid_prefix', 'prefix_host_bits', 'conflict'] as const),
-  ...(['unknown_account', 'unknown_key', 'capacity_exceeded', 'store_unavailable'] as const),
+  ...([
+    'unknown_account',
+    'unknown_key',
+    'capacity_exceeded',
+    'overloaded',
+    'store_unavailable',
+  ] as const),
 ];
 
 export function consoleScreen(path: string) {

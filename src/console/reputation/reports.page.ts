@@ -35,7 +35,10 @@ export interface ReportsView extends ConsoleView {
   /** Undefined: nothing was asked for. */
   readonly reports?: readonly ShownReport[] | undefined;
   readonly by?: ReporterFacts;
-  readonly limit: number;
+  /** More of an address are not shown. */
+  readonly limit?: number;
+  /** Of an account: where the next page begins. */
+  readonly next?: string | undefined;
 }
 
 const action = '/admin/reports/change';
@@ -86,8 +89,11 @@ function reporterCard(frame: PageFrame, by: ReporterFacts, csrf: string): Html {
 }
 
 function found(frame: PageFrame, view: ReportsView, reports: readonly ShownReport[]): Html {
-  const text = frameText(frame).console.reports;
+  const all = frameText(frame).console;
+  const text = all.reports;
   const format = formatFor(frame.language);
+  const { limit, next, reporter } = view;
+  const more = next && `/admin/reports?${new URLSearchParams({ reporter, after: next })}`;
   if (reports.length === 0) return emptyState('flag', text.none);
   const rows = reports.map((one) => [
     html`<a class="mono breaks" href=${`/admin/reports?address=${one.address}`}>${one.address}</a>`,
@@ -103,6 +109,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
   const titles = [text.address, text.reported, text.account, text.categories, text.comment];
   const columns = [...titles, text.actions].map((title) => ({ title }));
   return html`<p class="card-note">${text.retract}: ${text.retractHint}
-      ${reports.length >= view.limit && text.first(format.number(view.limit))}</p>
-    ${table({ caption: text.caption, columns, rows, stack: true })}`;
+      ${limit !== undefined && reports.length >= limit && text.first(format.number(limit))}</p>
+    ${table({ caption: text.caption, columns, rows, stack: true })}
+    ${more && html`<p><a href=${more}>${all.more}</a></p>`}`;
 }

@@ -24,11 +24,21 @@ export const reportScreenEndpoints = {
 export interface ConsoleReports {
   /** Newest first; undefined for what is no address. */
   ofAddress(text: string, limit: number): Promise<readonly ShownReport[] | undefined>;
-  /** @param name mail address or id; `unknown_account` */
+  /**
+   * A page of them, newest first. `unknown_account`; `invalid_parameter` for a cursor that no page gave.
+   * @param name mail address or id
+   * @param after `next` of the page before
+   */
   ofReporter(
     name: string,
-    limit: number,
-  ): Promise<Result<{ reporter: ReporterFacts; reports: readonly ShownReport[] }>>;
+    after: string | undefined,
+  ): Promise<
+    Result<{
+      readonly reporter: ReporterFacts;
+      readonly reports: readonly ShownReport[];
+      readonly next: string | undefined;
+    }>
+  >;
   retract(id: string): Promise<Result<{ account: string; address: string; removed: number }>>;
   retractAll(account: string): Promise<Result<{ reports: number; addresses: number }>>;
 }
@@ -44,17 +54,25 @@ export function reportScreens(parts: ConsoleParts, reports: ConsoleReports): Pla
   async function show(visit: OperatorVisit, query: Params): Promise<Reply> {
     const address = (query.get('address') ?? '').trim().slice(0, 60);
     const reporter = (query.get('reporter') ?? '').trim().slice(0, 320);
-    const asked = { ...viewOf(parts, visit, query), address, reporter, limit: shownMax };
+    const asked = { ...viewOf(parts, visit, query), address, reporter };
     if (reporter !== '') {
-      const found = await reports.ofReporter(reporter, shownMax);
+      const found = await reports.ofReporter(reporter, query.get('after'));
+      if (!found.ok && found.error !== 'unknown_account') return desk.problem(visit, found);
       const view = found.ok
-        ? { ...asked, reports: found.value.reports, by: found.value.reporter }
+        ? {
+            ...asked,
+            reports: found.value.reports,
+            next: found.value.next,
+            by: found.value.reporter,
+          }
         : { ...asked, wrong: 'reporter' as const };
       return desk.show(visit, (frame) => reportsPage(frame, view));
     }
     const found = address === '' ? undefined : await reports.ofAddress(address, shownMax);
     const isWrong = address !== '' && found === undefined;
-    const view = isWrong ? { ...asked, wrong: 'address' as const } : { ...asked, reports: found };
+    const view = isWrong
+      ? { ...asked, wrong: 'address' as const }
+      : { ...asked, reports: found, limit: shownMax };
     return desk.show(visit, (frame) => reportsPage(frame, view));
   }
 

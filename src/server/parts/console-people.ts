@@ -13,7 +13,7 @@ import { fail, ok } from '../../core/result.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { categoriesOf } from '../../reputation/reports/categories.ts';
-import { type OwnReport, reportsOfAccount } from '../../reputation/reports/store/report-erasure.ts';
+import type { OwnReports } from '../../reputation/reports/store/own-reports.ts';
 import {
   createReportStore,
   type StoredReport,
@@ -31,6 +31,8 @@ export interface ConsolePeopleParts {
   readonly random: Random;
   readonly masterKey: MasterKey;
   readonly state: Pick<State, 'access'>;
+  /** By the account's index. */
+  readonly ownReports: { readonly ofAccount: OwnReports['page'] };
   readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'ownKeys' | 'namedKeys' | 'signon'>;
 }
 
@@ -125,21 +127,18 @@ export function consoleReports(parts: ConsolePeopleParts): ConsoleReports {
       const found = await reports.list(family, words, 0, limit);
       return found.map((report) => shown(formatIp(family, words), report));
     },
-    async ofReporter(name, limit) {
+    async ofReporter(name, after) {
       const named = await signon.accounts.find(name);
       const found = named.ok ? await directory.find(named.value.id) : undefined;
       if (found === undefined) return fail('unknown_account');
       const { id, email, standing } = found;
-      // There is no index by account: all reports are walked in turns, and the newest are kept.
-      const newest: OwnReport[] = [];
-      for await (const report of reportsOfAccount(store, id, createTurns())) {
-        newest.push(report);
-        if (newest.length > limit) newest.shift();
-      }
+      const page = await parts.ownReports.ofAccount(found, after);
+      if (!page.ok) return page;
       const trust = roundedTrust(state, id);
       return ok({
         reporter: { id, email, trust, standing },
-        reports: newest.reverse().map((one) => shown(formatIp(one.family, one.words), one)),
+        reports: page.value.reports.map((one) => shown(formatIp(one.family, one.words), one)),
+        next: page.value.next,
       });
     },
     retract: (id) => retractReport(reports, id),

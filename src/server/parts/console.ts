@@ -26,7 +26,7 @@ import { createTips } from '../../reputation/requests/tips.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';
 import type { State } from '../state.ts';
-import { consolePeople, consoleReports } from './console-people.ts';
+import { type ConsolePeopleParts, consolePeople, consoleReports } from './console-people.ts';
 import type { Opening } from './dependencies.ts';
 import type { SignonParts } from './signon.ts';
 
@@ -47,6 +47,7 @@ export interface ConsoleSources {
   readonly state: State;
   readonly signon: SignonParts;
   readonly figures: ConsoleFigures;
+  readonly ownReports: ConsolePeopleParts['ownReports'];
   /** Milliseconds since 1970; 0: there is none. */
   readonly newestBackupAt: () => number;
 }
@@ -55,7 +56,13 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
   const { clock, random, masterKey } = opening;
   const { store, state, figures } = sources;
   const parts = { store, clock, random };
-  const ofPeople = { ...parts, masterKey, state, signon: sources.signon };
+  const ofPeople = {
+    ...parts,
+    masterKey,
+    state,
+    signon: sources.signon,
+    ownReports: sources.ownReports,
+  };
   const removals = createRemovals(parts);
   const tips = createTips(parts);
   const startedAt = clock.now();

@@ -8,7 +8,10 @@ import { createSemaphore } from '../../../core/work/semaphore.ts';
 import { createTurns } from '../../../core/work/turns.ts';
 import { formatIp } from '../../../ip/address.ts';
 import { categoriesOf } from '../../../reputation/reports/categories.ts';
-import { createOwnReports } from '../../../reputation/reports/store/own-reports.ts';
+import {
+  createOwnReports,
+  type OwnReports,
+} from '../../../reputation/reports/store/own-reports.ts';
 import type { ReportStore } from '../../../reputation/reports/store/report-store.ts';
 import { catalogueFor } from '../../../reputation/words.ts';
 import type { SpaceReports } from '../../../signon/account/reports/reports.route.ts';
@@ -25,7 +28,7 @@ export function openOwnReports(parts: {
   readonly gate: Gate;
   readonly slotOf: (account: string) => number | undefined;
   readonly catchUpTo: (seq: bigint) => Promise<void>;
-}): SpaceReports {
+}): SpaceReports & { readonly ofAccount: OwnReports['page'] } {
   const { reports, gate } = parts;
   const walks = createSemaphore(walksMax);
   parts.tables.add(walks.table('own_report_walks'));
@@ -37,6 +40,7 @@ export function openOwnReports(parts: {
   }
 
   return {
+    ofAccount: own.page,
     categoryNames: (language) => catalogueFor(language).categories,
     async page(account, after) {
       const page = await own.page(account, after);
