@@ -1,0 +1,231 @@
+/**
+ * What pages cost the main thread of a server with a million entries and 100,000 reports: every page of the
+ * operators' console, of the radar, of addresses, networks and systems, the home page and the account. And how
+ * long a check takes while ten consoles are open, beside none. Processor time of the main thread, so other work
+ * of the machine does not count; what the server does meanwhile by itself does.
+ */
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { endpoints } from '../src/server/endpoints.ts';
+import { makeReporters } from '../test/support/reputation/reporters.ts';
+import { startChild } from '../test/support/server/child.ts';
+import { startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { totpOn } from '../test/support/signon/factors.ts';
+import { type OwnBrowser, openPeopleOf } from '../test/support/signon/person.ts';
+import { emailOf, openCapacityStore } from './capacity-data.ts';
+import { flooded } from './capacity-look.ts';
+import { hostText, makeCheckTable } from './check-table.ts';
+import { openLoad } from './http-load.ts';
+import { mainThreadMsOf } from './main-thread.ts';
+import { median } from './median.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: {
+    ...{ rounds: 2, entries: 500, accounts: 30, reporters: 5, reports: 200, flood: 50 },
+    ...{ loadRounds: 1, seconds: 1, consoles: 2, reloadMs: 200 },
+  },
+  full: {
+    ...{ rounds: 15, entries: 1_000_000, accounts: 20_000, reporters: 200, reports: 100_000 },
+    ...{ flood: 20_000, loadRounds: 7, seconds: 6, consoles: 10, reloadMs: 2_000 },
+  },
+} as const;
+type Plan = (typeof sizes)[keyof typeof sizes];
+
+const pageGoalMs = 50;
+const p99Goal = 1.2;
+/** Between a connection's checks: far from the most that the server can answer. */
+const checkPauseMs = 30;
+const operator = 'operator@example.org';
+const env = {
+  ...{ LOG_LEVEL: 'info', CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.0/8' },
+  ...{ RADAR: 'operators' },
+};
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const plan = sizes[size];
+  const dataDir = join(mkdtempSync(join(tmpdir(), 'portcullis-bench-console-')), 'data');
+  try {
+    const [reporter] = await makeReporters(dataDir, 1);
+    const key = reporter!.key;
+    await fill(dataDir, plan);
+    await using server = await startTestServer({ threads: 1, dataDir, demo: false, env });
+    const hosts = await list(server, plan);
+    await using people = openPeopleOf(server);
+    const id = await people.register(operator);
+    await server.cliJson('account', 'set-role', operator, 'operator');
+    const own = await people.signIn(operator);
+    await totpOn(own);
+    const pages = pagesOf(id, hosts);
+    return [
+      ...(await pageRows(plan, server, own, pages)),
+      ...(await checksBeside(plan, server, { own, key, hosts, pages })),
+    ];
+  } finally {
+    rmSync(join(dataDir, '..'), { recursive: true, force: true });
+  }
+}
+
+async function fill(dataDir: string, plan: Plan): Promise<void> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const store = openCapacityStore(dataDir);
+  const holders = await store.addAccounts(plan.accounts, plan.reporters);
+  const every = plan.reports / plan.flood;
+  let n = 0;
+  await store.addReports(plan.reports, holders, (nth) =>
+    nth % every === 0 ? flooded : reportedHost(n++),
+  );
+  await store.sweep();
+  await store.close();
+}
+
+/** 32.0.0.0 and on, one in each few /24. */
+const reportedHost = (n: number) => 0x2000_0000 + ((n * 1_021) & 0x0fff_ffff);
+
+async function list(server: TestServer, { entries }: Plan): Promise<readonly string[]> {
+  const path = join(server.dataDir, 'hosts.txt');
+  // One in seven addresses is not public.
+  const { hosts, hits } = makeCheckTable(Math.ceil(entries * 1.17));
+  writeFileSync(path, Array.from(hosts, hostText).join('\n'));
+  await server.cliJson('seed', path, '--format', 'plain');
+  return hits;
+}
+
+interface Page {
+  readonly name: string;
+  /** Another one in each round, where answers are kept for a while. */
+  readonly pathOf: (round: number) => string;
+}
+
+function pagesOf(operatorId: string, hosts: readonly string[]): Page[] {
+  const same = (path: string): Page => ({ name: path, pathOf: () => path });
+  const screens = endpoints
+    .filter(({ who, method }) => who === 'signed-in operator' && method === 'GET')
+    .map(({ path }) => path)
+    .filter((path) => !path.includes('audit.') && !path.includes(':'));
+  const heavy = emailOf(0);
+  return [
+    ...screens.map(same),
+    { name: '/admin/people/:id', pathOf: () => `/admin/people/${operatorId}` },
+    {
+      name: '/admin/people, a search that finds nobody',
+      pathOf: (round) => `/admin/people?q=nobody${round}`,
+    },
+    {
+      name: '/admin/reports of an account with many',
+      pathOf: () => `/admin/reports?reporter=${encodeURIComponent(heavy)}`,
+    },
+    {
+      name: '/admin/reports of an address with many',
+      pathOf: () => `/admin/reports?address=${hostText(flooded)}`,
+    },
+    same('/radar'),
+    same('/radar/map.png'),
+    { name: '/radar/8/:octet', pathOf: (round) => `/radar/8/${32 + round}` },
+    { name: '/radar/16/:network', pathOf: (round) => `/radar/16/32.${round}` },
+    { name: '/ip/ of a listed address', pathOf: (round) => `/ip/${hosts[round]}` },
+    {
+      name: '/ip/ of a reported address',
+      pathOf: (round) => `/ip/${hostText(reportedHost(1 + round))}`,
+    },
+    { name: '/ip/ of an address with many reports', pathOf: () => `/ip/${hostText(flooded)}` },
+    { name: '/ip/ of a /24', pathOf: (round) => `/ip/32.${round}.0.0/24` },
+    { name: '/ip/ of a /16', pathOf: (round) => `/ip/32.${round}.0.0/16` },
+    { name: '/as/ of a large network', pathOf: () => '/as/16509' },
+    same('/api/v2/stats'),
+    ...['/', '/feeds', '/connect'].map(same),
+    ...['', '/keys', '/reports', '/webhooks', '/security', '/sites', '/data'].map((part) =>
+      same(`/account${part}`),
+    ),
+  ];
+}
+
+async function pageRows(
+  { rounds }: Plan,
+  server: TestServer,
+  own: OwnBrowser,
+  pages: readonly Page[],
+): Promise<BenchRow[]> {
+  const times = pages.map(() => [] as number[]);
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, { name, pathOf }] of pages.entries()) {
+      const ms = await mainThreadMsOf(server.pid, async () => {
+        const answer = await own.get(pathOf(round));
+        if (answer.status === 200) return;
+        throw new Error(`${name}: ${answer.status} ${answer.headers.location ?? answer.body}`);
+      });
+      times[i]!.push(ms);
+    }
+  }
+  const goal = `≤ ${pageGoalMs} ms`;
+  const firsts = times.map(([first]) => first!);
+  const slowest = firsts.indexOf(Math.max(...firsts));
+  const rows = pages.map(({ name }, i): BenchRow => {
+    const ours = median(times[i]!);
+    const p99 = Math.max(...times[i]!);
+    const note = `the first time ${firsts[i]!.toFixed(1)} ms; beside p50 the longest of ${rounds}`;
+    return {
+      ...{ name: `main thread: ${name}`, unit: 'ms', ours, goal, ok: ours <= pageGoalMs },
+      ...{ p50: ours, p99, note },
+    };
+  });
+  const first = firsts[slowest]!;
+  return [
+    ...rows,
+    {
+      ...{ name: 'main thread: the longest of all first times', unit: 'ms', ours: first, goal },
+      ...{ ok: first <= pageGoalMs, note: pages[slowest]!.name },
+    },
+  ];
+}
+
+interface Beside {
+  readonly own: OwnBrowser;
+  readonly key: string;
+  readonly hosts: readonly string[];
+  readonly pages: readonly Page[];
+}
+
+async function checksBeside(
+  plan: Plan,
+  server: TestServer,
+  { own, key, hosts, pages }: Beside,
+): Promise<BenchRow[]> {
+  const targets = hosts.slice(0, 1_000).map((host) => `/api/v2/check?ipAddress=${host}`);
+  using checks = await openLoad(targets, { Key: key }, { pauseMs: checkPauseMs });
+  const [alone, beside] = [[] as number[], [] as number[]];
+  const shown = { pages: 0, told: 0 };
+  const paths = pages.filter(({ name }) => /^\/(admin|radar)/.test(name)).map((p) => p.pathOf(0));
+  // The first round warms up and is not counted.
+  for (let round = plan.loadRounds > 1 ? -1 : 0; round < plan.loadRounds; round++) {
+    const without = await checks.run(server.port, plan.seconds);
+    const child = startChild(new URL('./console-load.js', import.meta.url), [
+      ...[`${server.port}`, own.cookie, key, `${plan.consoles}`, `${plan.reloadMs}`],
+      ...[`${round + 1}`, ...paths],
+    ]);
+    await child.line((line) => line === 'begun');
+    const open = await checks.run(server.port, plan.seconds);
+    child.process.stdin!.end();
+    const { code } = await child.ended;
+    if (code !== 0) throw new Error(`the consoles ended early: ${child.stderr()}`);
+    const counted = JSON.parse(child.lines.at(-1)!) as typeof shown;
+    if (round < 0) continue;
+    alone.push(without.p99);
+    beside.push(open.p99);
+    shown.pages += counted.pages;
+    shown.told += counted.told;
+  }
+  const ratio = median(beside) / median(alone);
+  return [
+    {
+      ...{ name: `check p99 with ${plan.consoles} consoles open`, unit: 'ms' },
+      ...{ ours: median(beside), peer: 'none open', peerValue: median(alone), ratio },
+      ...{ goal: `≤ ${p99Goal} × none`, ok: ratio <= p99Goal },
+      note:
+        `${checks.generator}, 64 connections, one thread; ${shown.pages} pages opened, ` +
+        `${shown.told} reports told in ${plan.loadRounds * plan.seconds} s`,
+    },
+  ];
+}
