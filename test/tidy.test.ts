@@ -209,3 +209,35 @@ test('docs/ARCHITECTURE.md names every capability', () => {
     [],
   );
 });
+
+test('the walks of docs/ARCHITECTURE.md name files that are there, as many as they say', () => {
+  const text = readFileSync('docs/ARCHITECTURE.md', 'utf8');
+  const walks = [...text.matchAll(/^- \*\*(A [^*]+)\*\*: ([\s\S]*?): (\d+) files\.$/gm)];
+  assert.equal(walks.length, 4);
+  const paths = new Set(sources.map(({ path }) => path));
+  for (const [, what, walk, count] of walks) {
+    const files = [...walk!.matchAll(/`([\w./-]+)`/g)].map(([, path]) => `src/${path}`);
+    assert.deepEqual(
+      files.filter((path) => !paths.has(path)),
+      [],
+      what,
+    );
+    assert.equal(files.length, Number(count), what);
+  }
+});
+
+/** Files by another name than their whole path, such as `codes.ts` or `sites/codes.ts`. */
+test('a comment names no source file that is not there', () => {
+  const paths = everything.map(({ path }) => `/${path}`);
+  const lost = everything.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, at) => {
+      const comment = /^\s*(?:\/?\*\*?|\/\/)(?<said>.*)|\s\/\/ (?<behind>.*)/.exec(line)?.groups;
+      const said = comment?.said ?? comment?.behind ?? '';
+      return [...said.matchAll(/(?<![\w./*-])[\w-][\w./-]*\.ts\b/g)]
+        .map(([name]) => name)
+        .filter((name) => !paths.some((known) => known.endsWith(`/${name}`)))
+        .map((name) => `${path}:${at + 1}: ${name}`);
+    }),
+  );
+  assert.deepEqual(lost, []);
+});

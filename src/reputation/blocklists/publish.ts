@@ -17,7 +17,7 @@ import type { Adopted, BuildStats, Built, FeedFile, Restored } from './builder/b
 import type { Changes } from './builder/history.ts';
 import { createFeedRows } from './kept/feed-rows.ts';
 
-/** Builds in a thread of its own; see feed-builder.ts. */
+/** Builds in a thread of its own; see server/threads/feed-thread.worker.ts. */
 export interface BuildThread {
   /** One at a time. Rejects when the thread failed: it is of no more use then. */
   build(nowMs: number): Promise<Built | undefined>;

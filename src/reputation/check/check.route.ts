@@ -1,7 +1,7 @@
 /**
  * GET /api/v2/check, the main job: answered in the turn in which it arrives.
  * Order of refusals: 401 or 403, 429, 422; a refused parameter has cost one read.
- * `verbose` and an explicit `maxAgeInDays` need the store: deferred to check-details.ts before
+ * `verbose` and an explicit `maxAgeInDays` need the store: deferred to check-details.route.ts before
  * anything is spent.
  */
 

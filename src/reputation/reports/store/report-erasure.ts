@@ -1,8 +1,8 @@
 /**
  * An account's reports when the account goes: they stay, under an id that names nobody any more,
  * since the scores rest on them. Comments were written by the person and may speak of them: they
- * are blanked. There is no index by account: all reports are walked, in slices, so that others get
- * their turn.
+ * are blanked. All reports are walked, for the index by account (own-reports.ts) lacks those from before
+ * it; in slices, so that others get their turn.
  */
 
 import type { Pace } from '../../../core/work/turns.ts';

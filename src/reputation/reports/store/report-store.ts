@@ -77,8 +77,9 @@ export interface ReportStore {
   /** The same without a limit, in pieces; others get their turn in between. */
   pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
   /**
-   * How many reports `list` would give, at most `limit`. @param goOn asked before each page; false ends it
-   * of 500 rows, so that a long count doesn't hold the event loop
+   * How many reports `list` would give, at most `limit`.
+   * @param goOn asked before each page of 500 rows, so that a long count doesn't hold the event loop;
+   * false ends it
    */
   count(
     family: 4 | 6,

@@ -1,7 +1,7 @@
 /**
  * /signin: password, second factor, passkey. Afterwards the visitor goes on to where they were
- * going (onward.ts), or to the account. Who is limited gets a challenge in the form, and after that
- * a link by mail (sign-in-link.ts).
+ * going (onward.route.ts), or to the account. Who is limited gets a challenge in the form, and after that
+ * a link by mail (sign-in-link.route.ts).
  *
  * Limits per address and neighbourhood are for strangers: the browser of an owner and passkeys have
  * their own, so that whoever tries passwords from the same network does not keep them out.

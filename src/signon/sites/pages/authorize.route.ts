@@ -4,7 +4,7 @@
  * together, nothing that leads there is sent: no redirect and no link.
  *
  * Nothing is stored for somebody who has not signed in: the request goes on as the query of the next
- * page, and from there in its form (onward.ts).
+ * page, and from there in its form (onward.route.ts).
  *
  * HEAD is refused: these GETs keep requests and issue codes, and programs send HEAD on their own.
  */
