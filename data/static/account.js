@@ -32,17 +32,19 @@ async function register(csrf, form) {
       excludeCredentials: known(options.excludeCredentials),
     },
   });
-  const { response } = credential;
+  const { response: made } = credential;
   const sent = {
-    clientDataJSON: textOf(response.clientDataJSON),
-    attestationObject: textOf(response.attestationObject),
-    transports: response.getTransports?.() ?? [],
+    clientDataJSON: textOf(made.clientDataJSON),
+    attestationObject: textOf(made.attestationObject),
+    transports: made.getTransports?.() ?? [],
   };
   const name = new FormData(form).get('name');
-  await call('/account/security/passkeys', { csrf, name, response: describe(credential, sent) });
+  const response = describe(credential, sent);
+  const { next } = await call('/account/security/passkeys', { csrf, name, response });
+  return next;
 }
 
-async function confirmAgain(csrf) {
+async function confirmAgain(csrf, form) {
   const options = await call('/account/confirm/passkey/options', { csrf });
   const credential = await navigator.credentials.get({
     publicKey: {
@@ -59,12 +61,14 @@ async function confirmAgain(csrf) {
     userHandle: response.userHandle ? textOf(response.userHandle) : undefined,
   };
   await call('/account/confirm/passkey', { csrf, response: describe(credential, sent) });
+  return form.dataset.next;
 }
 
 function describe({ id, type }, response) {
   return { id, rawId: id, type, clientExtensionResults: {}, response };
 }
 
+/** Each gives the page that comes after it. */
 const ceremonies = { register, confirm: confirmAgain };
 
 if (globalThis.PublicKeyCredential) {
@@ -76,7 +80,7 @@ if (globalThis.PublicKeyCredential) {
       event.preventDefault();
       failed.textContent = '';
       ceremonies[form.dataset.passkey](form.dataset.csrf, form).then(
-        () => location.assign(form.dataset.next),
+        (next) => location.assign(next),
         () => {
           failed.textContent = failed.dataset.failed;
         },

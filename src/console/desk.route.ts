@@ -9,11 +9,11 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Reply } from '../http/message.ts';
 import type { Params } from '../http/query.ts';
+import { doneIn, doneMark } from '../web/done-mark.ts';
 import { statusOf } from '../web/errors.ts';
 import type { AnyDesk } from '../web/guard/desk.ts';
 import { deskForm, deskPage } from '../web/guard/desk-endpoint.ts';
 import type { AnyVisit, SessionLike } from '../web/guard/visit.ts';
-import { doneMark, isDoneMark } from './done-mark.ts';
 import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.ts';
 
 export interface OperatorSession extends SessionLike {
@@ -28,6 +28,9 @@ export interface ConsoleParts {
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
 }
+
+/** The console says of each change the same. */
+const doneName = 'changed';
 
 /** Whatever a change can fail with. */
 const errors: readonly ErrorCode[] = [
@@ -56,7 +59,7 @@ export function consoleChange(section: ConsoleSection) {
 
 export function viewOf({ clock }: ConsoleParts, visit: OperatorVisit, query: Params): ConsoleView {
   const now = clock.now();
-  return { csrf: visit.csrf, now, done: isDoneMark(visit.csrf, now, query.get('done')) };
+  return { csrf: visit.csrf, now, done: doneIn(visit.csrf, now, query.get('done')) === doneName };
 }
 
 export interface AskedChange {
@@ -90,7 +93,7 @@ export async function perform(
   await audit.end(begun.value, { ok: done.ok, after: done.ok ? done.value : done.error });
   await catchUp();
   if (done.ok) {
-    const mark = `${back.includes('?') ? '&' : '?'}done=${doneMark(visit.csrf, clock.now())}`;
+    const mark = `${back.includes('?') ? '&' : '?'}done=${doneMark(visit.csrf, doneName, clock.now())}`;
     return desk.go(visit, back + mark);
   }
   const { error: code } = done;

@@ -157,8 +157,10 @@ export function securityRoutes(space: Space): PlainRoute[] {
       const text = typeof name === 'string' ? name : '';
       const added = await passkeys.register(visit.session, response, text, visit.visitor);
       if (!added.ok) return added;
-      const headers = desk.sessionCookies({ token: added.value.token });
-      return { ok: true, value: { id: added.value.passkey.id }, headers };
+      const { passkey, token } = added.value;
+      const next = space.donePath(await desk.renewed(visit, token), 'security', 'passkey_added');
+      const headers = desk.sessionCookies({ token });
+      return { ok: true, value: { id: passkey.id, next }, headers };
     }),
     desk.form(at.removePasskey, removePasskey),
     desk.form(at.endSession, endSession),

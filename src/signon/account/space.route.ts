@@ -13,6 +13,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Failure } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
+import { doneIn, doneMark } from '../../web/done-mark.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Desk, Visit } from '../desk.route.ts';
 import type { Signon } from '../open-signon.ts';
@@ -29,6 +30,7 @@ import { frameText } from '../words/words.ts';
 import {
   type AccountSection,
   type AccountView,
+  type DoneName,
   isDoneName,
   sectionPaths,
 } from './pages/parts.page.ts';
@@ -81,10 +83,6 @@ export function confirmPath(section: AccountSection): string {
   return `/account/confirm?return=${encodeURIComponent(sectionPaths[section])}`;
 }
 
-function donePath(section: AccountSection, done: NonNullable<AccountView['done']>): string {
-  return `${sectionPaths[section]}?done=${done}`;
-}
-
 export function createSpace(options: SpaceOptions) {
   const { desk, clock, profiles, signon } = options;
 
@@ -98,11 +96,12 @@ export function createSpace(options: SpaceOptions) {
 
   async function viewOf(visit: OwnVisit, change: ViewChange = {}): Promise<AccountView> {
     const text = frameText(visit.frame).account;
-    const done = change.query?.get('done');
+    const now = clock.now();
+    const done = doneIn(visit.csrf, now, change.query?.get('done'));
     const { failure } = change;
     return {
       csrf: visit.csrf,
-      now: clock.now(),
+      now,
       done: isDoneName(text, done) ? done : undefined,
       failed: change.failed ?? (failure && failureText(visit.language, failure)),
     };
@@ -118,14 +117,22 @@ export function createSpace(options: SpaceOptions) {
    * After a change: back to the page, which says what was done.
    * @param renewed the session's new cookie, if the change brought one
    */
-  function back(
+  async function back(
     visit: OwnVisit,
     section: AccountSection,
-    done: NonNullable<AccountView['done']>,
+    done: DoneName,
     renewed?: Renewed,
-  ) {
-    const cookies = renewed === undefined ? [] : desk.sessionCookies(renewed);
-    return desk.go(visit, donePath(section, done), cookies);
+  ): Promise<Reply> {
+    if (renewed === undefined) return desk.go(visit, donePath(visit, section, done));
+    const { token, browser } = renewed;
+    const known = browser === undefined ? [] : [desk.browserCookie(browser)];
+    const after = await desk.renewed(visit, token);
+    return desk.go(after, donePath(after, section, done), known);
+  }
+
+  /** @param visit as it is after the change: the mark is good in its session */
+  function donePath(visit: OwnVisit, section: AccountSection, done: DoneName): string {
+    return `${sectionPaths[section]}?done=${doneMark(visit.csrf, done, clock.now())}`;
   }
 
   /**
@@ -146,7 +153,7 @@ export function createSpace(options: SpaceOptions) {
     };
   }
 
-  return { ...options, profileOf, viewOf, refuse, back, change };
+  return { ...options, profileOf, viewOf, refuse, back, donePath, change };
 }
 
 export type Space = ReturnType<typeof createSpace>;

@@ -62,7 +62,7 @@ const told = 'The change is made, and stands in the audit log.';
 function isDoneAt(answer: Awaited<ReturnType<OwnBrowser['post']>>, path: string): void {
   const [to, mark] = answer.headers.location?.split('?done=') ?? [];
   assert.equal(to, path, answer.body);
-  assert.match(mark!, /^\d+\.[\w-]{43}$/);
+  assert.match(mark!, /^changed\.\d+\.[\w-]{43}$/);
 }
 
 const audit = async (): Promise<Entry[]> => server.cliJson('audit');
@@ -150,9 +150,9 @@ it('a page tells of a change only where one was made', async () => {
   const allow = { do: 'add', prefix: '198.51.100.0/24', reason: 'a test' };
   const added = await ada.post('/admin/allow/change', allow);
   const way = added.headers.location!;
-  const [atMs, mac] = way.split('?done=')[1]!.split('.');
-  const later = `${Number(atMs) + 1}.${mac}`;
-  for (const mark of ['1', '', '.', 'NaN', `${atMs}.`, later, `0${atMs}.${mac}`]) {
+  const [name, atMs, mac] = way.split('?done=')[1]!.split('.');
+  const later = `${name}.${Number(atMs) + 1}.${mac}`;
+  for (const mark of ['1', '', '.', 'changed', `${name}.${atMs}.`, later, `${atMs}.${mac}`]) {
     const page = await ada.get(`/admin/allow?done=${mark}`);
     assert.equal(page.status, 200);
     assert.ok(!page.body.includes(told), mark);

@@ -9,6 +9,7 @@ import {
   threadCounts,
   within,
 } from '../../support/server/server.ts';
+import { doneWay } from '../../support/signon/done-way.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
 
 const long = 20 * 60_000;
@@ -104,7 +105,7 @@ for (const threads of threadCounts) {
       assert.ok(asked.body.includes(`The key ${id} stops working at once`));
       assert.equal(await check(first), 200, 'nothing happened yet');
       const gone = await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' });
-      assert.equal(gone.headers.location, '/account/keys?done=key_revoked', gone.body);
+      assert.equal(doneWay(gone), '/account/keys?done=key_revoked', gone.body);
       for (let i = 0; i < 12; i++) assert.equal(await check(first), 401);
       assert.equal(await check(second), 200);
       assert.equal((await ada.post('/account/keys/revoke', { id: id!, sure: 'yes' })).status, 404);
@@ -193,7 +194,7 @@ for (const threads of threadCounts) {
       const taken = await eve.post(`${named}/rename`, { id, name: 'script' });
       assert.equal(taken.status, 409);
       const renamed = await eve.post(`${named}/rename`, { id, name: 'sensor-2' });
-      assert.equal(renamed.headers.location, '/account/keys?done=key_renamed');
+      assert.equal(doneWay(renamed), '/account/keys?done=key_renamed');
       assert.notEqual(rowOf((await eve.get('/account/keys')).body, 'sensor-2'), '');
       assert.equal(await check(sensor), 403, 'it lives on');
       for (const what of ['rename', 'remove']) {
@@ -223,7 +224,7 @@ for (const threads of threadCounts) {
       const made = await ada.post('/account/site-keys/create', {
         hosts: 'shop.example, BLOG.example',
       });
-      assert.equal(made.headers.location, '/account/keys?done=site_key_made');
+      assert.equal(doneWay(made), '/account/keys?done=site_key_made');
       const page = (await ada.get('/account/keys')).body;
       assert.match(page, /shop\.example blog\.example/);
       const id = /pcs_[\w-]{22}/.exec(page)![0];

@@ -6,6 +6,7 @@ import { Secret, TOTP } from 'otpauth';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
+import { doneWay } from '../../support/signon/done-way.ts';
 import {
   type OwnBrowser,
   openPeopleOf,
@@ -91,10 +92,10 @@ for (const threads of threadCounts) {
       ];
       for (const [path, fields, to] of free) {
         const answer = await old.post(`/account/${path}`, fields);
-        assert.equal(answer.headers.location, `/account/${to}`, path);
+        assert.equal(doneWay(answer), `/account/${to}`, path);
       }
       const saved = await old.post('/account/profile', { given_name: 'Ada' });
-      assert.equal(saved.headers.location, '/account?done=saved');
+      assert.equal(doneWay(saved), '/account?done=saved');
     });
 
     it('takes the password again, and leads back', async () => {
@@ -182,7 +183,9 @@ for (const threads of threadCounts) {
       const done = await one.post('/account/security/password', {
         password: 'cobalt-meadow-118-rain',
       });
-      assert.equal(done.headers.location, '/account/security?done=password_changed', done.body);
+      assert.equal(doneWay(done), '/account/security?done=password_changed', done.body);
+      const told = await one.get(done.headers.location!);
+      assert.match(told.body, /All other sessions have ended\./, 'in the session as it is renewed');
       assert.equal((await one.get('/account')).status, 200);
       assert.equal((await two.get('/account')).status, 303);
     });
@@ -214,7 +217,7 @@ for (const threads of threadCounts) {
       assert.match((await ada.get('/account/security')).body, /10 backup codes/);
       assert.equal((await ada.post('/account/security/totp/begin')).status, 409);
       const off = await ada.post('/account/security/totp/disable');
-      assert.equal(off.headers.location, '/account/security?done=totp_disabled');
+      assert.equal(doneWay(off), '/account/security?done=totp_disabled');
       assert.equal(await people.signon.secondFactors.isEnabled(id), false);
     });
 
@@ -274,7 +277,7 @@ for (const threads of threadCounts) {
       assert.equal((await people.signon.sessions.list(id)).length, 3);
       const [twoId] = two.cookie.replace('session=', '').split('.');
       const ended = await one.post('/account/security/sessions/end', { id: twoId! });
-      assert.equal(ended.headers.location, '/account/security?done=session_ended');
+      assert.equal(doneWay(ended), '/account/security?done=session_ended');
       assert.equal((await two.get('/account')).status, 303);
       assert.equal((await three.get('/account')).status, 200);
       assert.equal((await one.post('/account/security/sessions/end-others')).status, 303);

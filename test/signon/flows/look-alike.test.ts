@@ -9,6 +9,7 @@ import { format1Accounts, unpackFormat1 } from '../../store/format-1.ts';
 import { allowOn, mailedLink, mailsIn, webVisitor } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
+import { doneWay } from '../../support/signon/done-way.ts';
 import { authorizePath } from '../../support/signon/visitor.ts';
 
 const label = 'victim@xn--exmple-cua.test';
@@ -66,7 +67,7 @@ for (const threads of threadCounts)
       assert.doesNotMatch(quiet.body, /[?&]code=/);
 
       const sent = await visitor.submit(await visitor.get('/verify'), '/verify/resend');
-      assert.equal(sent.headers.location, '/verify?sent=1');
+      assert.equal(doneWay(sent), '/verify?done=sent');
       const { pathname, search } = await mailedLink(server, label, '/account/email/confirm');
       const other = await signedIn(victimLabel.id, 'correct horse of two');
       const stolen = await other.visitor.get(pathname + search);

@@ -13,6 +13,7 @@ import {
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
+import { doneWay } from '../../support/signon/done-way.ts';
 import {
   authorizePath,
   consentFormIn,
@@ -87,7 +88,7 @@ for (const threads of threadCounts) {
       assert.deepEqual([...link.searchParams.keys()], ['token'], 'nothing else is in the mail');
 
       const verified = await ada.submit(await ada.get(link.pathname + link.search), '/verify');
-      assert.equal(verified.headers.location, `/signin?continue=${id}&done=verified`);
+      assert.equal(doneWay(verified), `/signin?continue=${id}&done=verified`);
       const signIn = await ada.get(verified.headers.location!);
       const inside = await ada.submit(signIn, '/signin', { email, password });
       assert.equal(inside.headers.location, `/authorize.php/continue?id=${id}`);
@@ -114,7 +115,7 @@ for (const threads of threadCounts) {
       const resendHref = `/verify?${queryOf(authorizePath({}))}`;
       assert.ok(asksAgain.body.includes(`href="${resendHref.replaceAll('&', '&amp;')}"`));
       const resent = await bea.submit(await bea.get(resendHref), '/verify/resend');
-      const [, id] = /^\/verify\?continue=([\w-]{43})&sent=1$/.exec(resent.headers.location!)!;
+      const [, id] = /^\/verify\?continue=([\w-]{43})&done=sent$/.exec(doneWay(resent)!)!;
       assert.equal(id, /continue=([\w-]{43})/.exec(way)![1], 'one row for this browser');
       assert.equal(await waitsFor(server, id!, 23 * hourMs), true, 'as long as the newest link');
       const link = await mailedLink(server, email, '/verify');
@@ -133,7 +134,7 @@ for (const threads of threadCounts) {
       const phone = webVisitor(server);
       const opened = await phone.get(link.pathname + link.search);
       const verified = await phone.submit(opened, '/verify', { password });
-      assert.equal(verified.headers.location, '/signin?done=verified');
+      assert.equal(doneWay(verified), '/signin?done=verified');
       const check = await first.get(registered.headers.location!);
       const way = /href="(\/signin\?continue=[^"]+)"/.exec(check.body)![1]!;
       const inside = await first.submit(await first.get(way), '/signin', { email, password });

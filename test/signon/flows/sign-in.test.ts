@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { hiddenOf, mailedLink, mailsIn, webVisitor } from '../../support/browser/web-visitor.ts';
 import { startTestServer, type TestServer, threadCounts } from '../../support/server/server.ts';
+import { doneWay } from '../../support/signon/done-way.ts';
 
 const password = 'violet-harbour-72';
 const newPassword = 'copper-meadow-19';
@@ -32,7 +33,10 @@ for (const threads of threadCounts) {
       const waiting = await early.get('/verify');
       assert.match(waiting.body, /ada@portcullis\.example/);
       const resent = await early.submit(waiting, '/verify/resend');
-      assert.equal(resent.headers.location, '/verify?sent=1');
+      assert.equal(doneWay(resent), '/verify?done=sent');
+      const again = 'Another mail is under way';
+      assert.ok((await early.get(resent.headers.location!)).body.includes(again));
+      assert.ok(!(await early.get('/verify?done=sent')).body.includes(again), 'a forged mark');
       assert.equal((await early.get('/register')).headers.location, '/account');
 
       for (let i = 0; i < 2; i++) {
@@ -47,7 +51,8 @@ for (const threads of threadCounts) {
       const refused = await mallory.submit(opened, '/verify', { password: 'not the password' });
       assert.equal(refused.status, 422);
       const verified = await ada.submit(page, '/verify');
-      assert.equal(verified.headers.location, '/signin?done=verified');
+      assert.equal(doneWay(verified), '/signin?done=verified');
+      assert.match((await ada.get(verified.headers.location!)).body, /Your address is confirmed/);
       assert.equal((await ada.submit(page, '/verify')).status, 400, 'once');
 
       const inside = await ada.signIn(email, password);
@@ -69,7 +74,19 @@ for (const threads of threadCounts) {
       const weak = await reset.submit(choose, '/reset', { password: 'password1' });
       assert.equal(weak.status, 422);
       const changed = await reset.submit(choose, '/reset', { password: newPassword });
-      assert.equal(changed.headers.location, '/signin?done=reset');
+      assert.equal(doneWay(changed), '/signin?done=reset');
+      const told = 'Your password is changed';
+      assert.ok((await reset.get(changed.headers.location!)).body.includes(told));
+      // A link that somebody else sends says nothing.
+      for (const [who, href] of [
+        [stranger, changed.headers.location!],
+        [reset, '/signin?done=reset'],
+        [reset, verified.headers.location!],
+      ] as const) {
+        const page = await who.get(href);
+        assert.equal(page.status, 200, href);
+        assert.ok(!page.body.includes('notice-success'), href);
+      }
       assert.equal((await reset.submit(choose, '/reset', { password })).status, 400, 'once');
       assert.equal((await reset.get(link.pathname + link.search)).status, 400);
 

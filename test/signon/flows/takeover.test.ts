@@ -19,6 +19,7 @@ import {
   threadCounts,
   within,
 } from '../../support/server/server.ts';
+import { doneWay } from '../../support/signon/done-way.ts';
 import { addPasskey, totpOn } from '../../support/signon/factors.ts';
 import { openPeopleOf, type People, personPassword } from '../../support/signon/person.ts';
 
@@ -204,7 +205,7 @@ for (const threads of threadCounts) {
       const removed = await thief.post('/account/security/passkeys/remove', {
         id: authenticator.id,
       });
-      assert.equal(removed.headers.location, '/account/security?done=passkey_removed');
+      assert.equal(doneWay(removed), '/account/security?done=passkey_removed');
       await mailed(email, /passkey of your account was removed/);
       const made = await thief.post('/account/keys/create');
       const id = /name="id" value="([^"]+)"/.exec(made.body)![1]!;
@@ -212,7 +213,7 @@ for (const threads of threadCounts) {
       assert.equal((await thief.post('/account/keys/revoke', { id, sure: 'yes' })).status, 303);
       await mailed(email, /API key of your account was revoked/);
       const done = await thief.post('/account/security/password', { password: newPassword });
-      assert.equal(done.headers.location, '/account/security?done=password_changed');
+      assert.equal(doneWay(done), '/account/security?done=password_changed');
       await mailed(email, /password was changed/);
     });
 

@@ -148,8 +148,7 @@ function passkeyCard(account: AccountCatalogue, format: Format, view: SecurityVi
 
 /** Sent by the page's script: the browser has to be asked for the passkey. */
 function passkeyForm(text: AccountCatalogue['security'], csrf: string): Html {
-  return html`<form class="form" id="passkey-form" method="post" data-passkey="register" data-csrf=${csrf}
-    data-next="/account/security?done=passkey_added" hidden>
+  return html`<form class="form" id="passkey-form" method="post" data-passkey="register" data-csrf=${csrf} hidden>
     ${field({
       id: 'passkey-name',
       name: 'name',

@@ -7,6 +7,7 @@
 import { isAccountId } from '../../../access/account-names.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { PlainRoute } from '../../../http/router.ts';
+import { doneMark } from '../../../web/done-mark.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { Visit } from '../../desk.route.ts';
 import { failureText } from '../../sessions/failure.page.ts';
@@ -54,7 +55,7 @@ export function linkWait(
 }
 
 export function recoverRoutes(
-  options: Pick<RegisterOptions, 'desk' | 'signon' | 'onwards' | 'callers'>,
+  options: Pick<RegisterOptions, 'desk' | 'signon' | 'onwards' | 'callers' | 'clock'>,
 ): PlainRoute[] {
   const { desk, signon, onwards, callers } = options;
 
@@ -102,7 +103,8 @@ function resetRoutes({
   desk,
   signon,
   callers,
-}: Pick<RegisterOptions, 'desk' | 'signon' | 'callers'>): PlainRoute[] {
+  clock,
+}: Pick<RegisterOptions, 'desk' | 'signon' | 'callers' | 'clock'>): PlainRoute[] {
   async function waitFor(visit: Visit, token: string): Promise<number> {
     return linkWait(callers, visit, token, await signon.recovery.isOpen(token));
   }
@@ -127,7 +129,8 @@ function resetRoutes({
       const done = await signon.recovery.reset({ token, password, visitor });
       if (done.ok) {
         const onward = onwardKept(done.value.onward);
-        return desk.go(visit, onwardHref('/signin', onward, { done: 'reset' }));
+        const mark = doneMark(visit.browserId, 'reset', clock.now());
+        return desk.go(visit, onwardHref('/signin', onward, { done: mark }));
       }
       if (done.error === 'weak_password') return show(visit, token, failureText(language, done));
       if (done.error !== 'invalid_parameter') return desk.problem(visit, done);

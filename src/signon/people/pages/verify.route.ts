@@ -6,6 +6,7 @@
 import type { ErrorCode } from '../../../core/errors.ts';
 import type { Failure } from '../../../core/result.ts';
 import type { PlainRoute } from '../../../http/router.ts';
+import { doneIn, doneMark } from '../../../web/done-mark.ts';
 import { deskCall, deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import { jsonOf } from '../../../web/guard/intake/form.ts';
 import type { Visit } from '../../desk.route.ts';
@@ -45,7 +46,12 @@ export const verifyEndpoints = {
 export function verifyRoutes(
   options: Pick<RegisterOptions, 'desk' | 'signon' | 'onwards' | 'clock' | 'callers'>,
 ): PlainRoute[] {
-  const { desk, signon, onwards, callers } = options;
+  const { desk, signon, onwards, callers, clock } = options;
+
+  /** The browser's: a session may begin or end with what was done. */
+  function markOf(visit: Visit, name: string): string {
+    return doneMark(visit.browserId, name, clock.now());
+  }
 
   async function waitFor(visit: Visit, token: string): Promise<number> {
     return linkWait(callers, visit, token, await signon.registration.isOpen(token));
@@ -75,8 +81,9 @@ export function verifyRoutes(
       if (session.confirmed) return desk.go(visit, targetOf(onward, true));
       const { formerEmail } = session.person.account;
       const { email } = session;
-      const { worksFrom } = paceOfQuery(query, options.clock.now());
-      const data = { ...onward, csrf, email, formerEmail, sent: query.has('sent'), worksFrom };
+      const { worksFrom } = paceOfQuery(query, clock.now());
+      const sent = doneIn(visit.browserId, clock.now(), query.get('done')) === 'sent';
+      const data = { ...onward, csrf, email, formerEmail, sent, worksFrom };
       return desk.show(visit, (frame) => unverifiedPage(frame, data));
     }),
     desk.form(verifyEndpoints.verify, async (visit, form) => {
@@ -98,7 +105,11 @@ export function verifyRoutes(
       if (renewed !== undefined) {
         return desk.signedIn(visit, { token: renewed, browser }, targetOf(onward, true));
       }
-      return desk.go(visit, onwardHref('/signin', onward, { done: 'verified' }), known);
+      return desk.go(
+        visit,
+        onwardHref('/signin', onward, { done: markOf(visit, 'verified') }),
+        known,
+      );
     }),
     desk.call(verifyEndpoints.passkeyOptions, async (visit, body) => {
       const token = typeof body.token === 'string' ? body.token : '';
@@ -119,7 +130,7 @@ export function verifyRoutes(
         : await signon.registration.resend(session.person, visitor, kept);
       if (!done.ok && done.error !== 'conflict') return desk.problem(visit, done);
       const from = done.ok && done.value ? paceQuery(done.value).from : undefined;
-      return desk.go(visit, onwardHref('/verify', held, { sent: '1', from }));
+      return desk.go(visit, onwardHref('/verify', held, { done: markOf(visit, 'sent'), from }));
     }),
   ];
 }

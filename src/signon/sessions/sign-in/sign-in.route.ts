@@ -11,6 +11,7 @@ import type { Failure, Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
+import { doneIn } from '../../../web/done-mark.ts';
 import { deskCall, deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
 import type { Visit } from '../../desk.route.ts';
 import { emailLengthMax } from '../../people/pages/register.page.ts';
@@ -51,7 +52,7 @@ const shownAgain: readonly Failure['error'][] = ['sign_in_refused', 'too_many_at
 
 type SignInRoutesOptions = Pick<
   RegisterOptions,
-  'desk' | 'signon' | 'onwards' | 'callers' | 'challenges'
+  'desk' | 'signon' | 'onwards' | 'callers' | 'challenges' | 'clock'
 >;
 
 /** Of the form, when it is shown again. */
@@ -63,7 +64,7 @@ interface Again {
 }
 
 export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
-  const { desk, signon, onwards, callers, challenges } = options;
+  const { desk, signon, onwards, callers, challenges, clock } = options;
   const at = signInEndpoints;
 
   function show(visit: Visit, data: Omit<SignInPageData, 'csrf'>): Reply {
@@ -92,9 +93,9 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     if (visit.session !== undefined && !isForSite(onward)) {
       return desk.go(visit, targetOf(onward, visit.session.verified));
     }
+    const told = doneIn(visit.browserId, clock.now(), query.get('done'));
     const done =
-      doneNames.find((name) => name === query.get('done')) ??
-      (visit.isRenewed ? 'renewed' : undefined);
+      doneNames.find((name) => name === told) ?? (visit.isRenewed ? 'renewed' : undefined);
     return show(visit, { ...onward, done, hint: hintOf(query) });
   }
 
