@@ -129,3 +129,22 @@ it('nothing is indexed for an account that is being deleted', async () => {
   assert.equal(errorOf(page), 'store_unavailable');
   assert.deepEqual(await store.scan(reportByAccountPrefix('leaving'), { limit: 10 }), []);
 });
+
+it('where nobody had reported when the server first started, no account is walked', async () => {
+  const own = makeTempDir('own-reports-new');
+  const empty = openLmdbStore({ path: own.path, clock, log: createLog('silent') });
+  try {
+    const walks = createSemaphore({ runningMax: 1, waitingMax: 10 });
+    const fresh = createOwnReports({ store: empty, clock, walks, pace: () => createTurns() });
+    await fresh.begin();
+    const made = createReportStore({ store: empty, clock, random });
+    const facts = { categories: 1 << 18, comment: '', reportedAt: clock.now() };
+    const report = { ip: '', isExample: false, family: 4, words: wordsOf(9), ...facts } as const;
+    value(await made.add({ account: 'old', slot: 1, country: 'FR' }, report));
+    assert.equal(value(await fresh.page(old)).reports.length, 1);
+    assert.equal(await empty.get(reportsIndexedKey('old')), undefined, 'it was not walked');
+  } finally {
+    await empty.close();
+    own.remove();
+  }
+});

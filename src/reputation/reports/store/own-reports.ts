@@ -2,6 +2,7 @@
  * An account's reports, page by page, newest first, by an index of its own (row: the address). An account
  * that may have reported before there was an index is walked once, in slices; a row that says so is left.
  * What the index says counts only where the report is there: rows behind which none is go when they are met.
+ * Where there was no report at all when the server first started, no account is ever walked.
  */
 
 import type { Clock } from '../../../core/clock.ts';
@@ -14,6 +15,7 @@ import {
   reportByAccountKey,
   reportByAccountPrefix,
   reportByAddressKey,
+  reportByIdPrefix,
   reportsIndexedKey,
   storedKey,
 } from '../../../store/keys.ts';
@@ -28,6 +30,8 @@ export interface OwnReportsPage {
 }
 
 export interface OwnReports {
+  /** For the start: from then on each report has its row in the index. Who first asks for a page sees to it, too. */
+  begin(): Promise<void>;
   /**
    * `invalid_parameter` for a cursor that no page gave; `overloaded`, `store_unavailable`.
    * @param after `next` of the page before
@@ -44,7 +48,7 @@ export const ownReportsPerPage = 25;
 const tailBytes = 22;
 /** Of one commit: nothing else has its turn meanwhile. */
 const rowsMax = 200;
-/** Stands for all accounts: when the index was first asked for. */
+/** Stands for all accounts: since when the index has their reports. */
 const everybody = '';
 
 export function createOwnReports(options: {
@@ -62,8 +66,11 @@ export function createOwnReports(options: {
     const now = clock.now();
     const row = await store.get(key);
     if (row !== undefined) return timeIn(row.value);
-    await store.commit({ check: [{ key, version: null }], set: [{ key, value: timeRow(now) }] });
-    return now;
+    const first = await store.scan(reportByIdPrefix(), { limit: 1 });
+    // Of no report at all there is none that lacks its row, however old its account is.
+    const since = first.length === 0 ? 0 : now;
+    await store.commit({ check: [{ key, version: null }], set: [{ key, value: timeRow(since) }] });
+    return since;
   }
 
   async function index(id: string): Promise<boolean> {
@@ -124,7 +131,12 @@ export function createOwnReports(options: {
     return ok({ reports, next: next?.toString('base64url') });
   }
 
-  return { page };
+  return {
+    page,
+    async begin() {
+      await indexedSince();
+    },
+  };
 }
 
 /** Of a deleted account nothing is left in the index. */

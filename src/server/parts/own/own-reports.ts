@@ -33,6 +33,8 @@ export function openOwnReports(parts: {
   const walks = createSemaphore(walksMax);
   parts.tables.add(walks.table('own_report_walks'));
   const own = createOwnReports({ ...parts, walks, pace: () => createTurns() });
+  // Where the store can't be reached now, whoever first asks for a page does the same.
+  own.begin().catch(() => {});
 
   async function find(account: string, id: string) {
     const found = await reports.find(id);
