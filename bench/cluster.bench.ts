@@ -4,7 +4,7 @@
  * quickly the journal is read; what an exchange of counts takes. Without PostgreSQL there is no row.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,6 +18,7 @@ import { openPostgresStore } from '../src/store/postgres/store.ts';
 import { openRelayStore } from '../src/store/relay/relay-store.ts';
 import { type Store, storeLimits } from '../src/store/store.ts';
 import { openCore } from '../test/store/relay-opener.ts';
+import { fork } from '../test/support/house/spawn.ts';
 import { isInstalled } from '../test/support/house/tools.ts';
 import {
   postgresProgram,

@@ -4,13 +4,14 @@
  * processes of their own; rounds are interleaved, the median counts.
  */
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { unpackDebian } from '../test/support/house/debian-packages.ts';
+import { spawn } from '../test/support/house/spawn.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { type Load, openLoad } from './http-load.ts';

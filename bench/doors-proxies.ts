@@ -3,10 +3,11 @@
  * asks nobody: nginx over HTTP, HAProxy over SPOE. Everybody gets in.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn } from '../test/support/house/spawn.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer } from '../test/support/server/server.ts';
 import type { DoorsSize } from './doors-http.ts';

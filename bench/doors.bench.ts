@@ -5,11 +5,12 @@
  * proxies that ask: doors-proxies.ts; bouncers: doors-bouncers.ts and doors-kernel.ts; quiet: doors-idle.ts.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fork } from '../test/support/house/spawn.ts';
 import { makeCheckTable } from './check-table.ts';
 import { askBouncers } from './doors-bouncers.ts';
 import { askOverHttp } from './doors-http.ts';

@@ -4,7 +4,6 @@
  * same size: what the disk gives at best.
  */
 
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +21,7 @@ import { profileExchangeRoutes } from '../src/signon/sites/pages/exchange.route.
 import { raw, scratchKey } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import { createRenderProblem } from '../src/web/shape.ts';
+import { spawn } from '../test/support/house/spawn.ts';
 import { guardOf } from '../test/support/server/guard.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';

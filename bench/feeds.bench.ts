@@ -3,11 +3,12 @@
  * answers, downloads beside a bare server that sends the same buffer, and readers that stop.
  */
 
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { packMeta, setMeta } from '../src/index/records.ts';
 import { openFeedThread } from '../src/server/threads/feed-thread.ts';
+import { fork } from '../test/support/house/spawn.ts';
 import { path } from './feeds-server.ts';
 import { buildOnce, createFeedTable, type FeedTable, imprint } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';

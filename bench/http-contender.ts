@@ -1,7 +1,7 @@
 /** A server of `http-server.ts` in a process of its own, and the CPU time that it has used. */
 
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { fork } from '../test/support/house/spawn.ts';
 
 export interface HttpContender {
   readonly kind: string;

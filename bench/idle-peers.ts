@@ -1,8 +1,9 @@
 /** What an idle server is measured beside, where Debian's packages are installed: Redis, and the local API of CrowdSec. */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { spawn } from '../test/support/house/spawn.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 

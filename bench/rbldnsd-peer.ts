@@ -3,12 +3,13 @@
  * are Debian packages; without them there is no peer. The hosts are an `ip4set`, its fastest form.
  */
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { spawn } from '../test/support/house/spawn.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 
 export interface DnsPeer {

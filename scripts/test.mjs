@@ -97,6 +97,13 @@ const run = spawn(
     },
   },
 );
+const { atEnd } = await import('../dist/test/support/house/spawn.js');
+// Whatever ends this process, nothing that it started goes on.
+run.once('exit', atEnd({ pid: run.pid }));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  // The one below ends its files and says how far they came. A second signal ends this process at once.
+  process.once(signal, () => run.kill('SIGTERM'));
+}
 const status = await new Promise((resolve) => run.once('close', resolve));
 await shared?.stop();
 // Empty when the runner itself died.

@@ -241,3 +241,15 @@ test('a comment names no source file that is not there', () => {
   );
   assert.deepEqual(lost, []);
 });
+
+test('what tests start ends with them: house/spawn.ts alone starts processes', () => {
+  const bare = everything.filter(
+    ({ path, text }) =>
+      /^(test|bench)\//.test(path) &&
+      /import \{[^}]*\b(spawn|fork)\b[^}]*\} from 'node:child_process'/.test(text),
+  );
+  assert.deepEqual(
+    bare.map(({ path }) => path),
+    ['test/support/house/spawn.ts'],
+  );
+});

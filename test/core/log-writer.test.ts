@@ -1,12 +1,12 @@
 /** A log that can't be written costs its lines, and nothing else. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { spawn } from '../support/house/spawn.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const child = fileURLToPath(new URL('./log-writer-child.js', import.meta.url));

@@ -1,10 +1,11 @@
 /** Memory of a server under clients that send too much or read nothing. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
+import { fork } from '../support/house/spawn.ts';
 import { answersIn, ask, eventually, get, isUndispatched, openConnection, sleep } from './raw.ts';
 
 let child: ChildProcess;

@@ -1,11 +1,12 @@
 /** One process per port, several threads in it. */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createNetServer } from 'node:net';
 import { test } from 'node:test';
 import { claimPort } from '../../src/http/port-claim.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { ask, get, startServer } from './raw.ts';
 

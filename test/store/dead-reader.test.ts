@@ -1,12 +1,12 @@
 /** A process that is killed while it reads, such as a backup, must not hold pages for ever. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { storedKey } from '../../src/store/keys.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { filesOf } from '../support/server/data-files.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';

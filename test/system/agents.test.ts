@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -18,6 +18,7 @@ import {
 import { basename, dirname, resolve } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import { unpackDebian, unpackingTools } from '../support/house/debian-packages.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';

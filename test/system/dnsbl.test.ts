@@ -1,12 +1,13 @@
 /** The DNS block list asked by Debian's own clients, with the configurations that its page shows. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { spawn } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';

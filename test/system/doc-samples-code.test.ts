@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { openSamples, runCode } from '../support/docs/doc-samples.ts';
@@ -13,6 +13,7 @@ import {
   type SampleService,
   sampleEmail,
 } from '../support/docs/sample-service.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { startCommand } from '../support/server/child.ts';
 import { freePort } from '../support/server/free-port.ts';

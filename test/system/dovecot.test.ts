@@ -1,13 +1,14 @@
 /** Debian's Dovecot with the auth policy that its page shows, asked as its login processes ask. */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { it } from 'node:test';
 import { openSamples } from '../support/docs/doc-samples.ts';
 import { seedVisitors, suspect } from '../support/doors/site.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { demoEmail, startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';

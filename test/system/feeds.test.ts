@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
@@ -15,6 +15,7 @@ import { seededRandom } from '../../src/core/random.ts';
 import { formatIp } from '../../src/ip/address.ts';
 import { parsePrefix } from '../../src/ip/prefix.ts';
 import { type Machine, openMachine } from '../support/docs/paste.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { rangeOf, united } from '../support/reputation/address-ranges.ts';
 import { freePort } from '../support/server/free-port.ts';

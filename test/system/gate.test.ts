@@ -1,6 +1,6 @@
 /** The gate behind nginx and Caddy, with the configurations that its page shows. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -14,6 +14,7 @@ import {
   seedVisitors,
   startApp,
 } from '../support/doors/site.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { startTestServer, type TestServer } from '../support/server/server.ts';

@@ -1,7 +1,7 @@
 /** The gate behind Debian's HAProxy, asked over SPOE, with the configuration that its page shows. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
@@ -19,6 +19,7 @@ import {
   statusOf,
   suspect,
 } from '../support/doors/site.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { metric, startTestServer, type TestServer, within } from '../support/server/server.ts';

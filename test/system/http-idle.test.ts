@@ -1,11 +1,11 @@
 /** Nine thousand idle connections: checks of others go on, and all are closed in time. */
 
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { ask, get, sleep } from '../http/raw.ts';
+import { fork } from '../support/house/spawn.ts';
 
 const connections = 9_000;
 

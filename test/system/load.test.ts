@@ -1,9 +1,9 @@
 /** A whole server under an outside load generator, with nine thousand idle connections beside it. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { it } from 'node:test';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import {
   answersByThread,

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -15,6 +15,7 @@ import {
   plainNode,
   versionOf,
 } from '../support/house/node-versions.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const dist = 'dist/test';

@@ -4,11 +4,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { after, before, it } from 'node:test';
 import { openSamples, publishedAt } from '../support/docs/doc-samples.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { startTestServer, type TestServer } from '../support/server/server.ts';
 import { allow, createAgent, openPeople, type People } from '../support/signon/visitor.ts';

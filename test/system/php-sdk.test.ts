@@ -4,12 +4,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { issue, openBeside } from '../support/captcha/beside.ts';
 import { unpackKit } from '../support/docs/unpacked-kit.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool, isInstalled } from '../support/house/tools.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { startFakeProvider } from '../support/signon/fake-provider.ts';

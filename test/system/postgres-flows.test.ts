@@ -4,8 +4,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { test } from 'node:test';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { postgresProgram } from '../support/server/postgres.ts';
 

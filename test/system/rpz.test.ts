@@ -1,7 +1,6 @@
 /** The response policy zone in unbound, by the texts that the page of the feeds shows. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
@@ -9,6 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { decode as decodeDns, encode as encodeDns } from 'dns-packet';
 import { openMachine } from '../support/docs/paste.ts';
+import { spawn } from '../support/house/spawn.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';

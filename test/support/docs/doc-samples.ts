@@ -4,8 +4,8 @@
  * test file takes every sample of its languages, so a new sample without a test fails it.
  */
 
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from '../house/spawn.ts';
 
 export interface Sample {
   /** Such as `docs/API.md, GET check`: the file and the nearest heading above. */

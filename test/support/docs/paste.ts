@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,6 +14,7 @@ import {
   recipesFor,
   type Snippet,
 } from '../../../src/reputation/blocklists/recipes.ts';
+import { spawn } from '../house/spawn.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
 
 /** Everything that the texts name outside of the tools' own files. */

@@ -5,12 +5,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { unzipSync } from 'fflate';
 import { openKit } from '../../../src/published/kit/open-kit.ts';
+import { spawn } from '../house/spawn.ts';
 import { freePort } from '../server/free-port.ts';
 import { type Answer, type FetchOptions, fetchFrom, within } from '../server/server.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
@@ -138,8 +139,6 @@ export async function startWordPress(): Promise<WordPress> {
     errors += String(chunk);
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
-  const killWithParent = () => child.kill('SIGKILL');
-  process.once('exit', killWithParent);
   await within(() => /Development Server .* started/.test(errors), 'the start of PHP');
   return {
     origin,
@@ -160,7 +159,6 @@ export async function startWordPress(): Promise<WordPress> {
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
       await ended;
-      process.off('exit', killWithParent);
       directory.remove();
     },
   };

@@ -1,10 +1,11 @@
 /** Debian's bouncers in a network of their own, with a way to a server that is outside of it. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
+import { spawn } from '../house/spawn.ts';
 import { within } from '../server/server.ts';
 
 /** Where the server is, as those in the network see it. */

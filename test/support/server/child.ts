@@ -3,9 +3,10 @@
  * It is killed with its parent's test, never left behind.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { spawn } from '../house/spawn.ts';
 
 /** Of standard error, for messages and for tests about what must not be logged. */
 const errorCharactersKept = 1_000_000;
@@ -46,10 +47,6 @@ export function startCommand(
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
-  // Also when the test fails before it comes to its own end.
-  const killWithParent = () => child.kill('SIGKILL');
-  process.once('exit', killWithParent);
-  child.once('close', () => process.off('exit', killWithParent));
   const output = collectLines(child.stdout);
   const errorOutput = collectLines(child.stderr);
   function waitIn({ lines, waiters }: Lines, test: LineTest): Promise<string> {

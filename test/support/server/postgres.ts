@@ -3,10 +3,11 @@
  * /tmp, no port. It refuses to run as root, so root starts it as `postgres` or `nobody`.
  */
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { type ChildProcess, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { atEnd, spawn } from '../house/spawn.ts';
 import { makeTempDir } from './temp-dir.ts';
 
 const bin = '/usr/lib/postgresql/15/bin';
@@ -55,6 +56,7 @@ export async function startPostgres(
 ): Promise<TestPostgres> {
   const { primary, connectionsMax = settings.max_connections, isDurable = false } = given;
   const directory = makeTempDir('pg');
+  const isRemoved = atEnd({ directory: directory.path });
   const data = join(directory.path, 'data');
   const as = owner();
   if (as !== undefined) chownSync(directory.path, as.uid, as.gid);
@@ -128,11 +130,6 @@ export async function startPostgres(
     await ended;
   }
 
-  function killWithParent(): void {
-    if (server !== undefined) killAll(server.pid!);
-    directory.remove();
-  }
-  process.once('exit', killWithParent);
   await start();
   const startStandby = () => startPostgres({ primary: directory.path });
 
@@ -171,8 +168,8 @@ export async function startPostgres(
     async stop() {
       // SIGINT: a fast shutdown, whoever is connected.
       await end('SIGINT');
-      process.off('exit', killWithParent);
-      rmSync(directory.path, { recursive: true, force: true });
+      directory.remove();
+      isRemoved();
     },
   };
 }

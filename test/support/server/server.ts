@@ -5,11 +5,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { documentedLogFields, logLinesOf } from '../docs/log-fields.ts';
 import { value } from '../house/result.ts';
+import { spawn } from '../house/spawn.ts';
 import { accountsBeside } from './accounts-beside.ts';
 import { type LineChild, startCommand } from './child.ts';
 import { settingsOf } from './shared-store.ts';
