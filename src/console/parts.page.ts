@@ -1,10 +1,9 @@
-/** What the pages of the console share: the frame with its navigation, forms that find, buttons that act. */
+/** What the pages of the console share: the frame with its navigation, and forms that find. */
 
 import type { Failure } from '../core/result.ts';
-import { type ButtonKind, button, linkButton } from '../web/components/button.ts';
+import { button, linkButton } from '../web/components/button.ts';
 import { card } from '../web/components/card.ts';
 import { field } from '../web/components/field.ts';
-import { form, hidden } from '../web/components/form.ts';
 import { notice } from '../web/components/notice.ts';
 import { sentenceFor } from '../web/errors.ts';
 import { type Html, html, safeHref } from '../web/html.ts';
@@ -87,21 +86,6 @@ export function refusedPage(
         <p>${linkButton({ label: text.back, href: back, kind: 'secondary', icon: 'back' })}</p>`,
     },
   );
-}
-
-export interface ActOptions {
-  readonly csrf: string;
-  readonly action: string;
-  /** Sent along unseen: what is done, and to what. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly label: string;
-  readonly kind?: ButtonKind;
-}
-
-/** A button that does one thing to one thing. */
-export function act({ csrf, action, fields, label, kind = 'secondary' }: ActOptions): Html {
-  const values = Object.entries(fields).map(([name, value]) => hidden(name, value));
-  return form({ csrf, action, body: html`${values}${button({ label, kind })}` });
 }
 
 export interface FindFormOptions {

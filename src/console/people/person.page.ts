@@ -4,12 +4,12 @@ import type { ListedAccount } from '../../access/accounts/directory.ts';
 import { button } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import { field } from '../../web/components/field.ts';
-import { form, hidden, selectField } from '../../web/components/form.ts';
+import { actionButton, form, hidden, selectField } from '../../web/components/form.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { act, type ConsoleView, consolePage, factsCard } from '../parts.page.ts';
+import { type ConsoleView, consolePage, factsCard } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
@@ -48,7 +48,7 @@ export function personPage(
     return isSet ? text.quotaSet(shown) : text.quotaByTrust(shown);
   };
   const does = (what: string, label: string, kind: 'secondary' | 'danger' = 'secondary') =>
-    act({ csrf, action, fields: { id, do: what }, label, kind });
+    actionButton({ csrf, action, fields: { id, do: what }, label, kind });
   const asks = (what: string, fields: Html, label: string) =>
     form({
       ...{ csrf, action },
@@ -58,7 +58,7 @@ export function personPage(
   const keys = person.keys.map((key) => [
     html`<code class="breaks">${key.id}</code> ${key.name}`,
     format.day(key.createdAt),
-    act({
+    actionButton({
       ...{ csrf, action, fields: { id, do: 'revoke', key: key.id } },
       ...{ label: text.revoke, kind: 'danger' },
     }),

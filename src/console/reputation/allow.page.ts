@@ -3,13 +3,13 @@
 import { button } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import { field } from '../../web/components/field.ts';
-import { form, hidden } from '../../web/components/form.ts';
+import { actionButton, form, hidden } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface AllowedRange {
@@ -29,14 +29,18 @@ export function allowPage(
   const text = frameText(frame).console.allow;
   const format = formatFor(frame.language);
   const { csrf, ranges } = view;
-  const rows = ranges
-    .slice(0, rowsMax)
-    .map(({ prefix, reason, addedAt }) => [
-      html`<span class="mono breaks">${prefix}</span>`,
-      html`<span class="breaks">${reason}</span>`,
-      format.day(addedAt),
-      act({ csrf, action, fields: { do: 'remove', prefix }, label: text.remove, kind: 'danger' }),
-    ]);
+  const rows = ranges.slice(0, rowsMax).map(({ prefix, reason, addedAt }) => [
+    html`<span class="mono breaks">${prefix}</span>`,
+    html`<span class="breaks">${reason}</span>`,
+    format.day(addedAt),
+    actionButton({
+      csrf,
+      action,
+      fields: { do: 'remove', prefix },
+      label: text.remove,
+      kind: 'danger',
+    }),
+  ]);
   const columns = [text.prefix, text.reason, text.since, text.actions].map((title) => ({ title }));
   const adding = form({
     ...{ csrf, action },

@@ -1,12 +1,13 @@
 /** Lists that the server fetches: their state, and what may be told them now. */
 
 import { type BadgeTone, badge } from '../../web/components/badge.ts';
+import { actionButton } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage } from '../parts.page.ts';
 import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
 
@@ -58,7 +59,7 @@ export function listsPage(
     html`${format.number(one.failures)}
       ${one.failure && html`<p class="card-note breaks">${one.failure}</p>`}`,
     html`<div class="acts">${ordersFor(one).map((order) =>
-      act({
+      actionButton({
         ...{ csrf: view.csrf, action: '/admin/lists/change' },
         fields: { do: order, name: one.name },
         label: text.orders[order],

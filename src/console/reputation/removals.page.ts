@@ -1,11 +1,12 @@
 /** Requests to take back what is said of an address, each with its decision. */
 
+import { actionButton } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface WaitingRemoval {
@@ -26,7 +27,7 @@ export function removalsPage(
     fromAddress ? text.fromAddress : signedIn ? text.signedIn : text.stranger;
   const decide = (address: string) =>
     (['accept', 'allow', 'refuse'] as const).map((what) =>
-      act({
+      actionButton({
         ...{ csrf: view.csrf, action: '/admin/removals/change', fields: { do: what, address } },
         label: text[what],
         kind: what === 'refuse' ? 'danger' : 'secondary',

@@ -1,12 +1,13 @@
 /** Reports of an address, or of one account with its trust, each with the button that takes it back. */
 
 import { card } from '../../web/components/card.ts';
+import { actionButton } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { act, type ConsoleView, consolePage, facts, findForm } from '../parts.page.ts';
+import { type ConsoleView, consolePage, facts, findForm } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface ShownReport {
@@ -81,7 +82,7 @@ function reporterCard(frame: PageFrame, by: ReporterFacts, csrf: string): Html {
         html`<a href=${`/admin/people/${by.id}`}><code class="breaks">${by.id}</code></a>`,
       ],
     ])}
-    ${act({
+    ${actionButton({
       ...{ csrf, action, fields: { do: 'retract-all', id: by.id } },
       ...{ label: all.reports.retractAll, kind: 'danger' },
     })}`,
@@ -101,7 +102,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     html`<a class="mono breaks" href=${`/admin/people/${one.account}`}>${one.account}</a>`,
     one.categories.join(', '),
     html`<span class="breaks">${one.comment}</span>`,
-    act({
+    actionButton({
       ...{ csrf: view.csrf, action, fields: { do: 'retract', id: one.id } },
       ...{ label: text.retract, kind: 'danger' },
     }),

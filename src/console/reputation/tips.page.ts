@@ -1,12 +1,13 @@
 /** What visitors without a key say of addresses: each can be reported with the operator's word, or forgotten. */
 
 import { linkButton } from '../../web/components/button.ts';
+import { actionButton } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface WaitingTip {
@@ -31,7 +32,7 @@ export function tipsPage(
     html`<span class="breaks">${comment}</span>`,
     html`<div class="acts">
       ${linkButton({ label: text.report, href: `/report?address=${encodeURIComponent(address)}`, kind: 'secondary' })}
-      ${act({
+      ${actionButton({
         ...{ csrf: view.csrf, action: '/admin/tips/change', fields: { do: 'remove', address } },
         ...{ label: text.remove, kind: 'danger' },
       })}

@@ -2,11 +2,12 @@
 
 import { badge } from '../../web/components/badge.ts';
 import { card } from '../../web/components/card.ts';
+import { actionButton } from '../../web/components/form.ts';
 import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { act, type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage } from '../parts.page.ts';
 import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
 
@@ -62,7 +63,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
       ${card({
         title: text.testTitle,
         body: html`<p class="card-note breaks">${text.testHint(address)}</p>
-          ${act({
+          ${actionButton({
             ...{ csrf, action: '/admin/checklist/change', fields: { do: 'mail-test' } },
             label: text.testMail,
           })}`,

@@ -1,9 +1,10 @@
 /**
- * Forms of sign-on: a POST that carries its token, and the controls besides text fields
+ * Forms: a POST that carries its token, a button that is one, and the controls besides text fields
  * (components/field.ts). Everything works without a script.
  */
 
 import { classes, type Html, html, safeHref } from '../html.ts';
+import { type ButtonKind, button } from './button.ts';
 
 export interface FormOptions {
   readonly action: string;
@@ -27,6 +28,22 @@ export function form(options: FormOptions): Html {
 
 export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name=${name} value=${value} />`;
+}
+
+export interface ActionOptions {
+  readonly csrf: string;
+  readonly action: string;
+  /** Sent along unseen: what is done, and to what. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly label: string;
+  readonly kind?: ButtonKind;
+}
+
+/** A button that does one thing to one thing. */
+export function actionButton(options: ActionOptions): Html {
+  const { csrf, action, fields, label, kind = 'secondary' } = options;
+  const values = Object.entries(fields).map(([name, value]) => hidden(name, value));
+  return form({ csrf, action, body: html`${values}${button({ label, kind })}` });
 }
 
 export interface SwitchOptions {

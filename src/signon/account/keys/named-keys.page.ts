@@ -4,14 +4,14 @@ import type { KeyScope } from '../../../access/keys/key-scopes.ts';
 import { button, linkButton } from '../../../web/components/button.ts';
 import { card } from '../../../web/components/card.ts';
 import { field } from '../../../web/components/field.ts';
-import { form, hidden, switchField } from '../../../web/components/form.ts';
+import { actionButton, form, hidden, switchField } from '../../../web/components/form.ts';
 import { table } from '../../../web/components/table.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Format } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Catalogue, frameText } from '../../words/words.ts';
-import { actionButton, freshWanted } from '../pages/parts.page.ts';
+import { freshWanted } from '../pages/parts.page.ts';
 
 /** What a person gives a key; agents have a command of their own. */
 export const offeredScopes = ['check', 'report', 'bouncer'] as const satisfies readonly KeyScope[];

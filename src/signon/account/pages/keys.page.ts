@@ -6,7 +6,7 @@ import { card } from '../../../web/components/card.ts';
 import { barChart } from '../../../web/components/chart.ts';
 import { codeBlock } from '../../../web/components/code-block.ts';
 import { field } from '../../../web/components/field.ts';
-import { form, hidden } from '../../../web/components/form.ts';
+import { actionButton, form, hidden } from '../../../web/components/form.ts';
 import { emptyState, notice } from '../../../web/components/notice.ts';
 import { table } from '../../../web/components/table.ts';
 import { type Html, html } from '../../../web/html.ts';
@@ -16,7 +16,7 @@ import { narrowPage } from '../../sessions/narrow.page.ts';
 import type { Catalogue } from '../../words/words.ts';
 import { frameText } from '../../words/words.ts';
 import { type NamedKeysView, namedKeysCard } from '../keys/named-keys.page.ts';
-import { type AccountView, accountPage, actionButton, freshWanted } from './parts.page.ts';
+import { type AccountView, accountPage, freshWanted } from './parts.page.ts';
 
 export interface QuotaStanding {
   /** 0 to 100. */

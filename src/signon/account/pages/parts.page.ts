@@ -1,10 +1,9 @@
 /**
- * What the pages of a person's own space share: the frame with its navigation, buttons that act on
- * one row, and the field for a file.
+ * What the pages of a person's own space share: the frame with its navigation, and the field for a
+ * file.
  */
 
-import { type ButtonKind, button, linkButton } from '../../../web/components/button.ts';
-import { form, hidden } from '../../../web/components/form.ts';
+import { linkButton } from '../../../web/components/button.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { classes, type Html, html } from '../../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../../web/layout/layout.ts';
@@ -77,21 +76,6 @@ export function accountPage(
       </div>
     </div>`,
   });
-}
-
-export interface ActionOptions {
-  readonly csrf: string;
-  readonly action: string;
-  /** Sent along unseen, e.g. which key is meant. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly label: string;
-  readonly kind: ButtonKind;
-}
-
-/** A button that does one thing to one thing. */
-export function actionButton({ csrf, action, fields, label, kind }: ActionOptions): Html {
-  const values = Object.entries(fields).map(([name, value]) => hidden(name, value));
-  return form({ csrf, action, body: html`${values}${button({ label, kind })}` });
 }
 
 export interface FileOptions {

@@ -4,7 +4,7 @@ import { badge } from '../../../web/components/badge.ts';
 import { button } from '../../../web/components/button.ts';
 import { card } from '../../../web/components/card.ts';
 import { field } from '../../../web/components/field.ts';
-import { form } from '../../../web/components/form.ts';
+import { actionButton, form } from '../../../web/components/form.ts';
 import { table } from '../../../web/components/table.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
@@ -16,13 +16,7 @@ import type { SecurityLogEntry } from '../../sessions/security-log.ts';
 import type { SessionInfo } from '../../sessions/session-records.ts';
 import type { AccountCatalogue } from '../../words/account.en.ts';
 import { frameText } from '../../words/words.ts';
-import {
-  type AccountView,
-  accountPage,
-  actionButton,
-  freshWanted,
-  sectionPaths,
-} from './parts.page.ts';
+import { type AccountView, accountPage, freshWanted, sectionPaths } from './parts.page.ts';
 
 export interface SecurityView extends AccountView {
   readonly fresh: boolean;

@@ -1,13 +1,14 @@
 /** The sites that a person signed in to: what each may read, since when, and how to end it. */
 
 import { card } from '../../../web/components/card.ts';
+import { actionButton } from '../../../web/components/form.ts';
 import { emptyState } from '../../../web/components/notice.ts';
 import { html } from '../../../web/html.ts';
 import { formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import type { ConnectedSite } from '../../sites/consents.ts';
 import { frameText } from '../../words/words.ts';
-import { type AccountView, accountPage, actionButton } from './parts.page.ts';
+import { type AccountView, accountPage } from './parts.page.ts';
 
 export interface SitesView extends AccountView {
   readonly sites: readonly ConnectedSite[];

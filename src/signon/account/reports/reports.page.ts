@@ -1,7 +1,7 @@
 /** The account's reports, newest first, and the question before one is taken back. */
 
 import { button, linkButton } from '../../../web/components/button.ts';
-import { form, hidden } from '../../../web/components/form.ts';
+import { actionButton, form, hidden } from '../../../web/components/form.ts';
 import { emptyState } from '../../../web/components/notice.ts';
 import { table } from '../../../web/components/table.ts';
 import { html } from '../../../web/html.ts';
@@ -9,7 +9,7 @@ import { formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { frameText } from '../../words/words.ts';
-import { type AccountView, accountPage, actionButton } from '../pages/parts.page.ts';
+import { type AccountView, accountPage } from '../pages/parts.page.ts';
 
 export interface OwnReportLine {
   readonly id: string;

@@ -4,13 +4,13 @@ import { button } from '../../../web/components/button.ts';
 import { card } from '../../../web/components/card.ts';
 import { codeBlock } from '../../../web/components/code-block.ts';
 import { field } from '../../../web/components/field.ts';
-import { form } from '../../../web/components/form.ts';
+import { actionButton, form } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
 import { type Html, html } from '../../../web/html.ts';
 import { type Format, formatFor } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { type Catalogue, frameText } from '../../words/words.ts';
-import { type AccountView, accountPage, actionButton, freshWanted } from '../pages/parts.page.ts';
+import { type AccountView, accountPage, freshWanted } from '../pages/parts.page.ts';
 
 export interface WebhookLine {
   readonly id: string;
