@@ -57,12 +57,15 @@ export function madeClock(): MadeClock {
   };
 }
 
+/** The nth report: an IPv4 address as a number, and the place of its account among those who report. */
+export type ReportOf = (n: number) => { readonly word: number; readonly slot: number };
+
 export interface CapacityStore {
   readonly clock: MadeClock;
   /** Those with keys: every so many of all. */
   addAccounts(count: number, withKeys: number): Promise<KeyHolder[]>;
-  /** Reports of these accounts in turn, evenly over the last 30 days up to now. */
-  addReports(count: number, by: readonly KeyHolder[], wordOf: (n: number) => number): Promise<void>;
+  /** Evenly over the last 30 days up to now. */
+  addReports(count: number, by: readonly KeyHolder[], reportOf: ReportOf): Promise<void>;
   /** Rows of which the time is over go, as a server would see to it. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -81,7 +84,7 @@ export function openCapacityStore(dataDir: string): CapacityStore {
     clock,
     addAccounts: (count, withKeys) =>
       addAccounts({ store, clock, random, dataDir }, count, withKeys),
-    addReports: (count, by, wordOf) => addReports({ store, clock, random }, count, by, wordOf),
+    addReports: (count, by, reportOf) => addReports({ store, clock, random }, count, by, reportOf),
     async sweep() {
       clock.setTo(Date.now());
       while ((await store.sweep(sweepRows)) === sweepRows);
@@ -181,7 +184,7 @@ async function addReports(
   { store, clock, random }: Parts,
   count: number,
   by: readonly KeyHolder[],
-  wordOf: (n: number) => number,
+  reportOf: ReportOf,
 ): Promise<void> {
   const reports = createReportStore({ store, clock, random });
   const startMs = Date.now() - days.reports * dayMs;
@@ -190,11 +193,10 @@ async function addReports(
     while (next < count) {
       const n = next++;
       clock.setTo(startMs + (n * days.reports * dayMs) / count);
-      const words = Uint32Array.of(wordOf(n), 0, 0, 0);
+      const { word, slot } = reportOf(n);
+      const words = Uint32Array.of(word, 0, 0, 0);
       const reportedAt = clock.now();
       const report: Report = { family: 4, words, ip: '', categories: 6, comment, reportedAt };
-      // Each round begins with another one: whatever each so-manieth report is of, all have their turn.
-      const slot = (n + Math.floor(n / by.length)) % by.length;
       const added = await reports.add({ account: by[slot]!.account, slot, country: 'ZZ' }, report);
       if (!added.ok) throw new Error(`report ${n}: ${added.error}`);
     }

@@ -16,7 +16,7 @@ const env = {
   ...{ CLIENT_LIMITS: 'off', LOG_LEVEL: 'info' },
 };
 const mib = 2 ** 20;
-/** Is reported by everybody: 101.0.0.1. */
+/** Is reported by very many: 101.0.0.1. */
 export const flooded = 0x6500_0001;
 
 export const counted = (n: number) => n.toLocaleString('en-US');

@@ -77,9 +77,11 @@ async function fill(dataDir: string, plan: Plan): Promise<void> {
   const holders = await store.addAccounts(plan.accounts, plan.reporters);
   const every = plan.reports / plan.flood;
   let n = 0;
-  await store.addReports(plan.reports, holders, (nth) =>
-    nth % every === 0 ? flooded : reportedHost(n++),
-  );
+  await store.addReports(plan.reports, holders, (nth) => ({
+    word: nth % every === 0 ? flooded : reportedHost(n++),
+    // Each round begins with another account, so that all take part in the flood.
+    slot: (nth + Math.floor(nth / holders.length)) % holders.length,
+  }));
   await store.sweep();
   await store.close();
 }

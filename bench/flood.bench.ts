@@ -1,24 +1,41 @@
 /**
- * A server with two million reports, a tenth of them a flood on one address: how soon it is ready, its memory,
- * what the flood leaves in the store, and how long somebody waits who takes back what he said in it.
+ * A server with two million reports, a tenth of them a flood on one address that a thousand accounts send, and
+ * one address that 10,000 accounts reported: how soon it is ready, its memory, what the flood leaves in the
+ * store, how long somebody waits who takes back what he said in it, and what one more report costs.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { metric } from '../test/support/server/server.ts';
-import { type KeyHolder, openCapacityStore } from './capacity-data.ts';
+import { addressBytes } from '../src/reputation/reports/store/report-rows.ts';
+import { type Key, reportByAddressPrefix } from '../src/store/keys.ts';
+import { storeLimits } from '../src/store/store.ts';
+import { sendReport } from '../test/support/reputation/reporters.ts';
+import type { TestServer } from '../test/support/server/server.ts';
+import { openStoreBeside } from '../test/support/server/shared-store.ts';
+import { type KeyHolder, openCapacityStore, type ReportOf } from './capacity-data.ts';
 import { counted, flooded, isPublic, look, say, serve, sizeRows } from './capacity-look.ts';
 import { hostText } from './check-table.ts';
+import { mainThreadMsOf } from './main-thread.ts';
+import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = {
-  tiny: { starts: 1, quietMs: 100, accounts: 10, reports: 200, flood: 50 },
-  full: { starts: 3, quietMs: 20_000, accounts: 50_000, reports: 2_000_000, flood: 200_000 },
+  tiny: {
+    ...{ starts: 1, quietMs: 100, accounts: 20, reports: 400, flood: 100, flooders: 10 },
+    ...{ crowd: 15, more: 3 },
+  },
+  full: {
+    ...{ starts: 3, quietMs: 20_000, accounts: 50_000, reports: 2_000_000, flood: 200_000 },
+    ...{ flooders: 1_000, crowd: 10_000, more: 50 },
+  },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
 
-const clearGoalMs = 1_000;
+const goals = { clearMs: 1_000, keptInFull: 10_000 } as const;
+/** Is reported once by each of many accounts: 102.0.0.1. */
+const crowded = 0x6600_0001;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
@@ -27,69 +44,103 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   try {
     const keys = await report(dataDir, plan);
     const own = await look(dataDir, plan);
-    return [
-      ...sizeRows(`${counted(plan.reports)} reports`, dataDir, own),
-      ...(await flood(dataDir, keys[0]!)),
-    ];
+    const rows = sizeRows(`${counted(plan.reports)} reports`, dataDir, own);
+    await using server = await serve(dataDir);
+    rows.push(await keptRow(dataDir), await clearRow(server, keys[0]!));
+    rows.push(await reportRow(server, plan, keys, { word: 0x6700_0001, accounts: 0 }));
+    rows.push(await reportRow(server, plan, keys, { word: flooded, accounts: plan.flooders }));
+    rows.push(await reportRow(server, plan, keys, { word: crowded, accounts: plan.crowd }));
+    await server.stop();
+    return rows;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-/** The flood comes among the others, from all accounts. */
+/** Flood and crowd come among the others. */
 async function report(dataDir: string, plan: Plan): Promise<readonly KeyHolder[]> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const every = Math.floor(plan.reports / plan.flood);
   const store = openCapacityStore(dataDir);
   const keys = await store.addAccounts(plan.accounts, plan.accounts);
   say(`${keys.length} accounts with keys made`);
-  let n = 0;
-  await store.addReports(plan.reports, keys, (nth) => {
-    if (nth % every === 0) return flooded;
-    let word: number;
-    // 32.0.0.0 and on, about one in each /24.
-    do word = 0x2000_0000 + ((++n * 263) & 0x1fff_ffff);
-    while (!isPublic(word));
-    return word;
-  });
+  await store.addReports(plan.reports, keys, reportsOf(plan));
   await store.sweep();
   await store.close();
   say(`${plan.reports} reports made`);
   return keys;
 }
 
-/** Somebody who was among the first of the flood takes back what he said. */
-async function flood(dataDir: string, { key }: KeyHolder): Promise<BenchRow[]> {
-  await using server = await serve(dataDir);
-  const ipAddress = hostText(flooded);
-  const asked = `/api/v2/check?ipAddress=${ipAddress}&verbose&maxAgeInDays=365`;
-  const before = await server.fetch(asked, { headers: { Key: key } });
-  if (before.status !== 200) throw new Error(`check: ${before.status} ${before.body}`);
-  const { data } = before.json() as { data: { totalReports: number; reports: unknown[] } };
+function reportsOf({ reports, flood, flooders, crowd, accounts }: Plan): ReportOf {
+  const [everyFlood, everyCrowd] = [reports / flood, Math.floor(reports / crowd)];
+  let n = 0;
+  return (nth) => {
+    if (nth % everyFlood === 0) return { word: flooded, slot: (nth / everyFlood) % flooders };
+    const place = Math.floor(nth / everyCrowd);
+    if (nth % everyCrowd === 1 && place < crowd) return { word: crowded, slot: place };
+    let word: number;
+    // 32.0.0.0 and on, about one in each /24.
+    do word = 0x2000_0000 + ((++n * 263) & 0x1fff_ffff);
+    while (!isPublic(word));
+    return { word, slot: nth % accounts };
+  };
+}
+
+/** What lies in the store of each report in the flood: row, id, place in its account's index. */
+async function keptRow(dataDir: string): Promise<BenchRow> {
+  const store = openStoreBeside(dataDir);
+  const prefix = reportByAddressPrefix(addressBytes(4, Uint32Array.of(flooded, 0, 0, 0)));
+  const limit = storeLimits.scanLimitMax;
+  let ours = 0;
+  for (let after: Key | undefined; ; ) {
+    const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
+    if (page.length === 0) break;
+    ours += page.length;
+    after = page.at(-1)!.key;
+  }
+  await store.close();
+  return {
+    ...{ name: 'a flooded address: reports kept in full', unit: 'reports', ours },
+    ...{ goal: `≤ ${counted(goals.keptInFull)}`, ok: ours <= goals.keptInFull },
+  };
+}
+
+/** One of the first of the flood takes back what he said. */
+async function clearRow(server: TestServer, { key }: KeyHolder): Promise<BenchRow> {
   const startMs = performance.now();
-  const cleared = await server.fetch(`/api/v2/clear-address?ipAddress=${ipAddress}`, {
-    method: 'DELETE',
-    headers: { Key: key },
-  });
-  const ms = performance.now() - startMs;
+  const path = `/api/v2/clear-address?ipAddress=${hostText(flooded)}`;
+  const cleared = await server.fetch(path, { method: 'DELETE', headers: { Key: key } });
+  const ours = performance.now() - startMs;
   if (cleared.status !== 200) throw new Error(`clear-address: ${cleared.status} ${cleared.body}`);
-  const { numReportsDeleted: removed } = (cleared.json() as { data: { numReportsDeleted: number } })
-    .data;
-  const refused = (await metric(server, 'portcullis_refused_total')).get('table="reports"') ?? 0;
-  await server.stop();
-  return [
-    {
-      ...{ name: 'a flooded address: reports that a check counts', unit: 'reports' },
-      ...{ ours: data.totalReports, note: `${data.reports.length} of them in full` },
-    },
-    {
-      ...{
-        name: 'a flooded address: one of the first takes back its reports',
-        unit: 'ms',
-        ours: ms,
-      },
-      ...{ goal: `≤ ${clearGoalMs} ms`, ok: ms <= clearGoalMs },
-      note: `${removed} reports went; ${refused} reports had no effect because a table was full`,
-    },
-  ];
+  const { data } = cleared.json() as { data: { numReportsDeleted: number } };
+  return {
+    ...{ name: 'a flooded address: one of the first takes back its reports', unit: 'ms', ours },
+    ...{ goal: `≤ ${counted(goals.clearMs)} ms`, ok: ours <= goals.clearMs },
+    note: `${data.numReportsDeleted} reports went`,
+  };
+}
+
+/** One after the other, of accounts that have not said anything of the address lately. */
+async function reportRow(
+  server: TestServer,
+  { more, accounts }: Plan,
+  keys: readonly KeyHolder[],
+  of: { readonly word: number; readonly accounts: number },
+): Promise<BenchRow> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  for (const { key } of keys.slice(accounts - more)) {
+    const fields = new URLSearchParams({ ip: hostText(of.word), categories: '18', comment: 'x' });
+    const ms = await mainThreadMsOf(server.pid, async () => {
+      const { status, body } = await sendReport(server.port, agent, key, fields);
+      if (status !== 200) throw new Error(`a report was answered with ${status} ${body}`);
+    });
+    times.push(ms);
+  }
+  agent.destroy();
+  const ours = median(times);
+  const whom = of.accounts === 0 ? 'nobody' : `${counted(of.accounts)} accounts`;
+  return {
+    ...{ name: `a report of an address that ${whom} reported: main thread`, unit: 'ms', ours },
+    ...{ p50: ours, p99: Math.max(...times), note: `beside p50 the longest of ${more}` },
+  };
 }
