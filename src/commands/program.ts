@@ -31,6 +31,7 @@ import { reportCommands } from './reputation/report.ts';
 import { tipCommands } from './reputation/tips.ts';
 import { createOutput } from './shell/output.ts';
 import { withWorkspace } from './shell/workspace.ts';
+import { siteCommands } from './signon/site.ts';
 import { sourceCommands } from './sources/source.ts';
 import { backupCommand } from './store/backup.ts';
 import { clusterCommands } from './store/cluster.ts';
@@ -174,6 +175,7 @@ export function program(): Command {
   root.addCommand(tipCommands());
   root.addCommand(bouncerCommands(wholeNumber));
   root.addCommand(siteKeyCommands());
+  root.addCommand(siteCommands());
   root.addCommand(mailCommands());
   root.addCommand(logCommands(wholeNumber));
   root.addCommand(auditCommand(wholeNumber));

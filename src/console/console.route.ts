@@ -4,6 +4,7 @@ import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
 import type { ConsoleParts } from './desk.route.ts';
 import { type ConsolePeople, peopleScreenEndpoints, peopleScreens } from './people/people.route.ts';
+import { type ConsoleSites, siteScreenEndpoints, siteScreens } from './people/sites.route.ts';
 import {
   allowScreenEndpoints,
   allowScreens,
@@ -38,6 +39,7 @@ export const consoleEndpoints = [
   ...Object.values(listScreenEndpoints),
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
+  ...Object.values(siteScreenEndpoints),
   ...Object.values(allowScreenEndpoints),
   ...Object.values(auditScreenEndpoints),
 ];
@@ -52,6 +54,7 @@ export interface ConsoleOf {
   readonly lists: ConsoleLists;
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
+  readonly sites: ConsoleSites;
   readonly allowlist: ConsoleAllowlist;
   readonly names: ConsoleNames;
 }
@@ -67,6 +70,7 @@ export function consoleRoutes(given: Omit<ConsoleParts, 'audit'>, of: ConsoleOf)
     ...listScreens(parts, of.lists),
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),
+    ...siteScreens(parts, of.sites),
     ...allowScreens(parts, of.allowlist),
     ...auditScreens(parts, of.names),
   ];

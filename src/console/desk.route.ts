@@ -38,6 +38,7 @@ const errors: readonly ErrorCode[] = [
   ...([
     'unknown_account',
     'unknown_key',
+    'invalid_client_id',
     'capacity_exceeded',
     'overloaded',
     'store_unavailable',

@@ -20,6 +20,7 @@ export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   lists: '/admin/lists',
   reports: '/admin/reports',
   people: '/admin/people',
+  sites: '/admin/sites',
   allow: '/admin/allow',
   audit: '/admin/audit',
   checklist: '/admin/checklist',

@@ -45,6 +45,11 @@ export function text(value: string): KeyPart {
   return Uint8Array.from(out);
 }
 
+/** The texts of a key that is made of texts alone, none with a zero byte. */
+export function readTexts(key: Uint8Array): string[] {
+  return Buffer.from(key).toString('utf8', 1).split('\0').slice(0, -1);
+}
+
 /** Raw bytes: only as the last part, or where every key of the namespace has the same width here. */
 export function raw(value: Uint8Array): KeyPart {
   return value;

@@ -77,6 +77,7 @@ export const namespaces = {
   notice: 0x73,
   erased: 0x74,
   pendingAccount: 0x75,
+  blockedSite: 0x76,
   signInLog: 0x78,
   audit: 0x79,
   scratch: 0xf0,
@@ -189,11 +190,6 @@ export const budgetsToldKey = (): Key => encodeKey(namespaces.budgetsTold);
 export const agentBanKey = (accountId: string, address: string): Key =>
   encodeKey(namespaces.agentBan, text(accountId), text(address));
 export const agentBanPrefix = (id?: string): Key => encodeKey(namespaces.agentBan, ...given(id));
-/** Neither id nor address has a zero byte. */
-export function readAgentBanKey(key: Uint8Array): { account: string; address: string } {
-  const [account, address] = Buffer.from(key).toString('utf8', 1).split('\0');
-  return { account: account!, address: address! };
-}
 
 /** 1b account-id 00 id 00: a webhook of an account (reputation/webhooks/hooks.ts). */
 export const webhookKey = (accountId: string, id: string): Key =>
@@ -274,12 +270,13 @@ export const profileKey = (id: string): Key => encodeKey(namespaces.profile, tex
 /** 61 account-id 00 client-id 00 redirect-origin 00. */
 export const consentKey = (accountId: string, clientId: string, origin: string): Key =>
   encodeKey(namespaces.consent, text(accountId), text(clientId), text(origin));
-export const consentPrefix = (accountId: string, clientId?: string): Key =>
-  encodeKey(namespaces.consent, text(accountId), ...given(clientId));
+export const consentPrefix = (accountId?: string, clientId?: string): Key =>
+  encodeKey(namespaces.consent, ...given(accountId), ...given(clientId));
 
 /** 62 account-id 00 client-id 00 redirect-origin 00: when a consent was last used. */
 export const consentUseKey = (accountId: string, clientId: string, origin: string): Key =>
   encodeKey(namespaces.consentUse, text(accountId), text(clientId), text(origin));
+export const consentUsePrefix = (): Key => encodeKey(namespaces.consentUse);
 
 /** 63 holder-hash:16 place:u8 — a site's request that waits; a holder has a few places for them. */
 export const consentTransactionKey = (holderHash: Uint8Array, place: number): Key =>
@@ -379,6 +376,10 @@ export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
 export const pendingAccountKey = (id: string): Key =>
   encodeKey(namespaces.pendingAccount, text(id));
 export const pendingAccountPrefix = (): Key => encodeKey(namespaces.pendingAccount);
+
+/** 76 domain 00: a site that the operator blocks (signon/sites/clients/blocked-sites.ts). */
+export const blockedSiteKey = (domain: string) => encodeKey(namespaces.blockedSite, text(domain));
+export const blockedSitePrefix = (): Key => encodeKey(namespaces.blockedSite);
 
 /** 78 at:u48 random:4: an entry of the log of sign-ins, oldest first. */
 export const signInLogKey = (at: number, random: Uint8Array): Key =>

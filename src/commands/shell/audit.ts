@@ -49,6 +49,7 @@ const reading = new Set([
   'tips list',
   'sitekey list',
   'bouncer list',
+  'site list',
   'audit',
   'log audit',
   'log sign-ins',

@@ -8,7 +8,8 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { parseIp } from '../../ip/address.ts';
 import { createEventId } from '../../store/event-id.ts';
-import { agentBanKey, agentBanPrefix, erasureKey, readAgentBanKey } from '../../store/keys.ts';
+import { readTexts } from '../../store/key-parts.ts';
+import { agentBanKey, agentBanPrefix, erasureKey } from '../../store/keys.ts';
 import { logRows } from '../../store/log-rows.ts';
 import { f64, record } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
@@ -81,7 +82,8 @@ export function createBanStore(options: {
       for await (const page of logRows(store, agentBanPrefix())) {
         for (const { key, value } of page) {
           const row = rows.decode(value);
-          if (row !== undefined) found.push({ ...readAgentBanKey(key), ...row });
+          const [account = '', address = ''] = readTexts(key);
+          if (row !== undefined) found.push({ account, address, ...row });
         }
       }
       // The oldest first, as they were made.

@@ -27,6 +27,7 @@ import type { Store } from '../../store/store.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';
 import type { State } from '../state.ts';
 import { type ConsolePeopleParts, consolePeople, consoleReports } from './console-people.ts';
+import { consoleSites } from './console-sites.ts';
 import type { Opening } from './dependencies.ts';
 import type { SignonParts } from './signon.ts';
 
@@ -116,6 +117,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
+    sites: consoleSites({ ...parts, blocked: sources.signon.authorization.blocked }),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
   };

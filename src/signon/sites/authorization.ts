@@ -31,6 +31,7 @@ import {
   readAuthorizeRequest,
 } from './authorize.ts';
 import { decideFlow, type FlowDecision, type SessionFacts } from './authorize-flow.ts';
+import { type BlockedSites, createBlockedSites } from './clients/blocked-sites.ts';
 import { registrableDomain } from './clients/client-id.ts';
 import { createClientSuffixes } from './clients/client-suffixes.ts';
 import { createCodes, type GrantStanding, type Redemption } from './codes.ts';
@@ -121,6 +122,8 @@ export interface Authorization {
   registrableOf(host: string): string | undefined;
   /** Ends all that a site may read, and its codes. @returns how many consents went */
   disconnect(accountId: string, clientId: string): Promise<Result<number>>;
+  /** Sites that get nothing any more. */
+  readonly blocked: BlockedSites;
 }
 
 /** Where a request is kept, see transactions.ts. */
@@ -149,10 +152,11 @@ export function createAuthorization(options: {
   const { store, clock, profiles, avatarUrl } = options;
   const suffixes = createClientSuffixes(options.clientSuffixes ?? []);
   const rules = { demo: options.demo, suffixes };
+  const blocked = createBlockedSites({ store, clock, rules });
   const consents = createConsents(options);
   const seals = createRequestSeals(options);
   const transactions = createTransactions({ ...options, readQuery });
-  const codes = createCodes({ ...options, consents });
+  const codes = createCodes({ ...options, consents, blocked });
   const fingerprints = createFingerprints(options.masterKey);
   const viewNow = () => ({ now: clock.now(), avatarUrl });
 
@@ -167,11 +171,19 @@ export function createAuthorization(options: {
     session: SignedInVisitor | undefined,
     askedAt = clock.now(),
   ): Promise<FlowDecision> {
+    if (await isOfBlocked(reading)) return { next: 'refuse', error: 'site_blocked', detail: '' };
     const isRemembered =
       reading.kind === 'request' &&
       session !== undefined &&
       (await isAgreed(reading.request, session)).agreed !== undefined;
     return decideFlow(reading, { session, askedAt, isRemembered });
+  }
+
+  /** Also a fault is not told to it: nobody is led to a blocked site. */
+  async function isOfBlocked(reading: AuthorizeReading): Promise<boolean> {
+    if (reading.kind === 'refused') return false;
+    const { client } = reading.kind === 'request' ? reading.request : reading.target;
+    return blocked.isBlocked(client.id);
   }
 
   /** What the person decided before, and what they would share today. */
@@ -255,7 +267,9 @@ export function createAuthorization(options: {
   async function issue(request: AuthorizationRequest, session: SignedInVisitor, kept?: Kept) {
     return addressAfter(request, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
-      if (consent === undefined) return fail('consent_required');
+      // Who decides anew is told of the block.
+      const isBlocked = await blocked.isBlocked(parties.clientId);
+      if (consent === undefined || isBlocked) return fail('consent_required');
       const form = kept && (await transactions.find(kept.id, kept.holder));
       if (kept !== undefined && form === undefined) return fail('unknown_transaction');
       const { row, address } = codeFor(request, session, consent);
@@ -265,6 +279,7 @@ export function createAuthorization(options: {
         consentCheck(parties, consent),
         profileCheck(parties, version),
         notErased(parties.accountId),
+        ...blocked.checks(parties.clientId),
       ];
       return ok({ commit: { check, set: [row], del: used.map(({ del }) => del) }, address });
     });
@@ -287,7 +302,9 @@ export function createAuthorization(options: {
       const form = await transactions.find(id, session.sessionId);
       if (form === undefined) return fail('unknown_transaction');
       const { parties, consent: before, version, today } = await stateOf(request, session);
-      if (shown !== fingerprints.ofForm(id, today)) return fail('conflict');
+      // The form is shown once more, which tells of the block.
+      const isBlocked = await blocked.isBlocked(parties.clientId);
+      if (isBlocked || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
       const { consent, row: consentRow } = consents.decided(
         before,
         parties,
@@ -303,6 +320,7 @@ export function createAuthorization(options: {
           consentCheck(parties, before),
           profileCheck(parties, version),
           notErased(parties.accountId),
+          ...blocked.checks(parties.clientId),
         ],
         del: [del],
         set: [consentRow, row],
@@ -354,6 +372,7 @@ export function createAuthorization(options: {
     connectedSites: consents.list,
     registrableOf: (host) => registrableDomain(host, suffixes),
     disconnect: consents.revoke,
+    blocked,
   };
 }
 

@@ -32,7 +32,7 @@ export interface FlowFacts {
 }
 
 export type FlowDecision =
-  /** 400, our own page, no redirect and no link. */
+  /** 400, or 403 for a blocked site: our own page, no redirect and no link. */
   | { readonly next: 'refuse'; readonly error: string; readonly detail: string }
   /** The sign-in page; `again`: although there is a session. */
   | { readonly next: 'sign-in'; readonly request: AuthorizationRequest; readonly again: boolean }

@@ -17,6 +17,7 @@ import { type Change, commitOnce, untilUndisturbed, written } from '../../store/
 import { authorizationCodeKey, consentKey } from '../../store/keys.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { SeenValues } from '../people/profile/seen-values.ts';
+import type { BlockedSites } from './clients/blocked-sites.ts';
 import {
   type CodeGrant,
   type CodeRow,
@@ -67,9 +68,10 @@ export function createCodes(options: {
   random: Random;
   log: Log;
   consents: Consents;
+  blocked: Pick<BlockedSites, 'isBlocked' | 'checks'>;
   standing: GrantStanding;
 }): Codes {
-  const { store, clock, random, log, consents, standing } = options;
+  const { store, clock, random, log, consents, blocked, standing } = options;
   /** Read when there is no row: a code that never was takes the work of one that was used. */
   const decoy = encodeTombstone('client.example', clock.now());
 
@@ -115,7 +117,7 @@ export function createCodes(options: {
       version: consent.version,
     };
     const done = await commitOnce(store, {
-      check: [check, consentCheck],
+      check: [check, consentCheck, ...blocked.checks(clientId)],
       set: use === undefined ? [tombstone] : [tombstone, use],
     });
     // A scope that was taken back since the code was issued is not given out.
@@ -129,6 +131,7 @@ export function createCodes(options: {
     consent: StoredConsent | undefined,
   ): Promise<string | undefined> {
     if (consent === undefined || !equal(consent.grantId, grant.grantId)) return 'consent revoked';
+    if (await blocked.isBlocked(grant.clientId)) return 'site blocked';
     if (!(await standing.accountEnabled(grant.accountId))) return 'account disabled';
     return (await standing.sessionAlive(grant.sessionId)) ? undefined : 'session ended';
   }

@@ -285,3 +285,8 @@ const rows = record<{ clientId: string; origin: string; consent: Consent }>(
   1,
 );
 const uses = bareRecord<{ at: number }>({ at: time });
+
+/** When a consent was last used, of its row. */
+export function readConsentUse(value: Uint8Array): number | undefined {
+  return uses.decode(value)?.at;
+}

@@ -90,6 +90,7 @@ export const consentEn = {
       invalid_client_id: 'We cannot tell which site this is',
       invalid_redirect_uri: 'This site asked for an answer that is not its own',
       invalid_request: 'This link is broken',
+      site_blocked: 'This site is blocked here',
     } as Record<string, string>,
     texts: {
       invalid_client_id:
@@ -98,7 +99,11 @@ export const consentEn = {
         'The answer would have gone to an address that does not belong to the site, so nothing was shared with anybody.',
       invalid_request:
         'A part of it is missing, comes twice or is written in a way that can be read as two things. Nothing was shared with anybody.',
+      site_blocked:
+        'Whoever runs this service has blocked the site that sent you here: nobody can sign in there with an account of this service. Nothing was shared with it.',
     } as Record<string, string>,
+    todoBlocked:
+      'Close this page. Your account and the other sites are as before; what you had allowed this site it can no longer read.',
     todo: 'Close this page, and start again from the site itself. If it happens again, tell the people who run it.',
   },
   named: {

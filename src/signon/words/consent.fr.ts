@@ -78,6 +78,7 @@ export const consentFr: ConsentCatalogue = {
       invalid_client_id: 'Nous ne savons pas de quel site il s’agit',
       invalid_redirect_uri: 'Ce site demande une réponse à une adresse qui n’est pas la sienne',
       invalid_request: 'Ce lien est abîmé',
+      site_blocked: 'Ce site est bloqué ici',
     },
     texts: {
       invalid_client_id:
@@ -86,7 +87,11 @@ export const consentFr: ConsentCatalogue = {
         'La réponse serait allée à une adresse qui n’appartient pas au site : rien n’a été partagé.',
       invalid_request:
         'Une partie manque, figure deux fois ou peut se lire de deux façons. Rien n’a été partagé.',
+      site_blocked:
+        'L’exploitant de ce service a bloqué le site qui vous envoie : personne ne peut s’y connecter avec un compte d’ici. Rien n’a été partagé.',
     },
+    todoBlocked:
+      'Fermez cette page. Votre compte et les autres sites restent comme avant ; ce que vous aviez permis à ce site, il ne peut plus le lire.',
     todo: 'Fermez cette page et recommencez depuis le site lui-même. Si cela se reproduit, prévenez ceux qui le gèrent.',
   },
   named: {

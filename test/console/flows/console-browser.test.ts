@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
+import { systemRandom } from '../../../src/core/random.ts';
 import { createRemovals } from '../../../src/reputation/requests/removals.ts';
 import { endpoints } from '../../../src/server/endpoints.ts';
+import { createBlockedSites } from '../../../src/signon/sites/clients/blocked-sites.ts';
+import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { pageProblems, withBrowser } from '../../support/browser/browser.ts';
 import { startTestServer } from '../../support/server/server.ts';
 import { totpOn } from '../../support/signon/factors.ts';
@@ -38,6 +41,16 @@ it('each screen is clean', { timeout: 900_000 }, async () => {
     ...queries,
     '/admin/allow': new URL(added.headers.location!, server.baseUrl).search,
   };
+  const sites = createBlockedSites({
+    ...{ store: people.store, clock: systemClock(), rules: { demo: true } },
+  });
+  for (const domain of ['a-very-long-name-of-a-shop.example.com', 'example.org', 'localhost']) {
+    assert.ok((await sites.block(domain)).ok);
+  }
+  const consents = createConsents({ ...people, clock: systemClock(), random: systemRandom() });
+  const parties = { accountId: id, clientId: 'www.example.org', origin: 'https://example.org' };
+  const { row } = consents.decided(undefined, parties, ['openid'], ['openid']);
+  assert.ok((await people.store.commit({ set: [row, (await consents.useRow(parties))!] })).ok);
   const args = [
     'https://lists.example/a/long/path/of/a/list.txt?token=hidden',
     '--format',

@@ -138,7 +138,9 @@ export function authorizeRoutes({ desk, authorization, clock }: AuthorizeOptions
     const { visit } = course;
     switch (decision.next) {
       case 'refuse':
-        return desk.show(visit, (frame) => refusalPage(frame, decision), { status: 400 });
+        return desk.show(visit, (frame) => refusalPage(frame, decision), {
+          status: decision.error === 'site_blocked' ? 403 : 400,
+        });
       case 'sign-in':
         return signIn(course);
       case 'verify':

@@ -43,11 +43,11 @@ export function refusalPage(
   frame: PageFrame,
   { error, detail }: { readonly error: string; readonly detail: string },
 ): string {
-  const { titles, texts, todo } = consentText(frame.language).refusal;
+  const { titles, texts, todo, todoBlocked } = consentText(frame.language).refusal;
   return notePage(frame, {
     title: titles[error] ?? titles.invalid_request!,
     text: texts[error] ?? texts.invalid_request!,
-    rest: html`<p>${todo}</p>${forDevelopers(frame, detail)}`,
+    rest: html`<p>${error === 'site_blocked' ? todoBlocked : todo}</p>${forDevelopers(frame, detail)}`,
   });
 }
 

@@ -1,0 +1,98 @@
+/** Sites that people sign in to, each with the button that blocks it, and a form for any other domain. */
+
+import { badge } from '../../web/components/badge.ts';
+import { button } from '../../web/components/button.ts';
+import { card } from '../../web/components/card.ts';
+import { field } from '../../web/components/field.ts';
+import { actionButton, form, hidden } from '../../web/components/form.ts';
+import { emptyState } from '../../web/components/notice.ts';
+import { table } from '../../web/components/table.ts';
+import { type Html, html } from '../../web/html.ts';
+import { formatFor } from '../../web/layout/format.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
+import { type ConsoleView, consolePage, findForm } from '../parts.page.ts';
+import { frameText } from '../words.ts';
+
+export interface ShownSite {
+  readonly domain: string;
+  readonly visitors: number;
+  readonly day: number;
+  readonly week: number;
+  readonly lastUsedAt: number | undefined;
+  readonly blockedBy: string | undefined;
+}
+
+export interface SiteScreenView extends ConsoleView {
+  readonly part: string;
+  readonly sites: readonly ShownSite[];
+  readonly found: number;
+  readonly countedAt: number;
+  readonly isCut: boolean;
+  /** Number of the next page. */
+  readonly next: number | undefined;
+}
+
+const action = '/admin/sites/change';
+
+export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
+  const all = frameText(frame).console;
+  const text = all.sites;
+  const format = formatFor(frame.language);
+  const { csrf, part, next } = view;
+  const rows = view.sites.map((site) => [
+    html`<span class="mono breaks">${site.domain}</span>`,
+    format.number(site.visitors),
+    format.number(site.day),
+    format.number(site.week),
+    site.lastUsedAt === undefined ? all.never : format.moment(site.lastUsedAt),
+    stateOf(frame, site),
+    actOf(frame, site, csrf),
+  ]);
+  const columns = [
+    { title: text.site },
+    ...[text.visitors, text.day, text.week].map((title) => ({ title, numeric: true })),
+    ...[text.last, text.state, text.actions].map((title) => ({ title })),
+  ];
+  const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
+  const blocking = form({
+    ...{ csrf, action },
+    body: html`${hidden('do', 'block')}
+      ${field({ id: 'domain', name: 'domain', label: text.domain, hint: text.blockHint, mono: true, required: true, maxLength: 253, autocomplete: 'off' })}
+      <p>${button({ label: text.block, kind: 'danger' })}</p>`,
+  });
+  return consolePage(frame, view, {
+    section: 'sites',
+    lede: text.lede,
+    body: html`${findForm({
+      ...{ id: 'part', action: '/admin/sites', name: 'part', label: text.part },
+      ...{ submit: all.search, value: part },
+    })}
+      <p class="card-note">${text.counted(format.number(view.found), format.moment(view.countedAt))}
+        ${view.isCut && text.cut}</p>
+      ${
+        rows.length === 0
+          ? emptyState('list', text.none)
+          : table({ caption: text.caption, columns, rows, stack: true })
+      }
+      ${more && html`<p><a href=${more}>${all.more}</a></p>`}
+      ${card({ title: text.blockTitle, icon: 'alert', body: blocking })}`,
+  });
+}
+
+function stateOf(frame: PageFrame, { domain, blockedBy }: ShownSite): Html {
+  const text = frameText(frame).console.sites;
+  if (blockedBy === undefined) return text.open;
+  const label = blockedBy === domain ? text.blocked : text.blockedWith(blockedBy);
+  return badge({ label, tone: 'accent' });
+}
+
+/** One that is blocked with a domain above it is unblocked there. */
+function actOf(frame: PageFrame, { domain, blockedBy }: ShownSite, csrf: string): Html {
+  const text = frameText(frame).console.sites;
+  if (blockedBy === undefined) {
+    const fields = { do: 'block', domain };
+    return actionButton({ csrf, action, fields, label: text.block, kind: 'danger' });
+  }
+  if (blockedBy !== domain) return '–';
+  return actionButton({ csrf, action, fields: { do: 'unblock', domain }, label: text.unblock });
+}

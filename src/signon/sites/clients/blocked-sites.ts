@@ -1,0 +1,119 @@
+/**
+ * Sites that the operator blocks: a domain, and every name below it. The rows are read at each request that
+ * depends on them, so a block holds at once and on all nodes; a commit that gives a code or a profile also
+ * checks that there is none.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import { fail, ok, type Result } from '../../../core/result.ts';
+import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
+import { blockedSiteKey, blockedSitePrefix, type Key } from '../../../store/keys.ts';
+import { bareRecord, time } from '../../../store/record.ts';
+import type { RowCheck, Store } from '../../../store/store.ts';
+import { type ClientRules, parseClientId } from './client-id.ts';
+
+export interface BlockedSite {
+  readonly domain: string;
+  readonly blockedAt: number;
+}
+
+export interface BlockedSites {
+  /** By domain. */
+  list(): Promise<BlockedSite[]>;
+  /** Names by which a client can be blocked: itself, and those above it that somebody registered. */
+  namesOver(clientId: string): string[];
+  isBlocked(clientId: string): Promise<boolean>;
+  /** For a commit: nobody blocked the client meanwhile. */
+  checks(clientId: string): RowCheck[];
+  /** Also when it was blocked before. `invalid_client_id` for what can't be a site. */
+  block(domain: string): Promise<Result<BlockedSite>>;
+  /** `conflict` when this very domain is not blocked. */
+  unblock(domain: string): Promise<Result<BlockedSite>>;
+}
+
+/** Labels before the registered domain: a name with hundreds of labels must not cost a row each. */
+const deeperMax = 4;
+const pageRows = 500;
+const rows = bareRecord<{ blockedAt: number }>({ blockedAt: time });
+
+export function createBlockedSites(options: {
+  store: Store;
+  clock: Clock;
+  rules: ClientRules;
+}): BlockedSites {
+  const { store, clock, rules } = options;
+
+  function namesOver(clientId: string): string[] {
+    const client = parseClientId(clientId, rules);
+    // A name that may be no client any more, by other settings than before.
+    if (!client.ok) return [clientId];
+    const labels = clientId.split('.');
+    const least = client.value.registrable.split('.').length;
+    const most = Math.min(labels.length, least + deeperMax);
+    return Array.from({ length: most - least + 1 }, (_, i) => labels.slice(-(least + i)).join('.'));
+  }
+
+  async function list(): Promise<BlockedSite[]> {
+    const found: BlockedSite[] = [];
+    for (let after: Key | undefined; ; ) {
+      const limit = pageRows;
+      const page = await store.scan(
+        blockedSitePrefix(),
+        after === undefined ? { limit } : { after, limit },
+      );
+      if (page.length === 0) return found;
+      for (const { key, value } of page) {
+        // The domain is text, ended by a zero byte (see keys.ts).
+        const domain = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        found.push({ domain, blockedAt: rows.decode(value)?.blockedAt ?? 0 });
+      }
+      after = page.at(-1)!.key;
+    }
+  }
+
+  return {
+    list,
+    namesOver,
+    async isBlocked(clientId) {
+      const keys = namesOver(clientId).map(blockedSiteKey);
+      const found = await Promise.all(keys.map((key) => store.get(key)));
+      return found.some((row) => row !== undefined);
+    },
+    checks: (clientId) =>
+      namesOver(clientId).map((name) => ({ key: blockedSiteKey(name), version: null })),
+    async block(typed) {
+      const domain = typed.trim().toLowerCase();
+      const client = parseClientId(domain, rules);
+      if (!client.ok) return fail(client.error, 'This is not the domain of a site.');
+      if (!namesOver(domain).includes(domain)) {
+        return fail('invalid_client_id', 'The name has too many labels: block one above it.');
+      }
+      return untilUndisturbed(async () => {
+        const key = blockedSiteKey(domain);
+        const row = await store.get(key);
+        const before = row && rows.decode(row.value);
+        if (before !== undefined) return ok({ domain, ...before });
+        const value = { blockedAt: clock.now() };
+        const done = await commitOnce(store, {
+          check: [{ key, version: row?.version ?? null }],
+          set: [{ key, value: rows.encode(value) }],
+        });
+        return written(done, { domain, ...value });
+      });
+    },
+    async unblock(typed) {
+      const domain = typed.trim().toLowerCase();
+      return untilUndisturbed(async () => {
+        const key = blockedSiteKey(domain);
+        const row = await store.get(key);
+        if (row === undefined) return fail('conflict', `${domain} is not blocked`);
+        const blockedAt = rows.decode(row.value)?.blockedAt ?? 0;
+        const done = await commitOnce(store, {
+          check: [{ key, version: row.version }],
+          del: [key],
+        });
+        return written(done, { domain, blockedAt });
+      });
+    },
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * The sites that people sign in to, for the operator: how many each has, how many came lately, and what is
+ * blocked. There is no index by site: all consents are counted, in slices, and the count is kept for a while
+ * and shared by all who ask, so that looking costs a twentieth of the time at most. Of more than 20,000 sites
+ * those are counted that were met first, and the list says so.
+ */
+
+import type { Clock } from '../../../core/clock.ts';
+import type { Pace } from '../../../core/work/turns.ts';
+import { readTexts } from '../../../store/key-parts.ts';
+import { consentPrefix, consentUsePrefix, type Key } from '../../../store/keys.ts';
+import type { Entry, Store } from '../../../store/store.ts';
+import { readConsentUse } from '../consents.ts';
+import type { BlockedSites } from './blocked-sites.ts';
+
+export interface ListedSite {
+  readonly domain: string;
+  /** Accounts that decided what it may read. */
+  readonly visitors: number;
+  /** Those of them whose last sign-in there was within 24 hours, and within 7 days. */
+  readonly day: number;
+  readonly week: number;
+  /** Undefined: no code was ever exchanged. */
+  readonly lastUsedAt: number | undefined;
+  /** The domain that is blocked: its own, or one above it. */
+  readonly blockedBy: string | undefined;
+}
+
+export interface SitePage {
+  /** Those that are blocked and have no visitors first, then by the number of visitors. */
+  readonly sites: readonly ListedSite[];
+  /** Of all pages. */
+  readonly found: number;
+  readonly countedAt: number;
+  /** There are more sites than are counted. */
+  readonly isCut: boolean;
+}
+
+export interface SiteList {
+  /** @param part of the domain; all when it is empty */
+  page(asked: { part: string; skip: number; limit: number }): Promise<SitePage>;
+}
+
+type CountedSite = Omit<ListedSite, 'blockedBy'>;
+
+interface Count {
+  readonly sites: readonly CountedSite[];
+  readonly domains: ReadonlySet<string>;
+  readonly countedAt: number;
+  readonly isCut: boolean;
+  /** When it may be made anew. */
+  readonly oldAt: number;
+}
+
+export const sitesMax = 20_000;
+const dayMs = 86_400_000;
+const pageRows = 200;
+/** A count holds this long, and twenty times as long as it took. */
+const keptMs = 3_000;
+const keptTimes = 20;
+
+export function createSiteList(options: {
+  store: Store;
+  clock: Clock;
+  blocked: Pick<BlockedSites, 'list' | 'namesOver'>;
+  pace: () => Pace;
+  /** Sites that are counted. */
+  max?: number;
+}): SiteList {
+  const { store, clock, blocked, max = sitesMax } = options;
+  let kept: Count | undefined;
+  let counting: Promise<Count> | undefined;
+
+  async function each(prefix: Key, pace: Pace, tell: (entry: Entry) => void): Promise<void> {
+    for (let after: Key | undefined; ; ) {
+      const limit = pageRows;
+      const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
+      if (page.length === 0) return;
+      for (const entry of page) {
+        if (pace.isOver()) await pace.next();
+        tell(entry);
+      }
+      after = page.at(-1)!.key;
+    }
+  }
+
+  async function count(): Promise<Count> {
+    const pace = options.pace();
+    const startedAt = clock.now();
+    const tallies = new Map<
+      string,
+      { visitors: number; day: number; week: number; last: number }
+    >();
+    let isCut = false;
+    let before = '';
+    // Rows of an account at a site lie side by side, one for each address that it is sent to.
+    await each(consentPrefix(), pace, ({ key }) => {
+      const [account, clientId = ''] = readTexts(key);
+      const one = `${account} ${clientId}`;
+      if (one === before) return;
+      before = one;
+      const tally = tallies.get(clientId);
+      if (tally !== undefined) tally.visitors++;
+      else if (tallies.size >= max) isCut = true;
+      else tallies.set(clientId, { visitors: 1, day: 0, week: 0, last: 0 });
+    });
+    let use = { one: '', clientId: '', at: 0 };
+    function addUse(): void {
+      const tally = tallies.get(use.clientId);
+      if (tally === undefined) return;
+      tally.last = Math.max(tally.last, use.at);
+      if (use.at > startedAt - dayMs) tally.day++;
+      if (use.at > startedAt - 7 * dayMs) tally.week++;
+    }
+    await each(consentUsePrefix(), pace, ({ key, value }) => {
+      const [account, clientId = ''] = readTexts(key);
+      const one = `${account} ${clientId}`;
+      const at = readConsentUse(value) ?? 0;
+      if (one === use.one) {
+        use.at = Math.max(use.at, at);
+        return;
+      }
+      addUse();
+      use = { one, clientId, at };
+    });
+    addUse();
+    const sites = [...tallies]
+      .map(([domain, { visitors, day, week, last }]) => {
+        return { domain, visitors, day, week, lastUsedAt: last === 0 ? undefined : last };
+      })
+      .sort((a, b) => b.visitors - a.visitors || (a.domain < b.domain ? -1 : 1));
+    const countedAt = clock.now();
+    const oldAt = countedAt + Math.max(keptMs, keptTimes * (countedAt - startedAt));
+    return { sites, domains: new Set(tallies.keys()), countedAt, isCut, oldAt };
+  }
+
+  /** The one that is kept, while a new one is made; who comes first waits for it. */
+  async function counted(): Promise<Count> {
+    if (kept !== undefined && clock.now() < kept.oldAt) return kept;
+    counting ??= count()
+      .then((done) => {
+        kept = done;
+        return done;
+      })
+      .finally(() => {
+        counting = undefined;
+      });
+    if (kept === undefined) return counting;
+    // Told to whoever asks when there is none yet.
+    counting.catch(() => undefined);
+    return kept;
+  }
+
+  return {
+    async page({ part, skip, limit }) {
+      const [{ sites, domains, countedAt, isCut }, blocks] = await Promise.all([
+        counted(),
+        blocked.list(),
+      ]);
+      const names = new Set(blocks.map(({ domain }) => domain));
+      const none = { visitors: 0, day: 0, week: 0, lastUsedAt: undefined };
+      const alone = [...names].filter((domain) => !domains.has(domain));
+      const all = [...alone.map((domain) => ({ domain, ...none })), ...sites];
+      const meant = all.filter(({ domain }) => domain.includes(part));
+      const shown = meant.slice(skip, skip + limit).map((site) => {
+        const blockedBy = blocked.namesOver(site.domain).find((name) => names.has(name));
+        return { ...site, blockedBy };
+      });
+      return { sites: shown, found: meant.length, countedAt, isCut };
+    },
+  };
+}

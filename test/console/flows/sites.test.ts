@@ -1,0 +1,105 @@
+/** The console's sites on a whole server: who connects how often, and a domain that is blocked. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { totpOn } from '../../support/signon/factors.ts';
+import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+import { type Agent, allow, authorizePath, createAgent } from '../../support/signon/visitor.ts';
+
+const operator = 'operator@example.org';
+let server: TestServer;
+let people: People;
+let ada: OwnBrowser;
+let adaId: string;
+let visitor: Agent;
+before(async () => {
+  server = await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } });
+  people = openPeopleOf(server);
+  adaId = await people.register(operator);
+  await people.register('bob@example.org');
+  await server.cliJson('account', 'set-role', operator, 'operator');
+  ada = await people.signIn(operator);
+  await totpOn(ada);
+  const { cookie } = await people.signIn('bob@example.org');
+  visitor = createAgent(server, cookie.slice(cookie.indexOf('=') + 1));
+});
+after(async () => {
+  await people?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
+
+const exchange = (address: URL) =>
+  server.fetch(`/api.php?${new URLSearchParams({ code: address.searchParams.get('code')! })}`);
+/** Words of a page, without its tags. */
+const saidBy = (body: string) => body.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+const row = /example\.com (\d+) (\d+) (\d+) (.*?) (open|blocked) /;
+
+it('a site is listed with its visitors and its last sign-in', async () => {
+  assert.match((await ada.get('/admin/sites')).body, /There is no such site\./);
+  assert.equal((await exchange(await allow(visitor))).status, 200);
+  const shown = async () => row.exec(saidBy((await ada.get('/admin/sites')).body));
+  await within(async () => (await shown()) !== null, 'the site is counted');
+  const [, visitors, day, week, last, state] = (await shown())!;
+  assert.deepEqual([visitors, day, week, state], ['1', '1', '1', 'open']);
+  assert.notEqual(last, 'never');
+  assert.match((await ada.get('/admin/sites?part=nothing')).body, /There is no such site\./);
+  const [listed] = await server.cliJson('site', 'list', 'EXAMPLE');
+  assert.deepEqual(
+    [listed.domain, listed.visitors, listed.day, listed.week, listed.blockedBy],
+    ['example.com', 1, 1, 1, null],
+  );
+});
+
+it('a blocked domain gets no code and no exchange, and its visitors a clear page', async () => {
+  const early = new URL((await visitor.get(authorizePath())).headers.location!);
+  const form = { do: 'block', domain: 'example.com' };
+  const done = await ada.post('/admin/sites/change', form);
+  assert.match(done.headers.location!, /^\/admin\/sites\?done=/, done.body);
+  const page = saidBy((await ada.get(done.headers.location!)).body);
+  assert.equal(row.exec(page)![5], 'blocked');
+  assert.ok(page.includes('The change is made'));
+  const refused = await exchange(early);
+  assert.equal(refused.status, 400);
+  assert.match(refused.body, /"error": ?"invalid_grant"/);
+  const answer = await visitor.get(authorizePath());
+  assert.equal(answer.status, 403);
+  assert.equal(answer.headers.location, undefined);
+  assert.match(answer.body, /This site is blocked here/);
+  assert.doesNotMatch(answer.body, /href="https:\/\/example\.com|start again from the site/);
+  const stranger = await server.fetch(authorizePath(), { headers: { 'Accept-Language': 'fr' } });
+  assert.equal(stranger.status, 403);
+  assert.match(stranger.body, /Ce site est bloqué ici/);
+  const below = { client_id: 'a.example.com', redirect_uri: 'https://a.example.com/cb' };
+  assert.equal((await visitor.get(authorizePath(below))).status, 403);
+});
+
+it('the command does the same, and the audit log has both', async () => {
+  assert.equal((await server.cliJson('site', 'list'))[0].blockedBy, 'example.com');
+  assert.equal((await server.cliJson('site', 'unblock', 'example.com')).domain, 'example.com');
+  assert.equal((await visitor.get(authorizePath())).status, 303);
+  const blocked = await server.cliJson('site', 'block', 'Shop.Example.com');
+  assert.equal(blocked.domain, 'shop.example.com');
+  assert.equal((await visitor.get(authorizePath())).status, 303, 'another name of the domain');
+  const wrong = await server.cli('site', 'block', 'com');
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /not the domain of a site/);
+  const mail = { do: 'block', domain: 'eve@mail.example' };
+  assert.equal((await ada.post('/admin/sites/change', mail)).status, 400);
+  const none = await ada.post('/admin/sites/change', { do: 'unblock', domain: 'example.com' });
+  assert.equal(none.status, 409);
+  const entries = (await server.cliJson('audit')) as Record<string, string>[];
+  assert.deepEqual(
+    entries
+      .filter(({ command }) => command!.startsWith('site '))
+      .map(({ user, command, result }) => [user === `account ${adaId}`, command, result]),
+    [
+      [true, 'site block example.com', 'done'],
+      [false, 'site unblock example.com', 'done'],
+      [false, 'site block Shop.Example.com', 'done'],
+      [false, 'site block com', 'failed'],
+      [true, 'site block (not a domain)', 'failed'],
+      [true, 'site unblock example.com', 'failed'],
+    ],
+  );
+});
