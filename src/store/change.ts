@@ -3,10 +3,13 @@
  * else was faster nothing is changed, and the caller reads again or gives up.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { fail, ok, type Result } from '../core/result.ts';
 import type { Commit, Store } from './store.ts';
 
 const triesMax = 8;
+/** Of those whose turn it is: only other processes interfere. */
+const turnTriesMax = 40;
 
 /** `lost`: a check failed, nothing was written. */
 export type Change<T> = Result<T> | 'lost';
@@ -35,6 +38,25 @@ export async function untilUndisturbed<T>(
   for (let i = 0; i < tries; i++) {
     const result = await attempt();
     if (result !== 'lost') return result;
+    // Those who lost the same race do not meet again at once.
+    if (i > 0) await delay(Math.random() * i);
   }
   return fail('store_unavailable', 'the record is being changed by others all the time');
+}
+
+const turns = new WeakMap<Store, Promise<unknown>>();
+
+/**
+ * As `untilUndisturbed`, for changes that all write one row, such as a count of all: those of this process
+ * come one after the other, in order. Side by side only one of them would succeed at a time, and the
+ * others lose their tries to each other. Who waits is bounded by the requests that may be under way.
+ */
+export function inTurn<T>(store: Store, attempt: () => Promise<Change<T>>): Promise<Result<T>> {
+  const before = turns.get(store) ?? Promise.resolve();
+  const done = before.then(() => untilUndisturbed(attempt, turnTriesMax));
+  turns.set(
+    store,
+    done.catch(() => undefined),
+  );
+  return done;
 }

@@ -12,7 +12,7 @@ import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { commitOnce, inTurn, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../../store/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../store/store.ts';
@@ -229,7 +229,7 @@ export function createAccounts(options: {
     email: string,
     also: { readonly check?: readonly RowCheck[]; readonly set?: readonly SetRow[] } = {},
   ): Promise<Result<{ id: string; text: string; replaces?: string }>> {
-    return untilUndisturbed(async () => {
+    return inTurn(store, async () => {
       const found = await load(email);
       if (!found.ok) return found;
       const account = found.value;

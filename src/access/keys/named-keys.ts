@@ -8,7 +8,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { commitOnce, inTurn, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import {
   accountKey,
@@ -143,7 +143,7 @@ export function createNamedKeys(options: {
     const { name, scopes, entriesMax = 0, label: wantsLabel = false } = wanted;
     if (!namePattern.test(name)) return Promise.resolve(noName);
     if (scopes.length === 0) return Promise.resolve(noScope);
-    return untilUndisturbed(async () => {
+    return inTurn(store, async () => {
       const found = await accounts.find(email);
       if (!found.ok) return found;
       const { id: account } = found.value;
