@@ -1,6 +1,7 @@
 /** The zone over TCP, on one address: two bytes of length before each message (RFC 7766), pipelined. */
 
 import { createServer, type Server, type Socket } from 'node:net';
+import { clientOf } from '../../ip/networks.ts';
 import type { DoorEndpoint } from '../endpoint.ts';
 import { short } from './question.ts';
 import type { Responder } from './responder.ts';
@@ -30,7 +31,7 @@ export interface TcpOptions {
   readonly limits?: TcpLimits;
 }
 
-/** Connections that are open, in all and of each client. */
+/** Connections that are open, in all and of each client: an IPv4 address or an IPv6 /64. */
 export interface Connections {
   readonly open: Set<Socket>;
   readonly byClient: Map<string, number>;
@@ -42,13 +43,15 @@ export function createConnections(): Connections {
 
 /** Resolves when it listens. */
 export async function listenTcp(options: TcpOptions): Promise<Server> {
-  const { endpoint, connections, limits = tcpLimits } = options;
+  const { endpoint, parse, connections, limits = tcpLimits } = options;
   const server = createServer((socket) => {
-    const client = withoutZone(socket.remoteAddress ?? '');
+    const words = new Uint32Array(4);
+    const family = parse(withoutZone(socket.remoteAddress ?? ''), words);
+    const client = family === 0 ? '' : clientOf(family, words);
     const ofClient = connections.byClient.get(client) ?? 0;
     socket.on('error', () => socket.destroy());
     if (
-      client === '' ||
+      family === 0 ||
       connections.open.size >= limits.connections ||
       ofClient >= limits.perClient
     ) {
@@ -63,7 +66,7 @@ export async function listenTcp(options: TcpOptions): Promise<Server> {
       if (left === 0) connections.byClient.delete(client);
       else connections.byClient.set(client, left);
     });
-    serve(socket, client, options, limits.idleMs);
+    serve(socket, { family, words, overTcp: true }, options, limits.idleMs);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -75,12 +78,10 @@ export async function listenTcp(options: TcpOptions): Promise<Server> {
   return server;
 }
 
-function serve(socket: Socket, client: string, options: TcpOptions, idleMs: number): void {
-  const { responder, parse, within } = options;
-  const words = new Uint32Array(4);
-  const family = parse(client, words);
-  if (family === 0) return void socket.destroy();
-  const peer = { family, words, overTcp: true };
+type Peer = Parameters<Responder['respond']>[1];
+
+function serve(socket: Socket, peer: Peer, options: TcpOptions, idleMs: number): void {
+  const { responder, within } = options;
   const out = new Uint8Array(udpBytesMax);
   let held: Buffer = Buffer.alloc(0);
   // Of whole messages: who sends a byte now and then holds a place like anybody who is silent.
