@@ -1,0 +1,275 @@
+/**
+ * What whole nodes give on one PostgreSQL of this machine, its commits on disk: reports a second over HTTP;
+ * checks beside reports, at the node that takes them and at another; how quickly a node that was away applies
+ * the journal; when a new node listens; and for how long writes are away when the primary dies and its
+ * synchronous standby is promoted. Without PostgreSQL there is no row.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isInstalled } from '../test/support/house/tools.ts';
+import { sendReport } from '../test/support/reputation/reporters.ts';
+import {
+  postgresProgram,
+  startPostgres,
+  type TestPostgres,
+} from '../test/support/server/postgres.ts';
+import {
+  demoEmail,
+  type Environment,
+  plenty,
+  startTestServer,
+  type TestServer,
+  within,
+} from '../test/support/server/server.ts';
+import { openLoad } from './http-load.ts';
+import { median } from './median.ts';
+import { comment, openReportLoad, type ReportLoad } from './report-load.ts';
+import type { BenchRow } from './row.ts';
+
+const sizes = {
+  tiny: { rounds: 1, seconds: 1, reports: 20, starts: 1 },
+  full: { rounds: 5, seconds: 5, reports: 100_000, starts: 3 },
+} as const;
+type Plan = (typeof sizes)[keyof typeof sizes];
+
+const [rateGoal, foldGoal, lagGoal, gapGoalMs] = [10_000, 100_000, 1.5, 5_000];
+const reportsPerSecond = 1_000;
+const checkPauseMs = 30;
+
+interface Nodes {
+  readonly directory: string;
+  readonly env: Environment;
+  readonly one: TestServer;
+  readonly two: TestServer;
+  readonly key: string;
+}
+
+export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
+  const plan = sizes[size];
+  if (!isInstalled(postgresProgram)) {
+    process.stderr.write('nodes: PostgreSQL 15 is not installed, nothing is measured\n');
+    return [];
+  }
+  const primary = await startPostgres({ isDurable: true });
+  const directory = mkdtempSync(join(tmpdir(), 'portcullis-bench-nodes-'));
+  try {
+    const name = /\/(t\d+)\?/.exec(await primary.createDatabase())![1]!;
+    const nodes = await open(directory, [primary], name);
+    await using _one = nodes.one;
+    await using _two = nodes.two;
+    using load = await openReportLoad(nodes.one.port, nodes.key);
+    return [
+      await reportRate(plan, load),
+      ...(await checksBeside(plan, nodes, load)),
+      ...(await starts(plan, nodes, load)),
+      await failover(directory),
+    ];
+  } finally {
+    await primary.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+const urlOf = (servers: readonly TestPostgres[], name: string) =>
+  `postgres://postgres@${servers.map((one) => encodeURIComponent(one.directory))}/${name}`;
+
+async function open(
+  directory: string,
+  servers: readonly TestPostgres[],
+  name: string,
+): Promise<Nodes> {
+  mkdirSync(directory, { recursive: true });
+  const masterKey = join(directory, 'master.key');
+  writeFileSync(masterKey, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const env: Environment = {
+    ...{ DATABASE_URL: urlOf(servers, name), MASTER_KEY_FILE: masterKey, LOG_LEVEL: 'info' },
+    ...{ CLIENT_LIMITS: 'off', SMTP_URL: 'smtp://127.0.0.1:9' },
+  };
+  const one = await startNode(directory, env, 'one');
+  const two = await startNode(directory, env, 'two');
+  await one.cliJson('account', 'create', demoEmail);
+  const quotas = ['--read-per-minute', `${plenty}`, '--write-per-minute', `${plenty}`];
+  const { text } = await one.cliJson('key', 'create', demoEmail, ...quotas);
+  for (const node of [one, two])
+    await within(async () => (await reportsOf(node, text, '9.9.9.9')) !== undefined);
+  return { directory, env, one, two, key: text };
+}
+
+function startNode(directory: string, env: Environment, name: string): Promise<TestServer> {
+  return startTestServer({ threads: 1, demo: false, dataDir: join(directory, name), env });
+}
+
+/** How often a node says that an address was reported; undefined while it does not know the key. */
+async function reportsOf(
+  node: TestServer,
+  key: string,
+  address: string,
+): Promise<number | undefined> {
+  const answer = await node.fetch(`/api/v2/check?ipAddress=${address}`, { headers: { Key: key } });
+  if (answer.status !== 200) return undefined;
+  return (answer.json() as { data: { totalReports: number } }).data.totalReports;
+}
+
+async function reportRate(plan: Plan, load: ReportLoad): Promise<BenchRow> {
+  const rates: number[] = [];
+  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
+    const rate = await load.rate(plan.seconds);
+    if (round >= 0) rates.push(rate);
+  }
+  const ours = Math.round(median(rates));
+  return {
+    name: 'durable reports over HTTP of one of two nodes, 128 in flight',
+    unit: 'reports/s',
+    ours,
+    goal: `≥ ${rateGoal}`,
+    ok: ours >= rateGoal,
+    note: `${load.generator}; the sender, both nodes and PostgreSQL share the cores`,
+  };
+}
+
+/** Checks at a steady pace, alone and while reports arrive, at the node that takes them and at the other. */
+async function checksBeside(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<BenchRow[]> {
+  const hosts = Array.from({ length: 1_000 }, (_, i) => `32.1.${i >> 8}.${i & 255}`);
+  const targets = hosts.map((host) => `/api/v2/check?ipAddress=${host}`);
+  using checks = await openLoad(targets, { Key: nodes.key }, { pauseMs: checkPauseMs });
+  const places = ['one', 'two'] as const;
+  const found = new Map(
+    places.map((place) => [place, { alone: [] as number[], busy: [] as number[] }]),
+  );
+  for (let round = plan.rounds > 1 ? -1 : 0; round < plan.rounds; round++) {
+    for (const place of places) {
+      const alone = await checks.run(nodes[place].port, plan.seconds);
+      const stream = load.pace(reportsPerSecond);
+      const busy = await checks.run(nodes[place].port, plan.seconds);
+      await stream.stop();
+      if (round < 0) continue;
+      found.get(place)!.alone.push(alone.p99);
+      found.get(place)!.busy.push(busy.p99);
+    }
+  }
+  return places.map((place): BenchRow => {
+    const { alone, busy } = found.get(place)!;
+    const [ours, peerValue] = [median(busy), median(alone)];
+    const where = place === 'one' ? 'the node that takes them' : 'the other node';
+    return {
+      name: `check p99 while 1,000 reports/s arrive, at ${where}`,
+      unit: 'ms',
+      ours,
+      peer: 'without reports',
+      peerValue,
+      ratio: ours / peerValue,
+      goal: `≤ ${lagGoal}`,
+      ok: ours / peerValue <= lagGoal,
+    };
+  });
+}
+
+/** Until a node listens, which it does at the end of the journal. */
+async function timedStart(nodes: Nodes, name: string): Promise<{ node: TestServer; ms: number }> {
+  const startMs = performance.now();
+  const node = await startNode(nodes.directory, nodes.env, name);
+  return { node, ms: performance.now() - startMs };
+}
+
+/** The second node is away for so many reports, and starts again; then a third starts with nothing. */
+async function starts(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<BenchRow[]> {
+  const plain: number[] = [];
+  const behind: number[] = [];
+  const anew: number[] = [];
+  let events = 0;
+  await nodes.two.stop();
+  for (let round = 0; round < plan.starts; round++) {
+    const before = await timedStart(nodes, 'two');
+    await before.node.stop();
+    events = 0;
+    while (events < plan.reports) {
+      const seconds = plan.rounds === 1 ? 1 : 5;
+      events += Math.round((await load.rate(seconds)) * seconds);
+    }
+    const after = await timedStart(nodes, 'two');
+    await after.node.stop();
+    const third = await timedStart(nodes, `new-${round}`);
+    await third.node.stop();
+    plain.push(before.ms);
+    behind.push((events * 1_000) / Math.max(1, after.ms - before.ms));
+    anew.push(third.ms);
+  }
+  const count = plan.reports.toLocaleString('en-US');
+  const rate = Math.round(median(behind));
+  return [
+    {
+      name: `a node that was away for ${count} reports reads and applies them`,
+      unit: 'events/s',
+      ours: rate,
+      goal: `≥ ${foldGoal}`,
+      ok: rate >= foldGoal,
+      note: 'by how much later it listens',
+    },
+    {
+      name: `a new node beside ${(plan.starts * plan.reports).toLocaleString('en-US')} reports listens`,
+      unit: 'ms',
+      ours: median(anew),
+      peer: 'a node that missed nothing',
+      peerValue: median(plain),
+      ratio: median(anew) / median(plain),
+      note: 'the last of them; the newest checkpoint and the journal behind it',
+    },
+  ];
+}
+
+/** Reports at both nodes, one after the other; the primary dies, and its standby is promoted a second later. */
+async function failover(directory: string): Promise<BenchRow> {
+  const primary = await startPostgres({ isDurable: true });
+  const name = /\/(t\d+)\?/.exec(await primary.createDatabase())![1]!;
+  const standby = await primary.startSynchronousStandby();
+  const agent = new Agent({ keepAlive: true });
+  try {
+    const nodes = await open(join(directory, 'failover'), [primary, standby], name);
+    await using _one = nodes.one;
+    await using _two = nodes.two;
+    const servers = [nodes.one, nodes.two];
+    const last = servers.map(() => 0);
+    const lost = { from: 0, until: servers.map(() => 0) };
+    let isOver = false;
+    const senders = servers.map(async ({ port }, i) => {
+      for (let n = 0; !isOver; n++) {
+        const ip = `33.${i}.${(n >> 8) & 255}.${n & 255}`;
+        const fields = new URLSearchParams({ ip, categories: '18', comment });
+        const { status } = await sendReport(port, agent, nodes.key, fields);
+        if (status !== 200) {
+          await delay(10);
+          continue;
+        }
+        last[i] = performance.now();
+        if (lost.from > 0 && lost.until[i] === 0) lost.until[i] = last[i]!;
+      }
+    });
+    await within(() => last.every((at) => at > 0), 'reports at both nodes');
+    await primary.kill();
+    const killedMs = performance.now();
+    await delay(1_000);
+    await standby.ask(urlOf([standby], name), 'select pg_promote()');
+    lost.from = performance.now();
+    await within(() => lost.until.every((at) => at > 0), 'reports at both nodes again');
+    isOver = true;
+    await Promise.all(senders);
+    const ours = Math.max(...lost.until) - lost.from;
+    return {
+      name: 'writes are away after a promotion',
+      unit: 'ms',
+      ours,
+      goal: `≤ ${gapGoalMs}`,
+      ok: ours <= gapGoalMs,
+      note: `the later of two nodes; promoted ${Math.round(lost.from - killedMs)} ms after the primary died`,
+    };
+  } finally {
+    agent.destroy();
+    await standby.stop();
+    await primary.stop();
+  }
+}
