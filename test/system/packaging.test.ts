@@ -78,6 +78,7 @@ test('npm pack, npm install -g, portcullis serve --demo', async () => {
     'LICENSE',
     'README.md',
     'bin',
+    'compose.cluster.yaml',
     'compose.yaml',
     'data',
     'dist',

@@ -40,7 +40,8 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-function owner(): { uid: number; gid: number } | undefined {
+/** Whom it runs as when root starts it; its files must be theirs. */
+export function databaseOwner(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (flag: string, user: string) => {
     const done = spawnSync('id', [flag, user], { encoding: 'utf8' });
@@ -50,15 +51,22 @@ function owner(): { uid: number; gid: number } | undefined {
   return { uid: idOf('-u', user)!, gid: idOf('-g', user)! };
 }
 
-/** @param given `primary`: the directory of a server to be followed; `isDurable`: a commit waits for the disk */
-export async function startPostgres(
-  given: { primary?: string; connectionsMax?: number; isDurable?: boolean } = {},
-): Promise<TestPostgres> {
+export interface PostgresOptions {
+  /** Directory of a server to be followed. */
+  readonly primary?: string;
+  readonly connectionsMax?: number;
+  /** A commit waits for the disk. */
+  readonly isDurable?: boolean;
+  /** `-c` settings besides. */
+  readonly more?: Readonly<Record<string, string>>;
+}
+
+export async function startPostgres(given: PostgresOptions = {}): Promise<TestPostgres> {
   const { primary, connectionsMax = settings.max_connections, isDurable = false } = given;
   const directory = makeTempDir('pg');
   const isRemoved = atEnd({ directory: directory.path });
   const data = join(directory.path, 'data');
-  const as = owner();
+  const as = databaseOwner();
   if (as !== undefined) chownSync(directory.path, as.uid, as.gid);
   const options = { cwd: directory.path, ...as };
   const made =
@@ -76,7 +84,8 @@ export async function startPostgres(
   if (made.status !== 0) throw new Error(`no data folder: ${made.stderr}`);
   let server: ChildProcess | undefined;
   let databases = 0;
-  const urlOf = (name: string) => `postgres://postgres@/${name}?host=${directory.path}`;
+  const port = given.more?.port === undefined ? '' : `&port=${given.more.port}`;
+  const urlOf = (name: string) => `postgres://postgres@/${name}?host=${directory.path}${port}`;
 
   async function ask(url: string, text: string): Promise<pg.QueryResult> {
     const client = new pg.Client({ connectionString: url });
@@ -90,7 +99,11 @@ export async function startPostgres(
   }
 
   async function start(): Promise<void> {
-    const own = { max_connections: connectionsMax, fsync: isDurable ? 'on' : settings.fsync };
+    const own = {
+      max_connections: connectionsMax,
+      fsync: isDurable ? 'on' : settings.fsync,
+      ...given.more,
+    };
     const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => [
       '-c',
       `${name}=${value}`,
