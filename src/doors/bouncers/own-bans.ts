@@ -14,6 +14,11 @@ export interface OwnDecisions {
   readonly lastPosition: number;
 }
 
+/** As they are now: an answer takes several turns of the event loop, and must be of one moment. */
+export function copyOf({ active, ended, lastPosition }: OwnDecisions): OwnDecisions {
+  return { active: new Map(active), ended: new Map(ended), lastPosition };
+}
+
 /** What is told beside what the list says. No value of them stands anywhere else in the answer. */
 interface OwnValues {
   readonly banned: readonly string[];

@@ -10,7 +10,7 @@ import { createGzip } from 'node:zlib';
 import type { Clock } from '../../core/clock.ts';
 import { type Cursors, createCursors } from './cursors.ts';
 import { type Filter, quotedBehind, renderDecisions, sharedBytes } from './decisions.ts';
-import { type ListSaid, type OwnDecisions, withOwnBans } from './own-bans.ts';
+import { copyOf, type ListSaid, type OwnDecisions, withOwnBans } from './own-bans.ts';
 
 /** The list at a moment, never changed: see `Published` of the feeds. */
 export interface DecisionList {
@@ -36,8 +36,8 @@ export interface StreamAsked {
   readonly isStart: boolean;
   readonly filter: Filter;
   readonly gzip: boolean;
-  /** Bans of the account that asks, as of now. */
-  readonly own?: OwnDecisions | undefined;
+  /** Bans of the account that asks, as of now; asked once, when all that is waited for is there. */
+  readonly own?: () => OwnDecisions | undefined;
   /** Of a whole list; asked when one is due. */
   readonly entriesMax: () => Promise<number>;
   /** Whether nobody waits any more. */
@@ -111,20 +111,22 @@ export function createDecisionStream(options: {
     const at = now.changes.since.indexOf(place.since ?? -1);
     const isWhole = isStart || place.whole || at < 0;
     const how = isStart ? 'started' : isWhole ? 'whole' : 'changes';
+    const max = isWhole ? await asked.entriesMax() : 0;
+    // Of one moment: what changes from here on is behind the position, and is told next time.
+    const current = asked.own?.();
     const bans = banPosition();
-    const { own } = asked;
     const move = () => cursors.move(client, version, how, clock.monotonicMs(), bans);
-    const hasNews = own !== undefined && own.lastPosition > place.bansSince;
+    const hasNews = current !== undefined && current.lastPosition > place.bansSince;
     if (!isWhole && !hasNews && place.since === version) {
       move();
       return { parts: [nothing], isGzip: false };
     }
     // A whole list heals whatever got lost, so it says all removals that are known.
     const since = isWhole ? 0 : at;
-    const max = isWhole ? await asked.entriesMax() : 0;
     const name = `${filter.hosts}${filter.networks} ${since} ${isWhole ? max : 'changes'}`;
     const said = isWhole ? wholeSaid(now, since, max) : changesSaid(now, since);
     // What the list removed may be banned, whether or not the bans have changed.
+    const own = current && copyOf(current);
     const body: Body =
       own === undefined
         ? await bodyOf(now, name, () => bodyOfList(said, filter))

@@ -112,7 +112,7 @@ it('a listed address whose ban is over is said as the list has it, also after a 
   });
   async function poll(isStart = false): Promise<unknown> {
     const answer = await stream.answer({
-      ...{ client: 'c', isStart, filter: everything, gzip: false, own: bans.of('mine') },
+      ...{ client: 'c', isStart, filter: everything, gzip: false, own: () => bans.of('mine') },
       entriesMax: async () => 1_000,
       isGone: () => false,
     });
@@ -164,7 +164,7 @@ it('who follows ends with the list and the account’s own bans, though answers 
 
       async function poll(isStart: boolean, isLost: boolean): Promise<void> {
         const answer = await stream.answer({
-          ...{ client: 'c', isStart, filter: everything, gzip: false, own: bans.of('mine') },
+          ...{ client: 'c', isStart, filter: everything, gzip: false, own: () => bans.of('mine') },
           entriesMax: async () => 1_000,
           isGone: () => false,
         });
