@@ -126,6 +126,7 @@ export const en = {
     lede: 'Portcullis tells your firewall which addresses to trust, and your sites who their visitors are. One small platform, on your own machine.',
     description:
       'Self-hosted IP reputation and sign-on: look an address up, report abuse, download blocklists, sign visitors in.',
+    radar: { title: 'What this server sees', link: 'More on the radar' },
     halvesTitle: 'Two halves that help each other',
     reputation: {
       title: 'IP reputation',

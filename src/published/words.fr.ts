@@ -134,6 +134,7 @@ export const fr: Words = {
     lede: 'Portcullis dit à votre pare-feu à quelles adresses se fier, et à vos sites qui sont leurs visiteurs. Une seule petite plateforme, sur votre propre machine.',
     description:
       'Réputation d’adresses IP et connexion unique, hébergées chez vous : vérifier une adresse, signaler un abus, télécharger des listes de blocage.',
+    radar: { title: 'Ce que voit ce serveur', link: 'Plus sur le radar' },
     halvesTitle: 'Deux moitiés qui s’entraident',
     reputation: {
       title: 'Réputation IP',

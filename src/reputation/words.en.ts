@@ -134,7 +134,7 @@ export const en = {
       whole: 'As a whole',
       part: (formatted: string) => `The network has more: these are the first ${formatted}.`,
       map: 'Its 256 addresses',
-      worst: 'The worst of them',
+      worst: 'Entries, the worst first',
       none: 'No address of this network was observed.',
     },
     nothingReported: 'Nobody has reported this address in the last year.',

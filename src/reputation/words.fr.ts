@@ -144,7 +144,7 @@ export const fr: Words = {
       whole: 'Dans son ensemble',
       part: (formatted) => `Le réseau en a davantage : voici les ${formatted} premiers.`,
       map: 'Ses 256 adresses',
-      worst: 'Les pires',
+      worst: 'Entrées, les pires d’abord',
       none: 'Aucune adresse de ce réseau n’a été observée.',
     },
     nothingReported: 'Personne n’a signalé cette adresse depuis un an.',

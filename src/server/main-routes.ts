@@ -59,6 +59,7 @@ import type { Sources } from '../reputation/lists/sources.ts';
 import type { LatestReports } from '../reputation/radar/latest.ts';
 import type { RadarMap } from '../reputation/radar/map/radar-map.ts';
 import { radarRoutes } from '../reputation/radar/radar.route.ts';
+import { radarNumbers } from '../reputation/radar/radar-numbers.page.ts';
 import { openAlertReports } from '../reputation/reports/alert-reports.ts';
 import { bulkReportRoute } from '../reputation/reports/bulk/bulk-report.route.ts';
 import { reportRoute } from '../reputation/reports/report.route.ts';
@@ -211,6 +212,8 @@ export function mainRoutes(options: {
     ...(hasOutbox ? { outbox: outboxPath } : {}),
     ...(radarMode === 'public' ? { radar: '/radar' } : {}),
   };
+  const radarNow = (frame: Parameters<typeof radarNumbers>[0]) =>
+    radarNumbers(frame, { ...options, now: clock.now(), ofIpv4: undefined });
   const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
@@ -244,6 +247,7 @@ export function mainRoutes(options: {
     ...pageRoutes({
       ...{ guard, tools, assets, clock, exampleAddresses },
       check: options.check,
+      radar: radarMode === 'public' ? radarNow : undefined,
       secureUrl: config.secureUrl,
     }),
     outboxRoute({

@@ -24,6 +24,7 @@ export function testFrame(language: Language = 'en'): PageFrame {
     language,
     assets: testAssets(),
     links: {
+      radar: '/radar',
       home: '/',
       docs: '/docs',
       feeds: '/feeds',

@@ -30,6 +30,13 @@ import {
 const home = {
   secureUrl: 'https://secure.example',
   exampleAddresses: ['198.51.100.23', '2001:db8::1'],
+  radar: [
+    { value: '1,048,576', label: 'addresses and networks known' },
+    { value: '13', label: 'of them malicious' },
+    { value: '0', label: 'reports in 24 hours' },
+    { value: '2,140.5', label: 'checks a second' },
+    { value: '3', label: 'lists loaded' },
+  ],
   arrivals: [{ address: '198.51.100.23', score: 61 }],
   sample: { address: '198.51.100.23', answer: '{\n  "data": { "abuseConfidenceScore": 61 }\n}' },
 };

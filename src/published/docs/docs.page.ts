@@ -1,6 +1,7 @@
 /**
  * A page of the documentation: navigation with the search, the text, and a list of its headings.
  * The texts are English; what is around them speaks the language of the reader and says so.
+ * The text comes first: a narrow screen begins with it, and links to the navigation below it.
  * Without a script the navigation is the list of all pages, and the search stays hidden.
  */
 
@@ -65,16 +66,17 @@ export function docsPage(frame: PageFrame, data: DocsPageData): string {
       className: 'page-docs',
       script: 'docs.js',
       body: html`<div class="wrap docs">
-        <div class="docs-side">
-          ${searchBox(text, data.searchPath)}
-          <nav aria-label=${text.docs.pages}>${pageList(data, text)}</nav>
-        </div>
         <div class="docs-main">
+          <p class="docs-jump"><a href="#docs-all">${icon('list')}<span>${text.docs.pages}</span></a></p>
           ${frame.language !== 'en' && html`<p class="docs-note">${text.docs.inEnglish}</p>`}
           <article class="docs-article" lang="en">${article.render(text)}</article>
           <p class="docs-twin"><a href=${markdownPath(slug)}>${icon('code')}<span>${text.docs.asMarkdown}</span></a></p>
         </div>
         ${contents(data, text)}
+        <div class="docs-side" id="docs-all">
+          ${searchBox(text, data.searchPath)}
+          <nav aria-label=${text.docs.pages}>${pageList(data, text)}</nav>
+        </div>
       </div>`,
     },
   );

@@ -18,6 +18,8 @@ export interface HomePageData {
   readonly exampleAddresses?: readonly string[];
   /** Drawn before the gate of the picture, with the scores that they have now. */
   readonly arrivals?: readonly { readonly address: string; readonly score: number }[];
+  /** Where everybody may see the radar: its numbers. */
+  readonly radar?: readonly { readonly value: string; readonly label: string }[] | undefined;
   /** A check as this server answers it now. */
   readonly sample?: { readonly address: string; readonly answer: string };
 }
@@ -51,6 +53,18 @@ function hero(frame: PageFrame, data: HomePageData, text: Catalogue): Html {
       }
     </div>
   </div></section>`;
+}
+
+function radarStrip(
+  href: string,
+  numbers: NonNullable<HomePageData['radar']>,
+  text: Catalogue,
+): Html {
+  const { title, link } = text.home.radar;
+  return html`<section class="wrap section strip">
+    <div class="strip-head"><h2>${title}</h2><a href=${safeHref(href)}>${link}</a></div>
+    <dl>${numbers.map(({ value, label }) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
+  </section>`;
 }
 
 interface Half {
@@ -96,6 +110,7 @@ export function homePage(frame: PageFrame, data: HomePageData): string {
     className: 'page-home',
     body: html`
       ${hero(frame, data, text)}
+      ${data.radar && frame.links.radar && radarStrip(frame.links.radar, data.radar, text)}
       <section class="wrap section">
         <h2>${text.home.halvesTitle}</h2>
         <div class="halves">

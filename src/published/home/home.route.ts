@@ -7,18 +7,23 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { Assets } from '../../web/assets.ts';
 import { openFile, openPage } from '../../web/guard/endpoint.ts';
 import { type Guard, movedTo } from '../../web/guard/guard.ts';
+import type { PageFrame } from '../../web/layout/layout.ts';
 import {
   errorReply,
   languageOf,
   type PageTools,
   pageRequestHeaders,
 } from '../../web/page-tools.ts';
-import { homePage } from './home.page.ts';
+import { type HomePageData, homePage } from './home.page.ts';
 import { staticEndpoint } from './static.endpoint.ts';
 
 /** Of the documentation: without demo data nobody knows it, and the answer says so. */
 const sampleElsewhere = '198.51.100.23';
 const dayCache: Header = ['Cache-Control', 'public, max-age=300'];
+
+/** Of the numbers of the radar. */
+const numbersKeptMs = 10_000;
+type RadarNumbers = NonNullable<HomePageData['radar']>;
 
 export const homeEndpoint = openPage('/', { headers: pageRequestHeaders });
 export const faviconEndpoint = openFile('/favicon.ico');
@@ -40,9 +45,11 @@ export function pageRoutes(options: {
   exampleAddresses: readonly string[];
   /** What a check of an address gives, as JSON. */
   check: { wideJson(text: string, nowMs: number): string | undefined };
+  /** The numbers of the radar in words; undefined where not everybody may see it. */
+  radar: ((frame: PageFrame) => RadarNumbers) | undefined;
   clock: Clock;
 }): PlainRoute[] {
-  const { guard, tools, assets, secureUrl, exampleAddresses, check, clock } = options;
+  const { guard, tools, assets, secureUrl, exampleAddresses, check, radar, clock } = options;
   const sampleAddress = exampleAddresses[1] ?? sampleElsewhere;
 
   function checked(address: string): { abuseConfidenceScore: number } {
@@ -52,19 +59,32 @@ export function pageRoutes(options: {
   /** What was made last, of each language: the page takes long, and rarely changes. */
   const made = new Map<string, { readonly of: string; readonly reply: Reply }>();
 
+  /** Of each language; adding them up takes longer than the rest of the page's facts. */
+  const counted = new Map<string, { readonly at: number; readonly numbers: RadarNumbers }>();
+
+  function radarNumbers(frame: PageFrame): RadarNumbers | undefined {
+    const known = counted.get(frame.language);
+    const at = clock.monotonicMs();
+    if (radar === undefined || (known && at - known.at < numbersKeptMs)) return known?.numbers;
+    const numbers = radar(frame).map(({ value, label }) => ({ value, label }));
+    counted.set(frame.language, { at, numbers });
+    return numbers;
+  }
+
   function home(request: Request): Reply {
     const language = languageOf(request);
+    const frame = tools.frame(language);
     const arrivals = exampleAddresses.map((address) => {
       return { address, score: checked(address).abuseConfidenceScore };
     });
     const answer = JSON.stringify({ data: checked(sampleAddress) }, null, 2);
     const sample = { address: sampleAddress, answer };
-    const data = { secureUrl, exampleAddresses, arrivals, sample };
+    const data = { secureUrl, exampleAddresses, arrivals, sample, radar: radarNumbers(frame) };
     const of = JSON.stringify(data);
     const known = made.get(language);
     if (known?.of === of) return known.reply;
     const headers = [...tools.headers(language), dayCache];
-    const body = Buffer.from(homePage(tools.frame(language), data));
+    const body = Buffer.from(homePage(frame, data));
     const reply: Reply = { status: 200, headers, body };
     made.set(language, { of, reply });
     return reply;

@@ -39,10 +39,13 @@ export interface FindPageData {
   readonly csvHref: string;
 }
 
+/** In place of what is not known. */
+const none = '–';
+
 function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   if (known === undefined) return text.ip.find.network;
-  const band = scoreBand(known.score);
-  const word = known.observed ? text.score.words[band] : text.ip.notObserved;
+  const band = known.observed ? scoreBand(known.score) : 'none';
+  const word = band === 'none' ? text.ip.notObserved : text.score.words[band];
   return html`<span class=${`score-cell band-${band}`}>${known.score} <span class="fact-note">${known.allowlisted ? text.ip.badges.allowlisted : word}</span></span>`;
 }
 
@@ -58,6 +61,7 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
       body: html`${data.more && html`<p class="card-note">${words.more(data.found.length)}</p>`}
         ${table({
           caption: words.result(data.found.length),
+          stack: true,
           columns: [
             { title: words.columns.address },
             { title: words.columns.score },
@@ -68,9 +72,9 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
           rows: data.found.map((row) => [
             html`<a class="mono" href=${row.href}>${row.name}</a>`,
             scoreCell(row, text),
-            row.known === undefined ? '' : (format.country(row.known.countryCode) ?? ''),
-            html`<bdi>${row.known?.provider}</bdi>`,
-            row.known === undefined ? '' : format.number(row.known.reports),
+            (row.known && format.country(row.known.countryCode)) ?? none,
+            html`<bdi>${row.known?.provider || none}</bdi>`,
+            row.known === undefined ? none : format.number(row.known.reports),
           ]),
         })}
         <p>${linkButton({ label: words.csv, href: data.csvHref, kind: 'secondary', icon: 'download' })}</p>`,

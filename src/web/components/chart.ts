@@ -126,7 +126,10 @@ export function shareList(rows: readonly ShareRow[], whole?: number): Html {
         <span class="shares-name">${row.tone !== undefined && html`<svg class="swatch" width="12" height="12" aria-hidden="true" focusable="false"><rect class=${toneClass(row.tone)} width="12" height="12" rx="3" /></svg> `}${row.name}</span><span class="shares-value">${row.formatted}</span>
         <svg class="shares-bar" width="100%" height="6" aria-hidden="true" focusable="false">
           <rect class="shares-track" width="100%" height="6" rx="3" />
-          <rect class=${row.tone === undefined ? 'shares-fill' : toneClass(row.tone)} width=${`${Math.max(2, Math.round((row.value / largest) * 100))}%`} height="6" rx="3" />
+          ${
+            row.value > 0 &&
+            html`<rect class=${row.tone === undefined ? 'shares-fill' : toneClass(row.tone)} width=${`${Math.max(2, Math.round((row.value / largest) * 100))}%`} height="6" rx="3" />`
+          }
         </svg>
         ${row.note !== undefined && html`<span class="fact-note shares-note">${row.note}</span>`}
       </li>`,

@@ -86,6 +86,17 @@ it('pages of the documentation are in order, with and without their script', asy
     assert.deepEqual(await finishTabs(), []);
     await page.close();
 
+    const phone = await openContext(browser, { viewport: { width: 390, height: 800 } });
+    const small = await phone.newPage();
+    await small.goto(at('/docs/ip-api'));
+    const top = async (what: string) => (await small.locator(what).boundingBox())!.y;
+    assert.ok((await top('h1')) < 400, 'a telephone begins with the text');
+    await small.locator('.docs-jump a').click();
+    await small.waitForFunction(
+      "document.querySelector('#docs-search').getBoundingClientRect().y < 800",
+    );
+    await phone.close();
+
     const plain = await openContext(browser, { javaScriptEnabled: false });
     const quiet = await plain.newPage();
     await quiet.goto(at('/docs'));

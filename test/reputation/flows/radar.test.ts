@@ -43,6 +43,7 @@ for (const threads of threadCounts)
       );
       assert.match(await page('/ip/198.51.100.0/24'), new RegExp(`href="/ip/${malicious}"`));
       assert.match(await page('/'), /<a href="\/radar"/);
+      assert.match(await page('/'), /<dt>of them malicious<\/dt><dd>[1-9]\d*<\/dd>/);
     });
 
     it('shows the map as a picture of either theme', async () => {
@@ -157,7 +158,7 @@ describe('RADAR', () => {
       assert.equal(owner.status, 200, path);
       assert.match(String(owner.headers['cache-control']), /no-store/);
     }
-    assert.doesNotMatch((await server.fetch('/')).body, /href="\/radar"/);
+    assert.doesNotMatch((await server.fetch('/')).body, /href="\/radar"|of them malicious/);
     const headers = { Authorization: 'Bearer a-token-of-this-test' };
     const watching = server.fetch('/radar/events', { headers });
     // Taken, by what the next one of so many is told.
