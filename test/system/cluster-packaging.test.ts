@@ -210,9 +210,11 @@ test('nodes speak TLS with the database, and with no other that has its name', a
     await using _again = await node(0);
     assert.deepEqual(await two.stop(), { code: 0, signal: null });
     await goOn();
+    // Before the node ends, at the end of this block.
+    isOver = true;
+    await asking;
   } finally {
     isOver = true;
   }
-  await asking;
   assert.deepEqual([...statuses.keys()], [200]);
 });
