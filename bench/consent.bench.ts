@@ -8,19 +8,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeAccount } from '../src/access/accounts/records.ts';
-import { masterKeyFromBytes } from '../src/access/keys/master-key.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import type { GeoReader } from '../src/geo/reader.ts';
 import type { Request } from '../src/http/message.ts';
 import type { PlainRoute } from '../src/http/router.ts';
-import { parseRequestQuery } from '../src/server/parts/signon.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { openPeople } from '../src/signon/people.ts';
 import { failures } from '../src/signon/sessions/failure.page.ts';
 import { createSessions } from '../src/signon/sessions/sessions.ts';
-import { createAuthorization } from '../src/signon/sites/authorization.ts';
 import { authorizeRoutes } from '../src/signon/sites/pages/authorize.route.ts';
 import { scopeNames } from '../src/signon/sites/scopes.ts';
 import { accountKey, raw, scratchKey } from '../src/store/keys.ts';
@@ -29,6 +26,7 @@ import { createCookies } from '../src/web/guard/cookies.ts';
 import { createDesk } from '../src/web/guard/desk.ts';
 import { createVisits } from '../src/web/guard/visit.ts';
 import { createPageTools, openAssets, siteLinks } from '../src/web/page-tools.ts';
+import { openAuthorization } from '../test/support/signon/authorization.ts';
 import type { BenchRow } from './row.ts';
 
 const sizes = { tiny: { pages: 20, warm: 5 }, full: { pages: 3_000, warm: 500 } } as const;
@@ -92,14 +90,9 @@ async function openPage(
   const { credentials } = person;
   const opened = await sessions.open({ person, credentials, method: 'password', visitor });
   if (opened === 'lost' || !opened.ok) throw new Error('no session');
-  const authorization = createAuthorization({
+  const authorization = openAuthorization({
     ...tools,
     profiles,
-    standing: { sessionAlive: () => true, accountEnabled: () => true },
-    demo: false,
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-    parseQuery: parseRequestQuery,
-    avatarUrl: (avatar) => avatar,
   });
   const pageTools = createPageTools({ assets: openAssets(), links: siteLinks, https: false });
   const cookies = createCookies(false);

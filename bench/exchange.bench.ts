@@ -9,20 +9,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { masterKeyFromBytes } from '../src/access/keys/master-key.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log/log.ts';
 import { systemRandom } from '../src/core/random.ts';
 import { createServer } from '../src/http/server.ts';
-import { parseRequestQuery } from '../src/server/parts/signon.ts';
 import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
-import { createAuthorization, type SignedInVisitor } from '../src/signon/sites/authorization.ts';
+import type { SignedInVisitor } from '../src/signon/sites/authorization.ts';
 import { profileExchangeRoutes } from '../src/signon/sites/pages/exchange.route.ts';
 import { raw, scratchKey } from '../src/store/keys.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import { createRenderProblem } from '../src/web/shape.ts';
 import { spawn } from '../test/support/house/spawn.ts';
 import { guardOf } from '../test/support/server/guard.ts';
+import { openAuthorization } from '../test/support/signon/authorization.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
@@ -50,14 +49,9 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const store = openLmdbStore({ path: dir, clock, log });
   const tools = { store, clock, random, log };
   const profiles = createProfiles(tools);
-  const authorization = createAuthorization({
+  const authorization = openAuthorization({
     ...tools,
     profiles,
-    standing: { sessionAlive: () => true, accountEnabled: () => true },
-    demo: false,
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-    parseQuery: parseRequestQuery,
-    avatarUrl: (avatar) => avatar,
   });
   const routes = profileExchangeRoutes({ authorization, guard: guardOf() });
   const renderPage = () => ({ html: '', headers: [] });

@@ -1,15 +1,13 @@
 /** Codes that two processes redeem at once, on one store: each has one winner among all of its callers. */
 
 import assert from 'node:assert/strict';
-import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { parseRequestQuery } from '../../src/server/parts/signon.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
-import { createAuthorization } from '../../src/signon/sites/authorization.ts';
 import type { StoreFactory } from '../store/fixture.ts';
 import { startChild } from '../support/server/child.ts';
+import { openAuthorization } from '../support/signon/authorization.ts';
 import { ada, goodParameters, parametersOf, queryOf } from './fixture.ts';
 
 export async function raceForCodes(
@@ -20,15 +18,10 @@ export async function raceForCodes(
   const tools = { clock: systemClock(), random: systemRandom(), log: createLog('silent') };
   const store = await open(place.location, tools.clock);
   const profiles = createProfiles({ store, ...tools });
-  const authorization = createAuthorization({
+  const authorization = openAuthorization({
     store,
     ...tools,
     profiles,
-    standing: { sessionAlive: () => true, accountEnabled: () => true },
-    demo: false,
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-    parseQuery: parseRequestQuery,
-    avatarUrl: (avatar) => avatar,
   });
   const module = new URL('./redeemer.js', import.meta.url);
   const children = [1, 2].map(() => startChild(module, [opener.href, place.location]));

@@ -5,28 +5,21 @@
 
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { parseRequestQuery } from '../../src/server/parts/signon.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
-import { createAuthorization } from '../../src/signon/sites/authorization.ts';
 import type { OpenerModule } from '../store/fixture.ts';
+import { openAuthorization } from '../support/signon/authorization.ts';
 
 const [opener = '', location = ''] = process.argv.slice(2);
 const tools = { clock: systemClock(), random: systemRandom(), log: createLog('silent') };
 const { open } = (await import(opener)) as OpenerModule;
 const store = await open(location, tools.clock);
-const authorization = createAuthorization({
+const authorization = openAuthorization({
   store,
   ...tools,
   profiles: createProfiles({ store, ...tools }),
-  standing: { sessionAlive: () => true, accountEnabled: () => true },
-  demo: false,
-  masterKey: masterKeyFromBytes(new Uint8Array(32)),
-  parseQuery: parseRequestQuery,
-  avatarUrl: (avatar) => avatar,
 });
 process.stdout.write('ready\n');
 const [line] = (await once(createInterface(process.stdin), 'line')) as [string];

@@ -1,10 +1,9 @@
 /** Two edges beside two cores on one PostgreSQL: edges have no database, and follow whichever core is there. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
+import { reportAt, reportsAt, sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import { pruneToCheckpoint, waitForCheckpoints } from '../support/server/prune.ts';
 import {
@@ -20,7 +19,7 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 import { createAgent, password } from '../support/signon/visitor.ts';
 
 const directory = makeTempDir('edges');
-const masterKey = `${directory.path}/master.key`;
+const shared = sharedSettings(directory.path);
 let database: TestPostgres;
 let [url, key] = ['', ''];
 const cores: TestServer[] = [];
@@ -31,8 +30,7 @@ const listens: string[] = [];
 const firstPort = 20_000 + ((process.pid * 2) % 10_000);
 
 const common: Environment = {
-  MASTER_KEY_FILE: masterKey,
-  SMTP_URL: 'smtp://127.0.0.1:9',
+  ...shared,
   CLIENT_LIMITS: 'off',
   LOG_LEVEL: 'info',
 };
@@ -55,7 +53,6 @@ function startEdge(n: number): Promise<TestServer> {
 
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
-  writeFileSync(masterKey, randomBytes(32).toString('hex'), { mode: 0o600 });
   database = await startPostgres();
   url = await database.createDatabase();
   for (const n of [0, 1]) {
@@ -78,23 +75,8 @@ after(async () => {
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
 });
 
-const addressOf = (n: number) => `9.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
-
-async function report(node: TestServer, n: number): Promise<number> {
-  const answer = await node.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: `ip=${addressOf(n)}&categories=18`,
-  });
-  return answer.status;
-}
-
-async function reportsOf(node: TestServer, n: number): Promise<number> {
-  const path = `/api/v2/check?ipAddress=${addressOf(n)}`;
-  const answer = await node.fetch(path, { headers: { Key: key } });
-  assert.equal(answer.status, 200, answer.body);
-  return (answer.json() as { data: { totalReports: number } }).data.totalReports;
-}
+const report = (node: TestServer, n: number) => reportAt(node, key, n);
+const reportsOf = (node: TestServer, n: number) => reportsAt(node, key, n);
 
 async function ready(node: TestServer) {
   const { status, body } = await node.fetch('/readyz');

@@ -15,6 +15,7 @@ import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { openView } from '../../src/store/view.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
+import { sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   type Environment,
@@ -29,7 +30,8 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 import { createAgent, password } from '../support/signon/visitor.ts';
 
 const directory = makeTempDir('moving');
-const masterKey = `${directory.path}/master.key`;
+/** Of a server without a database. */
+const alone = sharedSettings(directory.path);
 const clock = systemClock();
 const { log } = memoryLog();
 let database: TestPostgres;
@@ -37,7 +39,6 @@ let url = '';
 
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
-  writeFileSync(masterKey, randomBytes(32).toString('hex'), { mode: 0o600 });
   database = await startPostgres();
   url = await database.createDatabase();
   // With its tables, so that one of them can be held.
@@ -48,7 +49,6 @@ after(async () => {
   directory.remove();
 });
 
-const alone: Environment = { MASTER_KEY_FILE: masterKey, SMTP_URL: 'smtp://127.0.0.1:9' };
 const placeOf = (name: string) => `${directory.path}/${name}`;
 const shared = (name: string): Environment => {
   return { ...alone, DATABASE_URL: url, DATA_DIR: placeOf(name) };

@@ -4,7 +4,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { Resolver } from 'node:dns/promises';
 import { writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
@@ -12,6 +11,7 @@ import { solveGif } from '../support/captcha/solver.ts';
 import { blocked, page, seedVisitors, suspect } from '../support/doors/site.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { freePort } from '../support/server/free-port.ts';
+import { sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   type Environment,
@@ -38,13 +38,10 @@ async function startNode(n: number): Promise<TestServer> {
 
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
-  const key = `${directory.path}/master.key`;
-  writeFileSync(key, randomBytes(32).toString('hex'), { mode: 0o600 });
   database = await startPostgres();
   env = {
     DATABASE_URL: await database.createDatabase(),
-    MASTER_KEY_FILE: key,
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    ...sharedSettings(directory.path),
     BASE_URL: 'http://localhost:8080',
     FEED_INTERVAL_SECONDS: '1',
     CLIENT_LIMITS: 'off',

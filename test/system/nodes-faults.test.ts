@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { Agent as Connections, request } from 'node:http';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
@@ -13,6 +12,7 @@ import { authorizationCodeKey, namespaces } from '../../src/store/keys.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
+import { sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   demoEmail,
@@ -47,16 +47,13 @@ const ask = async (server: TestPostgres, text: string) =>
 
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
-  const masterKey = `${directory.path}/master.key`;
-  writeFileSync(masterKey, randomBytes(32).toString('hex'), { mode: 0o600 });
   primary = await startPostgres();
   name = /\/(t\d+)\?/.exec(await primary.createDatabase())![1]!;
   current = primary;
   standby = await primary.startSynchronousStandby();
   env = {
     DATABASE_URL: urlOf(primary, standby),
-    MASTER_KEY_FILE: masterKey,
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    ...sharedSettings(directory.path),
     CLIENT_LIMITS: 'off',
     LOG_LEVEL: 'info',
   };

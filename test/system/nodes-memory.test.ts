@@ -1,7 +1,6 @@
 /** Nodes compare what they made of the journal: a node with a broken row is found, and outvoted by two. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
@@ -13,6 +12,7 @@ import { decodeDigests } from '../../src/store/nodes/digests.ts';
 import { snapshotFile } from '../../src/store/presence.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   type Environment,
@@ -36,13 +36,10 @@ function startNode(n: number): Promise<TestServer> {
 
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
-  const key = `${directory.path}/master.key`;
-  writeFileSync(key, randomBytes(32).toString('hex'), { mode: 0o600 });
   database = await startPostgres();
   env = {
     DATABASE_URL: await database.createDatabase(),
-    MASTER_KEY_FILE: key,
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    ...sharedSettings(directory.path),
     METRICS_TOKEN: metricsToken,
     CLIENT_LIMITS: 'off',
   };

@@ -1,12 +1,11 @@
 /** Nodes of one cluster: one of them fetches lists for all, and when it is gone another one does; reports and checks count once. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, it, type TestContext } from 'node:test';
 import { hasTool } from '../support/house/tools.ts';
+import { sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   answersByThread,
@@ -33,13 +32,10 @@ const publisher = createServer((_, res) => {
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
   await new Promise<void>((resolve) => publisher.listen(0, '127.0.0.1', resolve));
-  const key = `${directory.path}/master.key`;
-  writeFileSync(key, randomBytes(32).toString('hex'), { mode: 0o600 });
   database = await startPostgres();
   env = {
     DATABASE_URL: await database.createDatabase(),
-    MASTER_KEY_FILE: key,
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    ...sharedSettings(directory.path),
     BASE_URL: 'http://localhost:8080',
     SOURCE_ALLOW_PRIVATE: 'on',
   };

@@ -1,8 +1,6 @@
 /** Two nodes of different programs on one database: an update of one node after the other. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.ts';
@@ -11,6 +9,7 @@ import { createConnection } from '../../src/store/postgres/connection.ts';
 import { migrate, type SchemaStep } from '../../src/store/postgres/schema.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import {
   demoEmail,
@@ -40,13 +39,10 @@ const startOlder = () => startNode('older', '--import', olderEvents);
 
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
-  const path = `${directory.path}/master.key`;
-  writeFileSync(path, randomBytes(32).toString('hex'), { mode: 0o600 });
   database = await startPostgres();
   env = {
     DATABASE_URL: await database.createDatabase(),
-    MASTER_KEY_FILE: path,
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    ...sharedSettings(directory.path),
     CLIENT_LIMITS: 'off',
   };
   older = await startOlder();

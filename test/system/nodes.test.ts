@@ -11,6 +11,7 @@ import { acquireServerLock } from '../../src/store/lock.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';
 import { webVisitor } from '../support/browser/web-visitor.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { addressOf, reportAt, reportsAt, sharedSettings } from '../support/server/nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import { pruneToCheckpoint, waitForCheckpoints } from '../support/server/prune.ts';
 import {
@@ -27,7 +28,7 @@ import { makeTempDir } from '../support/server/temp-dir.ts';
 import { createAgent, password } from '../support/signon/visitor.ts';
 
 const directory = makeTempDir('nodes');
-const masterKey = `${directory.path}/master.key`;
+const shared = sharedSettings(directory.path);
 let database: TestPostgres;
 let [url, key] = ['', ''];
 let nodes: TestServer[] = [];
@@ -38,8 +39,7 @@ function environment(): Environment {
   return {
     // The socket lets everybody in, whatever the password.
     DATABASE_URL: url.replace('postgres@', `postgres:${secret}@`),
-    MASTER_KEY_FILE: masterKey,
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    ...shared,
     LOG_LEVEL: 'info',
     TRUSTED_PROXIES: '127.0.0.1,::1',
     METRICS_TOKEN: metricsToken,
@@ -53,7 +53,6 @@ function startNode(n: number): Promise<TestServer> {
 
 before(async (context) => {
   if (!hasTool(context as TestContext, postgresProgram)) return;
-  writeFileSync(masterKey, randomBytes(32).toString('hex'), { mode: 0o600 });
   database = await startPostgres();
   url = await database.createDatabase();
   nodes = [await startNode(1), await startNode(2)];
@@ -69,23 +68,8 @@ after(async () => {
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
 });
 
-const addressOf = (n: number) => `9.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
-
-async function report(node: TestServer, n: number): Promise<number> {
-  const answer = await node.fetch('/api/v2/report', {
-    method: 'POST',
-    headers: { Key: key, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: `ip=${addressOf(n)}&categories=18`,
-  });
-  return answer.status;
-}
-
-async function reportsOf(node: TestServer, n: number): Promise<number> {
-  const path = `/api/v2/check?ipAddress=${addressOf(n)}`;
-  const answer = await node.fetch(path, { headers: { Key: key } });
-  assert.equal(answer.status, 200, answer.body);
-  return (answer.json() as { data: { totalReports: number } }).data.totalReports;
-}
+const report = (node: TestServer, n: number) => reportAt(node, key, n);
+const reportsOf = (node: TestServer, n: number) => reportsAt(node, key, n);
 
 async function newAccount(name: string): Promise<string> {
   const email = `${name}@example.org`;

@@ -16,7 +16,6 @@ import { createTurns } from '../../../src/core/work/turns.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { reportPersonalData } from '../../../src/server/parts/own/report-personal-data.ts';
-import { parseRequestQuery } from '../../../src/server/parts/signon.ts';
 import { createDeletion } from '../../../src/signon/people/deletion/deletion.ts';
 import { ownPersonalData } from '../../../src/signon/people/deletion/personal-data.ts';
 import { createOperator } from '../../../src/signon/people/operator.ts';
@@ -28,17 +27,14 @@ import {
 import { profilePersonalData } from '../../../src/signon/people/profile/profile-data.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';
 import type { Session } from '../../../src/signon/sessions/sessions.ts';
-import type { SignedInVisitor } from '../../../src/signon/sites/authorization.ts';
-import {
-  type Authorization,
-  createAuthorization,
-} from '../../../src/signon/sites/authorization.ts';
+import type { Authorization, SignedInVisitor } from '../../../src/signon/sites/authorization.ts';
 import { createConsents } from '../../../src/signon/sites/consents.ts';
 import { credentialsKey, namespaces, profileKey, storedKey } from '../../../src/store/keys.ts';
 import type { Commit, Store } from '../../../src/store/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
+import { openAuthorization } from '../../support/signon/authorization.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 import { parametersOf, queryOf } from '../fixture.ts';
 
@@ -86,15 +82,10 @@ async function openWorld() {
   Object.assign(companion, profileCompanion({ store: late, profiles }));
   const consents = createConsents(tools);
   const siteKeys = createSiteKeys(tools);
-  const authorization: Authorization = createAuthorization({
+  const authorization: Authorization = openAuthorization({
     ...tools,
     log,
     profiles,
-    standing: { sessionAlive: () => true, accountEnabled: () => true },
-    demo: false,
-    masterKey: masterKeyFromBytes(new Uint8Array(32)),
-    parseQuery: parseRequestQuery,
-    avatarUrl: (avatar) => avatar,
   });
   const accounts = createAccounts({
     ...tools,
