@@ -319,7 +319,7 @@ export function mainRoutes(options: {
     ...captchaReceiptRoutes({ ...options, guard, callers }),
     ...captchaWidgetRoutes(guard),
     ...kitRoutes(kit, guard),
-    looksRoute({ guard, cookies, baseUrl: config.baseUrl }),
+    looksRoute({ guard, cookies, endpoints, baseUrl: config.baseUrl }),
     bulkReportRoute({
       ...options,
       guard,

@@ -3,9 +3,9 @@
 import { fail } from '../../core/result.ts';
 import { parseForm } from '../../http/body.ts';
 import { firstHeader, type Reply, type Request } from '../../http/message.ts';
-import type { PlainRoute } from '../../http/router.ts';
+import { createRouter, type PlainRoute } from '../../http/router.ts';
 import type { Cookies } from '../../web/guard/cookies.ts';
-import { openPage } from '../../web/guard/endpoint.ts';
+import { type Endpoint, openPage } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { isOwnOrigin } from '../../web/guard/intake/form.ts';
 import { ownPath } from '../../web/guard/intake/local-path.ts';
@@ -37,8 +37,11 @@ export function looksRoute(options: {
   guard: Guard;
   cookies: Cookies;
   baseUrl: string;
+  /** All of the service. */
+  endpoints: readonly Endpoint[];
 }): PlainRoute {
-  const { guard, cookies, baseUrl } = options;
+  const { guard, cookies, baseUrl, endpoints } = options;
+  const backOf = createBackOf(endpoints);
 
   return guard.open(looksEndpoint, (request): Reply | ReturnType<typeof fail> => {
     if (!isOwnOrigin(request, baseUrl)) return fail('form_expired');
@@ -67,11 +70,38 @@ export function looksRoute(options: {
   });
 }
 
-/** The page that the reader is on, as far as it is ours. */
-function backOf(request: Request): string {
-  const referer = firstHeader(request, 'referer') ?? '';
-  if (!URL.canParse(referer)) return '/';
-  const { host, pathname, search } = new URL(referer);
-  const isOwn = host === firstHeader(request, 'host');
-  return (isOwn ? ownPath(`${pathname}${search}`) : undefined) ?? '/';
+/**
+ * The page that the reader is on, as far as it is ours. The answer to a form may stand on a path that
+ * nobody can open: then the nearest page above it.
+ */
+function createBackOf(endpoints: readonly Endpoint[]): (request: Request) => string {
+  const paths = new Map<string, Pick<Endpoint, 'method' | 'path'>>();
+  for (const { method, path } of endpoints) paths.set(`${method} ${path}`, { method, path });
+  const handle = () => ({ status: 404, headers: [] });
+  const router = createRouter(
+    [...paths.values()].map((one) => ({ kind: 'plain', ...one, handle })),
+  );
+  const pages = new Set(
+    endpoints.filter(({ method, docs }) => method === 'GET' && docs === 'page').map((e) => e.path),
+  );
+
+  function openPath(path: string): string {
+    const resource = router.match(path)?.resource;
+    // A path that nobody has is a page that says so.
+    if (resource === undefined || resource.byMethod.has('GET')) return path;
+    let above = path;
+    do {
+      above = above.slice(0, above.lastIndexOf('/'));
+    } while (above !== '' && !pages.has(router.match(above)?.resource.path ?? ''));
+    return above === '' ? '/' : above;
+  }
+
+  return (request) => {
+    const referer = firstHeader(request, 'referer') ?? '';
+    if (!URL.canParse(referer)) return '/';
+    const { host, pathname, search } = new URL(referer);
+    if (host !== firstHeader(request, 'host') || ownPath(pathname) === undefined) return '/';
+    const path = openPath(pathname);
+    return path === pathname ? (ownPath(`${path}${search}`) ?? '/') : path;
+  };
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { endpoints } from '../../../src/server/endpoints.ts';
 import { startTestServer, type TestServer } from '../../support/server/server.ts';
 
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -75,6 +76,27 @@ describe('looks', () => {
     );
     for (const referer of ['', 'x', 'https://evil.example/', `http://${host}//evil.example`]) {
       assert.equal(await back(referer), '/', referer);
+    }
+  });
+
+  it('from the answer to a form it leads to a page that can be opened', async () => {
+    const host = new URL(server.baseUrl).host;
+    const forms = endpoints.filter(({ method, shape }) => method === 'POST' && shape === 'page');
+    const opened = new Set(
+      endpoints.filter(({ method }) => method === 'GET').map(({ path }) => path),
+    );
+    assert.ok(
+      forms.some(({ path }) => !opened.has(path)),
+      'a form that sends elsewhere',
+    );
+    for (const { path } of forms) {
+      const shown = path.replace(/:\w+/, 'x').replace('*', 'x');
+      const referer = `http://${host}${shown}?a=1`;
+      const { location } = (await choose('theme=dark', { Host: host, Referer: referer })).headers;
+      if (opened.has(path)) assert.equal(location, `${shown}?a=1`);
+      else assert.ok(location !== shown && shown.startsWith(location!), `${shown} → ${location}`);
+      const { status } = await server.fetch(location!);
+      assert.ok(status !== 405 && (opened.has(path) || status !== 404), `${location}: ${status}`);
     }
   });
 
