@@ -42,7 +42,8 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
 }
 
 /**
- * One link for each address; its name and score are its text for those who don't see the colour.
+ * One link for each address; its name and score are its text for those who don't see the colour. With the
+ * keyboard only those that stand out are stops: nobody walks past 256.
  * @param current the address whose page it is
  */
 export function addressGrid(
@@ -51,12 +52,13 @@ export function addressGrid(
   current?: string | undefined,
 ): Html {
   const stem = network.slice(0, network.lastIndexOf('.') + 1);
+  const lowest = Math.min(...scores);
   return html`<ol class="address-grid">
     ${scores.map((score, host) => {
       const address = `${stem}${host}`;
       const label = `${address}: ${score}`;
       const is = address === current ? 'page' : undefined;
-      return html`<li class=${`band-${scoreBand(score)}`}><a href=${`/ip/${address}`} title=${label} aria-current=${is}><span class="visually-hidden">${label}</span></a></li>`;
+      return html`<li class=${`band-${scoreBand(score)}`}><a href=${`/ip/${address}`} title=${label} aria-current=${is} tabindex=${score > lowest || is ? undefined : '-1'}><span class="visually-hidden">${label}</span></a></li>`;
     })}
   </ol>`;
 }

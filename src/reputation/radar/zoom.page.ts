@@ -105,10 +105,11 @@ export function zoomPage(frame: PageFrame, data: ZoomPageData): string {
         ${card({
           title: words.pieces(data.length),
           icon: 'chart',
+          // No stops on the way of the keyboard: the table has all that are known.
           body: html`<ol class="radar-squares">
               ${data.squares.map((square) => {
                 const label = squareLabel(square, text, frame);
-                return html`<li class=${squareClass(square)}><a href=${square.href} title=${label}><span class="visually-hidden">${label}</span></a></li>`;
+                return html`<li class=${squareClass(square)}><a href=${square.href} title=${label} tabindex="-1"><span class="visually-hidden">${label}</span></a></li>`;
               })}
             </ol>
             ${legend(frame)}

@@ -24,6 +24,10 @@ for (const threads of [1, 3]) {
         widths,
         locale: 'fr-FR',
       });
+      const wide = { widths: [390, 1440] };
+      await checkPage(browser, at('/as/15169'), { name: 'flow-system', ...wide });
+      await checkPage(browser, at('/ip/8.8.8.8'), { name: 'flow-known-good', ...wide });
+      await checkPage(browser, at('/ip/10.0.0.1'), { name: 'flow-private', ...wide });
       await checkPage(browser, at('/nothing'), { name: 'flow-404', widths, status: 404 });
     });
   });

@@ -1,0 +1,90 @@
+/**
+ * The pages by keyboard alone, in a real browser: a way past the header that shows when it has the focus,
+ * a mark at every stop, and no page with more stops than somebody would walk.
+ */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openContext, watchPage, withBrowser } from '../../support/browser/browser.ts';
+import { startTestServer } from '../../support/server/server.ts';
+
+const paths = [
+  ...['/', '/radar', '/radar/8/198', '/radar/16/198.51', '/ip/198.51.100.7', '/ip/10.0.0.1'],
+  ...[
+    '/ip/198.51.100.0/24',
+    '/as/15169',
+    '/ip?address=198.51.100.7+192.0.2.61',
+    '/ip?address=none',
+  ],
+  ...['/connect', '/connect/nftables', '/docs', '/docs/feeds', '/feeds', '/captcha/'],
+  ...['/signin', '/register', '/recover', '/removal?ip=198.51.100.7', '/report?ip=198.51.100.7'],
+];
+const stopsMax = 120;
+
+interface Stop {
+  readonly name: string;
+  readonly isMarked: boolean;
+  readonly isSeen: boolean;
+}
+
+/** What has the focus; undefined: the page has no further stop. */
+async function stopOf(page: Page): Promise<Stop | undefined> {
+  return (await page.evaluate(`(() => {
+    const element = document.activeElement;
+    if (element === null || element === document.body) return undefined;
+    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    const { left, right, top, bottom, width, height } = element.getBoundingClientRect();
+    const label = (element.textContent || element.id || '').trim().slice(0, 30);
+    return {
+      name: element.tagName.toLowerCase() + '.' + element.className + ' ' + label,
+      // An element with controls inside marks the one that has it.
+      isMarked: element.tagName === 'AUDIO' || outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2,
+      isSeen: width > 0 && height > 0 && right > 0 && left < innerWidth && bottom > 0 && top < innerHeight,
+    };
+  })()`)) as Stop | undefined;
+}
+
+async function problemsOf(page: Page, url: string): Promise<string[]> {
+  await page.goto(url);
+  await page.keyboard.press('Tab');
+  const first = await stopOf(page);
+  if (!first?.name.startsWith('a.skip')) return [`the first stop is ${first?.name}`];
+  const problems: string[] = [];
+  let stops = 0;
+  for (let stop: Stop | undefined = first; stop !== undefined; stop = await stopOf(page)) {
+    if (!stop.isMarked) problems.push(`no mark at ${stop.name}`);
+    if (!stop.isSeen) problems.push(`out of sight: ${stop.name}`);
+    if (++stops > stopsMax) return [...problems, `more than ${stopsMax} stops, at ${stop.name}`];
+    await page.keyboard.press('Tab');
+  }
+  await page.goto(url);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  const after = await page.evaluate('document.activeElement.id');
+  return after === 'main' ? problems : [...problems, `the skip link leads to ${after}`];
+}
+
+it('every page goes by keyboard', { timeout: 900_000 }, async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  const looks = [
+    { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
+    { colorScheme: 'dark', viewport: { width: 390, height: 800 } },
+  ] as const;
+  await withBrowser(async (browser) => {
+    for (const look of looks) {
+      const context = await openContext(browser, look);
+      const found: string[] = [];
+      for (const path of paths) {
+        const page = await context.newPage();
+        const url = server.baseUrl + path;
+        const finish = await watchPage(page, url);
+        const problems = [...(await problemsOf(page, url)), ...(await finish())];
+        found.push(...problems.map((text) => `${path}: ${text}`));
+        await page.close();
+      }
+      assert.deepEqual(found, [], `${look.viewport.width} ${look.colorScheme}`);
+      await context.close();
+    }
+  });
+});
