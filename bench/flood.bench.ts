@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { capacities } from '../src/config.ts';
 import { addressBytes } from '../src/reputation/reports/store/report-rows.ts';
 import { type Key, reportByAddressPrefix } from '../src/store/keys.ts';
 import { storeLimits } from '../src/store/store.ts';
@@ -17,6 +18,7 @@ import { openStoreBeside } from '../test/support/server/shared-store.ts';
 import { type KeyHolder, openCapacityStore, type ReportOf } from './capacity-data.ts';
 import { counted, flooded, isPublic, look, say, serve, sizeRows } from './capacity-look.ts';
 import { hostText } from './check-table.ts';
+import { openJournalStore } from './journal-data.ts';
 import { mainThreadMsOf } from './main-thread.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
@@ -27,7 +29,7 @@ const sizes = {
     ...{ crowd: 15, more: 3 },
   },
   full: {
-    ...{ starts: 3, quietMs: 20_000, accounts: 50_000, reports: 2_000_000, flood: 200_000 },
+    ...{ starts: 2, quietMs: 20_000, accounts: 50_000, reports: 2_000_000, flood: 200_000 },
     ...{ flooders: 1_000, crowd: 10_000, more: 50 },
   },
 } as const;
@@ -43,8 +45,9 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const dataDir = join(directory, 'data');
   try {
     const keys = await report(dataDir, plan);
+    const rows = [await applyRow(dataDir, plan)];
     const own = await look(dataDir, plan);
-    const rows = sizeRows(`${counted(plan.reports)} reports`, dataDir, own);
+    rows.push(...sizeRows(`${counted(plan.reports)} reports`, dataDir, own));
     await using server = await serve(dataDir);
     rows.push(await keptRow(dataDir), await clearRow(server, keys[0]!));
     rows.push(await reportRow(server, plan, keys, { word: 0x6700_0001, accounts: 0 }));
@@ -68,6 +71,25 @@ async function report(dataDir: string, plan: Plan): Promise<readonly KeyHolder[]
   await store.close();
   say(`${plan.reports} reports made`);
   return keys;
+}
+
+/** All of the journal at once: a start that finds no checkpoint. The next one finds it. */
+async function applyRow(dataDir: string, { reports }: Plan): Promise<BenchRow> {
+  const journal = openJournalStore(capacities.entries, dataDir);
+  const before = process.cpuUsage();
+  const state = await journal.open({ snapshot: true });
+  state.start();
+  const events = await journal.store.lastSeq();
+  await state.follower.catchUpTo(events);
+  const { user, system } = process.cpuUsage(before);
+  await state.stop();
+  await journal.close();
+  const ours = (user + system) / 1e6;
+  say(`the journal of ${events} events: ${ours} s of processor time`);
+  return {
+    ...{ name: `${counted(reports)} reports: reading all of the journal`, unit: 's', ours },
+    note: `${counted(Number(events))} events; processor time`,
+  };
 }
 
 function reportsOf({ reports, flood, flooders, crowd, accounts }: Plan): ReportOf {
@@ -138,6 +160,7 @@ async function reportRow(
   }
   agent.destroy();
   const ours = median(times);
+  say(`a report where ${of.accounts} had reported: ${ours} ms`);
   const whom = of.accounts === 0 ? 'nobody' : `${counted(of.accounts)} accounts`;
   return {
     ...{ name: `a report of an address that ${whom} reported: main thread`, unit: 'ms', ours },
