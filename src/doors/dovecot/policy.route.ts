@@ -24,6 +24,7 @@ import { isListable } from '../listable.ts';
 import { readAttempt } from './attempt.ts';
 import { policyDocs } from './dovecot.openapi.ts';
 import type { LoginFailures } from './failures.ts';
+import type { LoginShares } from './shares.ts';
 
 /** A name of a kilobyte may be six times as long once it is escaped. */
 const bodyBytesMax = 64 * 1_024;
@@ -53,8 +54,10 @@ export interface PolicyDoorOptions {
     ): Judged & { readonly malicious: boolean };
   };
   readonly clock: Pick<Clock, 'now'>;
-  /** Counts one question of a key; true: it is beyond its budget. */
-  readonly isSpent: (keyId: string) => boolean;
+  /** Counts one question for this name; true: it is beyond the budget of a key. */
+  readonly isSpent: (name: string) => boolean;
+  /** Whether a client has had its share of that. */
+  readonly shares: LoginShares;
   readonly count: (outcome: DoorOutcome<'dovecot'>) => void;
 }
 
@@ -83,7 +86,7 @@ const forbidden = fail('forbidden', forbiddenDetail);
 const badCommand = fail('bad_request', 'the command must be allow or report');
 
 export function createPolicyDoor(options: PolicyDoorOptions): PolicyDoor {
-  const { gate, check, clock, isSpent, count } = options;
+  const { gate, check, clock, isSpent, shares, count } = options;
   const words = new Uint32Array(4);
 
   function judge(family: 0 | 4 | 6): Reply {
@@ -113,16 +116,20 @@ export function createPolicyDoor(options: PolicyDoorOptions): PolicyDoor {
         count('bad_request');
         return attempt;
       }
-      if (isSpent(keyIdOf(keyText))) {
+      const keyId = keyIdOf(keyText);
+      const family = parseIp(attempt.value.remote, words);
+      // Who guesses passwords is judged by name for ever, and uses up nothing that others need.
+      const isBeyondShare = family !== 0 && shares.isBeyond(keyId, family, words);
+      const isQuestion = command === 'allow';
+      if (!isBeyondShare && isSpent(isQuestion ? keyId : `${keyId} told`)) {
         count('over_limit');
         return overLimit;
       }
-      const family = parseIp(attempt.value.remote, words);
-      if (command === 'allow') return judge(family);
+      if (isQuestion) return judge(family);
       count('told');
-      return family !== 0 && attempt.value.isFailure
-        ? { slot, ip: formatIp(family, words) }
-        : letIn;
+      // Of what nobody may report nothing is counted: it would cost a write.
+      const isCounted = family !== 0 && !isBeyondShare && isListable(family, words);
+      return isCounted && attempt.value.isFailure ? { slot, ip: formatIp(family, words) } : letIn;
     },
   };
 }
@@ -154,7 +161,8 @@ export function policyAhead(
   });
 }
 
-export interface PolicyRouteOptions extends Omit<PolicyDoorOptions, 'isSpent' | 'count'> {
+export interface PolicyRouteOptions
+  extends Omit<PolicyDoorOptions, 'isSpent' | 'shares' | 'count'> {
   readonly guard: Guard;
   readonly failures: LoginFailures;
   /** Account id by slot. */
@@ -183,12 +191,13 @@ const bruteForce = {
 /** The route of the main thread. Front ends have counted the question. */
 export function policyRoute(options: PolicyRouteOptions): PlainRoute {
   const { guard, gate, failures, accountOf, report } = options;
-  const door = createPolicyDoor({ ...options, isSpent: () => false, count() {} });
+  const shares = { isBeyond: () => false };
+  const door = createPolicyDoor({ ...options, isSpent: () => false, shares, count() {} });
   return guard.open(policyEndpoint, async (request) => {
     const answer = door.ask(request);
     if (!('slot' in answer)) return answer;
     const { slot, ip } = answer;
-    if (!failures.note(`${slot} ${ip}`)) return letIn;
+    if (!failures.note(slot, ip)) return letIn;
     const account = accountOf(slot);
     // One that can't be made is none: the mail server has nobody to tell.
     if (account !== undefined && gate.spend(slot, quotaKind.write, 1)) {

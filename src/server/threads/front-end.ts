@@ -20,6 +20,7 @@ import { upRoute } from '../../doors/bouncers/health.route.ts';
 import { liveRoute } from '../../doors/bouncers/live.route.ts';
 import { createDoorCounters } from '../../doors/door-counters.ts';
 import { createPolicyDoor, policyAhead } from '../../doors/dovecot/policy.route.ts';
+import { createLoginShares } from '../../doors/dovecot/shares.ts';
 import { gateRoutes } from '../../doors/gate/check.route.ts';
 import { createPasses } from '../../doors/gate/pass.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
@@ -95,12 +96,14 @@ export function createFrontEnd(options: {
   const { counters, threads, passKey, hasProxies } = memory.gate;
   const counted = createDoorCounters(threads, counters);
   const thread = options.thread ?? 0;
-  const passes = createPasses({ key: passKey, clock, random: systemRandom() });
+  const random = systemRandom();
+  const passes = createPasses({ key: passKey, clock, random });
   const isSpent = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
   // Nothing of what they answer is a page.
   const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
   const count = counted.recorder('dovecot', thread);
-  const door = createPolicyDoor({ gate, check, clock, isSpent, count });
+  const shares = createLoginShares(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
+  const door = createPolicyDoor({ gate, check, clock, isSpent, shares, count });
   return {
     ahead: (asking, within) => policyAhead(asking, { door, guard }, within),
     gate,

@@ -6,11 +6,6 @@ import fc from 'fast-check';
 import { manualClock } from '../../../src/core/clock.ts';
 import { readAttempt } from '../../../src/doors/dovecot/attempt.ts';
 import {
-  createLoginFailures,
-  failuresForReport,
-  failureWindowMs,
-} from '../../../src/doors/dovecot/failures.ts';
-import {
   createPolicyDoor,
   type PolicyDoorOptions,
 } from '../../../src/doors/dovecot/policy.route.ts';
@@ -54,6 +49,7 @@ function strictDoor() {
     check: { judge: () => verdict },
     clock: manualClock(1_800_000_000_000),
     isSpent: () => false,
+    shares: { isBeyond: () => false },
     count() {},
   };
   const door = createPolicyDoor(options as unknown as PolicyDoorOptions);
@@ -89,22 +85,4 @@ it('of any bytes at all, only an address that can have a name is refused', () =>
     }),
     { numRuns: 2_000 },
   );
-});
-
-it('so many failures within the window are one report, and then it begins anew', () => {
-  const clock = manualClock(1_800_000_000_000);
-  const failures = createLoginFailures(clock, 2);
-  const note = (name: string, times: number) =>
-    Array.from({ length: times }, () => failures.note(name)).filter(Boolean).length;
-  assert.equal(note('a', failuresForReport - 1), 0);
-  clock.advance(failureWindowMs);
-  assert.equal(note('a', failuresForReport - 1), 0, 'the first are too old');
-  assert.equal(note('a', 1), 1);
-  assert.equal(note('a', failuresForReport), 1);
-  // A full table forgets, and reports less.
-  note('b', failuresForReport - 1);
-  note('c', 1);
-  note('d', 1);
-  assert.equal(failures.table.used(), 2);
-  assert.equal(note('b', 1), 0);
 });
