@@ -8,6 +8,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
+import { createDirectory } from '../access/accounts/directory.ts';
 import { OperatorError } from '../core/errors.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { createOperator } from '../signon/people/operator.ts';
@@ -49,7 +50,7 @@ export function initCommand(): Command {
     .option('--url <https-address>', 'what visitors will type, such as https://id.example.com')
     .option(
       '--operator <email>',
-      'your mail address: the first account, whose word counts as staff',
+      'your mail address: the first account, whose word counts as staff, with the console',
     )
     .option('--data-dir <folder>', 'store, master key and snapshots', './var')
     .option('--host <address>', 'where to listen; the proxy in front reaches it', '127.0.0.1')
@@ -215,6 +216,7 @@ async function makeOperator(text: string, email: string): Promise<string> {
     const command = { name: 'init', args: [], options: {} };
     const begun = await audit.begin(command, operatorName());
     const account = expect(await w.accounts.create(email, 'staff'));
+    expect(await createDirectory(w).setRole(email, 'operator'));
     const password = randomToken(w.random, passwordBytes);
     // Loaded here, because the other commands start faster without it.
     const { withNewPasswords } = await import('./people.ts');

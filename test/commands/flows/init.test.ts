@@ -60,6 +60,8 @@ test('writes settings that the server takes, and makes an operator who can sign 
   assert.ok(!text.includes(made.password));
 
   const withFile = (...words: string[]) => runCli(['--settings', file, ...words], {});
+  const [listed] = JSON.parse((await withFile('account', 'list', '--json')).stdout);
+  assert.deepEqual([listed.email, listed.role, listed.standing], [operator, 'operator', 'staff']);
   const shown = await withFile('account', 'show', operator, '--json');
   assert.equal(shown.code, 0, shown.stderr);
   assert.deepEqual(
