@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { it } from 'node:test';
 import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
@@ -120,6 +122,17 @@ it('who lacks the key, says other than was sealed, or commits the same twice, is
     assert.equal((await store.get(row))!.version, 1);
     assert.equal(await ask(good), 403, 'the same once more');
     assert.equal((await store.get(row))!.version, 1);
+    // Somebody holds room for a body with a head that was overheard.
+    const heard = sealed({ what: 'head' });
+    const headers = { ...heard.headers, 'Content-Length': heard.body.length };
+    const holding = { method: 'POST', headers: { ...headers, Expect: '100-continue' } };
+    const first = request(`http://${core.address}`, holding).on('error', () => undefined);
+    first.flushHeaders();
+    await once(first, 'continue');
+    assert.equal(await ask(heard), 403, 'once at a time');
+    first.destroy();
+    // Its connection is gone when the core has seen that.
+    while ((await ask(heard)) !== 200);
   } finally {
     await core.close();
     await store.close();
@@ -183,5 +196,52 @@ it('an edge does not go on at a core that has another journal', async () => {
     await cores[1]!.close();
     for (const one of [store, other]) await one.close();
     for (const directory of directories) directory.remove();
+  }
+});
+
+it('a status that was altered on the way makes no commit come twice, and none be lost', async () => {
+  const directory = makeTempDir('relay');
+  const clock = manualClock(1_750_000_000_000);
+  const store = await openEmbedded(directory.path, clock);
+  const core = await openCore(store, clock);
+  let status: number | undefined;
+  let asks = 0;
+  const between = createServer((asked, answer) => {
+    asks += 1;
+    const { method, headers } = asked;
+    const passed = request(`http://${core.address}`, { method, headers }, (response) => {
+      answer.writeHead(status ?? response.statusCode!, response.headers);
+      response.pipe(answer);
+    });
+    passed.on('error', () => answer.destroy());
+    asked.pipe(passed);
+  }).listen(0, '127.0.0.1');
+  await once(between, 'listening');
+  const url = `portcullis://127.0.0.1:${(between.address() as AddressInfo).port}/`;
+  const edge = await openRelayStore({ url, key: core.key, log: createLog('silent') });
+  const row = scratchKey(text('a'));
+  try {
+    for (const altered of [409, 500]) {
+      status = altered;
+      asks = 0;
+      const version = (await store.get(row))?.version ?? 0;
+      const done = await edge.commit({ set: [{ key: row, value: Buffer.from('1') }] });
+      assert.equal(done.ok, true, `${altered}`);
+      assert.deepEqual([asks, (await store.get(row))!.version], [1, version + 1], `${altered}`);
+    }
+    // A core that takes nothing says so by an empty answer, whatever stands above it.
+    status = 200;
+    clock.advance(60_000);
+    asks = 0;
+    const done = await edge.commit({ set: [{ key: row, value: Buffer.from('2') }] });
+    assert.equal(done.ok, true, 'asked again by the clock of the core');
+    assert.equal(asks, 3, 'the commit, a greeting, the commit');
+  } finally {
+    await edge.close();
+    between.close();
+    between.closeAllConnections();
+    await core.close();
+    await store.close();
+    directory.remove();
   }
 });

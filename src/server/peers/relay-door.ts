@@ -41,12 +41,15 @@ export function createRelayDoor({
 }): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const replays = createReplays(node, now, noncesMax);
   let heldBytes = 0;
+  /** What is read or answered, by nonce: who overheard a head must not hold room with it many times. */
+  const underWay = new Set<string>();
 
   return async (request, response) => {
     const head = String(request.headers[relayHeader]);
     const isSealed = isMac(request.headers[macHeader], macOf(key, 'relay', Buffer.from(head)));
     const envelope = isSealed ? readEnvelope(head) : undefined;
     if (envelope === undefined || envelope.bytes > bodyBytesMax) return refuse(response);
+    if (underWay.has(envelope.nonce)) return refuse(response);
     const isPresent = envelope.to === anyNode || replays.isPresent(envelope);
     if (!isPresent || heldBytes + envelope.bytes > heldBytesMax) {
       // Sealed, so that the edge knows that nothing was done, and may ask again.
@@ -55,6 +58,7 @@ export function createRelayDoor({
       return;
     }
     heldBytes += envelope.bytes;
+    underWay.add(envelope.nonce);
     try {
       const body = await readBody(request, envelope.bytes);
       if (body === undefined || !isOf(body, envelope.hash)) return refuse(response);
@@ -68,6 +72,7 @@ export function createRelayDoor({
       seal(response, key, envelope.nonce, bytes);
     } finally {
       heldBytes -= envelope.bytes;
+      underWay.delete(envelope.nonce);
     }
   };
 }

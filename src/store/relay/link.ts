@@ -10,7 +10,7 @@ import type { Log } from '../../core/log/log.ts';
 import { ForkedJournalError } from '../postgres/reads.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { encode, type Hello, type RelayQuestion, readTold, relayVersion } from './messages.ts';
-import { isMac, macHeader, macOf, notTaken, relayHeader, writeEnvelope } from './signed.ts';
+import { isMac, macHeader, macOf, relayHeader, writeEnvelope } from './signed.ts';
 
 /** Longer than a core waits for the database. */
 const answerMsMax = 10_000;
@@ -96,7 +96,8 @@ export function openLink({
     }
     const { mac, bytes, status } = await send(agent);
     if (!isMac(mac, macOf(key, `answer ${nonce}`, bytes))) throw new Error(`it answers ${status}`);
-    if (status === notTaken) throw new NotTakenError('it takes no question of this moment');
+    // The seal is not over the status: who alters that must not make a commit come twice.
+    if (bytes.length === 0) throw new NotTakenError('it takes no question of this moment');
     return bytes;
   }
 

@@ -78,7 +78,7 @@ export function createReplays(
   };
 }
 
-/** Status of an answer: the question was an edge's, and nothing was done. */
+/** Status of an empty answer: the question was an edge's, and nothing was done. No other answer is empty. */
 export const notTaken = 409;
 /** Of a question to a core: its head, which is sealed before anything of the body is read. */
 export const relayHeader = 'x-portcullis-relay';
