@@ -1,5 +1,6 @@
 /** The radar: five numbers, all of IPv4 as a map, reports over time and where they are about. */
 
+import { unknownProvider } from '../../geo/layout.ts';
 import { card } from '../../web/components/card.ts';
 import { type Bar, barChart, shareList } from '../../web/components/chart.ts';
 import { icon } from '../../web/components/icon.ts';
@@ -157,7 +158,9 @@ function rankings({ sum }: RadarPageData, text: Catalogue, frame: PageFrame): Ht
       .map(({ name, count }) => ({ name: nameOf(name), count }));
   return html`${ranking(
     networks,
-    top('network', (name) => (name === '' ? unknown : html`<bdi>${name}</bdi>`)),
+    top('network', (name) =>
+      name === '' || name === unknownProvider ? unknown : html`<bdi>${name}</bdi>`,
+    ),
     text,
     frame,
   )}

@@ -121,6 +121,9 @@ for (const threads of threadCounts)
         ['198.51.100.212'],
       );
       await within(async () => /<q class="radar-comment">again<\/q>/.test(await page('/radar')));
+      const french = await server.fetch('/radar', { headers: { 'Accept-Language': 'fr' } });
+      assert.match(french.body, /<span class="shares-name">Inconnu</);
+      assert.doesNotMatch(french.body, /Unknown/, 'a network without a name');
       assert.equal(await mark(), /^id: (.*)$/m.exec((await next).body)![1]);
     });
 

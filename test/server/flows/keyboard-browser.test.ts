@@ -18,7 +18,13 @@ const paths = [
     '/ip?address=none',
   ],
   ...['/connect', '/connect/nftables', '/docs', '/docs/feeds', '/feeds', '/captcha/'],
-  ...['/signin', '/register', '/recover', '/removal?ip=198.51.100.7', '/report?ip=198.51.100.7'],
+  ...[
+    '/signin',
+    '/register',
+    '/recover',
+    '/removal?address=198.51.100.7',
+    '/report?address=198.51.100.7',
+  ],
 ];
 const stopsMax = 120;
 
