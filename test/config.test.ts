@@ -1,6 +1,7 @@
 /** Every setting, good and bad: a bad one is one line which names it. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { it } from 'node:test';
 import { type Config, frontEndsOf, readConfig } from '../src/config.ts';
@@ -284,6 +285,23 @@ for (const [name, { field, good, bad }] of Object.entries(settings)) {
 it('there is a test for every setting, and each has a default or may be absent', () => {
   const fields = Object.values(settings).map(({ field }) => field);
   assert.deepEqual(fields.toSorted(), Object.keys(read({})).toSorted());
+});
+
+it('the table of the README names every setting', () => {
+  const [, table = ''] = readFileSync('README.md', 'utf8').split('\n## Settings\n');
+  const cells = table.split('\n').flatMap((row) => /^\| (`[A-Z].*?) +\| /.exec(row)?.[1] ?? []);
+  // `SITE_NAME`, `_CONTACT` stands for two that begin alike.
+  const named = cells.flatMap((cell) => {
+    const names = [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+    const begin = names[0]!.split('_')[0]!;
+    return names.map((name) => (name.startsWith('_') ? begin + name : name));
+  });
+  // Told in the row of another one.
+  const others = ['BACKUP_PASSPHRASE'];
+  const missing = Object.keys(settings).filter(
+    (name) => !named.includes(name) && !others.includes(name),
+  );
+  assert.deepEqual(missing, []);
 });
 
 it('an edge has cores instead of a database, and no other server has any', () => {

@@ -1,6 +1,7 @@
 /** What `--help` says of each command: nothing is left out, and it fits a screen. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import { program } from '../../src/commands/program.ts';
@@ -63,4 +64,27 @@ test('the help of each command names --settings and has no line beyond 80 column
     const long = lines.slice(1).filter((line) => line.length > columns);
     assert.deepEqual(long, [], name);
   }
+});
+
+/** `account create\\|show <email>` names two commands; what follows them is no command. */
+function namedIn(code: string): string[] {
+  const [first = '', second = ''] = code
+    .replace(/^portcullis /, '')
+    .replaceAll('\\|', '|')
+    .split(' ');
+  return [first, ...second.split('|').map((name) => `${first} ${name}`)];
+}
+
+test('the table of the README names each command', () => {
+  const [, table = ''] = readFileSync('README.md', 'utf8').split('\n## Commands\n');
+  const rows = table.split('\n## ')[0]!.split('\n');
+  const firstCells = rows.flatMap((row) => /^\| (`.*?) +\| /.exec(row)?.[1] ?? []);
+  assert.ok(firstCells.length > 30);
+  const named = new Set(
+    firstCells.flatMap((cell) =>
+      [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, code]) => namedIn(code!)),
+    ),
+  );
+  const missing = orders.map(({ name }) => name).filter((name) => !named.has(name));
+  assert.deepEqual(missing, []);
 });
