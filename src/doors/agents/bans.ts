@@ -4,7 +4,8 @@
  *
  * Each change has a position, so that a client can be told what changed since the last one. Bounds: an
  * account has `perAccountMax` bans and remembers as many that ended, for a day; all together have
- * `totalMax`. At the first bound the oldest of the account ends, at the second one of the account with most.
+ * `totalMax`, and remember as many that ended. At the first bound the oldest of the account ends, at the second
+ * one of the account with most; an end that is forgotten is not told, and the client's element lapses by itself.
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -63,13 +64,15 @@ export function createBans(options: {
   clock: Pick<Clock, 'now'>;
   shared: BanTable;
   perAccountMax?: number;
+  totalMax?: number;
 }): Bans {
-  const { clock, shared, perAccountMax = banBounds.perAccountMax } = options;
+  const { clock, shared, perAccountMax, totalMax } = { ...banBounds, ...options };
   const accounts = new Map<string, Account>();
   const words = new Uint32Array(4);
   let around: BanSurroundings | undefined;
   let position = 0;
   let total = 0;
+  let endedTotal = 0;
 
   function publish(account: Account, address: string): void {
     const untilMs = account.active.get(address)?.untilMs;
@@ -79,28 +82,39 @@ export function createBans(options: {
     else shared.set(account.slot, family, words, untilMs);
   }
 
+  /** No more is known of its end. */
+  function forget(account: Account, address: string): void {
+    if (account.ended.delete(address)) endedTotal--;
+  }
+
   function end(account: Account, address: string, nowMs: number): void {
     if (!account.active.delete(address)) return;
     total--;
     account.lastPosition = ++position;
+    forget(account, address);
     account.ended.set(address, { endedMs: nowMs, position });
+    endedTotal++;
     publish(account, address);
-    if (account.ended.size > perAccountMax) {
-      account.ended.delete(account.ended.keys().next().value!);
-    }
+    if (account.ended.size > perAccountMax) forget(account, oldestOf(account.ended));
+    if (endedTotal <= totalMax) return;
+    const most = withMost('ended', account);
+    forget(most, oldestOf(most.ended));
   }
 
   function oldestOf(map: ReadonlyMap<string, unknown>): string {
     return map.keys().next().value as string;
   }
 
+  function withMost(which: 'active' | 'ended', known: Account): Account {
+    let most = known;
+    for (const other of accounts.values()) if (other[which].size > most[which].size) most = other;
+    return most;
+  }
+
   function makeRoom(account: Account, nowMs: number): void {
     if (account.active.size > perAccountMax) end(account, oldestOf(account.active), nowMs);
-    if (total <= banBounds.totalMax) return;
-    let most = account;
-    for (const other of accounts.values()) {
-      if (other.active.size > most.active.size) most = other;
-    }
+    if (total <= totalMax) return;
+    const most = withMost('active', account);
     end(most, oldestOf(most.active), nowMs);
   }
 
@@ -139,7 +153,7 @@ export function createBans(options: {
     }
     for (const [address, one] of account.ended) {
       if (one.endedMs > nowMs - endedMs) break;
-      account.ended.delete(address);
+      forget(account, address);
     }
     if (account.active.size + account.ended.size === 0) accounts.delete(id);
   }
@@ -156,7 +170,7 @@ export function createBans(options: {
         const before = account.active.get(address);
         if (before !== undefined && before.untilMs >= untilMs) continue;
         if (!account.active.delete(address)) total++;
-        account.ended.delete(address);
+        forget(account, address);
         account.lastPosition = ++position;
         account.active.set(address, { untilMs, position });
         if (untilMs <= nowMs) end(account, address, untilMs);
@@ -190,6 +204,6 @@ export function createBans(options: {
       timer.unref();
       return () => clearInterval(timer);
     },
-    table: { name: 'agent_bans', used: () => total, limit: banBounds.totalMax },
+    table: { name: 'agent_bans', used: () => total, limit: totalMax },
   };
 }

@@ -1,0 +1,52 @@
+/** Bans of all accounts together: how many there are, and how many ends are remembered. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { manualClock } from '../../../src/core/clock.ts';
+import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
+import { banMs, createBans, endedMs } from '../../../src/doors/agents/bans.ts';
+
+function setUp(totalMax: number) {
+  const clock = manualClock(1_800_000_000_000);
+  const bans = createBans({ clock, shared: createBanTable(64), perAccountMax: 10, totalMax });
+  const namesOf = (account: string, which: 'active' | 'ended') => [
+    ...(bans.of(account)?.[which].keys() ?? []),
+  ];
+  return {
+    ...{ clock, bans, namesOf },
+    ban: (account: string, ...addresses: string[]) =>
+      bans.apply({ account, untilMs: clock.now() + banMs, addresses }),
+    count(accounts: readonly string[], which: 'active' | 'ended'): number {
+      // What is over ends when it is looked at, and may make another one forget.
+      for (const account of accounts) bans.of(account);
+      return accounts.reduce((sum, account) => sum + namesOf(account, which).length, 0);
+    },
+  };
+}
+
+it('many accounts with ever new addresses hold no more ends than bans, and nobody else forgets', () => {
+  const { clock, bans, ban, namesOf, count } = setUp(8);
+  ban('quiet', '45.10.0.1');
+  clock.advance(banMs);
+  assert.deepEqual(namesOf('quiet', 'ended'), ['45.10.0.1']);
+  const many = Array.from({ length: 5 }, (_, i) => `a${i}`);
+  for (let round = 0; round < 6; round++) {
+    for (const [i, account] of many.entries())
+      ban(account, `45.11.${i}.${round}`, `45.12.${i}.${round}`);
+    assert.ok(bans.table.used() <= 8 && count([...many, 'quiet'], 'ended') <= 8);
+  }
+  assert.deepEqual([count(many, 'active'), count(many, 'ended')], [8, 7]);
+  assert.deepEqual(namesOf('quiet', 'ended'), ['45.10.0.1']);
+  clock.advance(banMs + endedMs);
+  for (const account of [...many, 'quiet']) assert.equal(bans.of(account)?.ended.size ?? 0, 0);
+  // Nothing of before counts any more: as many ends are remembered as at first.
+  ban('a0', '45.10.0.1', '45.10.0.2', '45.10.0.3', '45.10.0.4');
+  ban('a1', '45.10.0.5', '45.10.0.6', '45.10.0.7', '45.10.0.8');
+  clock.advance(banMs);
+  assert.equal(count(['a0', 'a1'], 'ended'), 8);
+  // Who is banned again is not among the ends.
+  ban('a0', '45.10.0.1', '45.10.0.2');
+  ban('a2', '45.10.0.9', '45.10.0.10');
+  clock.advance(banMs);
+  assert.equal(count(['a0', 'a1', 'a2'], 'ended'), 8);
+});
