@@ -7,7 +7,7 @@
  *     npm test -- flows/authorize       files whose path has this part, both halves of them
  *     npm run test:system               what needs other packages and tools; tiny runs of the benches
  *
- * The first two and the last are all there is. One file more runs at once than there are cores, since a third of
+ * The first two and the last are all there is. Two files more run at once than there are cores, since a third of
  * the time of a file is waiting; of the system tests as many as there are cores, since they work all the time. The
  * list comes from the sources, so a stale file in dist/ never runs. At the end stand the ten slowest files, and in the last line the counts:
  * `12 passed, 0 failed, 1 skipped (wrk)`, with the tools whose absence ALLOW_MISSING allowed, and what
@@ -81,7 +81,7 @@ const run = spawn(
     '--test',
     // A file that hangs fails, and the others are told of.
     `--test-timeout=${fileMsMax}`,
-    `--test-concurrency=${availableParallelism() + (isSystem ? 0 : 1)}`,
+    `--test-concurrency=${availableParallelism() + (isSystem ? 0 : 2)}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     '--test-reporter=./scripts/test-totals.mjs',
