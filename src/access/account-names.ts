@@ -11,6 +11,7 @@ import {
   accountBySpellingPrefix,
   accountKey,
 } from '../store/keys.ts';
+import { pagesUnder } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { type AccountRecord, decodeAccount } from './accounts/records.ts';
 
@@ -20,7 +21,6 @@ export interface AccountInfo extends AccountRecord {
 
 /** 12 random bytes. */
 const idShape = /^[A-Za-z0-9_-]{16}$/;
-const scanRows = 500;
 /** Longer than any spelling of before: 254 characters of up to three bytes. */
 const spellingBytesMax = 1_016;
 
@@ -57,15 +57,13 @@ export async function unconfirmedAccounts(
 ): Promise<AccountInfo[]> {
   const prefix = accountBySpellingPrefix();
   const list: AccountInfo[] = [];
-  let page = await store.scan(prefix, { limit: scanRows });
-  while (page.length > 0) {
+  for await (const page of pagesUnder(store, prefix)) {
     for (const { value } of page) {
       const id = Buffer.from(value).toString('utf8');
       const entry = await store.get(accountKey(id));
       const record = entry && decodeAccount(entry.value);
       if (record !== undefined) list.push({ id, ...record });
     }
-    page = await store.scan(prefix, { after: page.at(-1)!.key, limit: scanRows });
   }
   return list;
 }

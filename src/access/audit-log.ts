@@ -13,7 +13,7 @@ import { fail, ok, type Result } from '../core/result.ts';
 import { createTurns } from '../core/work/turns.ts';
 import { createWriter, decode } from '../store/codec.ts';
 import { auditKey, auditPrefix, type Key } from '../store/keys.ts';
-import { logRows } from '../store/log-rows.ts';
+import { pagesUnder } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 
 export interface AuditEntry {
@@ -102,7 +102,7 @@ export function createAuditLog(options: { store: Store; clock: Clock; random: Ra
     // Of one moment, the end may lie before the beginning: the rest of their keys is random.
     const ended = new Map<string, AuditRow>();
     const from: Key = auditKey(Math.max(0, since), new Uint8Array(noise));
-    reading: for await (const page of logRows(store, auditPrefix(), from)) {
+    reading: for await (const page of pagesUnder(store, auditPrefix(), { after: from })) {
       for (const { key, value } of page) {
         const at = Buffer.from(key).readUIntBE(1, 6);
         if (at >= until + changeMsMax) break reading;

@@ -4,13 +4,13 @@
  */
 
 import { accountRoleKey, accountRolePrefix, type Key } from '../store/keys.ts';
+import { pagesUnder } from '../store/pages.ts';
 import type { SetRow, Store } from '../store/store.ts';
 
 export const roles = ['member', 'operator'] as const;
 export type Role = (typeof roles)[number];
 
 const operatorByte = 1;
-const pageRows = 200;
 
 /** What makes it so. */
 export function roleRow(accountId: string, role: Role): { set?: [SetRow]; del?: [Key] } {
@@ -28,12 +28,9 @@ export async function roleOf(store: Pick<Store, 'get'>, accountId: string): Prom
 /** Ids of the accounts with the operator's role. */
 export async function operatorIds(store: Pick<Store, 'scan'>): Promise<string[]> {
   const ids: string[] = [];
-  for (let after: Key | undefined; ; ) {
-    const options = after === undefined ? { limit: pageRows } : { after, limit: pageRows };
-    const page = await store.scan(accountRolePrefix(), options);
-    if (page.length === 0) return ids;
+  for await (const page of pagesUnder(store, accountRolePrefix())) {
     // The id is text, ended by a zero byte (see keys.ts).
     for (const { key } of page) ids.push(Buffer.from(key.subarray(1, -1)).toString('utf8'));
-    after = page.at(-1)!.key;
   }
+  return ids;
 }

@@ -17,7 +17,7 @@ import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
 import { createWriter } from './codec.ts';
 import { erasedKey, erasedPrefix, namespaces } from './keys.ts';
-import { logRows } from './log-rows.ts';
+import { pagesUnder } from './pages.ts';
 import { readEntry } from './rows.ts';
 import type { SetRow, Store } from './store.ts';
 
@@ -36,7 +36,7 @@ export function erasedRow(accountId: string, atMs: number): SetRow {
 /** Ids with the time of each, in order of the ids. */
 async function erasedIn(store: Store): Promise<Map<string, number>> {
   const found = new Map<string, number>();
-  for await (const page of logRows(store, erasedPrefix())) {
+  for await (const page of pagesUnder(store, erasedPrefix())) {
     for (const { key, value } of page) found.set(idOf(key), timeOf(value));
   }
   return found;

@@ -3,13 +3,13 @@
  * and showing a key, is in accounts.ts.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { apiKeyByAccountKey, apiKeyKey, apiKeyPrefix, type Key } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import { encodeAccessEvent } from '../accounts/events.ts';
 import { decodeKey, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
@@ -36,7 +36,6 @@ export interface KeyRecords {
   retire(): Promise<number>;
 }
 
-const pageRows = 500;
 /** Far longer than any id; what a person typed must not make a key too long for the store. */
 const idLengthMax = 256;
 
@@ -56,21 +55,13 @@ export function createKeyRecords(options: {
   }
 
   async function* all(): AsyncGenerator<StoredKey> {
-    let after: Key | undefined;
-    for (;;) {
-      const page = await store.scan(
-        apiKeyPrefix(),
-        after === undefined ? { limit: pageRows } : { after, limit: pageRows },
-      );
+    for await (const page of pagesUnder(store, apiKeyPrefix())) {
       for (const { key, value, version } of page) {
         const record = decodeKey(value);
         // The key id is text, ended by a zero byte (see keys.ts).
         const id = Buffer.from(key.subarray(1, -1)).toString('utf8');
         if (record !== undefined) yield { id, key, version, record };
       }
-      if (page.length === 0) return;
-      after = page.at(-1)!.key;
-      await nextTurn();
     }
   }
 

@@ -17,7 +17,7 @@ import {
   apiKeyKey,
   type Key,
 } from '../../store/keys.ts';
-import { logRows } from '../../store/log-rows.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { NewEvent, SetRow, Store } from '../../store/store.ts';
 import type { AccountInfo } from '../account-names.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
@@ -93,7 +93,7 @@ export function createNamedKeys(options: {
 
   async function idsUnder(prefix: Key): Promise<string[]> {
     const ids: string[] = [];
-    for await (const page of logRows(store, prefix)) {
+    for await (const page of pagesUnder(store, prefix)) {
       for (const { key } of page) ids.push(Buffer.from(key).toString('utf8', 1).split('\0')[1]!);
     }
     return ids;

@@ -13,12 +13,12 @@ import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import {
   accountKey,
-  type Key,
   siteKeyByAccountKey,
   siteKeyByAccountPrefix,
   siteKeyKey,
   siteKeyPrefix,
 } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { flag, list, record, since, text, time } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeAccount } from '../accounts/records.ts';
@@ -161,20 +161,13 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
 
   async function list(): Promise<SiteKeyInfo[]> {
     const all: SiteKeyInfo[] = [];
-    let after: Key | undefined;
-    for (;;) {
-      const limit = pageRows;
-      const page = await store.scan(
-        siteKeyPrefix(),
-        after === undefined ? { limit } : { after, limit },
-      );
+    for await (const page of pagesUnder(store, siteKeyPrefix())) {
       for (const { key, value } of page) {
         const siteKey = decodeRow(textOf(key, 1), value);
         if (siteKey) all.push({ ...siteKey, email: await emailOf(siteKey.account) });
       }
-      if (page.length === 0) return all.sort((a, b) => a.createdAt - b.createdAt);
-      after = page.at(-1)!.key;
     }
+    return all.sort((a, b) => a.createdAt - b.createdAt);
   }
 
   async function emailOf(accountId: string): Promise<string> {

@@ -29,6 +29,7 @@ import {
   reportGuardKey,
 } from '../../store/keys.ts';
 import type { Tables } from '../../store/lmdb-tables.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 
 export type Rewound = ReputationEvent | ({ readonly kind: 'agent.banned' } & Banned);
@@ -111,12 +112,7 @@ async function forgetReport(
 ): Promise<void> {
   const address = addressBytes(event.family, event.words);
   const prefix = reportByAddressPrefix(address);
-  for (let after: Key | undefined; ; ) {
-    const page = await store.scan(
-      prefix,
-      after === undefined ? { limit: 500 } : { after, limit: 500 },
-    );
-    if (page.length === 0) return;
+  for await (const page of pagesUnder(store, prefix)) {
     for (const { key, value } of page) {
       const report = decodeRow(key, value);
       if (report?.account !== event.account) continue;
@@ -125,7 +121,6 @@ async function forgetReport(
       const id = reportByIdKey(Buffer.from(report.id, 'base64url'));
       return remove(store, [key, id, reportGuardKey(event.account, address)]);
     }
-    after = page.at(-1)!.key;
   }
 }
 

@@ -10,7 +10,7 @@ import { parseIp } from '../../ip/address.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { readTexts } from '../../store/key-parts.ts';
 import { agentBanKey, agentBanPrefix, erasureKey } from '../../store/keys.ts';
-import { logRows } from '../../store/log-rows.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { f64, record } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 import { isListable } from '../listable.ts';
@@ -79,7 +79,7 @@ export function createBanStore(options: {
     },
     async load() {
       const found: { account: string; address: string; untilMs: number }[] = [];
-      for await (const page of logRows(store, agentBanPrefix())) {
+      for await (const page of pagesUnder(store, agentBanPrefix())) {
         for (const { key, value } of page) {
           const row = rows.decode(value);
           const [account = '', address = ''] = readTexts(key);

@@ -12,8 +12,9 @@ import { readPrefix } from '../../ip/written.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createWriter, decode } from '../../store/codec.ts';
 import { createEventId } from '../../store/event-id.ts';
-import { allowKey, allowPrefix, type Key } from '../../store/keys.ts';
+import { allowKey, allowPrefix } from '../../store/keys.ts';
 import { type LedgerEntry, readLedger } from '../../store/ledger.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { encodeEvent } from '../state/events.ts';
 import { askRoom } from './room.ts';
@@ -35,7 +36,6 @@ export interface Allowlist {
 }
 
 const reasonLengthMax = 200;
-const pageRows = 500;
 
 export function createAllowlist(options: {
   store: Store;
@@ -121,19 +121,13 @@ export function createAllowlist(options: {
 
   async function list(): Promise<AllowRule[]> {
     const rules: AllowRule[] = [];
-    let after: Key | undefined;
-    for (;;) {
-      const page = await store.scan(
-        allowPrefix(),
-        after === undefined ? { limit: pageRows } : { after, limit: pageRows },
-      );
+    for await (const page of pagesUnder(store, allowPrefix())) {
       for (const { key, value } of page) {
         const rule = decodeRule(Buffer.from(key.subarray(1, -1)).toString('utf8'), value);
         if (rule !== undefined) rules.push(rule);
       }
-      if (page.length === 0) return rules;
-      after = page.at(-1)!.key;
     }
+    return rules;
   }
 
   return { add, remove, list };

@@ -6,6 +6,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Key } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface AddressQueue<T extends { readonly at: number }> {
@@ -27,7 +28,6 @@ export interface QueueOptions {
 
 const queueMax = 1_000;
 const keptMs = 90 * 86_400_000;
-const pageRows = 200;
 
 /** @param rows how a row is written, and where: the address is the text of its key. */
 export function createAddressQueue<T extends { readonly at: number }>(
@@ -42,18 +42,14 @@ export function createAddressQueue<T extends { readonly at: number }>(
 
   async function list() {
     const found: (T & { readonly address: string })[] = [];
-    let after: Key | undefined;
-    for (;;) {
-      const limits = { limit: pageRows, ...(after === undefined ? {} : { after }) };
-      const page = await store.scan(prefix(), limits);
+    for await (const page of pagesUnder(store, prefix())) {
       for (const { key, value } of page) {
         const row = codec.decode(value);
         const address = Buffer.from(key.subarray(1, -1)).toString('utf8');
         if (row !== undefined) found.push({ ...row, address });
       }
-      if (page.length === 0) return found.sort((a, b) => a.at - b.at);
-      after = page.at(-1)!.key;
     }
+    return found.sort((a, b) => a.at - b.at);
   }
 
   async function find(address: string): Promise<T | undefined> {

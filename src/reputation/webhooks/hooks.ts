@@ -13,7 +13,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../store/keys.ts';
-import { logRows } from '../../store/log-rows.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { bytes, group, list, oneOf, record, text, time, u8, u32 } from '../../store/record.ts';
 import type { Commit, Store } from '../../store/store.ts';
 
@@ -122,7 +122,7 @@ export interface Webhooks {
 export function storedWebhooks(store: Store) {
   async function under(prefix: Key): Promise<StoredWebhook[]> {
     const found: StoredWebhook[] = [];
-    for await (const page of logRows(store, prefix)) {
+    for await (const page of pagesUnder(store, prefix)) {
       for (const { key, value, version } of page) {
         const hook = rows.decode(value);
         const [, id] = Buffer.from(key).toString('utf8', 1).split('\0');

@@ -21,7 +21,7 @@ import {
   type Key,
   readFeedVersion,
 } from '../../store/keys.ts';
-import { logRows } from '../../store/log-rows.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { Entry, Store } from '../../store/store.ts';
 import type { Findings } from '../../store/verify/findings.ts';
 
@@ -128,6 +128,6 @@ function sameRows(a: Rows, b: Rows): boolean {
 
 async function all(store: Store, prefix: Key): Promise<Entry[]> {
   const rows: Entry[] = [];
-  for await (const page of logRows(store, prefix)) rows.push(...page);
+  for await (const page of pagesUnder(store, prefix)) rows.push(...page);
   return rows;
 }

@@ -14,6 +14,7 @@ import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { type Key, noticeKey, noticePrefix } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { type Field, flag, oneOf, record, text, time } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { Upkeep } from '../../store/upkeep.ts';
@@ -103,7 +104,6 @@ const passMs = 3_600_000;
 /** Of several servers: one that went away for good left its mails to the others. */
 const sharedPassMs = 30_000;
 const retryMs = 10_000;
-const pageRows = 100;
 /** Whoever wrote a younger row, maybe another process, is sending it. */
 const youngMs = 120_000;
 const idBytes = 8;
@@ -161,10 +161,8 @@ export function createNotices(options: NoticesOptions): Notices {
 
   async function pass(oldestFrom: number): Promise<void> {
     if (!isMine()) return;
-    for (let after: Key | undefined; !closing; ) {
-      const limit = pageRows;
-      const page = await store.scan(noticePrefix(), after ? { after, limit } : { limit });
-      if (page.length === 0) return;
+    for await (const page of pagesUnder(store, noticePrefix())) {
+      if (closing) return;
       for (const { key, value } of page) {
         const notice = readNotice(value);
         if (notice === undefined || notice.at > oldestFrom) continue;
@@ -172,7 +170,6 @@ export function createNotices(options: NoticesOptions): Notices {
         if (!isMine()) return;
         send({ key, account: noticeAccountOf(key), notice });
       }
-      after = page.at(-1)!.key;
     }
   }
 

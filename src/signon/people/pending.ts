@@ -18,6 +18,7 @@ import {
   sessionByAccountKey,
   sessionKey,
 } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { isVerified, type People, type Person, unchanged } from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
@@ -32,7 +33,6 @@ export const pendingLifeMs = 7 * 24 * 3_600_000;
 export const pendingMax = 32_768;
 /** From one network: what its limit of registrations allows in some days. */
 export const pendingPerNetworkMax = 512;
-const pageRows = 512;
 
 export function createPendingTally(options: { clock: Clock }): RowTally {
   const bounds = { max: pendingMax, perSubjectMax: pendingPerNetworkMax };
@@ -44,9 +44,7 @@ export function createPendingTally(options: { clock: Clock }): RowTally {
  * row was written do not, for the week that they wait.
  */
 export async function restorePending(store: Store, tally: RowTally): Promise<void> {
-  for (let after: Key | undefined; ; ) {
-    const options = after === undefined ? {} : { after };
-    const page = await store.scan(pendingAccountPrefix(), { ...options, limit: pageRows });
+  for await (const page of pagesUnder(store, pendingAccountPrefix())) {
     // The id is text, ended by a zero byte (see keys.ts).
     const ids = page.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
     for (const row of await Promise.all(ids.map((id) => store.get(accountKey(id))))) {
@@ -54,8 +52,6 @@ export async function restorePending(store: Store, tally: RowTally): Promise<voi
       if (account === undefined || account.pendingUntil === 0) continue;
       tally.admit(account.email, `before the start ${account.email}`, account.pendingUntil);
     }
-    after = page.at(-1)?.key;
-    if (after === undefined) return;
   }
 }
 

@@ -14,7 +14,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { type Key, signInLogKey, signInLogPrefix } from '../../store/keys.ts';
-import { logRows } from '../../store/log-rows.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { record, text, u16 } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { PersonalData } from '../people/deletion/deletion.ts';
@@ -199,7 +199,7 @@ export function createSignInLog(options: {
 /** Oldest first, those from `since` (ms) on. */
 export async function* readSignIns(store: Store, since: number): AsyncGenerator<SignInEntry> {
   const from = since > 0 ? signInLogKey(since - 1, new Uint8Array(4).fill(0xff)) : undefined;
-  for await (const page of logRows(store, signInLogPrefix(), from)) {
+  for await (const page of pagesUnder(store, signInLogPrefix(), { after: from })) {
     for (const { key, value } of page) {
       const entry = decodeEntry(key, value);
       if (entry !== undefined) yield entry;
@@ -228,7 +228,7 @@ export function signInLogData(store: Store): PersonalData {
         if (!(await store.commit({ del })).ok) throw new Error('the sign-in log is not writable');
         del = [];
       }
-      for await (const page of logRows(store, signInLogPrefix())) {
+      for await (const page of pagesUnder(store, signInLogPrefix())) {
         if (pace.isOver()) await pace.next();
         for (const { key, value } of page) {
           if (decodeEntry(key, value)?.account === accountId) del.push(key);

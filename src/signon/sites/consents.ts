@@ -7,11 +7,11 @@
  * allowed before is touched.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import {
   bareRecord,
   type Field,
@@ -22,7 +22,7 @@ import {
   text,
   time,
 } from '../../store/record.ts';
-import type { Entry, SetRow, Store } from '../../store/store.ts';
+import type { SetRow, Store } from '../../store/store.ts';
 import {
   fingerprintBytes,
   type SeenValues,
@@ -202,18 +202,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return { key: useKeyOf(parties), value: uses.encode({ at: now }) };
   }
 
-  /** Others get their turn between the pages. */
-  async function* pages(prefix: Key): AsyncGenerator<readonly Entry[]> {
-    let after: Key | undefined;
-    for (;;) {
-      const limit = pageRows;
-      const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
-      if (page.length === 0) return;
-      yield page;
-      after = page.at(-1)!.key;
-      await nextTurn();
-    }
-  }
+  const pages = (prefix: Key) => pagesUnder(store, prefix, { limit: pageRows });
 
   async function list(accountId: string): Promise<ConnectedSite[]> {
     const sites: ConnectedSite[] = [];

@@ -27,6 +27,7 @@ import {
   readConsentTransactionKey,
   usedSealKey,
 } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { fixed, flag, record, text, time } from '../../store/record.ts';
 import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { linkLifeMs } from '../people/links/links.ts';
@@ -42,7 +43,6 @@ const placeBits = placesPerSession - 1;
 export const waitingMax = 4_096;
 /** Of one network (an IPv4 address or an IPv6 /64): an office, not a flood. */
 export const waitingPerNetworkMax = 64;
-const pageRows = 256;
 const idBytes = 32;
 const hashBytes = 32;
 const holderBytes = 16;
@@ -247,11 +247,7 @@ export function createTransactions(options: {
   }
 
   async function restore(): Promise<void> {
-    for (let after: Key | undefined; ; ) {
-      const page = await store.scan(consentTransactionPrefix(), {
-        limit: pageRows,
-        ...(after === undefined ? {} : { after }),
-      });
+    for await (const page of pagesUnder(store, consentTransactionPrefix())) {
       for (const { key, value } of page) {
         const holder = readConsentTransactionKey(key)?.holderHash;
         const row = rows.decode(value);
@@ -259,8 +255,6 @@ export function createTransactions(options: {
         const name = holder && Buffer.from(holder).toString('base64url');
         if (name && row?.waits) waiting.admit(name, `before the start ${name}`, row.endsAt);
       }
-      after = page.at(-1)?.key;
-      if (after === undefined) return;
     }
   }
 

@@ -10,7 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
-import { type Key, projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
+import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
+import { pagesUnder } from '../pages.ts';
 import { byteaArray } from '../postgres/arrays.ts';
 import type { PostgresSession } from '../postgres/connection.ts';
 import { fenceValues, holds } from '../postgres/maintenance.ts';
@@ -147,11 +148,7 @@ async function save(
        and id not in (select id from checkpoints except select id from old)`,
     [],
   );
-  for (let after: Key | undefined; ; ) {
-    const limit = pageRows;
-    const page = await local.scan(projectionPagePrefix(), after ? { after, limit } : { limit });
-    if (page.length === 0) break;
-    after = page.at(-1)!.key;
+  for await (const page of pagesUnder(local, projectionPagePrefix(), { limit: pageRows })) {
     const valid = page.filter(({ key }) => readProjectionPageKey(key).seq <= seq);
     if (valid.length > 0) await add(valid);
   }

@@ -14,6 +14,7 @@ import {
   type Key,
   readFeedVersion,
 } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Built, Restored } from '../builder/build.ts';
 import { decodeHead, encodeHead, type FeedHead, type StoredStep } from '../stored.ts';
@@ -39,7 +40,6 @@ export interface FeedRows {
 }
 
 const basePartBytes = 1 << 20;
-const scanRows = 100;
 
 export function createFeedRows(
   store: Pick<Store, 'get' | 'scan' | 'commit'>,
@@ -57,16 +57,8 @@ export function createFeedRows(
 
   async function scanAll(prefix: Key): Promise<{ key: Key; value: Uint8Array }[]> {
     const rows: { key: Key; value: Uint8Array }[] = [];
-    let after: Key | undefined;
-    for (;;) {
-      const page = await store.scan(prefix, {
-        limit: scanRows,
-        ...(after === undefined ? {} : { after }),
-      });
-      if (page.length === 0) return rows;
-      rows.push(...page);
-      after = page.at(-1)!.key;
-    }
+    for await (const page of pagesUnder(store, prefix)) rows.push(...page);
+    return rows;
   }
 
   async function dropOtherBases(baseVersion: number): Promise<void> {

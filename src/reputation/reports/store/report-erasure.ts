@@ -7,11 +7,11 @@
 
 import type { Pace } from '../../../core/work/turns.ts';
 import { type Key, reportByAddressKey, reportByIdPrefix } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import type { SetRow, Store } from '../../../store/store.ts';
 import { addressOf, decodeIdRow, decodeRow, encodeRow } from './report-rows.ts';
 import type { StoredReport } from './report-store.ts';
 
-const pageRows = 200;
 /** Comments blanked in one commit: half a millisecond of the event loop. */
 const blankRows = 50;
 const attemptsMax = 5;
@@ -85,13 +85,7 @@ async function blank(store: Store, found: Found): Promise<boolean> {
 }
 
 async function* walk(store: Store, account: string, pace: Pace): AsyncGenerator<Found> {
-  let after: Key | undefined;
-  for (;;) {
-    const page = await store.scan(
-      reportByIdPrefix(),
-      after === undefined ? { limit: pageRows } : { after, limit: pageRows },
-    );
-    if (page.length === 0) return;
+  for await (const page of pagesUnder(store, reportByIdPrefix())) {
     for (const { key: idKey, value } of page) {
       if (pace.isOver()) await pace.next();
       const owner = decodeIdRow(value);
@@ -103,6 +97,5 @@ async function* walk(store: Store, account: string, pace: Pace): AsyncGenerator<
       if (!row || !report) continue;
       yield { key, version: row.version, report: { ...report, ...addressOf(owner.address) } };
     }
-    after = page.at(-1)!.key;
   }
 }

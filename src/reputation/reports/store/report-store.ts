@@ -21,6 +21,7 @@ import {
   reportByIdPrefix,
   reportGuardKey,
 } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import type { CommitResult, Entry, Store } from '../../../store/store.ts';
 import { encodeEvent } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
@@ -106,7 +107,7 @@ export interface ReportStore {
   expire(stop?: AbortSignal): Promise<number>;
 }
 
-const scanPage = 500;
+const pageOptions = { limit: 500 };
 /** A withdrawal beside reports of the same account and address starts anew so many times. */
 const withdrawTriesMax = 20;
 /** Keys of one commit of a withdrawal: three a report. */
@@ -204,20 +205,13 @@ export function createReportStore(options: {
 
   async function* rows(address: Uint8Array): AsyncGenerator<readonly ReportRow[]> {
     const turns = createTurns();
-    let after: Key | undefined;
-    for (;;) {
-      const page = await store.scan(
-        reportByAddressPrefix(address),
-        after === undefined ? { limit: scanPage } : { after, limit: scanPage },
-      );
-      if (page.length === 0) return;
+    for await (const page of pagesUnder(store, reportByAddressPrefix(address), pageOptions)) {
       const found: ReportRow[] = [];
       for (const { key, value, version } of page) {
         const report = decodeRow(key, value);
         if (report !== undefined) found.push({ key, version, report });
       }
       yield found;
-      after = page.at(-1)!.key;
       if (turns.isOver()) await turns.next();
     }
   }
@@ -248,17 +242,15 @@ export function createReportStore(options: {
   ): Promise<number> {
     const prefix = reportByAddressPrefix(addressBytes(family, words));
     let counted = 0;
-    for (let after: Key | undefined; ; ) {
-      if (!(await goOn())) return counted;
-      const options = { limit: scanPage };
-      const page = await store.scan(prefix, after === undefined ? options : { after, ...options });
+    if (!(await goOn())) return counted;
+    for await (const page of pagesUnder(store, prefix, pageOptions)) {
       for (const { key } of page) {
         if (counted >= limit || reportedAtIn(key) < since) return counted;
         counted++;
       }
-      if (page.length === 0) return counted;
-      after = page.at(-1)!.key;
+      if (!(await goOn())) return counted;
     }
+    return counted;
   }
 
   async function withdraw(

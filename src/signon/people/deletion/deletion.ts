@@ -43,6 +43,7 @@ import {
   type Key,
   pendingAccountKey,
 } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import type { RowCheck, Store } from '../../../store/store.ts';
 import type { Delivery } from '../../mail/mailer.ts';
 import { isConfirmed, openPeople, type Person } from '../../people.ts';
@@ -148,16 +149,14 @@ export function createDeletion(options: {
   }
 
   async function marked(after: string | undefined, limit: number): Promise<string[]> {
-    let last = after === undefined ? undefined : erasureKey(after);
-    for (;;) {
-      const page = await store.scan(erasurePrefix(), last ? { after: last, limit } : { limit });
-      if (page.length === 0) return [];
+    const from = after === undefined ? undefined : erasureKey(after);
+    for await (const page of pagesUnder(store, erasurePrefix(), { after: from, limit })) {
       const open = page.filter(({ value }) => readMark(value)?.state !== 'over');
       // The id is text, ended by a zero byte (see keys.ts).
       const ids = open.map(({ key }) => Buffer.from(key.subarray(1, -1)).toString('utf8'));
       if (ids.length > 0) return ids;
-      last = page.at(-1)!.key;
     }
+    return [];
   }
 
   async function markOf(id: string) {

@@ -14,6 +14,7 @@ import {
   sessionKey,
   signonLinkPrefix,
 } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Outbox } from '../../mail/outbox.ts';
 import type { SecondFactors } from '../../proofs/factors/second-factors.ts';
@@ -118,14 +119,9 @@ function securityLogData({ securityLog }: PersonalDataSources): PersonalData {
 function messageData({ store, outbox }: PersonalDataSources): PersonalData {
   /** Rows of this kind lie under random keys: all are looked at. */
   async function eraseAmong(prefix: Key, isOwn: (value: Uint8Array) => boolean, pace: Pace) {
-    let after: Key | undefined;
-    for (;;) {
-      const options = after === undefined ? { limit: pageRows } : { after, limit: pageRows };
-      const page = await store.scan(prefix, options);
-      if (page.length === 0) return;
+    for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {
       const own = page.filter(({ value }) => isOwn(value)).map(({ key }) => key);
       if (own.length > 0) await deleteRows(store, own);
-      after = page.at(-1)!.key;
       if (pace.isOver()) await pace.next();
     }
   }

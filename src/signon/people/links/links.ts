@@ -14,6 +14,7 @@ import { sha256 } from '../../../core/digest.ts';
 import type { Random } from '../../../core/random.ts';
 import { createReader, type Reader } from '../../../store/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import { oneOf, record, text, varint } from '../../../store/record.ts';
 import type { RowCheck, SetRow, Store } from '../../../store/store.ts';
 import { hashOfToken, newToken } from '../../tokens.ts';
@@ -71,7 +72,6 @@ export const linksMax = 65_536;
 export const linksPerAccountMax = { verify: 80, reset: 8, signIn: 16 } as const;
 /** Of a purpose. */
 const decoyRows = 64;
-const pageRows = 512;
 
 const layout = 1;
 const purposes = Object.keys(linkLifeMs) as [LinkPurpose, ...LinkPurpose[]];
@@ -135,17 +135,13 @@ export function createLinks({
     },
     stats: () => [...tallies.values()].map((tally) => tally.stats()),
     async restore() {
-      for (let after: Key | undefined; ; ) {
-        const options = after === undefined ? {} : { after };
-        const page = await store.scan(signonLinkPrefix(), { ...options, limit: pageRows });
+      for await (const page of pagesUnder(store, signonLinkPrefix())) {
         for (const { key, value } of page) {
           const input = createReader(value);
           const purpose = purposes[value[1] ?? 0];
           // An older server kept rows of a purpose that is none any more; they end by themselves.
           if (purpose !== undefined) admits(purpose, key, linkAccountOf(input) ?? '');
         }
-        after = page.at(-1)?.key;
-        if (after === undefined) return;
       }
     },
   };

@@ -7,7 +7,8 @@
 import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
-import { blockedSiteKey, blockedSitePrefix, type Key } from '../../../store/keys.ts';
+import { blockedSiteKey, blockedSitePrefix } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import { bareRecord, time } from '../../../store/record.ts';
 import type { RowCheck, Store } from '../../../store/store.ts';
 import { type ClientRules, parseClientId } from './client-id.ts';
@@ -33,7 +34,6 @@ export interface BlockedSites {
 
 /** Labels before the registered domain: a name with hundreds of labels must not cost a row each. */
 const deeperMax = 4;
-const pageRows = 500;
 const rows = bareRecord<{ blockedAt: number }>({ blockedAt: time });
 
 export function createBlockedSites(options: {
@@ -55,20 +55,14 @@ export function createBlockedSites(options: {
 
   async function list(): Promise<BlockedSite[]> {
     const found: BlockedSite[] = [];
-    for (let after: Key | undefined; ; ) {
-      const limit = pageRows;
-      const page = await store.scan(
-        blockedSitePrefix(),
-        after === undefined ? { limit } : { after, limit },
-      );
-      if (page.length === 0) return found;
+    for await (const page of pagesUnder(store, blockedSitePrefix())) {
       for (const { key, value } of page) {
         // The domain is text, ended by a zero byte (see keys.ts).
         const domain = Buffer.from(key.subarray(1, -1)).toString('utf8');
         found.push({ domain, blockedAt: rows.decode(value)?.blockedAt ?? 0 });
       }
-      after = page.at(-1)!.key;
     }
+    return found;
   }
 
   return {

@@ -9,6 +9,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Pace } from '../../../core/work/turns.ts';
 import { readTexts } from '../../../store/key-parts.ts';
 import { consentPrefix, consentUsePrefix, type Key } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import type { Entry, Store } from '../../../store/store.ts';
 import { readConsentUse } from '../consents.ts';
 import type { BlockedSites } from './blocked-sites.ts';
@@ -54,7 +55,6 @@ interface Count {
 
 export const sitesMax = 20_000;
 const dayMs = 86_400_000;
-const pageRows = 200;
 /** A count holds this long, and twenty times as long as it took. */
 const keptMs = 3_000;
 const keptTimes = 20;
@@ -72,15 +72,11 @@ export function createSiteList(options: {
   let counting: Promise<Count> | undefined;
 
   async function each(prefix: Key, pace: Pace, tell: (entry: Entry) => void): Promise<void> {
-    for (let after: Key | undefined; ; ) {
-      const limit = pageRows;
-      const page = await store.scan(prefix, after === undefined ? { limit } : { after, limit });
-      if (page.length === 0) return;
+    for await (const page of pagesUnder(store, prefix)) {
       for (const entry of page) {
         if (pace.isOver()) await pace.next();
         tell(entry);
       }
-      after = page.at(-1)!.key;
     }
   }
 
