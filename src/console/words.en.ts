@@ -164,7 +164,8 @@ export const consoleEn = {
     comment: 'Comment',
     actions: 'Do',
     retract: 'Take back',
-    retractHint: 'takes back all that this account said of the address; the account loses trust.',
+    retractHint:
+      'Take back: takes back all that this account said of the address; the account loses trust.',
     retractAll: 'Take back everything this account reported',
     trust: 'Trust',
     standing: 'Standing',

@@ -167,7 +167,7 @@ export const consoleFr: ConsoleCatalogue = {
     actions: 'Agir',
     retract: 'Retirer',
     retractHint:
-      'retire tout ce que ce compte a dit de l’adresse ; le compte perd de la confiance.',
+      'Retirer : retire tout ce que ce compte a dit de l’adresse ; le compte perd de la confiance.',
     retractAll: 'Retirer tout ce que ce compte a signalé',
     trust: 'Confiance',
     standing: 'Statut',

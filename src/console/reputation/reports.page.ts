@@ -109,7 +109,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
   ]);
   const titles = [text.address, text.reported, text.account, text.categories, text.comment];
   const columns = [...titles, text.actions].map((title) => ({ title }));
-  return html`<p class="card-note">${text.retract}: ${text.retractHint}
+  return html`<p class="card-note">${text.retractHint}
       ${limit !== undefined && reports.length >= limit && text.first(format.number(limit))}</p>
     ${table({ caption: text.caption, columns, rows, stack: true })}
     ${more && html`<p><a href=${more}>${all.more}</a></p>`}`;
