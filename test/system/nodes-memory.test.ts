@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
-import { after, before, it, type TestContext } from 'node:test';
+import { after, before, it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
@@ -11,45 +11,25 @@ import { openState } from '../../src/server/state.ts';
 import { decodeDigests } from '../../src/store/nodes/digests.ts';
 import { snapshotFile } from '../../src/store/presence.ts';
 import { open as openLocal } from '../store/lmdb-opener.ts';
-import { hasTool } from '../support/house/tools.ts';
-import { sharedSettings } from '../support/server/nodes.ts';
-import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
-import {
-  type Environment,
-  runCli,
-  startTestServer,
-  type TestServer,
-  within,
-} from '../support/server/server.ts';
-import { makeTempDir } from '../support/server/temp-dir.ts';
+import { startCluster, type TestCluster } from '../support/server/cluster.ts';
+import type { TestPostgres } from '../support/server/postgres.ts';
+import { type Environment, runCli, type TestServer, within } from '../support/server/server.ts';
 
-const directory = makeTempDir('nodes-memory');
+let cluster: TestCluster | undefined;
 const metricsToken = 'a-token-for-metrics';
 let database: TestPostgres;
 let env: Environment = {};
 let nodes: TestServer[] = [];
 
-function startNode(n: number): Promise<TestServer> {
-  const dataDir = `${directory.path}/${n}`;
-  return startTestServer({ threads: 1, demo: false, dataDir, env });
-}
+const startNode = (n: number) => cluster!.startNode(n);
 
 before(async (context) => {
-  if (!hasTool(context as TestContext, postgresProgram)) return;
-  database = await startPostgres();
-  env = {
-    DATABASE_URL: await database.createDatabase(),
-    ...sharedSettings(directory.path),
-    METRICS_TOKEN: metricsToken,
-    CLIENT_LIMITS: 'off',
-  };
+  cluster = await startCluster(context, { METRICS_TOKEN: metricsToken, CLIENT_LIMITS: 'off' });
+  if (cluster === undefined) return;
+  ({ postgres: database, env } = cluster);
   nodes = [await startNode(1), await startNode(2)];
 });
-after(async () => {
-  for (const node of nodes) await node[Symbol.asyncDispose]();
-  await database?.stop();
-  directory.remove();
-});
+after(() => cluster?.[Symbol.asyncDispose]());
 
 /** What status, readiness and metrics of both nodes say. */
 async function memories(): Promise<string[]> {
@@ -112,7 +92,7 @@ async function restartAnew(): Promise<void> {
 }
 
 it('nodes whose memories agree say so, and one broken row is found and told by both', async () => {
-  const file = `${directory.path}/list.txt`;
+  const file = `${cluster!.directory}/list.txt`;
   writeFileSync(file, '9.9.9.9\n9.9.9.10\n');
   await nodes[0]!.cliJson('seed', '--format', 'plain', '--confidence', '100', file);
   await saying(['agrees', 'agrees', 'agrees', '0', 'agrees', '0']);

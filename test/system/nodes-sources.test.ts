@@ -3,24 +3,17 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, it, type TestContext } from 'node:test';
-import { hasTool } from '../support/house/tools.ts';
-import { sharedSettings } from '../support/server/nodes.ts';
-import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
+import { after, before, it } from 'node:test';
+import { startCluster, type TestCluster } from '../support/server/cluster.ts';
 import {
   answersByThread,
   demoEmail,
-  type Environment,
   metric,
-  startTestServer,
   type TestServer,
   within,
 } from '../support/server/server.ts';
-import { makeTempDir } from '../support/server/temp-dir.ts';
 
-const directory = makeTempDir('nodes-sources');
-let database: TestPostgres;
-let env: Environment = {};
+let cluster: TestCluster | undefined;
 const nodes: TestServer[] = [];
 let list = ['9.9.9.9'];
 /** Slower than every node looks for what is due: two that fetch would both have begun. */
@@ -30,27 +23,18 @@ const publisher = createServer((_, res) => {
 });
 
 before(async (context) => {
-  if (!hasTool(context as TestContext, postgresProgram)) return;
-  await new Promise<void>((resolve) => publisher.listen(0, '127.0.0.1', resolve));
-  database = await startPostgres();
-  env = {
-    DATABASE_URL: await database.createDatabase(),
-    ...sharedSettings(directory.path),
+  cluster = await startCluster(context, {
     BASE_URL: 'http://localhost:8080',
     SOURCE_ALLOW_PRIVATE: 'on',
-  };
-  for (const n of [1, 2]) {
-    const dataDir = `${directory.path}/${n}`;
-    const own = { ...env, DATA_DIR: dataDir };
-    nodes.push(await startTestServer({ threads: 1, demo: false, dataDir, env: own }));
-  }
+  });
+  if (cluster === undefined) return;
+  await new Promise<void>((resolve) => publisher.listen(0, '127.0.0.1', resolve));
+  for (const n of [1, 2]) nodes.push(await cluster.startNode(n));
 });
 after(async () => {
-  for (const node of nodes) await node[Symbol.asyncDispose]();
-  await database?.stop();
+  await cluster?.[Symbol.asyncDispose]();
   publisher.closeAllConnections();
   publisher.close();
-  directory.remove();
 });
 
 const rowsOf = async (node: TestServer) =>

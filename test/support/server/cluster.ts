@@ -1,9 +1,9 @@
 /** Nodes of one cluster for a test: a PostgreSQL, one database of it, and servers that share it. */
 
-import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { hasTool } from '../house/tools.ts';
+import { sharedSettings } from './nodes.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from './postgres.ts';
 import { type Environment, startTestServer, type TestServer } from './server.ts';
 import { makeTempDir } from './temp-dir.ts';
@@ -29,15 +29,12 @@ export async function startCluster(
 ): Promise<TestCluster | undefined> {
   if (!hasTool(context as TestContext, postgresProgram)) return undefined;
   const directory = makeTempDir('cluster');
-  const file = `${directory.path}/master.key`;
-  const masterKey = randomBytes(32);
-  writeFileSync(file, masterKey.toString('hex'), { mode: 0o600 });
+  const shared = sharedSettings(directory.path);
+  const masterKey = Buffer.from(readFileSync(shared.MASTER_KEY_FILE!, 'utf8'), 'hex');
   const postgres = await startPostgres();
   const env = {
     DATABASE_URL: await postgres.createDatabase(),
-    MASTER_KEY_FILE: file,
-    // Nobody listens there.
-    SMTP_URL: 'smtp://127.0.0.1:9',
+    ...shared,
     ...settings,
   };
   const nodes: TestServer[] = [];
