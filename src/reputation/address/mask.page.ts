@@ -18,7 +18,7 @@ const invisible =
 
 const urlCredentials = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#]{1,512}@/gi;
 const secretParameter =
-  /([?&;](?:access_token|api_?key|auth|key|passwd|password|pass|pwd|secret|session|sid|token)=)[^\s&;#]+/gi;
+  /(?<!\w)((?:access_token|api_?key|auth|key|passwd|password|pass|pwd|secret|session|sid|token)=)(?:"[^"]*"?|'[^']*'?|[^\s&;#"']+)/gi;
 // The local part may be quoted; the rest may be written so that no program takes it for one.
 const email =
   /(?:"[^"@\s][^"@]{0,126}"|[^\s@＠<>"'()[\],;:]{1,128})(?:@|＠|%40|\[at\]|\(at\))(?:[\p{L}\p{N}._-]|\[\.\]){1,255}/giu;

@@ -25,6 +25,12 @@ const masked: [string, string][] = [
   ['https://a:b@c@example.com/', 'https://[credentials]@example.com/'],
   ['GET /?user=a&password=hunter2&x=1', 'GET /?user=a&password=[credentials]&x=1'],
   ['GET /?api_key=abc HTTP/1.1', 'GET /?api_key=[credentials] HTTP/1.1'],
+  ['token=abc123 after a failed login', 'token=[credentials] after a failed login'],
+  [
+    'login with user=a password="hunter 2" from it',
+    'login with user=a password=[credentials] from it',
+  ],
+  ["Cookie: session='abc', sid=def", 'Cookie: session=[credentials], sid=[credentials]'],
   ['198.51.\u200b100.23', '[address]'],
   ['2001:db8\u00ad::1', '[address]'],
   ['198.51.100[.]23 or 198[.]51[.]100[.]23', '[address] or [address]'],

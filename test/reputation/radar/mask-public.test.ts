@@ -13,7 +13,7 @@ const masked: readonly (readonly [string, string])[] = [
   ['card 4111 1111 1111 1111', 'card [number]'],
   ['account 1234567', 'account [number]'],
   ['Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln', 'Bearer [token]'],
-  ['session=0123456789abcdef0123456789abcdef', '[token]'],
+  ['session=0123456789abcdef0123456789abcdef', 'session=[credentials]'],
   ['/?token=abc&x=1', '/?token=[credentials]&x=1'],
   [`AKIA${'Q7'.repeat(12)}`, '[token]'],
   ['x'.repeat(41), '[token]'],
