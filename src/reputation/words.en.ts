@@ -99,7 +99,7 @@ export const en = {
         older: 'before that',
       },
       part: (who: string, age: string, score: number) => `${who} ${age}: ${score}`,
-      adds: (from: number, to: number) => `from ${from} to ${to}`,
+      adds: (name: string, from: number, to: number) => `${name}: from ${from} to ${to}`,
       decided: 'The score is that of',
       highest: 'The highest of these counts.',
       fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,

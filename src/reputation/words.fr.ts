@@ -109,7 +109,7 @@ export const fr: Words = {
         older: 'avant cela',
       },
       part: (who, age, score) => `${who} ${age} : ${score}`,
-      adds: (from, to) => `de ${from} à ${to}`,
+      adds: (name, from, to) => `${name} : de ${from} à ${to}`,
       decided: 'Le score est celui de',
       highest: 'Le plus élevé compte.',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,

@@ -85,7 +85,9 @@ it('draws the score as layers, and says whose reports of what age give how much'
     drawn,
     /one member in the last 24 hours: 30 · 2 accounts without a voice before that: 14/,
   );
-  assert.match(page(suspectAddress, 'fr'), /un membre depuis 24 heures : 30/);
+  const french = page(suspectAddress, 'fr');
+  assert.match(french, /un membre depuis 24 heures : 30/);
+  assert.match(french, /aria-label="12 signalements : de 0 à 44; a &lt;list> : de 44 à 61"/);
   // A rule of the operator's decides alone, and reports of a known-good address have no effect.
   assert.doesNotMatch(page({ ...suspectAddress, allowlisted: true, score: 0 }), /class="stacked"/);
   const knownGood = page({ ...suspectAddress, why: { by: 'knownGood' } });

@@ -40,7 +40,7 @@ function scoreBar(layers: readonly ScoreLayer[], scene: AddressScene): Html {
   const words = scene.text.ip.evidence;
   const segments = layers.map(({ of, from, to }, i) => ({
     ...{ from, to, tone: i },
-    title: `${nameOf(of, scene)}: ${words.adds(from, to)}`,
+    title: words.adds(nameOf(of, scene), from, to),
   }));
   const summary = segments.map(({ title }) => title).join('; ');
   return segments.length > 0 && stackedBar({ segments, summary, mark: maliciousScore });
