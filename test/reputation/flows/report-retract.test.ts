@@ -51,6 +51,10 @@ for (const threads of threadCounts) {
         const reports = await list(ip);
         assert.deepEqual(reports.map(({ comment }) => comment).sort(), ['false', 'true']);
         assert.equal((await list(ip, '--limit', '1')).length, 1);
+        const own: (Listed & { address: string })[] = await server.cliJson(
+          ...['report', 'list', '--account', 'liar@portcullis.example'],
+        );
+        assert.deepEqual([own[0]!.address, own[0]!.comment], [ip, 'false']);
         const { id, account, categories } = reports.find(({ comment }) => comment === 'false')!;
         assert.deepEqual(categories, [18, 22]);
         const taken = await server.cliJson('report', 'retract', id);
@@ -93,6 +97,14 @@ for (const threads of threadCounts) {
         assert.equal(code, 1, words.join(' '));
         assert.match(stderr, /^portcullis: [^\n]+\n$/, words.join(' '));
       }
+      const both = await server.cli(
+        'report',
+        'list',
+        '9.9.8.8',
+        '--account',
+        'liar@portcullis.example',
+      );
+      assert.equal(both.code, 1);
       const none = await server.cli('report', 'list', '9.9.8.8');
       assert.deepEqual([none.code, none.stdout], [0, 'there are no reports of 9.9.8.8\n']);
     });
