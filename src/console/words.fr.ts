@@ -129,8 +129,16 @@ export const consoleFr: ConsoleCatalogue = {
     remove: 'Oublier',
   },
   lists: {
-    lede: 'Les listes que le serveur va chercher lui-même. portcullis source add en ajoute.',
+    lede: 'Les listes que le serveur va chercher lui-même, et les autres listes chargées. portcullis source add en ajoute une qu’il ira chercher.',
     none: 'Il n’y a pas encore de liste. portcullis source add <url> en ajoute une.',
+    noneFetched:
+      'Le serveur ne va chercher aucune liste. portcullis source add <url> en ajoute une.',
+    others: 'Autres listes',
+    kind: 'Genre',
+    kinds: { seed: 'mauvaises adresses', anon: 'sorties anonymes', good: 'réputées bonnes' },
+    loadedAt: 'Chargée',
+    unfinished: 'pas encore jusqu’au bout',
+    endsAt: 'Prend fin',
     caption: 'Listes que le serveur va chercher',
     name: 'Liste',
     state: 'État',

@@ -4,7 +4,7 @@ import { type BadgeTone, badge } from '../../web/components/badge.ts';
 import { actionButton } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
-import { html } from '../../web/html.ts';
+import { type Html, html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import { type ConsoleView, consolePage } from '../parts.page.ts';
@@ -31,6 +31,17 @@ export interface FetchedList {
   readonly heldRows: number;
 }
 
+/** By `portcullis seed`, `anon` or `known-good`, or at the start: nothing fetches it again. */
+export interface LoadedList {
+  readonly name: string;
+  readonly kind: keyof ConsoleCatalogue['lists']['kinds'];
+  /** False while its first load runs, or broke off. */
+  readonly complete: boolean;
+  /** Milliseconds since 1970. */
+  readonly loadedAt: number;
+  readonly endsAt: number;
+}
+
 function ordersFor({ state, heldRows }: FetchedList): readonly ListOrder[] {
   if (state === 'removing') return [];
   if (state === 'paused') return ['resume'];
@@ -42,9 +53,26 @@ function toneOf({ state }: FetchedList): BadgeTone {
   return state === 'active' ? 'accent' : 'neutral';
 }
 
+function loadedTable(frame: PageFrame, loaded: readonly LoadedList[]): Html {
+  const text = frameText(frame).console.lists;
+  const format = formatFor(frame.language);
+  const rows = loaded.map(({ name, kind, complete, loadedAt, endsAt }) => [
+    html`<strong class="breaks">${name}</strong>`,
+    text.kinds[kind],
+    complete ? format.moment(loadedAt) : text.unfinished,
+    format.moment(endsAt),
+  ]);
+  const columns = [text.name, text.kind, text.loadedAt, text.endsAt].map((title) => ({ title }));
+  return html`<h2>${text.others}</h2>
+    ${table({ caption: text.others, columns, rows, stack: true })}`;
+}
+
 export function listsPage(
   frame: PageFrame,
-  view: ConsoleView & { readonly lists: readonly FetchedList[] },
+  view: ConsoleView & {
+    readonly lists: readonly FetchedList[];
+    readonly loaded: readonly LoadedList[];
+  },
 ): string {
   const all = frameText(frame).console;
   const text = all.lists;
@@ -75,9 +103,10 @@ export function listsPage(
   return consolePage(frame, view, {
     section: 'lists',
     lede: text.lede,
-    body:
+    body: html`${
       rows.length === 0
-        ? emptyState('list', text.none)
-        : table({ caption: text.caption, columns, rows, stack: true }),
+        ? emptyState('list', view.loaded.length === 0 ? text.none : text.noneFetched)
+        : table({ caption: text.caption, columns, rows, stack: true })
+    }${view.loaded.length > 0 && loadedTable(frame, view.loaded)}`,
   });
 }

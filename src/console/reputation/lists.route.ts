@@ -10,7 +10,13 @@ import {
   perform,
   viewOf,
 } from '../desk.route.ts';
-import { type FetchedList, type ListOrder, listOrders, listsPage } from './lists.page.ts';
+import {
+  type FetchedList,
+  type ListOrder,
+  type LoadedList,
+  listOrders,
+  listsPage,
+} from './lists.page.ts';
 
 export const listScreenEndpoints = {
   show: consoleScreen('/admin/lists'),
@@ -20,6 +26,8 @@ export const listScreenEndpoints = {
 /** As `portcullis source` does it. */
 export interface ConsoleLists {
   list(): Promise<readonly FetchedList[]>;
+  /** Those that no source has, the last loaded first. */
+  loaded(): Promise<readonly LoadedList[]>;
   order(name: string, order: ListOrder): Promise<Result<FetchedList>>;
 }
 
@@ -28,7 +36,8 @@ export function listScreens(parts: ConsoleParts, lists: ConsoleLists): PlainRout
   const at = listScreenEndpoints;
   return [
     desk.page(at.show, async (visit, query) => {
-      const view = { ...viewOf(parts, visit, query), lists: await lists.list() };
+      const [fetched, loaded] = await Promise.all([lists.list(), lists.loaded()]);
+      const view = { ...viewOf(parts, visit, query), lists: fetched, loaded };
       return desk.show(visit, (frame) => listsPage(frame, view));
     }),
     desk.form(at.change, async (visit, form) => {

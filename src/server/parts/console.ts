@@ -8,7 +8,7 @@ import { accountEmail } from '../../access/accounts/directory.ts';
 import { createAuditLog } from '../../access/audit-log.ts';
 import { packageVersion } from '../../config/version.ts';
 import type { ConsoleOf } from '../../console/console.route.ts';
-import type { FetchedList } from '../../console/reputation/lists.page.ts';
+import type { FetchedList, LoadedList } from '../../console/reputation/lists.page.ts';
 import type { ConsoleChecklist } from '../../console/service/checklist.route.ts';
 import type { ServiceFacts } from '../../console/service/overview.page.ts';
 import { fail, ok } from '../../core/result.ts';
@@ -110,6 +110,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     },
     lists: {
       list: async () => (await listSubscriptions(store)).map(shownList),
+      loaded: () => loadedLists(sources),
       async order(name, order) {
         const done = await orderSource(store, name, order, clock.now());
         return done.ok ? { ok: true, value: shownList(done.value) } : done;
@@ -177,6 +178,21 @@ function errorsOf(figures: ConsoleFigures): Omit<ServiceFacts['errors'], 'forMs'
       .filter(({ name }) => name.startsWith('5xx '))
       .map(({ name, count }) => ({ route: name.slice(4), count })),
   };
+}
+
+/** What a source fetches is told with it. */
+async function loadedLists({ store, state }: ConsoleSources): Promise<LoadedList[]> {
+  const fetched = new Set(
+    (await listSubscriptions(store)).map(({ list, name }) => `${list}/${name}`),
+  );
+  return state.sources
+    .list()
+    .filter(({ list, source }) => !fetched.has(`${list}/${source}`))
+    .map(({ source, list, complete, refreshedAtMs, holdUntilMs }) => {
+      const times = { loadedAt: refreshedAtMs, endsAt: holdUntilMs };
+      return { name: source, kind: list, complete, ...times };
+    })
+    .sort((a, b) => b.loadedAt - a.loadedAt);
 }
 
 /** Never the query of its address, which may hold a key. */

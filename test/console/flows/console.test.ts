@@ -99,6 +99,19 @@ it('shows every screen to nobody but its reader, in both languages', async () =>
   }
 });
 
+it('shows a list that was loaded by hand', async () => {
+  const file = join(backups.path, 'by-hand.txt');
+  writeFileSync(file, '93.184.216.34\n');
+  await server.cliJson('seed', file, '--format', 'plain', '--source', 'by-hand');
+  let body = '';
+  const isShown = async () => {
+    body = (await ada.get('/admin/lists')).body;
+    return body.includes('>by-hand<') && !body.includes('not to its end yet');
+  };
+  await within(isShown, 'the list');
+  assert.ok(body.includes('bad addresses') && !body.includes('There is no list yet.'));
+});
+
 it('a change wants a token of our own and a recent proof', async () => {
   const forged = await ada.post('/admin/allow/change', {
     ...{ do: 'add', prefix: '203.0.113.0/24', csrf: 'x'.repeat(43) },
