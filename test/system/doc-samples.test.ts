@@ -126,9 +126,12 @@ for (const demo of [true, false])
       assert.deepEqual(readFileSync(`${at.folder}/list.txt`), list);
     });
     sample('docs/CAPTCHA.md, Calls', '', async (code) => {
-      assert.equal(await run(code), '{"ok":false}');
-      assert.equal(readFileSync(`${at.folder}/word.gif`).toString('latin1', 0, 6), 'GIF89a');
-      assert.equal(readFileSync(`${at.folder}/digits.wav`).toString('latin1', 0, 4), 'RIFF');
+      const begin = (file: string) => readFileSync(`${at.folder}/${file}`).toString('latin1', 0, 4);
+      // A machine with much other work may refuse one of them with 503.
+      await within(async () => {
+        assert.equal(await run(code), '{"ok":false}');
+        return begin('word.gif') === 'GIF8' && begin('digits.wav') === 'RIFF';
+      });
     });
     sample('docs/CAPTCHA.md, 3. Your server', '', async (code) => {
       const env = { RECEIPT: await at.newReceipt() };
