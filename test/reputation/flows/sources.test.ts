@@ -115,6 +115,9 @@ describe('lists that the server fetches', () => {
     const refused = await server.cli('source', 'add', 'http://u:pw@h/l', '--format', 'plain');
     assert.equal(refused.code, 1);
     assert.doesNotMatch(refused.stderr, /pw/);
+    const again = await server.cli('source', 'add', url, '--format', 'plain');
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /there is a source 'bad\.txt' already: give another --source/);
   });
 
   it('keeps the rows when a download fails or shrinks, until the operator says otherwise', async () => {

@@ -180,7 +180,7 @@ export async function addSubscription(
     set: [{ key, value: rows.encode(row) }],
   });
   if (done === 'lost') {
-    return fail('conflict', `there is a source '${terms.name}' already: give another --name`);
+    return fail('conflict', `there is a source '${terms.name}' already: give another --source`);
   }
   return done.ok ? ok(row) : done;
 }
