@@ -57,11 +57,15 @@ export interface ConsoleOf {
   readonly sites: ConsoleSites;
   readonly allowlist: ConsoleAllowlist;
   readonly names: ConsoleNames;
+  readonly categoryNames: ConsoleParts['categoryNames'];
 }
 
-export function consoleRoutes(given: Omit<ConsoleParts, 'audit'>, of: ConsoleOf): PlainRoute[] {
+export function consoleRoutes(
+  given: Omit<ConsoleParts, 'audit' | 'categoryNames'>,
+  of: ConsoleOf,
+): PlainRoute[] {
   const { desk, clock, catchUp } = given;
-  const parts = { desk, clock, catchUp, audit: of.audit };
+  const parts = { desk, clock, catchUp, audit: of.audit, categoryNames: of.categoryNames };
   return [
     overviewScreen(parts, of.service),
     ...checklistScreens(parts, of.checklist),

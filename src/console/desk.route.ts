@@ -14,6 +14,7 @@ import { statusOf } from '../web/errors.ts';
 import type { AnyDesk } from '../web/guard/desk.ts';
 import { deskForm, deskPage } from '../web/guard/desk-endpoint.ts';
 import type { AnyVisit, SessionLike } from '../web/guard/visit.ts';
+import type { Language } from '../web/language.ts';
 import { type ConsoleSection, type ConsoleView, consolePaths, refusedPage } from './parts.page.ts';
 
 export interface OperatorSession extends SessionLike {
@@ -27,6 +28,8 @@ export interface ConsoleParts {
   readonly clock: Clock;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
+  /** Of reports: that of number 1 comes first. */
+  readonly categoryNames: (language: Language) => readonly string[];
 }
 
 /** The console says of each change the same. */
@@ -58,9 +61,10 @@ export function consoleChange(section: ConsoleSection) {
   });
 }
 
-export function viewOf({ clock }: ConsoleParts, visit: OperatorVisit, query: Params): ConsoleView {
-  const now = clock.now();
-  return { csrf: visit.csrf, now, done: doneIn(visit.csrf, now, query.get('done')) === doneName };
+export function viewOf(parts: ConsoleParts, visit: OperatorVisit, query: Params): ConsoleView {
+  const now = parts.clock.now();
+  const done = doneIn(visit.csrf, now, query.get('done')) === doneName;
+  return { csrf: visit.csrf, now, done, categoryNames: parts.categoryNames(visit.language) };
 }
 
 export interface AskedChange {

@@ -7,7 +7,7 @@ import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage, facts, findForm } from '../parts.page.ts';
+import { type ConsoleView, categoriesText, consolePage, facts, findForm } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface ShownReport {
@@ -100,7 +100,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     html`<a class="mono breaks" href=${`/admin/reports?address=${one.address}`}>${one.address}</a>`,
     format.moment(one.reportedAt),
     html`<a class="mono breaks" href=${`/admin/people/${one.account}`}>${one.account}</a>`,
-    one.categories.join(', '),
+    categoriesText(view, one.categories),
     html`<span class="breaks">${one.comment}</span>`,
     actionButton({
       ...{ csrf: view.csrf, action, fields: { do: 'retract', id: one.id } },

@@ -1,6 +1,6 @@
 /**
  * GET /ip?address=<text>: what the address box of every page sends. One address or network leads to
- * its page; of a text that has several a table is made, as a page or as CSV. A miss keeps the text.
+ * its page, a system as `AS64500` to its own; of a text that has several a table is made, as a page or as CSV. A miss keeps the text.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -23,6 +23,8 @@ const foundMax = 100;
 /** A table counts as one page for so many rows. */
 const rowsPerPage = 10;
 const textCharsMax = 4_000;
+/** The page says of a number that is too large that it is none. */
+const systemText = /^\s*AS[\s:]?(\d{1,10})\s*$/i;
 /** Of a text of that length once percent-encoded. */
 const queryCharsMax = 3 * textCharsMax;
 
@@ -54,6 +56,8 @@ export function findAddressRoute(options: FindOptions): PlainRoute {
     if (first !== undefined && found.length === 1) {
       return { status: 303, headers: [['Location', `/ip/${formatNetwork(first)}`], noStore] };
     }
+    const system = found.length === 0 && systemText.exec(text)?.[1];
+    if (system) return { status: 303, headers: [['Location', `/as/${Number(system)}`], noStore] };
     const language = languageOf(request);
     const refusal = options.admit(request, false);
     if (refusal !== undefined) return refusal;

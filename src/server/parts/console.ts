@@ -23,6 +23,7 @@ import { categoriesOf, categoryNames } from '../../reputation/reports/categories
 import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
 import { createRemovals } from '../../reputation/requests/removals.ts';
 import { createTips } from '../../reputation/requests/tips.ts';
+import { catalogueFor } from '../../reputation/words.ts';
 import type { Store } from '../../store/store.ts';
 import type { ConsoleFigures } from '../figures/figures.ts';
 import type { State } from '../state.ts';
@@ -121,6 +122,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     sites: consoleSites({ ...parts, blocked: sources.signon.authorization.blocked }),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
+    categoryNames: (language) => catalogueFor(language).categories,
   };
 }
 

@@ -308,6 +308,7 @@ it('finds reports of an address and of an account, shows hostile words as words,
   }
   const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
   assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
+  assert.match(page, />Brute-Force</);
   const overview = (await ada.get('/admin')).body;
   const said = overview.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
   assert.ok(

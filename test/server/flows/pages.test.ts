@@ -214,6 +214,13 @@ for (const threads of threadCounts) {
       for (const query of ['?address=', '?address=x', '?address=1.1.1.1&address=8.8.8.8']) {
         assertPage(await page(`/ip${query}`), 400);
       }
+      for (const text of ['AS64500', ' as 64500 ', 'AS064500']) {
+        const system = await page(`/ip?address=${encodeURIComponent(text)}`);
+        assert.equal(system.headers.location, '/as/64500', text);
+      }
+      for (const text of ['AS', 'ASx', 'AS12345678901', 'AS1/../2']) {
+        assertPage(await page(`/ip?address=${encodeURIComponent(text)}`), 400);
+      }
       assertPage(await page('/ip'), 200);
       assert.equal((await page('/ip?address=//evil.example')).headers.location, undefined);
     });
