@@ -205,10 +205,12 @@ export function overviewPage(
         [text.threads, format.number(service.threads)],
         [text.uptime, text.hours(hours)],
         [text.version, service.version],
-      ])}
-      ${reportChart(text, format, service)}`,
+      ])}`,
     })}
-    ${card({ title: text.reports24, body: reportsBy(text, format, service) })}
+    ${card({
+      title: text.reports24,
+      body: html`${reportChart(text, format, service)}${reportsBy(text, format, service)}`,
+    })}
     ${card({ title: text.checks, body: checksCharts(text, format, service) })}
     ${
       service.did.length > 0 &&

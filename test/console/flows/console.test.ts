@@ -112,6 +112,18 @@ it('shows a list that was loaded by hand', async () => {
   assert.ok(body.includes('bad addresses') && !body.includes('There is no list yet.'));
 });
 
+it('each chart of the overview stands under its own heading', async () => {
+  const { body } = await ada.get('/admin');
+  const headingOf = (summary: string) => {
+    const before = body.slice(0, body.indexOf(summary));
+    const headings = [...before.matchAll(/<h[23][^>]*>([\s\S]*?)<\/h[23]>/g)];
+    const last = headings.at(-1)?.[1] ?? '';
+    return last.replace(/<[^>]*>/g, '').trim();
+  };
+  assert.equal(headingOf('Reports in each quarter of an hour'), 'Reports in 24 hours');
+  assert.equal(headingOf('Checks in each minute'), 'Checks');
+});
+
 it('a change wants a token of our own and a recent proof', async () => {
   const forged = await ada.post('/admin/allow/change', {
     ...{ do: 'add', prefix: '203.0.113.0/24', csrf: 'x'.repeat(43) },
