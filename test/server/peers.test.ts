@@ -8,6 +8,7 @@ import { after, it } from 'node:test';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
 import { manualClock } from '../../src/core/clock.ts';
+import { OperatorError } from '../../src/core/errors.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { answerBytes, readAsked } from '../../src/server/peers/asked.ts';
 import { openInternalListener } from '../../src/server/peers/internal-listener.ts';
@@ -41,6 +42,15 @@ async function openNode(node: number) {
 }
 const [one, two] = [await openNode(1), await openNode(2)];
 const visitor = { network: networkAt(1), longWord: false };
+
+it('an address that is taken is named with its setting', async () => {
+  const { port } = new URL(urls.get(1)!);
+  const options = { host: '127.0.0.1', port: Number(port), node: 3, key, clock, log };
+  await assert.rejects(
+    openInternalListener({ ...options, challenges: one!.all }),
+    (error) => error instanceof OperatorError && error.message.startsWith('INTERNAL_LISTEN: '),
+  );
+});
 
 it('picture, sound and answer go to the node that the token names, and the token has one attempt', async () => {
   for (const answer of ['WORD', '123456']) {

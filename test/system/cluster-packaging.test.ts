@@ -153,6 +153,7 @@ test('nodes speak TLS with the database, and with no other that has its name', a
     urlOf(`${directory.path}/foreign/ca.pem`),
     // The certificate names no address.
     urlOf(`${secrets}/ca.pem`, '127.0.0.1'),
+    urlOf(`${directory.path}/foreign/ca.pem`).replace('verify-full', 'require'),
   ];
   for (const url of refused) {
     const env = settingsOf(`${directory.path}/refused`, url);

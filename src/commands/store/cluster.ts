@@ -9,7 +9,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { type Cluster, openStoreOf } from '../../store/open.ts';
 import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { checkMasterKey, openingOf } from '../shell/workspace.ts';
+import { checkMasterKey, openingOf, settings } from '../shell/workspace.ts';
 
 export function clusterCommands(): Command {
   const cluster = new Command('cluster').description('the servers that share one database');
@@ -42,6 +42,10 @@ async function upgrade(flags: { json?: boolean }): Promise<void> {
 }
 
 async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T> {
+  // Before a store is made: its DATA_DIR would be no node's from then on.
+  if (settings().databaseUrl === undefined) {
+    throw new OperatorError('DATABASE_URL is not set: this server is alone on its store');
+  }
   const { config, opening } = openingOf();
   const masterKey = checkMasterKey(config, opening.random);
   const { store, cluster } = await openStoreOf(config, {
@@ -50,10 +54,7 @@ async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T>
     internalKey: deriveKey(masterKey, internalKeyPurpose),
   });
   try {
-    if (cluster === undefined) {
-      throw new OperatorError('DATABASE_URL is not set: this server is alone on its store');
-    }
-    return await ask(cluster);
+    return await ask(cluster!);
   } finally {
     await store.close();
   }

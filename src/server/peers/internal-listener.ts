@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { Clock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Relay } from '../../store/relay/relay.ts';
 import { createReplays, isMac, macHeader, macOf, relayHeader } from '../../store/relay/signed.ts';
@@ -28,6 +29,7 @@ export interface InternalListener {
   close(): Promise<void>;
 }
 
+/** @throws OperatorError when it can't listen there */
 export async function openInternalListener(options: {
   readonly host: string;
   readonly port: number;
@@ -82,7 +84,7 @@ export async function openInternalListener(options: {
   });
   server.maxConnections = connectionsMax;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', ({ message }) => reject(new OperatorError(`INTERNAL_LISTEN: ${message}`)));
     server.listen(port, host, resolve);
   });
   server.on('error', (error) => log.warn({ err: error }, 'internal: the listener failed'));
