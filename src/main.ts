@@ -3,12 +3,7 @@
  * Everything that lives is made here and handed down; nothing else is a singleton.
  */
 
-import { deriveKey } from './access/keys/master-key.ts';
-import { allowsHost } from './access/keys/site-keys.ts';
 import { createShares } from './access/shares/shares.ts';
-import { openCaptcha } from './captcha/challenge/open-captcha.ts';
-import { createReceipts, receiptKeyPurpose } from './captcha/receipt/receipts.ts';
-import { captchaBounds } from './config.ts';
 import { createBoundedTables } from './core/bounded-tables.ts';
 import { createMetrics } from './core/metrics.ts';
 import { createClosers } from './core/work/closers.ts';
@@ -24,14 +19,15 @@ import { registerFigures } from './server/figures/figure-metrics.ts';
 import { openFigures } from './server/figures/open-figures.ts';
 import { mainRoutes } from './server/main-routes.ts';
 import { observe, readinessOf } from './server/metrics.ts';
-import { openConsole } from './server/parts/console.ts';
+import { openCaptchaParts } from './server/parts/captcha.ts';
+import { openConsole } from './server/parts/console/console.ts';
 import { openData } from './server/parts/data.ts';
 import type { Opening, ServerDependencies } from './server/parts/dependencies.ts';
 import { openAgents, openBouncers, openDoors } from './server/parts/doors.ts';
 import { type Listening, listen } from './server/parts/listening.ts';
 import { openOwnReports } from './server/parts/own/own-reports.ts';
 import { openWebhooks } from './server/parts/own/webhooks.ts';
-import { openExchange, openPeers } from './server/parts/peers.ts';
+import { openExchange } from './server/parts/peers.ts';
 import { openRadar } from './server/parts/radar.ts';
 import { openReputation } from './server/parts/reputation.ts';
 import { startSignon } from './server/parts/signon.ts';
@@ -104,23 +100,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 
-  const receipts = createReceipts({
-    ...{ store, clock, random },
-    signingKey: deriveKey(masterKey, receiptKeyPurpose),
-    site: signon.siteKeys.find,
-    allows: allowsHost,
-    sitesOf: signon.siteKeys.ofAccount,
-  });
-  const captcha = openCaptcha({
-    ...{ clock, random, log },
-    threads: config.captchaThreads,
-    node: data.member?.id ?? 0,
-    bounds: captchaBounds,
-    sharesOn: config.clientLimitsOn,
-    onRendered: (ms) => given.timings.recorder(config.httpThreads)('render', ms),
-  });
-  closers.add(() => captcha.close());
-  const peers = await openPeers(opening, captcha.challenges, data);
+  const { captcha, peers, receipts } = await openCaptchaParts(opening, data, signon.siteKeys);
   const challenges = counted.countedChallenges(peers);
 
   const metrics = createMetrics();

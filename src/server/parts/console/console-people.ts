@@ -1,29 +1,29 @@
 /** Accounts and reports as the operators' console shows and changes them: by what the commands use. */
 
-import { createDirectory } from '../../access/accounts/directory.ts';
-import { quotasInForce } from '../../access/accounts/fold.ts';
-import { createKeyRecords } from '../../access/keys/key-records.ts';
-import type { MasterKey } from '../../access/keys/master-key.ts';
-import { waitingFacts } from '../../access/slots.ts';
-import type { ConsolePeople } from '../../console/people/people.route.ts';
-import type { ConsoleReports } from '../../console/reputation/reports.route.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { Random } from '../../core/random.ts';
-import { fail, ok } from '../../core/result.ts';
-import { createTurns } from '../../core/work/turns.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
-import { categoriesOf } from '../../reputation/reports/categories.ts';
-import type { OwnReports } from '../../reputation/reports/store/own-reports.ts';
+import { createDirectory } from '../../../access/accounts/directory.ts';
+import { quotasInForce } from '../../../access/accounts/fold.ts';
+import { createKeyRecords } from '../../../access/keys/key-records.ts';
+import type { MasterKey } from '../../../access/keys/master-key.ts';
+import { waitingFacts } from '../../../access/slots.ts';
+import type { ConsolePeople } from '../../../console/people/people.route.ts';
+import type { ConsoleReports } from '../../../console/reputation/reports.route.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { Random } from '../../../core/random.ts';
+import { fail, ok } from '../../../core/result.ts';
+import { createTurns } from '../../../core/work/turns.ts';
+import { formatIp, parseIp } from '../../../ip/address.ts';
+import { categoriesOf } from '../../../reputation/reports/categories.ts';
+import type { OwnReports } from '../../../reputation/reports/store/own-reports.ts';
 import {
   createReportStore,
   type StoredReport,
-} from '../../reputation/reports/store/report-store.ts';
-import { retractReport, takeBackReports } from '../../reputation/voices/taking-back.ts';
-import { createOperator } from '../../signon/people/operator.ts';
-import { plans } from '../../signon/people/profile/profile.ts';
-import type { Store } from '../../store/store.ts';
-import type { State } from '../state.ts';
-import type { SignonParts } from './signon.ts';
+} from '../../../reputation/reports/store/report-store.ts';
+import { retractReport, takeBackReports } from '../../../reputation/voices/taking-back.ts';
+import { createOperator } from '../../../signon/people/operator.ts';
+import { plans } from '../../../signon/people/profile/profile.ts';
+import type { Store } from '../../../store/store.ts';
+import type { State } from '../../state.ts';
+import type { SignonParts } from '../signon.ts';
 
 export interface ConsolePeopleParts {
   readonly store: Store;

@@ -4,33 +4,33 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountEmail } from '../../access/accounts/directory.ts';
-import { createAuditLog } from '../../access/audit-log.ts';
-import { packageVersion } from '../../config/version.ts';
-import type { ConsoleOf } from '../../console/console.route.ts';
-import type { FetchedList, LoadedList } from '../../console/reputation/lists.page.ts';
-import type { ConsoleChecklist } from '../../console/service/checklist.route.ts';
-import type { ServiceFacts } from '../../console/service/overview.page.ts';
-import { fail, ok } from '../../core/result.ts';
-import { createAllowlist } from '../../reputation/lists/allowlist.ts';
-import { urlLabel } from '../../reputation/lists/import/download.ts';
-import { orderSource, sourceState } from '../../reputation/lists/subscriptions/orders.ts';
+import { accountEmail } from '../../../access/accounts/directory.ts';
+import { createAuditLog } from '../../../access/audit-log.ts';
+import { packageVersion } from '../../../config/version.ts';
+import type { ConsoleOf } from '../../../console/console.route.ts';
+import type { FetchedList, LoadedList } from '../../../console/reputation/lists.page.ts';
+import type { ConsoleChecklist } from '../../../console/service/checklist.route.ts';
+import type { ServiceFacts } from '../../../console/service/overview.page.ts';
+import { fail, ok } from '../../../core/result.ts';
+import { createAllowlist } from '../../../reputation/lists/allowlist.ts';
+import { urlLabel } from '../../../reputation/lists/import/download.ts';
+import { orderSource, sourceState } from '../../../reputation/lists/subscriptions/orders.ts';
 import {
   listSubscriptions,
   type Subscription,
-} from '../../reputation/lists/subscriptions/subscriptions.ts';
-import { categoriesOf, categoryNames } from '../../reputation/reports/categories.ts';
-import { acceptRemoval } from '../../reputation/requests/accept-removal.ts';
-import { createRemovals } from '../../reputation/requests/removals.ts';
-import { createTips } from '../../reputation/requests/tips.ts';
-import { catalogueFor } from '../../reputation/words.ts';
-import type { Store } from '../../store/store.ts';
-import type { ConsoleFigures } from '../figures/figures.ts';
-import type { State } from '../state.ts';
+} from '../../../reputation/lists/subscriptions/subscriptions.ts';
+import { categoriesOf, categoryNames } from '../../../reputation/reports/categories.ts';
+import { acceptRemoval } from '../../../reputation/requests/accept-removal.ts';
+import { createRemovals } from '../../../reputation/requests/removals.ts';
+import { createTips } from '../../../reputation/requests/tips.ts';
+import { catalogueFor } from '../../../reputation/words.ts';
+import type { Store } from '../../../store/store.ts';
+import type { ConsoleFigures } from '../../figures/figures.ts';
+import type { State } from '../../state.ts';
+import type { Opening } from '../dependencies.ts';
+import type { SignonParts } from '../signon.ts';
 import { type ConsolePeopleParts, consolePeople, consoleReports } from './console-people.ts';
 import { consoleSites } from './console-sites.ts';
-import type { Opening } from './dependencies.ts';
-import type { SignonParts } from './signon.ts';
 
 const loopback = /^(127\.[0-9.]+|\[::1\]|(.+\.)?localhost)$/;
 const hourMs = 3_600_000;

@@ -1,0 +1,48 @@
+/** Challenges of this server and, with other nodes, of all of them; receipts for the sites that show them. */
+
+import { deriveKey } from '../../access/keys/master-key.ts';
+import { allowsHost, type SiteKeys } from '../../access/keys/site-keys.ts';
+import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import { openCaptcha } from '../../captcha/challenge/open-captcha.ts';
+import {
+  createReceipts,
+  type Receipts,
+  receiptKeyPurpose,
+} from '../../captcha/receipt/receipts.ts';
+import { captchaBounds } from '../../config.ts';
+import type { Data } from './data.ts';
+import type { Opening } from './dependencies.ts';
+import { openPeers } from './peers.ts';
+
+export interface CaptchaParts {
+  readonly captcha: ReturnType<typeof openCaptcha>;
+  /** Of all nodes. */
+  readonly peers: Challenges;
+  readonly receipts: Receipts;
+}
+
+export async function openCaptchaParts(
+  opening: Opening,
+  data: Pick<Data, 'store' | 'member' | 'relay'>,
+  siteKeys: SiteKeys,
+): Promise<CaptchaParts> {
+  const { config, clock, random, log, masterKey, closers, timings } = opening;
+  const receipts = createReceipts({
+    ...{ store: data.store, clock, random },
+    signingKey: deriveKey(masterKey, receiptKeyPurpose),
+    site: siteKeys.find,
+    allows: allowsHost,
+    sitesOf: siteKeys.ofAccount,
+  });
+  const captcha = openCaptcha({
+    ...{ clock, random, log },
+    threads: config.captchaThreads,
+    node: data.member?.id ?? 0,
+    bounds: captchaBounds,
+    sharesOn: config.clientLimitsOn,
+    onRendered: (ms) => timings.recorder(config.httpThreads)('render', ms),
+  });
+  closers.add(() => captcha.close());
+  const peers = await openPeers(opening, captcha.challenges, data);
+  return { captcha, peers, receipts };
+}
