@@ -156,11 +156,11 @@ function rowsOf(
     p99: median(p99[ours]),
   });
   const combined = row('check p99 under the combined load', 'own', 'idle', 'idle');
+  const title = `${combined.name}, beside the control`;
+  const besideControl = row(title, 'own', 'beside', 'control');
   return [
     {
       ...combined,
-      goal: `≤ ${goalRatio} × idle`,
-      ok: combined.ratio! <= goalRatio,
       note: `${generator}, 64 connections, one thread; ${done}`,
     },
     {
@@ -168,7 +168,9 @@ function rowsOf(
       note: 'control: what the machine gives when others work on it',
     },
     {
-      ...row('check p99 under the combined load, beside the control', 'own', 'beside', 'control'),
+      ...besideControl,
+      goal: `≤ ${goalRatio} × control`,
+      ok: besideControl.ratio! <= goalRatio,
       note: 'what the server itself adds',
     },
   ];
