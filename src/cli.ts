@@ -15,6 +15,7 @@ import {
 } from './commands/shell/audit.ts';
 import { readSettingsFile } from './commands/shell/settings-file.ts';
 import { withWorkspace } from './commands/shell/workspace.ts';
+import { requireDatabase } from './commands/store/cluster.ts';
 import { OperatorError } from './core/errors.ts';
 import { isDamage } from './store/rows.ts';
 
@@ -59,6 +60,7 @@ async function begin(root: Command, action: Command): Promise<void> {
   if (settingsFile !== undefined) readSettingsFile(settingsFile);
   const name = nameOf(action);
   if (!isAudited(name)) return;
+  if (action.parent?.name() === 'cluster') requireDatabase();
   const command = { name, args: action.args, options: action.opts() };
   const begun = await withWorkspace((w) => createAudit(w).begin(command, operatorName()));
   audited = { command, begun };

@@ -41,15 +41,17 @@ it('what works on the embedded store alone says so on a node, and makes no store
   }
 });
 
-it('the status of a cluster says so without one, and makes no store', async () => {
+it('status and upgrade of a cluster say so without one, and make no store', async () => {
   const directory = makeTempDir('commands-of-no-node');
   try {
     // Empty is absent, whatever store the tests run on.
     const env = { DATA_DIR: join(directory.path, 'data'), DATABASE_URL: '' };
-    const done = await runCli(['cluster', 'status'], env);
-    assert.equal(done.code, 1);
-    assert.match(done.stderr, /^portcullis: DATABASE_URL is not set: /);
-    assert.equal(existsSync(storePath(env.DATA_DIR)), false);
+    for (const order of ['status', 'upgrade']) {
+      const done = await runCli(['cluster', order], env);
+      assert.equal(done.code, 1);
+      assert.match(done.stderr, /^portcullis: DATABASE_URL is not set: /);
+      assert.equal(existsSync(storePath(env.DATA_DIR)), false);
+    }
   } finally {
     directory.remove();
   }

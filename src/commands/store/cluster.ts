@@ -41,11 +41,15 @@ async function upgrade(flags: { json?: boolean }): Promise<void> {
   output.result({ from, to });
 }
 
-async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T> {
-  // Before a store is made: its DATA_DIR would be no node's from then on.
+/** Before a store is made, also to note the command in: its DATA_DIR would be no node's from then on. */
+export function requireDatabase(): void {
   if (settings().databaseUrl === undefined) {
     throw new OperatorError('DATABASE_URL is not set: this server is alone on its store');
   }
+}
+
+async function withCluster<T>(ask: (cluster: Cluster) => Promise<T>): Promise<T> {
+  requireDatabase();
   const { config, opening } = openingOf();
   const masterKey = checkMasterKey(config, opening.random);
   const { store, cluster } = await openStoreOf(config, {
