@@ -9,6 +9,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LineChild, startChild } from '../test/support/server/child.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { visit } from './captcha-visit.ts';
 import { median } from './median.ts';
 import type { BenchRow } from './row.ts';
 
@@ -59,6 +60,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const control: Times = { idle: [], busy: [] };
   const bursts: Burst[] = [];
   try {
+    // A server renders nothing ahead before somebody asked for a challenge.
+    if ((await visit(`${server.port}`, 0)) !== 200) throw new Error('no picture was given');
     for (let round = 0; round < plan.rounds; round++) {
       // The control waits for it as well: else the threads would render ahead beside it.
       if (size === 'full') await fullStock(server);
