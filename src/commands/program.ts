@@ -57,6 +57,7 @@ interface SeedFlags extends ListFlags {
 }
 
 const holdDaysDefault = 30;
+const listArgument = 'a file, - for standard input, or an http(s) address; gzip is detected';
 
 /** Most requests a minute that an operator may set. */
 const perMinuteMax = 33_000_000;
@@ -119,10 +120,7 @@ export function program(): Command {
     root
       .command('seed')
       .description('load a list of bad addresses; loading it again refreshes it')
-      .argument(
-        '<file|url>',
-        'a file, - for standard input, or an http(s) address; gzip is detected',
-      )
+      .argument('<file|url>', listArgument)
       .addOption(
         new Option('--format <format>', 'how the list is written')
           .choices([...new Set([...seedFormats, ...goodFormats])])
@@ -150,20 +148,14 @@ export function program(): Command {
     root
       .command('anon')
       .description('load a list of anonymous exits: Tor bulk list or exit-addresses')
-      .argument(
-        '<file|url>',
-        'a file, - for standard input, or an http(s) address; gzip is detected',
-      ),
+      .argument('<file|url>', listArgument),
   ).action((from: string, flags: ListFlags) => load('anon', from, flags, { format: 'anon' }));
 
   listOptions(
     root
       .command('known-good')
       .description('the same as seed --known-good --format plain')
-      .argument(
-        '<file|url>',
-        'a file, - for standard input, or an http(s) address; gzip is detected',
-      ),
+      .argument('<file|url>', listArgument),
   ).action((from: string, flags: ListFlags) => load('good', from, flags, { format: 'plain' }));
 
   root.addCommand(sourceCommands(wholeNumber));

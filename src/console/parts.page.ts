@@ -116,8 +116,3 @@ export function facts(rows: readonly (readonly [string, Html])[]): Html {
 export function factsCard(title: string, rows: readonly (readonly [string, Html])[]): Html {
   return card({ title, body: facts(rows) });
 }
-
-/** As the reader knows them; a number that no category has stays a number. */
-export function categoriesText(view: ConsoleView, numbers: readonly number[]): string {
-  return numbers.map((number) => view.categoryNames[number - 1] ?? String(number)).join(', ');
-}

@@ -1,4 +1,7 @@
-/** SHA-256 of text, and comparison in constant time: what every secret here is kept and checked by. */
+/**
+ * SHA-256 of text, and comparison in constant time: what every secret here is kept and checked by. Beside them a
+ * quick hash for places in tables, which keeps no secret.
+ */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 
@@ -9,4 +12,18 @@ export function sha256(text: string): Uint8Array {
 /** In a time that tells nothing of where they differ. Lengths are no secret. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const fnvOffset = 0x811c_9dc5;
+const fnvPrime = 0x0100_0193;
+
+/**
+ * FNV-1a, 32 bits, over the UTF-16 code units of a text (Fowler, Noll, Vo; public domain).
+ * @param seed what nobody outside knows, where nobody may aim at a place
+ * @returns signed, 32 bits
+ */
+export function fnv1a(text: string, seed = 0): number {
+  let hash = seed ^ fnvOffset;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), fnvPrime);
+  return hash;
 }

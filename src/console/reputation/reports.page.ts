@@ -5,9 +5,9 @@ import { actionButton } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
-import { formatFor } from '../../web/layout/format.ts';
+import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, categoriesText, consolePage, facts, findForm } from '../parts.page.ts';
+import { type ConsoleView, consolePage, facts, findForm } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface ShownReport {
@@ -100,7 +100,7 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     html`<a class="mono breaks" href=${`/admin/reports?address=${one.address}`}>${one.address}</a>`,
     format.moment(one.reportedAt),
     html`<a class="mono breaks" href=${`/admin/people/${one.account}`}>${one.account}</a>`,
-    categoriesText(view, one.categories),
+    namesText(one.categories, view.categoryNames),
     html`<span class="breaks">${one.comment}</span>`,
     actionButton({
       ...{ csrf: view.csrf, action, fields: { do: 'retract', id: one.id } },

@@ -5,9 +5,9 @@ import { actionButton } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
-import { formatFor } from '../../web/layout/format.ts';
+import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, categoriesText, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface WaitingTip {
@@ -28,7 +28,7 @@ export function tipsPage(
   const rows = view.tips.map(({ address, at, categories, comment }) => [
     html`<a class="mono breaks" href=${`/ip/${address}`}>${address}</a>`,
     format.moment(at),
-    categoriesText(view, categories),
+    namesText(categories, view.categoryNames),
     html`<span class="breaks">${comment}</span>`,
     html`<div class="acts">
       ${linkButton({ label: text.report, href: `/report?address=${encodeURIComponent(address)}`, kind: 'secondary' })}

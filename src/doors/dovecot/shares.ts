@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
+import { fnv1a } from '../../core/digest.ts';
 import { clientOf } from '../../ip/networks.ts';
 
 export interface LoginShares {
@@ -43,9 +44,8 @@ export function createLoginShares(
   };
 }
 
-/** FNV-1a (Fowler, Noll, Vo; public domain) from a seed, and a last mixing. */
+/** FNV-1a with a last mixing: cells are told apart by the low bits. */
 function hashOf(text: string, seed: number): number {
-  let hash = seed ^ 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  const hash = fnv1a(text, seed);
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 0;
 }

@@ -5,6 +5,8 @@
  * looks nothing up, and each node folds alike whatever its tables say.
  */
 
+import { fnv1a } from '../../core/digest.ts';
+
 /** The bits that the fold keeps. Two networks with one number count as one, which is harmless. */
 const bits = 16;
 
@@ -25,10 +27,9 @@ export function networkNumber(from: ReporterAddress | undefined): number {
   return numberOf(family === 4 ? `4 ${first >>> 16}` : `6 ${first}`);
 }
 
-/** FNV-1a (32 bits) of the UTF-16 code units, folded; never 0. */
+/** FNV-1a, folded; never 0. */
 function numberOf(name: string): number {
-  let hash = 0x811c_9dc5;
-  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x0100_0193);
+  const hash = fnv1a(name);
   const folded = ((hash >>> bits) ^ hash) & 0xffff;
   return folded === 0 ? 1 : folded;
 }

@@ -76,3 +76,11 @@ const formats: Record<Language, () => Format> = {
 export function formatFor(language: Language): Format {
   return formats[language]();
 }
+
+/**
+ * Names of what is numbered from 1, such as categories of reports; a number without one stays a number.
+ * @param names that of number 1 comes first
+ */
+export function namesText(numbers: readonly number[], names: readonly string[]): string {
+  return numbers.map((number) => names[number - 1] ?? String(number)).join(', ');
+}

@@ -5,7 +5,7 @@ import { actionButton, form, hidden } from '../../../web/components/form.ts';
 import { emptyState } from '../../../web/components/notice.ts';
 import { table } from '../../../web/components/table.ts';
 import { html } from '../../../web/html.ts';
-import { formatFor } from '../../../web/layout/format.ts';
+import { formatFor, namesText } from '../../../web/layout/format.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { frameText } from '../../words/words.ts';
@@ -36,7 +36,7 @@ export function reportsPage(frame: PageFrame, view: OwnReportsView): string {
   const rows = view.reports.map(({ id, address, reportedAt, categories, comment }) => [
     html`<a class="mono" href=${`/ip/${encodeURIComponent(address)}`}>${address}</a>`,
     format.moment(reportedAt),
-    categories.map((number) => view.categoryNames[number - 1] ?? String(number)).join(', '),
+    namesText(categories, view.categoryNames),
     comment === '' ? '–' : html`<span class="own-comment">${comment}</span>`,
     actionButton({
       ...{ csrf: view.csrf, action: '/account/reports/take-back', fields: { id } },

@@ -7,6 +7,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
+import { readTexts } from '../../../store/key-parts.ts';
 import { blockedSiteKey, blockedSitePrefix } from '../../../store/keys.ts';
 import { pagesUnder } from '../../../store/pages.ts';
 import { bareRecord, time } from '../../../store/record.ts';
@@ -57,8 +58,7 @@ export function createBlockedSites(options: {
     const found: BlockedSite[] = [];
     for await (const page of pagesUnder(store, blockedSitePrefix())) {
       for (const { key, value } of page) {
-        // The domain is text, ended by a zero byte (see keys.ts).
-        const domain = Buffer.from(key.subarray(1, -1)).toString('utf8');
+        const [domain = ''] = readTexts(key);
         found.push({ domain, blockedAt: rows.decode(value)?.blockedAt ?? 0 });
       }
     }
