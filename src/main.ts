@@ -87,7 +87,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   );
 
   const tables = createBoundedTables(log);
-  const counted = await openFigures(opening, { ...data, tables });
+  const counted = await openFigures(opening, { ...data, ...reputation, tables });
   const { onMail } = opening;
   const signon = await startSignon({
     ...{ store, upkeep, shares, clock, random, log, masterKey, config, demo, onMail, tables },

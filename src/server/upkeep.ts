@@ -5,6 +5,8 @@ import { noteKeyUse } from '../access/keys/key-use.ts';
 import { type Usage, usageSampleMs } from '../access/quota/usage.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Log } from '../core/log/log.ts';
+import type { BandSurvey, CrowdedAddress } from '../reputation/counts/entry-bands.ts';
+import { createDetailsKeeper } from '../reputation/reports/store/details-bound.ts';
 import type { ReportStore } from '../reputation/reports/store/report-store.ts';
 import type { Membership } from '../store/nodes/nodes.ts';
 import type { Store } from '../store/store.ts';
@@ -40,6 +42,33 @@ export function startExpiry(
     clearInterval(timer);
     stop.abort();
     return running;
+  };
+}
+
+/** Of addresses with very many reports the details of the older ones go, whenever a survey has found some. */
+export function startDetailsBound(
+  survey: Pick<BandSurvey, 'onEnd'>,
+  upkeep: Upkeep,
+  log: Log,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const keeper = createDetailsKeeper(upkeep.store);
+  let running: Promise<void> | undefined;
+  async function bound(crowded: readonly CrowdedAddress[]): Promise<void> {
+    const folded = await keeper.run(crowded, stop.signal);
+    if (folded > 0) log.info({ reports: folded }, 'reports: details of the oldest are folded');
+  }
+  survey.onEnd((crowded) => {
+    if (!upkeep.store.writeState().available) return;
+    running ??= asUpkeep(upkeep, () => bound(crowded))
+      .catch((error) => log.warn({ err: error }, 'reports: details not folded, tried again later'))
+      .finally(() => {
+        running = undefined;
+      });
+  });
+  return async () => {
+    stop.abort();
+    await running;
   };
 }
 

@@ -60,6 +60,12 @@ it('the encodings on disk stay what they are', () => {
     [keys.reportByAccountKey('x', 1, new Uint8Array(16)), `337800fffffffffffe${'0'.repeat(32)}`],
     [keys.reportByAccountPrefix('x'), '337800'],
     [keys.reportsIndexedKey('x'), '347800'],
+    [keys.reportTailKey(new Uint8Array(17), 'x'), `35${'00'.repeat(17)}7800`],
+    [keys.reportTailPrefix(new Uint8Array(17)), `35${'00'.repeat(17)}`],
+    [keys.reportTailByAccountKey('x', new Uint8Array(17)), `367800${'00'.repeat(17)}`],
+    [keys.reportTailByAccountPrefix('x'), '367800'],
+    [keys.reportTailDueKey(258, new Uint8Array(17)), `370102${'00'.repeat(17)}`],
+    [keys.reportTailDuePrefix(), '37'],
     [keys.webhookKey('x', 'h'), '1b78006800'],
     [keys.webhookPrefix('x'), '1b7800'],
     [keys.webhookPrefix(), '1b'],
@@ -123,6 +129,12 @@ it('the encodings on disk stay what they are', () => {
 it('a projection page key is read back', () => {
   const read = keys.readProjectionPageKey(keys.projectionPageKey(4, 99n, 3));
   assert.deepEqual(read, { page: 4, seq: 99n, part: 3 });
+});
+
+it('the day and the address of a tail that ends are read back', () => {
+  const address = Uint8Array.from({ length: 17 }, (_, i) => i);
+  const read = keys.readReportTailDueKey(keys.reportTailDueKey(20_000, address));
+  assert.deepEqual(read, { day: 20_000, address });
 });
 
 it('the versions in keys of feeds are read back', () => {

@@ -13,6 +13,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { type Banned, decodeBanned, isBanEvent } from '../../doors/agents/ban-events.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import { addressBytes, decodeRow } from '../../reputation/reports/store/report-rows.ts';
+import { changeTail, tailOf, withoutReport } from '../../reputation/reports/store/tails.ts';
 import { decodeEvent, type ReputationEvent } from '../../reputation/state/events.ts';
 import type { About } from '../../store/backup/content.ts';
 import { cutJournal, reachOf } from '../../store/backup/cut.ts';
@@ -30,7 +31,7 @@ import {
 } from '../../store/keys.ts';
 import type { Tables } from '../../store/lmdb-tables.ts';
 import { pagesUnder } from '../../store/pages.ts';
-import type { Store } from '../../store/store.ts';
+import type { Commit, Store } from '../../store/store.ts';
 
 export type Rewound = ReputationEvent | ({ readonly kind: 'agent.banned' } & Banned);
 
@@ -102,8 +103,7 @@ export async function forget(store: Store, dropped: readonly Rewound[]): Promise
 async function setFeedsBehind(store: Store): Promise<void> {
   const head = await store.get(feedHeadKey());
   if (head === undefined) return;
-  const done = await store.commit({ set: [{ key: feedsBehindKey(), value: head.value }] });
-  if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
+  await write(store, { set: [{ key: feedsBehindKey(), value: head.value }] });
 }
 
 async function forgetReport(
@@ -122,16 +122,23 @@ async function forgetReport(
       return remove(store, [key, id, reportGuardKey(event.account, address)]);
     }
   }
+  const row = await tailOf(store, event.account, address);
+  if (row.tail === undefined || !('reportedSecond' in event)) return;
+  const left = withoutReport(row.tail, event.reportedSecond * 1_000);
+  await write(store, changeTail(row, left));
 }
 
 /** Its reason went with the row. */
 async function restoreRule(store: Store, name: string): Promise<void> {
   const value = createWriter().f64(0).text('restored from a backup').finish();
-  const done = await store.commit({ set: [{ key: allowKey(name), value }] });
-  if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
+  await write(store, { set: [{ key: allowKey(name), value }] });
 }
 
-async function remove(store: Store, del: readonly Key[]): Promise<void> {
-  const done = await store.commit({ del });
+function remove(store: Store, del: readonly Key[]): Promise<void> {
+  return write(store, { del });
+}
+
+async function write(store: Store, commit: Commit): Promise<void> {
+  const done = await store.commit(commit);
   if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
 }

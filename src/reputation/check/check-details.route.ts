@@ -27,7 +27,7 @@ export interface CheckDetailsOptions {
   readonly guard: Guard;
   readonly check: Check;
   readonly clock: Clock;
-  readonly reports: Pick<ReportStore, 'pages'>;
+  readonly reports: Pick<ReportStore, 'pages' | 'tails'>;
   readonly evidence: EvidenceReader;
   /** Bounds the walks over reports that run at a time. */
   readonly walks: Semaphore;
@@ -80,7 +80,7 @@ async function answerOf(
   const history = await readHistory(
     options.reports,
     address,
-    { since, skip: 0, keep },
+    { since, skip: 0, keep, withTails: asked.hasWindow },
     // Without a window only the reports themselves are needed.
     (soFar) => isWanted() && (asked.hasWindow || soFar < keep),
   );

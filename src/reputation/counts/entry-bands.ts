@@ -3,6 +3,8 @@
  * known-good one only lists count. Scores sink without an event, so nothing that is added up along the
  * way would be right: all entries are read again now and then, a millisecond at a time. What comes or
  * goes meanwhile is counted or not, as the survey has passed its place.
+ *
+ * On the way it notes the addresses that have many reports.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -13,11 +15,14 @@ import {
   flagsOf,
   metaOf,
   type Records,
+  reportsOf,
   seedScoreOf,
   strengthOf,
 } from '../../index/records.ts';
 import type { WalkPosition } from '../../index/walk.ts';
+import { widthOf } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
+import { detailsKept, detailsSlack } from '../reports/store/details-bound.ts';
 import { entryFlags } from '../state/entry-flags.ts';
 
 export interface EntryBands {
@@ -27,11 +32,25 @@ export interface EntryBands {
   readonly bands: Readonly<Record<ScoreBand, number>>;
 }
 
+/** An address and how many reports count for it. */
+export interface CrowdedAddress {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+  readonly reports: number;
+}
+
 export interface BandSurvey {
   /** Undefined until the first survey ends, moments after the start. */
   latest(): EntryBands | undefined;
+  /** @param crowded addresses with `crowdMin` reports or more, as many as are noted */
+  onEnd(callback: (crowded: readonly CrowdedAddress[]) => void): void;
   stop(): void;
 }
+
+/** Of those with more reports than that, details go (reports/store/details-bound.ts). */
+const crowdMin = detailsKept + detailsSlack;
+/** What is behind the first so many waits until others have fewer. */
+const crowdedMax = 1_000;
 
 /** A step takes 0.5 to 1.6 ms of the processor, a survey of a million entries 0.3 to 0.9 s in all. */
 const entriesPerStep = 2_048;
@@ -55,10 +74,12 @@ export function countBands(
   from: SurveyPosition,
   { nowMs, isOver }: { readonly nowMs: number; readonly isOver: () => boolean },
   bands: Record<ScoreBand, number>,
+  onEntry: (entry: number) => void = () => undefined,
 ): SurveyPosition | undefined {
   const now = halfLivesAt(nowMs);
   const count = (entry: number) => {
     bands[scoreBand(ownScore(index.records, entry, now))]++;
+    onEntry(entry);
   };
   let position: SurveyPosition | undefined = from;
   while (position !== undefined) {
@@ -82,10 +103,12 @@ export function ownScore(records: Records, entry: number, nowHalfLives: number):
 }
 
 export function startBandSurvey(options: {
-  index: Pick<IndexView, 'walk' | 'records'>;
+  index: Pick<IndexView, 'walk' | 'records' | 'prefixOf'>;
   clock: Clock;
 }): BandSurvey {
   const { index, clock } = options;
+  const callbacks: ((crowded: readonly CrowdedAddress[]) => void)[] = [];
+  let crowded: CrowdedAddress[] = [];
   let latest: EntryBands | undefined;
   let spentMs = 0;
   let timer: NodeJS.Timeout;
@@ -95,8 +118,17 @@ export function startBandSurvey(options: {
     timer.unref();
   }
 
+  function note(entry: number): void {
+    const reports = reportsOf(index.records, entry);
+    if (reports < crowdMin || crowded.length === crowdedMax) return;
+    const { family, words, length } = index.prefixOf(entry)!;
+    // A /64 counts the reports of its hosts.
+    if (length === widthOf(family)) crowded.push({ family, words, reports });
+  }
+
   function begin(): void {
     spentMs = 0;
+    crowded = [];
     const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
     goOn(surveyStart, clock.now(), bands);
   }
@@ -104,7 +136,7 @@ export function startBandSurvey(options: {
   function goOn(from: SurveyPosition, at: number, bands: Record<ScoreBand, number>): void {
     const startMs = performance.now();
     const isOver = () => performance.now() - startMs > sliceMs;
-    const next = countBands(index, from, { nowMs: at, isOver }, bands);
+    const next = countBands(index, from, { nowMs: at, isOver }, bands, note);
     spentMs += performance.now() - startMs;
     if (next !== undefined) {
       later(() => goOn(next, at, bands), pauseMs);
@@ -112,9 +144,16 @@ export function startBandSurvey(options: {
     }
     const entries = Object.values(bands).reduce((sum, count) => sum + count, 0);
     latest = { at, entries, bands };
+    for (const callback of callbacks) callback(crowded);
     later(begin, Math.max(restMs, restFactor * spentMs));
   }
 
   later(begin, 0);
-  return { latest: () => latest, stop: () => clearTimeout(timer) };
+  return {
+    latest: () => latest,
+    onEnd(callback) {
+      callbacks.push(callback);
+    },
+    stop: () => clearTimeout(timer),
+  };
 }

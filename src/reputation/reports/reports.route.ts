@@ -24,7 +24,7 @@ const perPageDefault = 25;
 export interface ReportsRouteOptions {
   readonly guard: Guard;
   readonly clock: Clock;
-  readonly reports: Pick<ReportStore, 'pages'>;
+  readonly reports: Pick<ReportStore, 'pages' | 'tails'>;
   /** Bounds the walks over reports that run at a time. */
   readonly walks: Semaphore;
   /** What the links to other pages begin with. */

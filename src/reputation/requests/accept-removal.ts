@@ -44,14 +44,24 @@ async function takeBackAll(
   const words = new Uint32Array(4);
   const family = parseIp(address, words) as 4 | 6;
   let removed = 0;
-  for (;;) {
-    const found = await reports.list(family, words, 0, reportsPerStep);
-    const before = removed;
-    for (const account of new Set(found.map((one) => one.account))) {
+  async function takeBack(said: readonly { readonly account: string }[]): Promise<Result<void>> {
+    for (const account of new Set(said.map((one) => one.account))) {
       const gone = await reports.withdraw(account, family, words, false);
       if (!gone.ok) return gone;
       removed += gone.value.removed;
     }
-    if (found.length < reportsPerStep || removed === before) return ok(removed);
+    return ok(undefined);
   }
+  for (;;) {
+    const found = await reports.list(family, words, 0, reportsPerStep);
+    const before = removed;
+    const done = await takeBack(found);
+    if (!done.ok) return done;
+    if (found.length < reportsPerStep || removed === before) break;
+  }
+  for await (const page of reports.tails(family, words)) {
+    const done = await takeBack(page);
+    if (!done.ok) return done;
+  }
+  return ok(removed);
 }

@@ -9,7 +9,9 @@ import type { Pace } from '../../core/work/turns.ts';
 import { formatIp } from '../../ip/address.ts';
 import type { Store } from '../../store/store.ts';
 import { reportsOfAccount } from '../reports/store/report-erasure.ts';
+import { addressOf } from '../reports/store/report-rows.ts';
 import type { ReportStore } from '../reports/store/report-store.ts';
+import { tailAddresses } from '../reports/store/tails.ts';
 
 export interface TakenBack {
   readonly reports: number;
@@ -34,9 +36,7 @@ export async function takeBackReports(options: {
   let addresses = 0;
   for (let round = 0; round < roundsMax; round++) {
     const before = addresses;
-    for await (const report of reportsOfAccount(store, account, pace)) {
-      if (report.reportedAt < since) continue;
-      const { family, words } = report;
+    for await (const { family, words } of addressesOf(store, account, since, pace)) {
       const gone = await reports.withdraw(account, family, words, penalty, since);
       if (!gone.ok) return fail(gone.error, gone.detail);
       // Its row was read before an earlier address took it along.
@@ -47,6 +47,17 @@ export async function takeBackReports(options: {
     if (addresses === before) break;
   }
   return ok({ reports: removedReports, addresses });
+}
+
+/** Of which the account may have said something since then; some of them more than once. */
+async function* addressesOf(store: Store, account: string, since: number, pace: Pace) {
+  for await (const report of reportsOfAccount(store, account, pace)) {
+    if (report.reportedAt >= since) yield report;
+  }
+  for await (const page of tailAddresses(store, account)) {
+    for (const address of page) yield addressOf(address);
+    if (pace.isOver()) await pace.next();
+  }
 }
 
 /** All that the account behind a report said of its address; it loses trust. `not_found`. */

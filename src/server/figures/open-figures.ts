@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
 import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { ErrorCode } from '../../core/errors.ts';
-import { startBandSurvey } from '../../reputation/counts/entry-bands.ts';
+import type { BandSurvey } from '../../reputation/counts/entry-bands.ts';
 import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
 import type { Authorization } from '../../signon/sites/authorization.ts';
 import { storePath } from '../../store/presence.ts';
@@ -21,7 +21,7 @@ import { createTallies, type Tallies } from './tallies.ts';
 export interface OpenFigures {
   readonly figures: ConsoleFigures;
   readonly tallies: Tallies;
-  readonly survey: ReturnType<typeof startBandSurvey>;
+  readonly survey: BandSurvey;
   /** An event of an account's log, `refused` or `held_back`. */
   readonly onSignOn: (event: string) => void;
   readonly onFailure: (code: ErrorCode, declared: Endpoint) => void;
@@ -35,14 +35,17 @@ const measureMs = 60_000;
 
 export async function openFigures(
   { clock, closers, config, log, timings }: Opening,
-  { state, store, tables }: { state: State; store: Store; tables: BoundedTables },
+  {
+    state,
+    store,
+    survey,
+    tables,
+  }: { state: State; store: Store; survey: BandSurvey; tables: BoundedTables },
 ): Promise<OpenFigures> {
   const tallies = createTallies(clock.now());
   if (!(await loadTallies(store, tallies))) log.debug('figures: they begin now');
   const codes = createHourOfErrors();
   const statuses = createHourOfErrors();
-  const survey = startBandSurvey({ index: state.index, clock });
-  closers.add(survey.stop);
   let listening: Listening | undefined;
   let sampling: Sampling | undefined;
   const isEmbedded = config.databaseUrl === undefined;

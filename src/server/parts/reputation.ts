@@ -22,6 +22,7 @@ import {
   type FeedPublisher,
   type Published,
 } from '../../reputation/blocklists/publish.ts';
+import { type BandSurvey, startBandSurvey } from '../../reputation/counts/entry-bands.ts';
 import {
   createRefusedReports,
   createReportAdmission,
@@ -36,7 +37,7 @@ import type { Upkeep } from '../../store/upkeep.ts';
 import type { State } from '../state.ts';
 import { openFeedThread } from '../threads/feed-thread.ts';
 import { createFrontEnd, type FrontEnd, type FrontEndMemory } from '../threads/front-end.ts';
-import { startExpiry, startSampling } from '../upkeep.ts';
+import { startDetailsBound, startExpiry, startSampling } from '../upkeep.ts';
 import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
 
@@ -52,6 +53,7 @@ export interface ReputationParts {
   readonly counted: BoundedTable;
   readonly doorCounters: DoorCounters;
   readonly systems: Systems;
+  readonly survey: BandSurvey;
 }
 
 /** Clients and networks that front ends remember, over all limits. */
@@ -112,6 +114,9 @@ export function openReputation(
   const reports = createReportStore({ store, clock, random, admission, generationOf });
   const old = createReportStore({ store: upkeep.store, clock, random });
   closers.add(startExpiry(old, upkeep, log));
+  const survey = startBandSurvey({ index, clock });
+  closers.add(startDetailsBound(survey, upkeep, log));
+  closers.add(survey.stop);
   const collectGarbage = openGarbageCollection();
   const feeds = openFeeds(
     opening,
@@ -136,7 +141,7 @@ export function openReputation(
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
   return {
-    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, doorCounters, systems },
+    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, doorCounters, systems, survey },
     counted: table,
   };
 }

@@ -21,10 +21,12 @@ import { loadSnapshot } from '../../index/snapshot.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import { refusalKinds } from '../../reputation/reports/refusals.ts';
 import { addressOf } from '../../reputation/reports/store/report-rows.ts';
+import { countSince, decodeTail } from '../../reputation/reports/store/tails.ts';
 import { namespaces } from '../../store/keys.ts';
+import { readEntry } from '../../store/rows.ts';
 import type { Findings } from '../../store/verify/findings.ts';
 import { viewStore } from '../../store/verify/view-store.ts';
-import { batchesOf, type View } from '../../store/view.ts';
+import { batchesOf, type RawRow, type View } from '../../store/view.ts';
 import type { State } from '../state.ts';
 import { stateBeside } from './beside.ts';
 import { verifyFeeds } from './feeds.ts';
@@ -157,7 +159,7 @@ function walkAll(index: IndexView, visit: (entry: number) => void): void {
   for (const family of [4, 6] as const) index.walk({ family, words: rootWords, length: 0 }, visit);
 }
 
-/** Rows of reports lie by address: what the index counts of each must be as many. */
+/** Rows and tails of reports lie by address: what the index counts of each must be as many. */
 function verifyReports({ view, findings }: StateCheck, { index, refusals }: State): void {
   if (refusalKinds.some((kind) => refusals.of(kind) > 0)) {
     findings.note('some reports had no effect because a table was full: they are not compared');
@@ -169,10 +171,8 @@ function verifyReports({ view, findings }: StateCheck, { index, refusals }: Stat
     const { family, length } = index.prefixOf(entry)!;
     if (length === bitsOf(family)) left += reportsOf(index.records, entry);
   });
-  let address: Buffer | undefined;
-  let rows = 0;
-  function settle(): void {
-    if (address === undefined) return;
+  const inTails = reportsInTails(view);
+  function settle(address: Buffer, rows: number): void {
     const { family, words } = addressOf(address);
     const prefix = { family, words, length: bitsOf(family) };
     const entry = index.get(prefix);
@@ -182,18 +182,39 @@ function verifyReports({ view, findings }: StateCheck, { index, refusals }: Stat
     const text = formatPrefix(prefix);
     findings.add('reports', `${text} has ${rows} reports in the store, ${counted} in the index`);
   }
-  for (const row of rowsUnder(view, namespaces.reportByAddress)) {
-    const next = Buffer.from(row.subarray(1, 18));
+  function settleWithTail(address: Buffer | undefined, rows: number): void {
+    if (address === undefined) return;
+    const name = address.toString('hex');
+    settle(address, rows + (inTails.get(name) ?? 0));
+    inTails.delete(name);
+  }
+  let address: Buffer | undefined;
+  let rows = 0;
+  for (const { key } of rowsUnder(view, namespaces.reportByAddress)) {
+    const next = Buffer.from(key.subarray(1, 18));
     if (address === undefined || !address.equals(next)) {
-      settle();
+      settleWithTail(address, rows);
       address = next;
       rows = 0;
     }
     rows += 1;
   }
-  settle();
+  settleWithTail(address, rows);
+  for (const [name, reports] of inTails) settle(Buffer.from(name, 'hex'), reports);
   if (left > 0)
     findings.add('reports', `the index counts ${left} reports that the store does not have`);
+}
+
+/** By the address, in hexadecimal. */
+function reportsInTails(view: View): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { key, value } of rowsUnder(view, namespaces.reportTail)) {
+    const tail = decodeTail(key, readEntry(key, value).value);
+    if (tail === undefined) continue;
+    const name = Buffer.from(key.subarray(1, 18)).toString('hex');
+    counts.set(name, (counts.get(name) ?? 0) + countSince(tail, 0));
+  }
+  return counts;
 }
 
 function verifyRules({ view, findings }: StateCheck, { entries }: State): void {
@@ -204,12 +225,12 @@ function verifyRules({ view, findings }: StateCheck, { entries }: State): void {
   findings.add('rules', `the allowlist has ${rows} rules in the store, ${rules} in the index`);
 }
 
-/** Keys of one kind. */
-function* rowsUnder(view: View, space: number): Generator<Uint8Array> {
+/** Of one kind. */
+function* rowsUnder(view: View, space: number): Generator<RawRow> {
   for (const batch of batchesOf(view, 'entries', batchBytes, Uint8Array.of(space))) {
-    for (const { key } of batch) {
-      if (key[0] !== space) return;
-      yield key;
+    for (const row of batch) {
+      if (row.key[0] !== space) return;
+      yield row;
     }
   }
 }

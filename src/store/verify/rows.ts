@@ -136,6 +136,8 @@ function namedBy(key: Uint8Array, value: Uint8Array): Uint8Array[] {
       return [at(namespaces.siteKey, behindText())];
     case namespaces.passkeyByAccount:
       return [at(namespaces.passkey, behindText())];
+    case namespaces.reportTailByAccount:
+      return [at(namespaces.reportTail, bytes.subarray(-17), bytes.subarray(1, -17))];
     case namespaces.reportByAddress:
       return [at(namespaces.reportById, bytes.subarray(-16))];
     case namespaces.reportById: {

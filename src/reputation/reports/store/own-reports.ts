@@ -17,11 +17,13 @@ import {
   reportByAddressKey,
   reportByIdPrefix,
   reportsIndexedKey,
+  reportTailByAccountKey,
   storedKey,
 } from '../../../store/keys.ts';
 import type { Store } from '../../../store/store.ts';
 import { type OwnReport, reportsOfAccount } from './report-erasure.ts';
 import { addressBytes, addressOf, decodeRow, reportedAtIn } from './report-rows.ts';
+import { tailAddresses } from './tails.ts';
 
 export interface OwnReportsPage {
   readonly reports: readonly OwnReport[];
@@ -147,7 +149,12 @@ export async function removeOwnReportsIndex(store: Store, account: string): Prom
     const del = [...rows.map(({ key }) => key), reportsIndexedKey(account)];
     const done = await store.commit({ del });
     if (!done.ok) throw new Error('the index of reports could not be removed');
-    if (rows.length === 0) return;
+    if (rows.length === 0) break;
+  }
+  for await (const addresses of tailAddresses(store, account)) {
+    const del = addresses.map((address) => reportTailByAccountKey(account, address));
+    const done = await store.commit({ del });
+    if (!done.ok) throw new Error('the index of reports could not be removed');
   }
 }
 

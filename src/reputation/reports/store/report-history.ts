@@ -1,16 +1,18 @@
 /**
  * The reports of one address over a window of time: how many, of how many accounts, and some of
- * them. Whatever is asked, no more than the newest `reportsWalkedMax` are looked at, so a count
- * never goes beyond that, and a page behind it is empty.
+ * them. Whatever is asked, no more than the newest `reportsWalkedMax` are looked at. Of those whose details
+ * went (details-bound.ts) only the counts are left.
  */
 
+import { createTurns } from '../../../core/work/turns.ts';
 import type { ReportStore, StoredReport } from './report-store.ts';
+import { countSince } from './tails.ts';
 
 /** A third of a second of work; a report each ten minutes of a year. */
 export const reportsWalkedMax = 50_000;
 
 export interface ReportHistory {
-  /** Reports in the window, at most `reportsWalkedMax`. */
+  /** Reports in the window that have details, at most `reportsWalkedMax`; with `withTails` all of them. */
   readonly total: number;
   /** Accounts behind them. */
   readonly reporters: number;
@@ -22,9 +24,14 @@ export interface ReportHistory {
 
 /** @param isWanted asked between pages, with what was counted so far; false ends the walk early */
 export async function readHistory(
-  store: Pick<ReportStore, 'pages'>,
+  store: Pick<ReportStore, 'pages' | 'tails'>,
   address: { readonly family: 4 | 6; readonly words: Uint32Array },
-  window: { readonly since: number; readonly skip: number; readonly keep: number },
+  window: {
+    readonly since: number;
+    readonly skip: number;
+    readonly keep: number;
+    readonly withTails?: boolean;
+  },
   isWanted: (soFar: number) => boolean,
 ): Promise<ReportHistory> {
   const { since, skip, keep } = window;
@@ -41,6 +48,20 @@ export async function readHistory(
       total++;
     }
     if (total === reportsWalkedMax || !isWanted(total)) break;
+  }
+  if (window.withTails === true && isWanted(total)) {
+    const turns = createTurns();
+    for await (const page of store.tails(address.family, address.words)) {
+      for (const tail of page) {
+        const count = countSince(tail, since);
+        if (count === 0) continue;
+        total += count;
+        accounts.add(tail.reporter);
+        lastReportedAt = Math.max(lastReportedAt ?? 0, tail.newestAt);
+      }
+      if (turns.isOver()) await turns.next();
+      if (!isWanted(total)) break;
+    }
   }
   return { total, reporters: accounts.size, reports, lastReportedAt };
 }

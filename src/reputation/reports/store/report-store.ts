@@ -9,7 +9,6 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createTurns } from '../../../core/work/turns.ts';
-import { untilUndisturbed } from '../../../store/change.ts';
 import { createEventId } from '../../../store/event-id.ts';
 import {
   erasureKey,
@@ -22,10 +21,11 @@ import {
   reportGuardKey,
 } from '../../../store/keys.ts';
 import { pagesUnder } from '../../../store/pages.ts';
-import type { CommitResult, Entry, Store } from '../../../store/store.ts';
-import { encodeEvent } from '../../state/events.ts';
+import type { CommitResult, Entry, NewEvent, Store } from '../../../store/store.ts';
+import { encodeEvent, type Reported, type ReputationEvent } from '../../state/events.ts';
 import { type Report, reportAgeMaxMs } from '../report.ts';
 import type { ReportAdmission } from '../report-admission.ts';
+import { expireTails } from './details-bound.ts';
 import { createReportGuards } from './report-guard.ts';
 import {
   addressBytes,
@@ -36,6 +36,8 @@ import {
   encodeRow,
   reportedAtIn,
 } from './report-rows.ts';
+import { withdrawReports } from './report-withdrawal.ts';
+import { countSince, type Tail, tailsOf } from './tails.ts';
 
 export interface StoredReport {
   /** base64url text of 16 bytes. */
@@ -77,8 +79,11 @@ export interface ReportStore {
   list(family: 4 | 6, words: Uint32Array, since: number, limit: number): Promise<StoredReport[]>;
   /** The same without a limit, in pieces; others get their turn in between. */
   pages(family: 4 | 6, words: Uint32Array, since: number): AsyncGenerator<readonly StoredReport[]>;
+  /** What is left of an address's reports whose details went, in pieces. */
+  tails(family: 4 | 6, words: Uint32Array): AsyncGenerator<readonly Tail[]>;
   /**
-   * How many reports `list` would give, at most `limit`.
+   * How many reports of an address are not older than `since` (ms), at most `limit`. Of a tail, days that
+   * begin later count.
    * @param goOn asked before each page of 500 rows, so that a long count doesn't hold the event loop;
    * false ends it
    */
@@ -108,10 +113,6 @@ export interface ReportStore {
 }
 
 const pageOptions = { limit: 500 };
-/** A withdrawal beside reports of the same account and address starts anew so many times. */
-const withdrawTriesMax = 20;
-/** Keys of one commit of a withdrawal: three a report. */
-const withdrawRowsMax = 3_000;
 const expirePage = 200;
 /** Another process expires the same rows: after so many collisions in a row it may have them. */
 const expireAttemptsMax = 20;
@@ -127,6 +128,10 @@ export function createReportStore(options: {
 }): ReportStore {
   const { store, clock, random, generationOf = (slot) => slot } = options;
   const guards = createReportGuards(clock, random);
+
+  function event(body: ReputationEvent): NewEvent {
+    return encodeEvent(createEventId(clock, random), body);
+  }
 
   /** Ids begin with the time of the report: rows by id lie in the order in which they expire. */
   function newId(reportedAt: number): Buffer {
@@ -196,7 +201,7 @@ export function createReportStore(options: {
         { key: reportByIdKey(id), value: encodeIdRow(reporter.account, address) },
         { key: reportByAccountKey(reporter.account, report.reportedAt, id), value: address },
       ],
-      events: [encodeEvent(createEventId(clock, random), body)],
+      events: [event(body)],
     });
     if (result.ok) return ok({ id: id.toString('base64url'), seq: result.seq });
     if (result.error === 'store_unavailable') return fail('store_unavailable');
@@ -240,67 +245,37 @@ export function createReportStore(options: {
     limit: number,
     goOn: () => Promise<boolean>,
   ): Promise<number> {
-    const prefix = reportByAddressPrefix(addressBytes(family, words));
+    const address = addressBytes(family, words);
     let counted = 0;
     if (!(await goOn())) return counted;
-    for await (const page of pagesUnder(store, prefix, pageOptions)) {
-      for (const { key } of page) {
-        if (counted >= limit || reportedAtIn(key) < since) return counted;
-        counted++;
-      }
+    for await (const page of pagesUnder(store, reportByAddressPrefix(address), pageOptions)) {
+      const inTime = page.filter(({ key }) => reportedAtIn(key) >= since).length;
+      counted += inTime;
+      if (counted >= limit || inTime < page.length) break;
       if (!(await goOn())) return counted;
     }
-    return counted;
+    for await (const page of tailsOf(store, address)) {
+      if (counted >= limit) break;
+      for (const { tail } of page) counted += countSince(tail, since);
+      if (!(await goOn())) break;
+    }
+    return Math.min(counted, limit);
   }
 
-  async function withdraw(
+  async function* tails(family: 4 | 6, words: Uint32Array) {
+    for await (const page of tailsOf(store, addressBytes(family, words))) {
+      yield page.map(({ tail }) => tail);
+    }
+  }
+
+  function withdraw(
     account: string,
     family: 4 | 6,
     words: Uint32Array,
     penalty: boolean,
     since = 0,
   ) {
-    const address = addressBytes(family, words);
-    // A report that comes in between would lose its effect but keep its row: each one renews the
-    // guard, so a commit that names the guard seen before the rows can't be overtaken by one. It
-    // names a row as well, so that of two withdrawals only one counts what went.
-    const guard = reportGuardKey(account, address);
-    return await untilUndisturbed(async () => {
-      const version = (await store.get(guard))?.version ?? null;
-      const all = await rowsOf(account, address);
-      const own = all.filter(({ report }) => report.reportedAt >= since);
-      const newest = own[0];
-      if (newest === undefined) return ok({ removed: 0, seq: await store.lastSeq() });
-      const doomed = own.flatMap(({ key, report }) => {
-        const id = Buffer.from(report.id, 'base64url');
-        const { reportedAt } = report;
-        return [key, reportByIdKey(id), reportByAccountKey(account, reportedAt, id)];
-      });
-      const said = { account, family, words, penalty };
-      const part = own.length < all.length ? { reports: own.length } : {};
-      const body = { kind: 'reports.withdrawn', ...said, ...part } as const;
-      // The event first: rows that a crash leaves behind are found and removed by the next try.
-      const result = await store.commit({
-        check: [{ key: guard, version }, newest],
-        del: doomed.slice(0, withdrawRowsMax),
-        events: [encodeEvent(createEventId(clock, random), body)],
-      });
-      if (!result.ok) return result.error === 'check_failed' ? 'lost' : fail('store_unavailable');
-      for (let at = withdrawRowsMax; at < doomed.length; at += withdrawRowsMax) {
-        const rest = await store.commit({ del: doomed.slice(at, at + withdrawRowsMax) });
-        // Asked again, it goes on with the rows that are left.
-        if (!rest.ok) return fail('store_unavailable');
-      }
-      return ok({ removed: own.length, seq: result.seq });
-    }, withdrawTriesMax);
-  }
-
-  async function rowsOf(account: string, address: Uint8Array): Promise<ReportRow[]> {
-    const own: ReportRow[] = [];
-    for await (const page of rows(address)) {
-      own.push(...page.filter(({ report }) => report.account === account));
-    }
-    return own;
+    return withdrawReports(store, { account, family, words, penalty, since }, event);
   }
 
   async function find(id: string) {
@@ -336,7 +311,11 @@ export function createReportStore(options: {
       } else if (result.error === 'check_failed') failures++;
       else break;
     }
-    return expired;
+    return expired + (await expireTails(store, cutoff, expiredEvent, stop));
+  }
+
+  function expiredEvent(expired: Reported & { reports: number }): NewEvent {
+    return event({ kind: 'reports.expired', ...expired });
   }
 
   /** Each row as it was read: one that went meanwhile has had its event, and needs no second. */
@@ -351,17 +330,11 @@ export function createReportStore(options: {
       const reportedAt = Buffer.from(id).readUIntBE(0, 6);
       del.push(reportByAddressKey(row.address, reportedAt, id));
       del.push(reportByAccountKey(row.account, reportedAt, id));
-      const body = {
-        kind: 'reports.expired',
-        account: row.account,
-        ...addressOf(row.address),
-        reports: 1,
-      } as const;
-      events.push(encodeEvent(createEventId(clock, random), body));
+      events.push(expiredEvent({ account: row.account, ...addressOf(row.address), reports: 1 }));
     }
     const check = due.map(({ key, version }) => ({ key, version }));
     return store.commit({ check, del, events });
   }
 
-  return { add, list, pages, count, withdraw, find, expire };
+  return { add, list, pages, tails, count, withdraw, find, expire };
 }

@@ -6,6 +6,8 @@ import {
   blankComments,
   reportsOfAccount,
 } from '../../../reputation/reports/store/report-erasure.ts';
+import { addressOf } from '../../../reputation/reports/store/report-rows.ts';
+import { dayMs, tailAddresses, tailOf } from '../../../reputation/reports/store/tails.ts';
 import { dateText, type PersonalData } from '../../../signon/people/deletion/deletion.ts';
 import type { Store } from '../../../store/store.ts';
 
@@ -13,7 +15,7 @@ export function reportPersonalData(store: Store): PersonalData {
   return {
     name: 'reports',
     async exportOf(accountId, _email, pace) {
-      const reports = [];
+      const reports: unknown[] = [];
       for await (const report of reportsOfAccount(store, accountId, pace)) {
         const { id, reportedAt, categories, comment, family, words } = report;
         const address = formatIp(family, words);
@@ -21,6 +23,17 @@ export function reportPersonalData(store: Store): PersonalData {
           (n) => (categories >>> n) & 1,
         );
         reports.push({ id, address, at: dateText(reportedAt), categories: numbers, comment });
+      }
+      for await (const page of tailAddresses(store, accountId)) {
+        for (const bytes of page) {
+          const { tail } = await tailOf(store, accountId, bytes);
+          if (tail === undefined) continue;
+          const { family, words } = addressOf(bytes);
+          const days = [...tail.days].map(([day, count]) => [dateText(day * dayMs), count]);
+          // Of these no more is left.
+          reports.push({ address: formatIp(family, words), reportsByDay: Object.fromEntries(days) });
+        }
+        if (pace.isOver()) await pace.next();
       }
       return reports;
     },

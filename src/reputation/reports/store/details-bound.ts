@@ -1,0 +1,257 @@
+/**
+ * Of an address the details of its newest reports are kept, `detailsKept` of them. Older ones become
+ * tails (tails.ts): a flood of one address costs the store no more than a row an account.
+ *
+ * Each commit names the rows that it read. What is taken back, expires or comes meanwhile is never
+ * counted twice: the commit has no effect then, and the rows are read anew.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { formatIp } from '../../../ip/address.ts';
+import {
+  erasedKey,
+  type Key,
+  readReportTailDueKey,
+  reportByAccountKey,
+  reportByAddressPrefix,
+  reportByIdKey,
+  reportTailByAccountKey,
+  reportTailDueKey,
+  reportTailDuePrefix,
+} from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
+import type {
+  CommitResult,
+  Entry,
+  NewEvent,
+  RowCheck,
+  SetRow,
+  Store,
+} from '../../../store/store.ts';
+import type { Reported } from '../../state/events.ts';
+import { addressBytes, addressOf, decodeRow } from './report-rows.ts';
+import type { StoredReport } from './report-store.ts';
+import {
+  changeTail,
+  countSince,
+  dayMs,
+  dayOf,
+  type Tail,
+  type TailRow,
+  tailOf,
+  tailsOf,
+  without,
+  withReports,
+} from './tails.ts';
+
+/** Details of one address: as many as the API gives out. */
+export const detailsKept = 10_000;
+/** So many more may be there before they are looked at. */
+export const detailsSlack = 500;
+
+/** Of one commit: three rows each go. */
+const rowsPerCommit = 200;
+const pageRows = 500;
+/** Others change the same rows: after so many collisions in a row it waits for its next turn. */
+const attemptsMax = 20;
+const nothing = new Uint8Array();
+
+interface Address {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+}
+
+interface Detail extends RowCheck {
+  readonly key: Key;
+  readonly report: StoredReport;
+}
+
+interface Bound {
+  readonly kept?: number;
+  /** Ends it behind the commit under way. */
+  readonly stop?: AbortSignal | undefined;
+}
+
+/**
+ * Folds what an address has beyond its newest `kept` details.
+ * @returns how many reports lost theirs, and whether all did: not so when the store can't be written
+ */
+export async function boundDetails(
+  store: Store,
+  { family, words }: Address,
+  options: Bound = {},
+): Promise<{ readonly folded: number; readonly isWhole: boolean }> {
+  const address = addressBytes(family, words);
+  const prefix = reportByAddressPrefix(address);
+  let after = await lastKept(store, prefix, options.kept ?? detailsKept);
+  let folded = 0;
+  for (let failures = 0; after !== undefined; ) {
+    if (options.stop?.aborted === true) return { folded, isWhole: false };
+    const page = await store.scan(prefix, { after, limit: rowsPerCommit });
+    const details = page.flatMap(({ key, value, version }): Detail[] => {
+      const report = decodeRow(key, value);
+      return report === undefined ? [] : [{ key, version, report }];
+    });
+    // Rows that can't be read stay where they are.
+    if (details.length === 0) after = page.at(-1)?.key;
+    else {
+      const done = await fold(store, address, details);
+      if (done.ok) {
+        folded += details.length;
+        failures = 0;
+        await nextTurn();
+      } else if (done.error !== 'check_failed' || ++failures === attemptsMax) {
+        return { folded, isWhole: false };
+      }
+    }
+  }
+  return { folded, isWhole: true };
+}
+
+/** Those that have many reports are looked at, and again when `slack` more have come. */
+export function createDetailsKeeper(
+  store: Store,
+  { kept = detailsKept, slack = detailsSlack }: { kept?: number; slack?: number } = {},
+): {
+  /** @param crowded addresses with the number of reports that count for them. @returns how many were folded */
+  run(
+    crowded: readonly (Address & { readonly reports: number })[],
+    stop?: AbortSignal,
+  ): Promise<number>;
+} {
+  /** Reports of an address when it was looked at. */
+  let looked = new Map<string, number>();
+  return {
+    async run(crowded, stop) {
+      const before = looked;
+      looked = new Map();
+      let folded = 0;
+      for (const { family, words, reports } of crowded) {
+        if (reports < kept + slack || stop?.aborted === true) continue;
+        const name = formatIp(family, words);
+        const last = before.get(name) ?? 0;
+        if (last > 0 && reports < last + slack) {
+          // Fewer when some were taken back: those that come in their place count as more.
+          looked.set(name, Math.min(last, reports));
+          continue;
+        }
+        const done = await boundDetails(store, { family, words }, { kept, stop });
+        folded += done.folded;
+        if (done.isWhole) looked.set(name, reports);
+      }
+      return folded;
+    },
+  };
+}
+
+/** Undefined when there are no more than `kept`. */
+async function lastKept(store: Store, prefix: Key, kept: number): Promise<Key | undefined> {
+  let seen = 0;
+  for await (const page of pagesUnder(store, prefix, { limit: pageRows })) {
+    if (seen + page.length >= kept) return page[kept - seen - 1]!.key;
+    seen += page.length;
+  }
+  return undefined;
+}
+
+async function fold(
+  store: Store,
+  address: Uint8Array,
+  details: readonly Detail[],
+): Promise<CommitResult> {
+  const check: RowCheck[] = details.map(({ key, version }) => ({ key, version }));
+  const set: SetRow[] = [];
+  const del: Key[] = [];
+  const byAccount = new Map<string, StoredReport[]>();
+  const days = new Set<number>();
+  for (const { key, report } of details) {
+    const { account, reportedAt } = report;
+    const id = Buffer.from(report.id, 'base64url');
+    del.push(key, reportByIdKey(id), reportByAccountKey(account, reportedAt, id));
+    byAccount.set(account, [...(byAccount.get(account) ?? []), report]);
+    days.add(dayOf(reportedAt));
+  }
+  const accounts = [...byAccount].map(async ([account, reports]) => ({
+    ...{ account, reports, row: await tailOf(store, account, address) },
+    erased: await store.get(erasedKey(account)),
+  }));
+  for (const { account, reports, row, erased } of await Promise.all(accounts)) {
+    check.push({ key: row.key, version: row.version });
+    set.push(...changeTail(row, withReports(row.tail, reports)).set);
+    if (erased !== undefined) continue;
+    // A deletion that begins meanwhile finds the row, or this commit finds the deletion.
+    check.push({ key: erasedKey(account), version: null });
+    set.push({ key: reportTailByAccountKey(account, address), value: nothing });
+  }
+  for (const day of days) set.push({ key: reportTailDueKey(day, address), value: nothing });
+  return store.commit({ check, set, del });
+}
+
+/** What the journal says of days that are over. */
+type ExpiredEvent = (expired: Reported & { readonly reports: number }) => NewEvent;
+
+/**
+ * The days of tails that ended before `cutoff` (ms) go, an address at a time.
+ * @returns how many reports went
+ */
+export async function expireTails(
+  store: Store,
+  cutoff: number,
+  eventOf: ExpiredEvent,
+  stop?: AbortSignal,
+): Promise<number> {
+  let expired = 0;
+  for (let failures = 0; failures < attemptsMax && stop?.aborted !== true; ) {
+    const [due] = await store.scan(reportTailDuePrefix(), { limit: 1 });
+    if (due === undefined) break;
+    const { day, address } = readReportTailDueKey(due.key);
+    if ((day + 1) * dayMs > cutoff) break;
+    const rows = await rowsWith(store, address, day);
+    const done = await expireRows(store, { due, day, address, rows }, eventOf);
+    if (done.ok) {
+      for (const { tail } of rows) expired += reportsUntil(tail, day);
+      failures = 0;
+      await nextTurn();
+    } else if (done.error === 'check_failed') failures++;
+    else break;
+  }
+  return expired;
+}
+
+const reportsUntil = (tail: Tail, day: number): number =>
+  countSince(tail, 0) - countSince(tail, (day + 1) * dayMs);
+
+/** Tails of an address that have reports on that day or before, as many as one commit takes. */
+async function rowsWith(store: Store, address: Uint8Array, day: number): Promise<TailRow[]> {
+  const rows: TailRow[] = [];
+  for await (const page of tailsOf(store, address)) {
+    rows.push(...page.filter(({ tail }) => reportsUntil(tail, day) > 0));
+    if (rows.length >= rowsPerCommit) break;
+  }
+  return rows.slice(0, rowsPerCommit);
+}
+
+function expireRows(
+  store: Store,
+  day: { readonly due: Entry; readonly day: number; readonly address: Uint8Array; rows: TailRow[] },
+  eventOf: ExpiredEvent,
+): Promise<CommitResult> {
+  const { due, rows } = day;
+  const changes = rows.map((row) =>
+    changeTail(
+      row,
+      without(row.tail, (one) => one <= day.day),
+    ),
+  );
+  const address = addressOf(day.address);
+  return store.commit({
+    // A tail to which the day is added meanwhile renews the day's row.
+    check: [due, ...rows].map(({ key, version }) => ({ key, version })),
+    set: changes.flatMap(({ set }) => set),
+    del: [...(rows.length < rowsPerCommit ? [due.key] : []), ...changes.flatMap(({ del }) => del)],
+    events: rows.map(({ tail }) => {
+      const reports = reportsUntil(tail, day.day);
+      return eventOf({ account: tail.account, ...address, reports });
+    }),
+  });
+}
