@@ -7,12 +7,17 @@ import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createSemaphore } from '../../../src/core/work/semaphore.ts';
 import { createTurns } from '../../../src/core/work/turns.ts';
+import { indexedRow, isIndexed } from '../../../src/reputation/reports/store/account-index.ts';
 import {
   createOwnReports,
   type OwnReports,
   ownReportsPerPage,
   removeOwnReportsIndex,
 } from '../../../src/reputation/reports/store/own-reports.ts';
+import {
+  blankComments,
+  reportsOfAccount,
+} from '../../../src/reputation/reports/store/report-erasure.ts';
 import {
   createReportStore,
   type ReportStore,
@@ -38,6 +43,8 @@ let store: Store;
 let reports: ReportStore;
 let own: OwnReports;
 
+const wordsOf = (n: number) => new Uint32Array([n, 0, 0, 0]);
+
 before(() => {
   store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
   reports = createReportStore({ store, clock, random });
@@ -49,8 +56,6 @@ after(async () => {
   await store.close();
   directory.remove();
 });
-
-const wordsOf = (n: number) => new Uint32Array([n, 0, 0, 0]);
 
 async function report(account: string, n: number) {
   clock.advance(1_000);
@@ -118,9 +123,13 @@ it('a cursor that no page gave is refused; of a deleted account nothing is left 
   assert.deepEqual(await store.scan(reportByAccountPrefix('old'), { limit: 1 }), []);
 });
 
+/** As a store in which reports were made before. */
+const beginIndexNow = () => store.commit({ set: [indexedRow('', clock.now() + 1)] });
+
 it('nothing is indexed for an account that is being deleted', async () => {
   await report('leaving', 77);
   await removeOwnReportsIndex(store, 'leaving');
+  await beginIndexNow();
   const marked = await store.commit({
     set: [{ key: erasureKey('leaving'), value: new Uint8Array([1]) }],
   });
@@ -128,6 +137,39 @@ it('nothing is indexed for an account that is being deleted', async () => {
   const page = await own.page({ id: 'leaving', createdAt: old.createdAt });
   assert.equal(errorOf(page), 'store_unavailable');
   assert.deepEqual(await store.scan(reportByAccountPrefix('leaving'), { limit: 10 }), []);
+});
+
+it('an account that goes, and its export, read no reports of others', async () => {
+  const one = { id: 'going', createdAt: clock.now() };
+  for (let n = 0; n < 300; n++) await report('other', 1_000 + n);
+  for (const n of [2_000, 2_001]) await report(one.id, n);
+  await beginIndexNow();
+  const read = { rows: 0 };
+  const counting: Store = {
+    ...store,
+    async scan(prefix, options) {
+      const rows = await store.scan(prefix, options);
+      read.rows += rows.length;
+      return rows;
+    },
+  };
+  const found = async () => {
+    read.rows = 0;
+    const words: number[] = [];
+    const own = reportsOfAccount(counting, one.id, createTurns());
+    for await (const report of own) words.push(report.words[0]!);
+    return words.sort();
+  };
+  assert.deepEqual(await found(), [2_000, 2_001]);
+  assert.ok(read.rows > 300, 'reports are there that may lack their row');
+  await all(one);
+  // As once a year has gone by, or the account was looked through.
+  await store.commit({ set: [indexedRow(one.id, clock.now())] });
+  assert.deepEqual(await found(), [2_000, 2_001]);
+  assert.ok(read.rows < 5, `${read.rows} rows`);
+  read.rows = 0;
+  assert.equal(await blankComments(counting, one.id, createTurns()), 2);
+  assert.ok(read.rows < 5, `${read.rows} rows`);
 });
 
 it('where nobody had reported when the server first started, no account is walked', async () => {
@@ -143,6 +185,7 @@ it('where nobody had reported when the server first started, no account is walke
     value(await made.add({ account: 'old', slot: 1, country: 'FR' }, report));
     assert.equal(value(await fresh.page(old)).reports.length, 1);
     assert.equal(await empty.get(reportsIndexedKey('old')), undefined, 'it was not walked');
+    assert.ok(await isIndexed(empty, 'old'));
   } finally {
     await empty.close();
     own.remove();

@@ -12,17 +12,15 @@ import type { Pace } from '../../../core/work/turns.ts';
 import {
   erasureKey,
   type Key,
-  reportByAccountKey,
   reportByAccountPrefix,
-  reportByAddressKey,
-  reportByIdPrefix,
   reportsIndexedKey,
   reportTailByAccountKey,
   storedKey,
 } from '../../../store/keys.ts';
 import type { Store } from '../../../store/store.ts';
-import { type OwnReport, reportsOfAccount } from './report-erasure.ts';
-import { addressBytes, addressOf, decodeRow, reportedAtIn } from './report-rows.ts';
+import { indexedRow, indexedSince, isIndexed, reportKeyIn, rowOf } from './account-index.ts';
+import { allReportsOf, type OwnReport } from './report-erasure.ts';
+import { addressOf, decodeRow } from './report-rows.ts';
 import { tailAddresses } from './tails.ts';
 
 export interface OwnReportsPage {
@@ -50,9 +48,6 @@ export const ownReportsPerPage = 25;
 const tailBytes = 22;
 /** Of one commit: nothing else has its turn meanwhile. */
 const rowsMax = 200;
-/** Stands for all accounts: since when the index has their reports. */
-const everybody = '';
-
 export function createOwnReports(options: {
   store: Store;
   clock: Clock;
@@ -61,19 +56,6 @@ export function createOwnReports(options: {
   pace: () => Pace;
 }): OwnReports {
   const { store, clock, walks } = options;
-
-  /** Since then each report has its row in the index, whoever asks. */
-  async function indexedSince(): Promise<number> {
-    const key = reportsIndexedKey(everybody);
-    const now = clock.now();
-    const row = await store.get(key);
-    if (row !== undefined) return timeIn(row.value);
-    const first = await store.scan(reportByIdPrefix(), { limit: 1 });
-    // Of no report at all there is none that lacks its row, however old its account is.
-    const since = first.length === 0 ? 0 : now;
-    await store.commit({ check: [{ key, version: null }], set: [{ key, value: timeRow(since) }] });
-    return since;
-  }
 
   async function index(id: string): Promise<boolean> {
     // Of an account that is deleted meanwhile nothing is left behind.
@@ -84,18 +66,17 @@ export function createOwnReports(options: {
       rows = [];
       return set.length === 0 || (await store.commit({ check, set })).ok;
     }
-    for await (const report of reportsOfAccount(store, id, options.pace())) {
+    for await (const report of allReportsOf(store, id, options.pace())) {
       rows.push(report);
       if (rows.length >= rowsMax && !(await write())) return false;
     }
     if (!(await write())) return false;
-    const done = { key: reportsIndexedKey(id), value: timeRow(clock.now()) };
-    return (await store.commit({ check, set: [done] })).ok;
+    return (await store.commit({ check, set: [indexedRow(id, clock.now())] })).ok;
   }
 
   async function ensure(account: { id: string; createdAt: number }): Promise<Result<void>> {
-    if (account.createdAt >= (await indexedSince())) return ok(undefined);
-    if ((await store.get(reportsIndexedKey(account.id))) !== undefined) return ok(undefined);
+    if (account.createdAt >= (await indexedSince(store, clock.now()))) return ok(undefined);
+    if (await isIndexed(store, account.id)) return ok(undefined);
     const done = await walks.run(() => index(account.id));
     if (!done.ok) return done;
     return done.value ? ok(undefined) : fail('store_unavailable');
@@ -117,8 +98,7 @@ export function createOwnReports(options: {
       isMore = rows.length > 0;
       at = rows.at(-1)?.key ?? at;
       for (const { key, value } of rows) {
-        const id = key.subarray(key.length - 16);
-        const reportKey = reportByAddressKey(value, reportedAtIn(key), id);
+        const reportKey = reportKeyIn({ key, value });
         const row = await store.get(reportKey);
         const report = row && decodeRow(reportKey, row.value);
         if (report?.account === account.id) reports.push({ ...report, ...addressOf(value) });
@@ -136,7 +116,7 @@ export function createOwnReports(options: {
   return {
     page,
     async begin() {
-      await indexedSince();
+      await indexedSince(store, clock.now());
     },
   };
 }
@@ -156,26 +136,4 @@ export async function removeOwnReportsIndex(store: Store, account: string): Prom
     const done = await store.commit({ del });
     if (!done.ok) throw new Error('the index of reports could not be removed');
   }
-}
-
-/** The index's row of a report. */
-export function rowOf(
-  account: string,
-  report: Pick<OwnReport, 'id' | 'reportedAt' | 'family' | 'words'>,
-) {
-  const id = Buffer.from(report.id, 'base64url');
-  return {
-    key: reportByAccountKey(account, report.reportedAt, id),
-    value: addressBytes(report.family, report.words),
-  };
-}
-
-function timeRow(ms: number): Uint8Array {
-  const value = Buffer.alloc(8);
-  value.writeDoubleBE(ms);
-  return value;
-}
-
-function timeIn(value: Uint8Array): number {
-  return Buffer.from(value).readDoubleBE(0);
 }

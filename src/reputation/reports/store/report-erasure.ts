@@ -1,14 +1,15 @@
 /**
  * An account's reports when the account goes: they stay, under an id that names nobody any more,
  * since the scores rest on them. Comments were written by the person and may speak of them: they
- * are blanked. All reports are walked, for the index by account (own-reports.ts) lacks those from before
- * it; in slices, so that others get their turn.
+ * are blanked. The index by account leads to them; where it may lack some (account-index.ts), all reports
+ * are walked, in slices, so that others get their turn.
  */
 
 import type { Pace } from '../../../core/work/turns.ts';
 import { type Key, reportByAddressKey, reportByIdPrefix } from '../../../store/keys.ts';
 import { pagesUnder } from '../../../store/pages.ts';
 import type { SetRow, Store } from '../../../store/store.ts';
+import { indexPages, isIndexed, reportKeyIn } from './account-index.ts';
 import { addressOf, decodeIdRow, decodeRow, encodeRow } from './report-rows.ts';
 import type { StoredReport } from './report-store.ts';
 
@@ -27,8 +28,17 @@ interface Found {
   readonly report: OwnReport;
 }
 
-/** Oldest first. */
+/** In the order of their times, forward or backward. */
 export async function* reportsOfAccount(
+  store: Store,
+  account: string,
+  pace: Pace,
+): AsyncGenerator<OwnReport> {
+  for await (const { report } of find(store, account, pace)) yield report;
+}
+
+/** The same without the index. */
+export async function* allReportsOf(
   store: Store,
   account: string,
   pace: Pace,
@@ -44,7 +54,7 @@ export async function blankComments(store: Store, account: string, pace: Pace): 
     if (batch.length > 0) blanked += await blankAll(store, batch);
     batch = [];
   }
-  for await (const found of walk(store, account, pace)) {
+  for await (const found of find(store, account, pace)) {
     if (found.report.comment === '') continue;
     batch.push(found);
     if (batch.length >= blankRows) await blankBatch();
@@ -84,6 +94,19 @@ async function blank(store: Store, found: Found): Promise<boolean> {
   throw new Error('a comment could not be removed');
 }
 
+async function* find(store: Store, account: string, pace: Pace): AsyncGenerator<Found> {
+  if (!(await isIndexed(store, account))) yield* walk(store, account, pace);
+  else {
+    for await (const page of indexPages(store, account)) {
+      for (const row of page) {
+        if (pace.isOver()) await pace.next();
+        const found = await read(store, reportKeyIn(row), row.value);
+        if (found?.report.account === account) yield found;
+      }
+    }
+  }
+}
+
 async function* walk(store: Store, account: string, pace: Pace): AsyncGenerator<Found> {
   for await (const page of pagesUnder(store, reportByIdPrefix())) {
     for (const { key: idKey, value } of page) {
@@ -92,10 +115,15 @@ async function* walk(store: Store, account: string, pace: Pace): AsyncGenerator<
       if (owner?.account !== account) continue;
       const id = Buffer.from(idKey.subarray(1));
       const key = reportByAddressKey(owner.address, id.readUIntBE(0, 6), id);
-      const row = await store.get(key);
-      const report = row && decodeRow(key, row.value);
-      if (!row || !report) continue;
-      yield { key, version: row.version, report: { ...report, ...addressOf(owner.address) } };
+      const found = await read(store, key, owner.address);
+      if (found !== undefined) yield found;
     }
   }
+}
+
+async function read(store: Store, key: Key, address: Uint8Array): Promise<Found | undefined> {
+  const row = await store.get(key);
+  const report = row && decodeRow(key, row.value);
+  if (row === undefined || report === undefined) return undefined;
+  return { key, version: row.version, report: { ...report, ...addressOf(address) } };
 }

@@ -31,7 +31,10 @@ export function reportPersonalData(store: Store): PersonalData {
           const { family, words } = addressOf(bytes);
           const days = [...tail.days].map(([day, count]) => [dateText(day * dayMs), count]);
           // Of these no more is left.
-          reports.push({ address: formatIp(family, words), reportsByDay: Object.fromEntries(days) });
+          reports.push({
+            address: formatIp(family, words),
+            reportsByDay: Object.fromEntries(days),
+          });
         }
         if (pace.isOver()) await pace.next();
       }
