@@ -79,6 +79,7 @@ export function createRelayDoor({
     if ((envelope.to === anyNode) !== (what === 'hello')) return refuse(response, strangers);
     // To read twice changes nothing.
     const isOnce = what === 'commit' || what === 'ask' || what === 'claim';
+    if (isOnce && !replays.hasRoom()) return takeNothing(response, envelope.nonce);
     if (isOnce && !replays.admit(envelope)) return refuse(response, strangers);
     const bytes = await relay.answer(asked, node);
     if (!isOnce && heldBytes + bytes.length > heldBytesMax) {
