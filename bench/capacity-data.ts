@@ -6,8 +6,9 @@
 
 import { join } from 'node:path';
 import { encodeAccessEvent } from '../src/access/accounts/events.ts';
-import { encodeAccount, encodeKeyRecord, plainKey } from '../src/access/accounts/records.ts';
+import { encodeAccount, plainKey } from '../src/access/accounts/records.ts';
 import { hashKey, makeKey } from '../src/access/keys/key-format.ts';
+import { newKeyRows } from '../src/access/keys/key-records.ts';
 import { loadMasterKey } from '../src/access/keys/master-key.ts';
 import { seal } from '../src/access/keys/seal.ts';
 import { claimSlot } from '../src/access/slots.ts';
@@ -20,7 +21,7 @@ import { createProfiles } from '../src/signon/people/profile/profile-store.ts';
 import { credentialsRow, noCredentials } from '../src/signon/people.ts';
 import { createPasswords } from '../src/signon/proofs/password/passwords.ts';
 import { createEventId } from '../src/store/event-id.ts';
-import { accountByEmailKey, accountKey, apiKeyKey } from '../src/store/keys.ts';
+import { accountByEmailKey, accountKey } from '../src/store/keys.ts';
 import { readLedger } from '../src/store/ledger.ts';
 import { openLmdbStore } from '../src/store/lmdb.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../src/store/store.ts';
@@ -150,7 +151,7 @@ async function addAccounts(
     const sealed = seal(masterKey, random, `${id}/${made.id}`, made.text);
     const key = { account: id, createdAt, endsAt: 0, revokedAt: 0, sealed, ...plainKey };
     // The row of the slot; the ledger is written once, below.
-    set.push(slot.value.set[0]!, { key: apiKeyKey(made.id), value: encodeKeyRecord(key) });
+    set.push(slot.value.set[0]!, ...newKeyRows(made.id, key));
     const hash = hashKey(made.text);
     events.push(
       encodeAccessEvent(eventId(), {

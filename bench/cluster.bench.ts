@@ -134,7 +134,7 @@ async function lagsOf(from: Store, to: Store, ms: number): Promise<number[]> {
 async function lags(plan: Plan, url: string): Promise<BenchRow[]> {
   const open = () => openPostgresStore({ url, clock, log });
   const [writer, other] = [await open(), await open()];
-  const core = await openCore(other, clock, 1_000);
+  const core = await openCore(other, clock, { waitMs: 1_000 });
   const relay = `portcullis://${core.address}/`;
   const edge = await openRelayStore({ url: relay, key: core.key, log });
   const own = createFollower({

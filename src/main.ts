@@ -87,7 +87,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   );
 
   const tables = createBoundedTables(log);
-  const counted = await openFigures(opening, { ...data, ...reputation, tables });
+  const measured = { ...data, ...reputation, tables };
+  const counted = await openFigures(opening, measured);
   const { onMail } = opening;
   const signon = await startSignon({
     ...{ store, upkeep, shares, clock, random, log, masterKey, config, demo, onMail, tables },
@@ -100,12 +101,12 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   tables.add(budgetMails.table);
   closers.add(() => budgetMails.stop());
 
-  const { captcha, peers, receipts } = await openCaptchaParts(opening, data, signon.siteKeys);
+  const { captcha, peers, receipts } = await openCaptchaParts(opening, measured, signon.siteKeys);
   const challenges = counted.countedChallenges(peers);
 
   const metrics = createMetrics();
   registerFigures(metrics, counted);
-  const bouncers = openBouncers(opening, { ...data, ...reputation, tables });
+  const bouncers = openBouncers(opening, measured);
   const radar = openRadar(opening, { state, store, tables });
   const ownReports = openOwnReports({
     ...{ store, clock, tables, reports: reputation.reports, catchUpTo: follower.catchUpTo },
@@ -114,7 +115,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   });
   const own = mainRoutes({
     ...{ config, shares, clock, random, log, metrics, tables, demo, receipts, bouncers },
-    agents: await openAgents(opening, { ...data, ...reputation, tables }),
+    agents: await openAgents(opening, measured),
     ...reputation,
     ...reputation.frontEnd,
     ...signon,
@@ -130,8 +131,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     removals: createRemovals({ store, clock }),
     tips: createTips({ store, clock }),
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
-    accountOf: access.idOf,
-    standingOf: access.standingOf,
+    ...{ accountOf: access.idOf, standingOf: access.standingOf },
     noteKeyUses: data.noteKeyUses,
     webhooks: openWebhooks({
       ...{ ...opening, store, upkeep, tables, people, index: state.index },

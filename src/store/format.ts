@@ -11,10 +11,11 @@ import { OperatorError } from '../core/errors.ts';
 import { type Key, metaRowKey } from './keys.ts';
 import type { Table, Tables } from './lmdb-tables.ts';
 import { mailDomainSteps } from './migrations/mail-domains.ts';
+import { ownedKeySteps } from './migrations/owned-keys.ts';
 import type { Commit } from './store.ts';
 
 /** Of this program. A store without a number counts as 1. */
-export const dataFormat = 2;
+export const dataFormat = 3;
 
 /** A live row, as it lies in the store. */
 export interface MigrationRow {
@@ -57,7 +58,7 @@ export interface MigrationStep {
 }
 
 /** In the order they run. Add at the end; never change, move or remove one that was released. */
-export const migrationSteps: readonly MigrationStep[] = [...mailDomainSteps];
+export const migrationSteps: readonly MigrationStep[] = [...mailDomainSteps, ...ownedKeySteps];
 
 /** How far a store is. `done` counts steps; `after` is the place inside the next one. */
 export interface MigrationPlace {

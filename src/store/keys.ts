@@ -96,6 +96,11 @@ export const webhookKey = (accountId: string, id: string): Key =>
   encodeKey(namespaces.webhook, text(accountId), text(id));
 export const webhookPrefix = (id?: string): Key => encodeKey(namespaces.webhook, ...given(id));
 
+/** 1c account-id 00 key-id 00: each key of an account, also those that were revoked. */
+export const ownedApiKeyKey = (accountId: string, keyId: string): Key =>
+  encodeKey(namespaces.ownedApiKey, text(accountId), text(keyId));
+export const ownedApiKeyPrefix = (id: string): Key => encodeKey(namespaces.ownedApiKey, text(id));
+
 /** 20 CIDR: a rule of the allowlist, in canonical text. */
 export const allowKey = (cidr: string): Key => encodeKey(namespaces.allow, text(cidr));
 export const allowPrefix = (): Key => encodeKey(namespaces.allow);

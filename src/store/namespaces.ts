@@ -30,6 +30,7 @@ export const namespaces = {
   accountRole: 0x19,
   agentBan: 0x1a,
   webhook: 0x1b,
+  ownedApiKey: 0x1c,
   allow: 0x20,
   list: 0x21,
   subscription: 0x22,

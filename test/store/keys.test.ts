@@ -69,6 +69,8 @@ it('the encodings on disk stay what they are', () => {
     [keys.webhookKey('x', 'h'), '1b78006800'],
     [keys.webhookPrefix('x'), '1b7800'],
     [keys.webhookPrefix(), '1b'],
+    [keys.ownedApiKeyKey('x', 'k'), '1c78006b00'],
+    [keys.ownedApiKeyPrefix('x'), '1c7800'],
     [keys.siteKeyKey('s'), '407300'],
     [keys.siteKeyPrefix(), '40'],
     [keys.siteKeyByAccountKey('x', 's'), '4178007300'],

@@ -30,16 +30,25 @@ function asShared(store: Store, clock: Clock, epoch: string): PostgresStore {
 }
 
 /** A core over the store, and the address where edges ask it. */
-export async function openCore(store: Store, clock: Clock, waitMs = 50, epoch = 'one') {
+export async function openCore(
+  store: Store,
+  clock: Clock,
+  {
+    waitMs = 50,
+    epoch = 'one',
+    ...bounds
+  }: { waitMs?: number; epoch?: string; requestMsMax?: number; heldBytesMax?: number } = {},
+) {
   const core = relayed(asShared(store, clock, epoch), { now: clock.now, waitMs });
   const listener = await openInternalListener({
     ...{ host: '127.0.0.1', port: 0, node, key, clock, log: createLog('silent') },
-    ...{ challenges: noChallenges, relay: core.relay },
+    ...{ challenges: noChallenges, relay: core.relay, ...bounds },
   });
   return {
     ...core,
     key,
     node,
+    tables: listener.tables,
     address: listener.url.slice('http://'.length),
     close: listener.close,
   };

@@ -144,7 +144,10 @@ it('an edge goes to the next core, waits for an event there, and says when there
   const directory = makeTempDir('relay');
   const clock = manualClock(1_750_000_000_000);
   const store = await openEmbedded(directory.path, clock);
-  const cores = [await openCore(store, clock, 60_000), await openCore(store, clock, 60_000)];
+  const cores = [
+    await openCore(store, clock, { waitMs: 60_000 }),
+    await openCore(store, clock, { waitMs: 60_000 }),
+  ];
   const url = `portcullis://${cores.map(({ address }) => address).join(',')}/`;
   const edge = await openRelayStore({ url, key: cores[0]!.key, log: createLog('silent') });
   const event = { id: 'e', kind: 'k', version: 1, body: Buffer.from('body') };
@@ -181,7 +184,7 @@ it('an edge does not go on at a core that has another journal', async () => {
     await openEmbedded(directories[1]!.path, clock),
   ];
   const event = { id: 'e', kind: 'k', version: 1, body: Buffer.from('body') };
-  const cores = [await openCore(store, clock), await openCore(other, clock, 50, 'two')];
+  const cores = [await openCore(store, clock), await openCore(other, clock, { epoch: 'two' })];
   const url = `portcullis://${cores.map(({ address }) => address).join(',')}/`;
   const edge = await openRelayStore({ url, key: cores[0]!.key, log: createLog('silent') });
   try {

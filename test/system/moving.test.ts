@@ -5,6 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, it, type TestContext } from 'node:test';
 import pg from 'pg';
+import { plainKey } from '../../src/access/accounts/records.ts';
+import { newKeyRows } from '../../src/access/keys/key-records.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { systemRandom } from '../../src/core/random.ts';
 import { scratchKey, storedKey, text } from '../../src/store/keys.ts';
@@ -206,6 +208,10 @@ async function filled(run: MoveRun): Promise<void> {
     const event = { id: `event ${n}`, kind: 'test', version: 1, body: randomBytes(n) };
     assert.ok((await store.commit({ set: n === 0 ? set.slice(1) : set, events: [event] })).ok);
   }
+  // Enough of them that their rows of the index come in another batch.
+  const key = { account: 'ann', createdAt: 1, endsAt: 0, revokedAt: 0, sealed: randomBytes(60) };
+  const keys = Array.from({ length: 9 }, (_, n) => newKeyRows(`k${n}`, { ...key, ...plainKey }));
+  assert.ok((await store.commit({ set: keys.flat() })).ok);
   await store.pruneEvents(0n);
   await store.close();
 }

@@ -23,7 +23,7 @@ import {
   unconfirmedAccounts,
 } from '../account-names.ts';
 import { hashKey, makeKey } from '../keys/key-format.ts';
-import { createKeyRecords, type StoredKey } from '../keys/key-records.ts';
+import { createKeyRecords, newKeyRows, type StoredKey } from '../keys/key-records.ts';
 import type { MasterKey } from '../keys/master-key.ts';
 import { open, seal } from '../keys/seal.ts';
 import type { Vouched } from '../quota/points.ts';
@@ -271,7 +271,7 @@ export function createAccounts(options: {
       ];
       const keyIds = [...live.map((k) => k.id), made.id];
       const set: SetRow[] = [
-        { key: apiKeyKey(made.id), value: encodeKeyRecord(record) },
+        ...newKeyRows(made.id, record),
         { key: account.key, value: encodeAccount({ ...account.record, keys: keyIds }) },
         ...slot.value.set,
         ...(also.set ?? []),

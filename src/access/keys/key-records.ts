@@ -1,6 +1,9 @@
 /**
  * API keys as durable records: look-up, walk and revocation. What needs the master key, making
  * and showing a key, is in accounts.ts.
+ *
+ * Invariant: each key has its row in the index of its account from the commit that makes it to the one
+ * that removes it, also while it is revoked.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -8,7 +11,16 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
-import { apiKeyByAccountKey, apiKeyKey, apiKeyPrefix, type Key } from '../../store/keys.ts';
+import { readTexts } from '../../store/key-parts.ts';
+import {
+  apiKeyByAccountKey,
+  apiKeyKey,
+  apiKeyPrefix,
+  apiKeyUseKey,
+  type Key,
+  ownedApiKeyKey,
+  ownedApiKeyPrefix,
+} from '../../store/keys.ts';
 import { pagesUnder } from '../../store/pages.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import { encodeAccessEvent } from '../accounts/events.ts';
@@ -25,6 +37,8 @@ export interface KeyRecords {
   find(id: string): Promise<StoredKey | undefined>;
   /** In order of their ids; others get their turn between the pages. */
   all(): AsyncGenerator<StoredKey>;
+  /** Also those that were revoked, in order of their ids; reads nothing of other accounts. */
+  ofAccount(accountId: string): AsyncGenerator<StoredKey>;
   /**
    * Revoking a revoked key is no error. `unknown_key` when there is none.
    * @param also written in the commit that revokes it
@@ -38,6 +52,19 @@ export interface KeyRecords {
 
 /** Far longer than any id; what a person typed must not make a key too long for the store. */
 const idLengthMax = 256;
+
+/** The rows of a new key, for one commit. */
+export function newKeyRows(id: string, record: KeyRecord): SetRow[] {
+  return [
+    { key: apiKeyKey(id), value: encodeKeyRecord(record) },
+    { key: ownedApiKeyKey(record.account, id), value: new Uint8Array() },
+  ];
+}
+
+/** Of a key that is revoked: all that is kept of it, for one commit. */
+export function keysOfKeyRows(id: string, { account }: KeyRecord): Key[] {
+  return [apiKeyKey(id), apiKeyUseKey(id), ownedApiKeyKey(account, id)];
+}
 
 export function createKeyRecords(options: {
   store: Store;
@@ -62,6 +89,13 @@ export function createKeyRecords(options: {
         const id = Buffer.from(key.subarray(1, -1)).toString('utf8');
         if (record !== undefined) yield { id, key, version, record };
       }
+    }
+  }
+
+  async function* ofAccount(accountId: string): AsyncGenerator<StoredKey> {
+    for await (const page of pagesUnder(store, ownedApiKeyPrefix(accountId))) {
+      const found = await Promise.all(page.map(({ key }) => find(readTexts(key)[1]!)));
+      yield* found.filter((key) => key !== undefined);
     }
   }
 
@@ -99,7 +133,7 @@ export function createKeyRecords(options: {
     return retired;
   }
 
-  return { find, all, revoke, isOver, retire };
+  return { find, all, ofAccount, revoke, isOver, retire };
 }
 
 function shownId(id: string): string {

@@ -26,7 +26,7 @@ import { decodeAccount, encodeKeyRecord, type KeyRecord, labelId } from '../acco
 import { claimSlot } from '../slots.ts';
 import { findVouched } from '../vouching.ts';
 import { hashKey, makeKey } from './key-format.ts';
-import { createKeyRecords } from './key-records.ts';
+import { createKeyRecords, newKeyRows } from './key-records.ts';
 import { type KeyScope, scopeBits } from './key-scopes.ts';
 import { type KeyUse, readKeyUse } from './key-use.ts';
 import type { MasterKey } from './master-key.ts';
@@ -177,7 +177,7 @@ export function createNamedKeys(options: {
           ...(also.check ?? []),
         ],
         set: [
-          { key: apiKeyKey(id), value: encodeKeyRecord(record) },
+          ...newKeyRows(id, record),
           { key: apiKeyByAccountKey(account, id), value: new Uint8Array() },
           // Unchanged: of two that add at the same time the second one looks at the names again.
           accountRow(account, owner),

@@ -1,12 +1,16 @@
 /**
  * The bans of agents at rest: a row for each, and the event that tells every node. The row outlives the ban
  * by a day, so that after a restart, too, clients are told of its end. Durable when `save` resolves.
+ *
+ * Bounds: what the memory holds at most, bans and ends (bans.ts). Rows that are idle go behind the commit
+ * that made them so, or at the next ban or start.
  */
 
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { parseIp } from '../../ip/address.ts';
+import { commitOnce } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { readTexts } from '../../store/key-parts.ts';
 import { agentBanKey, agentBanPrefix, erasureKey } from '../../store/keys.ts';
@@ -19,6 +23,8 @@ import { type Bans, banBounds, banMs, endedMs } from './bans.ts';
 
 const rows = record<{ untilMs: number }>(1, { untilMs: f64 });
 const perCommitMax = 1_000;
+/** Somebody else bans the same addresses all the time: the next ban tries again. */
+const tidyTriesMax = 8;
 
 export interface BanStore {
   /**
@@ -35,7 +41,7 @@ export function createBanStore(options: {
   store: Store;
   clock: Clock;
   random: Random;
-  bans: Pick<Bans, 'apply' | 'overflowOf'>;
+  bans: Pick<Bans, 'apply' | 'idleRows' | 'settle'>;
   isSpared: (family: 4 | 6, words: Uint32Array) => boolean;
   /** Resolves when the journal event is in memory. */
   catchUpTo: (seq: bigint) => Promise<void>;
@@ -58,7 +64,6 @@ export function createBanStore(options: {
         ...{ key: agentBanKey(account, address), value },
         expiresAt: untilMs + endedMs,
       })),
-      del: bans.overflowOf(account, addresses).map((address) => agentBanKey(account, address)),
       events: [encodeBanned(createEventId(clock, random), { account, untilMs, addresses })],
     });
     if (!done.ok) {
@@ -68,12 +73,31 @@ export function createBanStore(options: {
     return ok(undefined);
   }
 
+  /** Never a row of a later ban, which another node may have made since. */
+  async function removeIdle(): Promise<void> {
+    for (let tries = 0; tries < tidyTriesMax; ) {
+      const idle = bans.idleRows(perCommitMax);
+      if (idle.length === 0) return;
+      const keys = idle.map(({ account, address }) => agentBanKey(account, address));
+      const found = await Promise.all(keys.map((key) => store.get(key)));
+      const check = found.flatMap((row, i) => {
+        const isOver = row && (rows.decode(row.value)?.untilMs ?? 0) <= idle[i]!.untilMs;
+        return isOver ? [{ key: keys[i]!, version: row.version }] : [];
+      });
+      const done = await commitOnce(store, { check, del: check.map(({ key }) => key) });
+      if (done === 'lost') tries++;
+      else if (done.ok) bans.settle(idle);
+      else return;
+    }
+  }
+
   return {
     async save(account, given) {
       const addresses = [...new Set(given)].filter(mayBeBanned).slice(-banBounds.perAccountMax);
       for (let at = 0; at < addresses.length; at += perCommitMax) {
         const done = await write(account, addresses.slice(at, at + perCommitMax));
         if (!done.ok) return done;
+        await removeIdle();
       }
       return ok(undefined);
     },
@@ -88,9 +112,11 @@ export function createBanStore(options: {
       }
       // The oldest first, as they were made.
       found.sort((a, b) => a.untilMs - b.untilMs);
-      for (const { account, address, untilMs } of found) {
+      for (const [i, { account, address, untilMs }] of found.entries()) {
         bans.apply({ account, untilMs, addresses: [address] });
+        if (i % perCommitMax === perCommitMax - 1) await removeIdle();
       }
+      await removeIdle();
     },
   };
 }

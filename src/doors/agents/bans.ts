@@ -6,6 +6,7 @@
  * account has `perAccountMax` bans and remembers as many that ended, for a day; all together have
  * `totalMax`, and remember as many that ended. At the first bound the oldest of the account ends, at the second
  * one of the account with most; an end that is forgotten is not told, and the client's element lapses by itself.
+ * The store keeps no more than that: what ends or is forgotten at a bound is named, and its row goes (ban-store.ts).
  */
 
 import type { BoundedTable } from '../../core/bounded-tables.ts';
@@ -28,9 +29,18 @@ export interface OwnBans {
   readonly ended: ReadonlyMap<string, { readonly endedMs: number; readonly position: number }>;
 }
 
+/** A row of the store that is not needed any more. */
+export interface IdleRow {
+  readonly account: string;
+  readonly address: string;
+  /** One that says more is of a later ban. */
+  readonly untilMs: number;
+}
+
 interface Account {
+  readonly id: string;
   readonly active: Map<string, { untilMs: number; position: number }>;
-  readonly ended: Map<string, { endedMs: number; position: number }>;
+  readonly ended: Map<string, { endedMs: number; untilMs: number; position: number }>;
   lastPosition: number;
   /** Where its bans are in the shared table; −1: not there. */
   slot: number;
@@ -49,8 +59,9 @@ export interface BanSurroundings {
 
 export interface Bans {
   apply(banned: Banned): void;
-  /** Bans of the account that end when it gets these. */
-  overflowOf(account: string, addresses: readonly string[]): string[];
+  /** At most so many, until they are settled. */
+  idleRows(limit: number): IdleRow[];
+  settle(rows: readonly IdleRow[]): void;
   /** Of the last change. */
   position(): number;
   /** As of now. Undefined: the account has none, and had none for a day. */
@@ -68,6 +79,7 @@ export function createBans(options: {
 }): Bans {
   const { clock, shared, perAccountMax, totalMax } = { ...banBounds, ...options };
   const accounts = new Map<string, Account>();
+  const idle = new Map<string, IdleRow>();
   const words = new Uint32Array(4);
   let around: BanSurroundings | undefined;
   let position = 0;
@@ -87,18 +99,36 @@ export function createBans(options: {
     if (account.ended.delete(address)) endedTotal--;
   }
 
+  /** A node that bans nobody settles none: those that do see to these, too. */
+  function addIdle({ id }: Account, address: string, untilMs: number): void {
+    idle.set(`${id} ${address}`, { account: id, address, untilMs });
+    if (idle.size > banBounds.totalMax) idle.delete(oldestOf(idle));
+  }
+
+  function forgetOldest(account: Account): void {
+    const address = oldestOf(account.ended);
+    addIdle(account, address, account.ended.get(address)!.untilMs);
+    forget(account, address);
+  }
+
+  function endOldest(account: Account, nowMs: number): void {
+    const address = oldestOf(account.active);
+    addIdle(account, address, account.active.get(address)!.untilMs);
+    end(account, address, nowMs);
+  }
+
   function end(account: Account, address: string, nowMs: number): void {
-    if (!account.active.delete(address)) return;
+    const untilMs = account.active.get(address)?.untilMs;
+    if (untilMs === undefined) return;
+    account.active.delete(address);
     total--;
     account.lastPosition = ++position;
     forget(account, address);
-    account.ended.set(address, { endedMs: nowMs, position });
+    account.ended.set(address, { endedMs: nowMs, untilMs, position });
     endedTotal++;
     publish(account, address);
-    if (account.ended.size > perAccountMax) forget(account, oldestOf(account.ended));
-    if (endedTotal <= totalMax) return;
-    const most = withMost('ended', account);
-    forget(most, oldestOf(most.ended));
+    if (account.ended.size > perAccountMax) forgetOldest(account);
+    if (endedTotal > totalMax) forgetOldest(withMost('ended', account));
   }
 
   function oldestOf(map: ReadonlyMap<string, unknown>): string {
@@ -112,10 +142,8 @@ export function createBans(options: {
   }
 
   function makeRoom(account: Account, nowMs: number): void {
-    if (account.active.size > perAccountMax) end(account, oldestOf(account.active), nowMs);
-    if (total <= totalMax) return;
-    const most = withMost('active', account);
-    end(most, oldestOf(most.active), nowMs);
+    if (account.active.size > perAccountMax) endOldest(account, nowMs);
+    if (total > totalMax) endOldest(withMost('active', account), nowMs);
   }
 
   /** Its slot may be another's by now, or its first. */
@@ -163,7 +191,7 @@ export function createBans(options: {
       const nowMs = clock.now();
       if (untilMs + endedMs <= nowMs) return;
       const account = accounts.get(id) ?? {
-        ...{ active: new Map(), ended: new Map(), lastPosition: 0, slot: -1, allowedAt: -1 },
+        ...{ id, active: new Map(), ended: new Map(), lastPosition: 0, slot: -1, allowedAt: -1 },
       };
       accounts.set(id, account);
       for (const address of addresses) {
@@ -171,6 +199,7 @@ export function createBans(options: {
         if (before !== undefined && before.untilMs >= untilMs) continue;
         if (!account.active.delete(address)) total++;
         forget(account, address);
+        idle.delete(`${id} ${address}`);
         account.lastPosition = ++position;
         account.active.set(address, { untilMs, position });
         if (untilMs <= nowMs) end(account, address, untilMs);
@@ -182,11 +211,13 @@ export function createBans(options: {
       account.allowedAt = -1;
       place(id, account);
     },
-    overflowOf(id, addresses) {
-      const active = accounts.get(id)?.active ?? new Map<string, unknown>();
-      const added = new Set(addresses);
-      const others = [...active.keys()].filter((address) => !added.has(address));
-      return others.slice(0, Math.max(0, others.length + added.size - perAccountMax));
+    idleRows(limit) {
+      const rows: IdleRow[] = [];
+      for (const row of idle.values()) if (rows.push(row) >= limit) break;
+      return rows;
+    },
+    settle(rows) {
+      for (const { account, address } of rows) idle.delete(`${account} ${address}`);
     },
     position: () => position,
     of(id) {

@@ -10,6 +10,7 @@ import {
   receiptKeyPurpose,
 } from '../../captcha/receipt/receipts.ts';
 import { captchaBounds } from '../../config.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Data } from './data.ts';
 import type { Opening } from './dependencies.ts';
 import { openPeers } from './peers.ts';
@@ -23,7 +24,7 @@ export interface CaptchaParts {
 
 export async function openCaptchaParts(
   opening: Opening,
-  data: Pick<Data, 'store' | 'member' | 'relay'>,
+  data: Pick<Data, 'store' | 'member' | 'relay'> & { readonly tables: Pick<BoundedTables, 'add'> },
   siteKeys: SiteKeys,
 ): Promise<CaptchaParts> {
   const { config, clock, random, log, masterKey, closers, timings } = opening;

@@ -3,6 +3,7 @@
 import { deriveKey } from '../../access/keys/master-key.ts';
 import type { Party } from '../../access/shares/exchange.ts';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { Metrics } from '../../core/metrics.ts';
 import { readEndpoint } from '../../doors/endpoint.ts';
 import type { Membership } from '../../store/nodes/nodes.ts';
@@ -17,7 +18,11 @@ import type { Opening } from './dependencies.ts';
 export async function openPeers(
   { config, clock, log, masterKey, closers }: Opening,
   own: Challenges,
-  { member, relay }: Pick<Data, 'member' | 'relay'>,
+  {
+    member,
+    relay,
+    tables,
+  }: Pick<Data, 'member' | 'relay'> & { readonly tables: Pick<BoundedTables, 'add'> },
 ): Promise<Challenges> {
   if (member === undefined) return own;
   const key = deriveKey(masterKey, internalKeyPurpose);
@@ -27,6 +32,7 @@ export async function openPeers(
     ...{ host, port, node, key, clock, log, challenges: own, relay },
   });
   closers.add(listener.close);
+  tables.add(...listener.tables);
   await member.announce(listener.url);
   const challenges = peerChallenges({ own, node, key, clock, log, urlOf });
   closers.add(challenges.close);

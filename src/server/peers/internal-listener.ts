@@ -1,12 +1,14 @@
 /**
  * Where other nodes ask about challenges that this one made. It listens apart from the public port, by
  * default on loopback; whoever has not the master key gets an empty 403, and no line in the log. Small
- * bodies, bounded connections, short times: everything that comes is bounded.
+ * heads and bodies, bounded connections (strangers.ts), short times, also for whoever does not read what
+ * was asked for: everything that comes is bounded.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Challenges } from '../../captcha/challenge/challenge.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -14,10 +16,13 @@ import type { Relay } from '../../store/relay/relay.ts';
 import { createReplays, isMac, macHeader, macOf, relayHeader } from '../../store/relay/signed.ts';
 import { answerBytes, type PeerQuestion, readAsked } from './asked.ts';
 import { createRelayDoor } from './relay-door.ts';
-import { readBody, refuse, seal } from './sealed-http.ts';
+import { readBody, refuse, seal, sent } from './sealed-http.ts';
+import { createStrangers } from './strangers.ts';
 
 const bodyBytesMax = 4_096;
-/** An edge holds some. */
+/** A seal and a head have some 300. */
+const headBytesMax = 8_192;
+/** Of nodes and strangers. An edge holds some. */
 const connectionsMax = 2_048;
 const requestMsMaxDefault = 10_000;
 /** Node looks every half minute by itself: so long silent connections would shut out nodes. */
@@ -26,6 +31,7 @@ const lookMs = 1_000;
 export interface InternalListener {
   /** As others reach it. */
   readonly url: string;
+  readonly tables: readonly BoundedTable[];
   close(): Promise<void>;
 }
 
@@ -40,13 +46,17 @@ export async function openInternalListener(options: {
   readonly challenges: Pick<Challenges, 'image' | 'clip' | 'verify'>;
   /** Of a core: what edges ask. */
   readonly relay?: Relay | undefined;
-  /** From a connection to the end of its request. */
+  /** From a connection to the end of its request, and from an answer to its end. */
   readonly requestMsMax?: number;
+  /** Of questions and answers of edges. */
+  readonly heldBytesMax?: number;
 }): Promise<InternalListener> {
   const { host, port, node, key, clock, log, challenges, relay } = options;
   const { requestMsMax = requestMsMaxDefault } = options;
   const replays = createReplays(node, clock.now);
-  const door = relay && createRelayDoor({ relay, node, key, now: clock.now });
+  const strangers = createStrangers({ clock });
+  const bounds = { answerMsMax: requestMsMax, heldBytesMax: options.heldBytesMax };
+  const door = relay && createRelayDoor({ relay, node, key, strangers, now: clock.now, ...bounds });
 
   async function answer(asked: PeerQuestion): Promise<Uint8Array> {
     const { what, token, network, longWord } = asked;
@@ -60,28 +70,36 @@ export async function openInternalListener(options: {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.headers[relayHeader] !== undefined) {
-      if (door === undefined) refuse(response);
-      else await door(request, response);
+      if (door === undefined) refuse(response, strangers);
+      else await door.answer(request, response);
       return;
     }
     const body = await readBody(request, bodyBytesMax);
-    const isKnown = body && isMac(request.headers[macHeader], macOf(key, 'ask', body));
-    const asked = isKnown === true ? readAsked(body!) : undefined;
-    if (asked === undefined || !replays.admit(asked)) {
-      refuse(response);
-      return;
-    }
+    const isSealed = body && isMac(request.headers[macHeader], macOf(key, 'ask', body));
+    const asked = isSealed === true ? readAsked(body!) : undefined;
+    if (asked === undefined || !replays.isPresent(asked)) return refuse(response, strangers);
+    strangers.prove(request.socket);
+    if (!replays.admit(asked)) return refuse(response, strangers);
     seal(response, key, asked.nonce, await answer(asked));
+    await sent(response, requestMsMax);
   }
 
   const timeouts = { requestTimeout: requestMsMax, headersTimeout: requestMsMax };
-  const watched = { ...timeouts, connectionsCheckingInterval: lookMs };
+  const watched = {
+    ...timeouts,
+    connectionsCheckingInterval: lookMs,
+    maxHeaderSize: headBytesMax,
+  };
   const server = createServer(watched, (request, response) => {
+    const { socket } = request;
+    if (!strangers.begin(socket)) return;
+    response.once('close', () => strangers.over(socket));
     serve(request, response).catch((error) => {
       log.warn({ err: error }, 'internal: a question of another node has no answer');
       response.destroy();
     });
   });
+  server.on('connection', strangers.arrive);
   server.maxConnections = connectionsMax;
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ message }) => reject(new OperatorError(`INTERNAL_LISTEN: ${message}`)));
@@ -92,6 +110,7 @@ export async function openInternalListener(options: {
   const shownHost = host.includes(':') ? `[${host}]` : host;
   return {
     url: `http://${shownHost}:${taken}`,
+    tables: [strangers.table, ...(door === undefined ? [] : [door.table])],
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();

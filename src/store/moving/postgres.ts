@@ -248,8 +248,11 @@ function insertQuery(part: Part, rows: readonly MovedRow[], checkpointId: string
   }
   return {
     name: 'move entries',
+    // A row may be there: the index of API keys is written with the keys (schema.ts).
     text: `insert into kv (key, value, version, expires_at)
-           select * from unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[])`,
+           select * from unnest($1::bytea[], $2::bytea[], $3::int8[], $4::int8[])
+           on conflict (key) do update set value = excluded.value, version = excluded.version,
+             expires_at = excluded.expires_at`,
     values: [keys, values, numbers, int8Array(rows.map(({ at }) => (at === 0 ? null : at)))],
   };
 }

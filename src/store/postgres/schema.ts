@@ -97,6 +97,30 @@ const steps: readonly SchemaStep[] = [
   `alter table nodes add column read_version int;
    insert into meta select 'write_version', '1' from journal_head where last_seq > 0
      on conflict do nothing`,
+  // Row 1c of each API key (keys.ts), also of those that programs of before make and remove: the layout of a
+  // key begins with a byte of its version, then the account's id behind a byte of its length. The triggers
+  // may go with a step that comes a release later.
+  `create function owned_api_key(key bytea, value bytea) returns bytea language sql immutable as $$
+     select decode('1c', 'hex') || substr(value, 3, get_byte(value, 1)) || decode('00', 'hex') || substr(key, 2)
+   $$;
+   create function api_key_made() returns trigger language plpgsql as $$
+   begin
+     insert into kv (key, value, version) values (owned_api_key(new.key, new.value), '', new.version)
+       on conflict do nothing;
+     return null;
+   end $$;
+   create function api_key_removed() returns trigger language plpgsql as $$
+   begin
+     delete from kv where key = owned_api_key(old.key, old.value);
+     return null;
+   end $$;
+   create trigger api_key_made after insert on kv for each row
+     when (get_byte(new.key, 0) = 18 and octet_length(new.value) > 1) execute function api_key_made();
+   create trigger api_key_removed after delete on kv for each row
+     when (get_byte(old.key, 0) = 18 and octet_length(old.value) > 1) execute function api_key_removed();
+   insert into kv (key, value, version) select owned_api_key(key, value), '', version from kv
+     where key >= decode('12', 'hex') and key < decode('13', 'hex') and octet_length(value) > 1
+     on conflict do nothing`,
 ];
 
 /** How many steps this program knows. */

@@ -17,7 +17,8 @@ const answerMsMax = 10_000;
 const helloMsMax = 2_000;
 /** So long nobody is asked again when no core answered. */
 const restMs = 250;
-const answerBytesMax = 64 << 20;
+/** Nobody knows who answers before all of it is there: a core has much to say of its database alone. */
+const answerBytesMax = { hello: 4_096, ask: 64 << 20, other: 16 << 20 } as const;
 const underWayMax = 2_048;
 const socketsMax = 16;
 
@@ -36,6 +37,7 @@ interface Answer {
   readonly status: number | undefined;
 }
 
+/** The core did nothing. */
 class NotTakenError extends Error {}
 
 interface Core {
@@ -68,7 +70,12 @@ export function openLink({
   const unavailable = () => new StoreUnavailableError(`no core answers: ${reason}`);
 
   /** @throws NotTakenError when it did nothing; else it may have, or not */
-  async function post(to: Omit<Core, 'aheadMs'>, at: number, body: Uint8Array, msMax: number) {
+  async function post(
+    to: Omit<Core, 'aheadMs'>,
+    at: number,
+    body: Uint8Array,
+    { msMax, bytesMax }: { readonly msMax: number; readonly bytesMax: number },
+  ) {
     const nonce = randomBytes(16).toString('hex');
     const hash = createHash('sha256').update(body).digest('hex');
     const head = writeEnvelope({ to: to.node, at, nonce, bytes: body.length, hash });
@@ -78,17 +85,19 @@ export function openLink({
       'Content-Length': body.length,
     };
     const signal = AbortSignal.timeout(msMax);
+    let isSentAgain = false;
     function send(over: Agent | false): Promise<Answer> {
       return new Promise((resolve, reject) => {
         const options = { method: 'POST', agent: over, headers, signal };
         const sent = request(to.url, options, (response) => {
           const { statusCode: status } = response;
           const mac = response.headers[macHeader];
-          readAll(response).then((bytes) => resolve({ mac, bytes, status }), reject);
+          readAll(response, bytesMax).then((bytes) => resolve({ mac, bytes, status }), reject);
         });
         sent.once('error', (error) => {
           // The core closed a connection that was idle. What it has read it takes no second time.
-          if (sent.reusedSocket && !signal.aborted) resolve(send(false));
+          isSentAgain = sent.reusedSocket && !signal.aborted;
+          if (isSentAgain) resolve(send(false));
           else reject(error);
         });
         sent.end(body);
@@ -97,14 +106,18 @@ export function openLink({
     const { mac, bytes, status } = await send(agent);
     if (!isMac(mac, macOf(key, `answer ${nonce}`, bytes))) throw new Error(`it answers ${status}`);
     // The seal is not over the status: who alters that must not make a commit come twice.
-    if (bytes.length === 0) throw new NotTakenError('it takes no question of this moment');
-    return bytes;
+    if (bytes.length > 0) return bytes;
+    const nothing = 'it takes no question of this moment';
+    // The first time it may have: a core that began anew since does not know.
+    throw isSentAgain ? new Error(nothing) : new NotTakenError(nothing);
   }
 
   async function greet(url: string): Promise<Core> {
     const sentMs = Date.now();
     const hello = readTold(
-      await post({ url, node: 0 }, sentMs, encode({ what: 'hello' }), helloMsMax),
+      await post({ url, node: 0 }, sentMs, encode({ what: 'hello' }), {
+        ...{ msMax: helloMsMax, bytesMax: answerBytesMax.hello },
+      }),
     );
     const { relay, node, now, epoch: found } = hello as Hello;
     if (relay !== relayVersion) throw new Error(`it speaks version ${relay}, not ${relayVersion}`);
@@ -158,6 +171,7 @@ export function openLink({
     async ask<T>(asked: RelayQuestion, isRepeatable: boolean): Promise<T> {
       // The caller may use its buffers again at once.
       const body = encode(asked);
+      const bytesMax = asked.what === 'ask' ? answerBytesMax.ask : answerBytesMax.other;
       if (underWay >= underWayMax) throw new StoreUnavailableError('too many questions wait');
       underWay += 1;
       try {
@@ -165,7 +179,9 @@ export function openLink({
           const one = await present();
           let bytes: Buffer;
           try {
-            bytes = await post(one, Date.now() + one.aheadMs, body, answerMsMax);
+            bytes = await post(one, Date.now() + one.aheadMs, body, {
+              ...{ msMax: answerMsMax, bytesMax },
+            });
           } catch (error) {
             lose(one, error);
             const mayRepeat = isRepeatable || error instanceof NotTakenError;
@@ -186,12 +202,12 @@ export function openLink({
   };
 }
 
-async function readAll(response: IncomingMessage): Promise<Buffer> {
+async function readAll(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of response as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > answerBytesMax) throw new Error('its answer is too long');
+    if (bytes > bytesMax) throw new Error('its answer is too long');
     pieces.push(piece);
   }
   return Buffer.concat(pieces);

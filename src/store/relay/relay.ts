@@ -86,11 +86,22 @@ export function relayed(
     return { relay: relayVersion, node, epoch, now: now() };
   }
 
-  async function page(after: bigint, limit: number): Promise<ReadPage> {
-    if (!isAway && after === ring.last()) await more();
-    // What a core does not hear its edges do not hear either: they say how old their answers are.
+  /** What a core does not hear its edges do not hear either: they say how old their answers are. */
+  function assertHeard(): void {
     if (isAway) throw new StoreUnavailableError('the core can not read the journal');
-    const events = ring.after(after, limit) ?? (await store.read(after, limit));
+  }
+
+  async function page(after: bigint, limit: number): Promise<ReadPage> {
+    const isAtEnd = after === ring.last();
+    if (!isAway && isAtEnd) await more();
+    assertHeard();
+    let events = ring.after(after, limit) ?? (await store.read(after, limit));
+    if (events.length === 0 && !isAtEnd) {
+      // The edge read more than this core has yet, at another one: it would ask again at once.
+      await more();
+      assertHeard();
+      events = ring.after(after, limit) ?? [];
+    }
     return { events, writes: store.writeState() };
   }
 

@@ -8,8 +8,8 @@
  *   answer    200       X-Portcullis-Mac; body: what it hears
  *
  * Invariants: nothing is read of a request before its MAC is right, and of an edge's nothing long before that
- * of its head; what changes something counts once; a request is for one node, and for 30 s; an answer is
- * one to that very request.
+ * of its head; what changes something counts once, also over a restart; a request is for one node, and for
+ * 30 s; an answer is one to that very request.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -44,10 +44,12 @@ export interface Envelope {
 }
 
 export interface Replays {
-  /** For this node, and of this moment. */
+  /** For this node, and of this moment; what was asked before this process began may have been done. */
   isPresent(envelope: Envelope): boolean;
   /** The same, and true once. */
   admit(envelope: Envelope): boolean;
+  /** False: so many came lately that no more are admitted. */
+  hasRoom(): boolean;
 }
 
 export function createReplays(
@@ -58,20 +60,27 @@ export function createReplays(
   /** Two generations: what is older than both is too old to be taken anyway. */
   let [young, old] = [new Set<string>(), new Set<string>()];
   let turnedAt = now();
+  const begunAt = Math.floor(turnedAt);
   const isPresent = ({ to, at, nonce }: Envelope) =>
-    to === node && Math.abs(now() - at) <= validMs && nonce.length <= 64;
+    to === node && at >= begunAt && Math.abs(now() - at) <= validMs && nonce.length <= 64;
+  function turn(): void {
+    const nowMs = now();
+    if (nowMs - turnedAt <= 2 * validMs) return;
+    old = young;
+    young = new Set();
+    turnedAt = nowMs;
+  }
+  function hasRoom(): boolean {
+    turn();
+    return young.size < noncesMax;
+  }
   return {
     isPresent,
+    hasRoom,
     admit(envelope) {
       const { nonce } = envelope;
-      const nowMs = now();
-      if (!isPresent(envelope)) return false;
-      if (nowMs - turnedAt > 2 * validMs) {
-        old = young;
-        young = new Set();
-        turnedAt = nowMs;
-      }
-      if (young.has(nonce) || old.has(nonce) || young.size >= noncesMax) return false;
+      if (!isPresent(envelope) || !hasRoom()) return false;
+      if (young.has(nonce) || old.has(nonce)) return false;
       young.add(nonce);
       return true;
     },

@@ -3,7 +3,7 @@
  * without checksums (`event_ids`, `expiry`, `meta`) are compared with those that have one.
  */
 
-import { decode } from '../codec.ts';
+import { createReader, decode } from '../codec.ts';
 import { dataFormat, formatOf } from '../format.ts';
 import { eventIdRowKey, expiryRowKey, namespaces } from '../keys.ts';
 import { encodeExpiryTarget, expiryKinds, readEventIdSeq } from '../lmdb-tables.ts';
@@ -130,7 +130,15 @@ function namedBy(key: Uint8Array, value: Uint8Array): Uint8Array[] {
   switch (bytes[0]) {
     case namespaces.accountByEmail:
       return [at(namespaces.account, value, Buffer.of(0))];
+    case namespaces.apiKey: {
+      const input = createReader(value);
+      input.u8();
+      const account = Buffer.from(input.text());
+      if (input.failed()) return [];
+      return [at(namespaces.ownedApiKey, account, Buffer.of(0), bytes.subarray(1))];
+    }
     case namespaces.apiKeyByAccount:
+    case namespaces.ownedApiKey:
       return [at(namespaces.apiKey, behindText())];
     case namespaces.siteKeyByAccount:
       return [at(namespaces.siteKey, behindText())];

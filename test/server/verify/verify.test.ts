@@ -95,6 +95,16 @@ const faults: readonly [name: string, change: (tables: Tables) => void, found: R
     /the row 30[0-9a-f]+ names 31[0-9a-f]+, which is not there/,
   ],
   [
+    'an API key that its account does not find',
+    (tables) => void tables.entries.removeSync(rowOf(tables, namespaces.ownedApiKey).key),
+    /the row 12[0-9a-f]+ names 1c[0-9a-f]+, which is not there/,
+  ],
+  [
+    'an account that finds an API key that is gone',
+    (tables) => void tables.entries.removeSync(rowOf(tables, namespaces.apiKey).key),
+    /the row 1c[0-9a-f]+ names 12[0-9a-f]+, which is not there/,
+  ],
+  [
     'an expiry that is gone',
     (tables) => {
       for (const key of [...tables.expiry.getKeys()]) tables.expiry.removeSync(key);

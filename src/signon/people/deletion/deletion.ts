@@ -19,7 +19,7 @@ import { accountRow } from '../../../access/accounts/accounts.ts';
 import { encodeAccessEvent } from '../../../access/accounts/events.ts';
 import { otherOperator } from '../../../access/accounts/operators.ts';
 import type { AccountRecord } from '../../../access/accounts/records.ts';
-import { createKeyRecords } from '../../../access/keys/key-records.ts';
+import { createKeyRecords, keysOfKeyRows } from '../../../access/keys/key-records.ts';
 import { scopeNames } from '../../../access/keys/key-scopes.ts';
 import { readKeyUse } from '../../../access/keys/key-use.ts';
 import type { Clock } from '../../../core/clock.ts';
@@ -35,8 +35,6 @@ import {
   accountKey,
   accountRoleKey,
   accountStandingKey,
-  apiKeyKey,
-  apiKeyUseKey,
   credentialsKey,
   erasureKey,
   erasurePrefix,
@@ -168,11 +166,10 @@ export function createDeletion(options: {
   /** Revoked in the journal, then gone with their sealed text. Also those revoked long ago. */
   async function removeKeys(accountId: string): Promise<Result<void>> {
     let del: Key[] = [];
-    for await (const { id, record } of keys.all()) {
-      if (record.account !== accountId) continue;
+    for await (const { id, record } of keys.ofAccount(accountId)) {
       const revoked = await keys.revoke(id);
       if (!revoked.ok) return revoked;
-      del.push(apiKeyKey(id), apiKeyUseKey(id));
+      del.push(...keysOfKeyRows(id, record));
       if (del.length < keyRowsMax) continue;
       if (!(await store.commit({ del })).ok) return fail('store_unavailable');
       del = [];
@@ -273,8 +270,7 @@ export function createDeletion(options: {
         },
       };
       const own = [];
-      for await (const { id, record } of keys.all()) {
-        if (record.account !== accountId) continue;
+      for await (const { id, record } of keys.ofAccount(accountId)) {
         const { name, scopes, createdAt, revokedAt } = record;
         const use = await readKeyUse(store, id);
         own.push({

@@ -1,0 +1,137 @@
+/**
+ * Connections of the internal listener that have not brought a right seal: whoever reaches the port can make
+ * them, and must not take the places of nodes, nor their time.
+ *
+ * Bounds: `perClientMax` of a client (an IPv4 address, an IPv6 /64) and `totalMax` in all. The oldest makes
+ * room, of the client itself or of the one with most: a node shows its seal with its first request, and is in
+ * nobody's way from then on. One request at a time on each, and one wrong seal ends it. A client that brought
+ * too many is sent away before anything is read, unless a node came from there lately.
+ */
+
+import type { Socket } from 'node:net';
+import { createClientLimits } from '../../access/quota/client-limits.ts';
+import type { BoundedTable } from '../../core/bounded-tables.ts';
+import type { Clock } from '../../core/clock.ts';
+import { networksOf } from '../../ip/networks.ts';
+
+export const strangerBounds = {
+  perClientMax: 32,
+  totalMax: 512,
+  /** Of a client in ten seconds. */
+  wrongSealsMax: 200,
+} as const;
+
+/** Clients that are remembered, for wrong seals and for right ones; the quietest is forgotten. */
+const clientsMax = 4_096;
+const wrongSealsMs = 10_000;
+const knownMs = 60_000;
+
+export interface Strangers {
+  /** Of each new connection. It may end at once. */
+  arrive(socket: Socket): void;
+  /** False: no more of this connection is read. Of each request, until `over`. */
+  begin(socket: Socket): boolean;
+  over(socket: Socket): void;
+  /** A right seal came: it is a node's from now on. */
+  prove(socket: Socket): void;
+  refuse(socket: Socket): void;
+  readonly table: BoundedTable;
+}
+
+interface Stranger {
+  readonly client: string;
+  isAsking: boolean;
+  isRefused: boolean;
+}
+
+export function createStrangers({
+  clock,
+  ...given
+}: {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly perClientMax?: number;
+  readonly totalMax?: number;
+  readonly wrongSealsMax?: number;
+}): Strangers {
+  const { perClientMax, totalMax, wrongSealsMax } = { ...strangerBounds, ...given };
+  const limits = createClientLimits(
+    { wrongSeals: { max: wrongSealsMax, windowMs: wrongSealsMs } },
+    clientsMax,
+  );
+  const strangers = new Map<Socket, Stranger>();
+  /** The oldest comes first in each. */
+  const byClient = new Map<string, Set<Socket>>();
+  /** Where nodes came from, and when; the quietest comes first. */
+  const known = new Map<string, number>();
+
+  function leave(socket: Socket): void {
+    const stranger = strangers.get(socket);
+    if (stranger === undefined) return;
+    strangers.delete(socket);
+    const own = byClient.get(stranger.client)!;
+    own.delete(socket);
+    if (own.size === 0) byClient.delete(stranger.client);
+  }
+
+  function end(socket: Socket): void {
+    leave(socket);
+    socket.destroy();
+  }
+
+  function isKnown(client: string): boolean {
+    return (known.get(client) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs() - knownMs;
+  }
+
+  function most(): Set<Socket> {
+    let found = byClient.values().next().value!;
+    for (const own of byClient.values()) if (own.size > found.size) found = own;
+    return found;
+  }
+
+  return {
+    arrive(socket) {
+      // Undefined when it is gone already.
+      const { client } = networksOf(socket.remoteAddress ?? '');
+      const nowMs = clock.monotonicMs();
+      if (!isKnown(client) && limits.waitFor('wrongSeals', client, nowMs) > 0) {
+        socket.destroy();
+        return;
+      }
+      const own = byClient.get(client) ?? new Set();
+      byClient.set(client, own.add(socket));
+      strangers.set(socket, { client, isAsking: false, isRefused: false });
+      socket.once('close', () => leave(socket));
+      const [oldest] = own.size > perClientMax ? own : strangers.size > totalMax ? most() : [];
+      if (oldest !== undefined) end(oldest);
+    },
+    begin(socket) {
+      const stranger = strangers.get(socket);
+      if (stranger === undefined) return !socket.destroyed;
+      if (stranger.isAsking || stranger.isRefused) {
+        end(socket);
+        return false;
+      }
+      stranger.isAsking = true;
+      return true;
+    },
+    over(socket) {
+      const stranger = strangers.get(socket);
+      if (stranger !== undefined) stranger.isAsking = false;
+    },
+    prove(socket) {
+      const stranger = strangers.get(socket);
+      if (stranger === undefined) return;
+      leave(socket);
+      known.delete(stranger.client);
+      known.set(stranger.client, clock.monotonicMs());
+      if (known.size > clientsMax) known.delete(known.keys().next().value!);
+    },
+    refuse(socket) {
+      const stranger = strangers.get(socket);
+      if (stranger === undefined) return;
+      stranger.isRefused = true;
+      limits.charge('wrongSeals', stranger.client, clock.monotonicMs(), 1);
+    },
+    table: { name: 'internal_strangers', used: () => strangers.size, limit: totalMax },
+  };
+}
