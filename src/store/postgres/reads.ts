@@ -167,11 +167,9 @@ export function createReads(connection: Connection, clock: Clock) {
     /** @throws ForkedJournalError when events that were read before are there no more */
     async read(afterSeq: bigint, limit: number): Promise<StoreEvent[]> {
       const readRows = afterSeq === fullEnd ? copyRows : queryRows;
+      const rowsMax = Math.min(limit, journalRowsMax);
       const [rows, heads] = await ask((session) =>
-        Promise.all([
-          readRows(session, afterSeq, Math.min(limit, journalRowsMax), limit),
-          session.query<HeadRow>(seeHead),
-        ]),
+        Promise.all([readRows(session, afterSeq, rowsMax, limit), session.query<HeadRow>(seeHead)]),
       );
       const head = readHead(heads[0]!);
       epoch ??= head.epoch;
@@ -186,7 +184,7 @@ export function createReads(connection: Connection, clock: Clock) {
         decodeFrames(row, afterSeq, limit, events);
         if (events.length >= limit) break;
       }
-      if (events.length >= limit) fullEnd = events.at(-1)!.seq;
+      if (events.length >= limit || rows.length === rowsMax) fullEnd = events.at(-1)!.seq;
       return events;
     },
 
