@@ -47,7 +47,7 @@ export interface Follower {
   isFollowing(): boolean;
 }
 
-const pageEvents = 500;
+const pageEvents = storeLimits.readLimitMax;
 /** Where each read is a query: one node more costs the database at most 200 a second, however many commits there are. */
 export const queryPaceMs = 5;
 /** Less than this is what has just come. The store's page holds as many rows, each with an event or more. */
@@ -122,21 +122,25 @@ export function createFollower({
   }
 
   async function applyPages(): Promise<void> {
-    while (isFollowing()) {
-      const page = await readPage();
-      if (page === undefined || page.length === 0) return;
+    let page = await readPage(applied);
+    while (isFollowing() && page !== undefined && page.length > 0) {
+      const isAhead = page.length >= aheadEvents;
+      // A query is on its way while the events before it are applied.
+      const next = paceMs > 0 && isAhead ? readPage(page.at(-1)!.seq) : undefined;
+      next?.catch(() => {});
       await applyPage(page);
-      if (paceMs > 0 && page.length < aheadEvents && waiters.length === 0) return wakeInTime();
+      if (paceMs > 0 && !isAhead && waiters.length === 0) return wakeInTime();
+      page = await (next ?? readPage(applied));
     }
   }
 
   /** Undefined while the store can't be reached: the next poll asks again. */
-  async function readPage(): Promise<readonly StoreEvent[] | undefined> {
+  async function readPage(after: bigint): Promise<readonly StoreEvent[] | undefined> {
     clearTimeout(paceTimer);
     paceTimer = undefined;
     readAtMs = clock.monotonicMs();
     try {
-      const page = await store.read(applied, Math.min(pageEvents, storeLimits.readLimitMax));
+      const page = await store.read(after, pageEvents);
       if (awaySinceMs !== undefined) {
         log.info({ appliedSeq: String(applied) }, 'follower: reads work again');
       }

@@ -98,17 +98,47 @@ export function sealEvent(row: Buffer, seq: number, atMs: number): void {
 
 /** @throws DamagedRowError */
 export function decodeEvent(seq: bigint, row: Buffer): StoreEvent {
-  const end = checkedEnd(row, journalRowKey(Number(seq)), 0, 'journal');
-  const idEnd = eventHeaderBytes + row.readUInt8(8);
-  const kindEnd = idEnd + row.readUInt8(9);
+  const key = journalRowKey(Number(seq));
+  const end = checkedEnd(row, key, 0, 'journal');
+  const event = readEvent(seq, row.readUIntBE(0, 6) % markUnit, row, 0, end);
+  if (event === undefined) throw new DamagedRowError('journal', key);
+  return event;
+}
+
+/** The event of these bytes of `from`, whatever time they name; undefined when they are too few. */
+export function readEvent(
+  seq: bigint,
+  at: number,
+  from: Buffer,
+  start: number,
+  end: number,
+): StoreEvent | undefined {
+  const idStart = start + eventHeaderBytes;
+  if (idStart > end) return undefined;
+  const idEnd = idStart + from[start + 8]!;
+  const kindEnd = idEnd + from[start + 9]!;
+  if (kindEnd > end) return undefined;
   return {
     seq,
-    at: row.readUIntBE(0, 6) % markUnit,
-    version: row.readUInt16BE(6),
-    id: row.toString('utf8', eventHeaderBytes, idEnd),
-    kind: row.toString('utf8', idEnd, kindEnd),
-    body: row.subarray(kindEnd, end),
+    at,
+    version: from.readUInt16BE(start + 6),
+    id: from.toString('utf8', idStart, idEnd),
+    kind: readKind(from, idEnd, kindEnd),
+    body: from.subarray(kindEnd, end),
   };
+}
+
+/** Kinds are few, and mostly the one before: its text is taken again, if it is ASCII. */
+let lastKind = '';
+
+function readKind(from: Buffer, start: number, end: number): string {
+  let same = end - start === lastKind.length;
+  for (let i = 0; same && i < lastKind.length; i++) {
+    const code = lastKind.charCodeAt(i);
+    same = code === from[start + i] && code < 0x80;
+  }
+  if (!same) lastKind = from.toString('utf8', start, end);
+  return lastKind;
 }
 
 function writeCrc(row: Buffer, key: Uint8Array): void {

@@ -77,6 +77,33 @@ export function journalContract(name: string, withStore: WithStore): void {
       });
     });
 
+    it('pages of any length are the same journal', async () => {
+      await withStore(async (store) => {
+        // The bytes of the third are the characters of the second.
+        const kinds = ['test', 'tÃ©', 'té', 'test'];
+        const made = [1, 7, 1, 120, 3].flatMap((count, n) =>
+          Array.from({ length: count }, (_, i) => {
+            const id = `${n}-${i}`;
+            return { ...event(id), kind: kinds[i % kinds.length]!, body: Buffer.alloc(i, n) };
+          }),
+        );
+        for (const n of [0, 1, 2, 3, 4]) {
+          await store.commit({ events: made.filter(({ id }) => id.startsWith(`${n}-`)) });
+        }
+        for (const limit of [1, 2, 3, 8, 100, 1_000]) {
+          const read: NewEvent[] = [];
+          for (let page = await store.read(0n, limit); page.length > 0; ) {
+            const last = page.at(-1)!.seq;
+            read.push(...page.map(({ id, kind, version, body }) => ({ id, kind, version, body })));
+            assert.equal(last, BigInt(read.length));
+            page = await store.read(last, limit);
+          }
+          const plain = read.map((one) => ({ ...one, body: Buffer.from(one.body) }));
+          assert.deepEqual(plain, made, `${limit} at a time`);
+        }
+      });
+    });
+
     it('a page ends early at its byte bound and the next one goes on', async () => {
       await withStore(async (store) => {
         const body = new Uint8Array(storeLimits.eventBodyBytesMax);

@@ -156,6 +156,45 @@ it('hints cause one read in each pace, and who waits for an event waits for no p
   await follower.stop();
 });
 
+it('the next query of a journal that is ahead is on its way while events are applied', async () => {
+  const store = fakeStore(upTo(2_500));
+  const { read } = store;
+  let follow2nd = () => {};
+  const second = new Promise<void>((resolve) => {
+    follow2nd = resolve;
+  });
+  store.read = (afterSeq, limit) => {
+    if (afterSeq > 0n) follow2nd();
+    return read(afterSeq, limit);
+  };
+  const seen: number[] = [];
+  const apply = (e: StoreEvent) => {
+    seen.push(Number(e.seq));
+    return e.seq === 1n ? second : undefined;
+  };
+  const { follower } = follow(store, { apply, paceMs: 5 });
+  follower.start();
+  await follower.catchUpTo(2_500n);
+  assert.deepEqual(
+    seen,
+    upTo(2_500).map((e) => Number(e.seq)),
+  );
+  await follower.stop();
+});
+
+it('what a query ahead fails with is told once the events before it are applied', async () => {
+  const store = fakeStore(upTo(2_500));
+  const { read } = store;
+  store.read = async (afterSeq, limit) => {
+    if (afterSeq > 0n) throw new Error('another journal');
+    return read(afterSeq, limit);
+  };
+  const { follower, seen } = follow(store, { paceMs: 5 });
+  follower.start();
+  await assert.rejects(follower.catchUpTo(2_500n), /failed after event 1000/);
+  assert.equal(seen.length, 1_000);
+});
+
 it('a hint that waits for its pace is not forgotten', { timeout: 120_000 }, async () => {
   const store = fakeStore(upTo(1));
   let arrive = () => {};

@@ -33,21 +33,28 @@ interface Row {
 export function createTopTable(size: number): TopTable {
   /** In the order in which the names came: of several least ones the oldest goes, on every node. */
   const held = new Map<string, Row>();
+  /**
+   * Those that had the least count when the full table was last looked through, the oldest last. Counts only
+   * grow and names that come have more: until all of these have grown or gone, nobody else has so little.
+   */
+  let leastNames: string[] = [];
+  let leastCount = 0;
 
-  function leastRow(): { name: string; count: number } {
-    const least = { name: '', count: Number.POSITIVE_INFINITY };
-    for (const [name, { count }] of held) {
-      if (count >= least.count) continue;
-      least.name = name;
-      least.count = count;
+  /** Of a full table. It stays the last of `leastNames`. */
+  function leastName(): string {
+    for (let name = leastNames.at(-1); name !== undefined; name = leastNames.at(-1)) {
+      if (held.get(name)?.count === leastCount) return name;
+      leastNames.pop();
     }
-    return least;
+    leastCount = Number.POSITIVE_INFINITY;
+    for (const { count } of held.values()) leastCount = Math.min(leastCount, count);
+    for (const [name, { count }] of held) if (count === leastCount) leastNames.push(name);
+    return leastNames.reverse().at(-1)!;
   }
 
   function replaceLeast(name: string, by: number): void {
-    const least = leastRow();
-    held.delete(least.name);
-    held.set(name, { count: least.count + by, error: least.count });
+    held.delete(leastName());
+    held.set(name, { count: leastCount + by, error: leastCount });
   }
 
   return {
@@ -57,8 +64,15 @@ export function createTopTable(size: number): TopTable {
       else if (held.size < size) held.set(name, { count: by, error: 0 });
       else replaceLeast(name, by);
     },
-    clear: () => held.clear(),
-    least: () => (held.size < size ? 0 : leastRow().count),
+    clear() {
+      held.clear();
+      leastNames = [];
+    },
+    least() {
+      if (held.size < size) return 0;
+      leastName();
+      return leastCount;
+    },
     *rows() {
       for (const [name, { count, error }] of held) yield { name, count, error };
     },
@@ -68,6 +82,7 @@ export function createTopTable(size: number): TopTable {
     },
     load(input) {
       held.clear();
+      leastNames = [];
       const rows = input.varint();
       if (rows > size) input.reject();
       for (let i = 0; i < rows && !input.failed(); i++) {

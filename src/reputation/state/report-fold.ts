@@ -82,7 +82,7 @@ interface Cover {
   readonly listScore: number;
 }
 
-type ReportStart = Pick<Wish, 'slot' | 'rank' | 'at' | 'second'>;
+type ReportStart = Omit<Wish, 'network' | 'categories'>;
 
 /** Exactly one prefix of the index. */
 interface Place {
@@ -177,12 +177,16 @@ export function createReportFold(options: {
     c.detail[node] = (kept | (units << said.unitsShift) | (isCharged ? said.charged : 0)) >>> 0;
   }
 
-  function voiceOf(event: AddedReport, report: ReportStart, cover: Cover): Voice | undefined {
+  function voiceOf(
+    event: AddedReport,
+    entry: number,
+    { slot, rank, at, second, listScore }: ReportStart,
+  ): Voice | undefined {
     // An old event says neither: nobody knows whose word it was.
     if (!('network' in event) || event.network === undefined) return undefined;
-    const node = nodeOf(addressOf(event), report.slot);
+    const node = c.find(entry, tagOf(contributionKinds.reports, slot));
     const { network, categories = 0 } = event;
-    return voices.raise(node, { ...report, network, categories, listScore: cover.listScore });
+    return voices.raise(node, { slot, rank, at, second, network, categories, listScore });
   }
 
   function add(event: AddedReport, at: number): boolean {
@@ -200,7 +204,9 @@ export function createReportFold(options: {
     const counts = !cover.isImmune;
     const rank = reporters.rank(slot, at);
     const second = secondOf(event, at);
-    const voice = counts ? voiceOf(event, { slot, rank, at, second }, cover) : undefined;
+    const { listScore } = cover;
+    const start = { slot, rank, at, second, listScore };
+    const voice = counts ? voiceOf(event, entry, start) : undefined;
     if (voice !== undefined && voice.units >= unitsOf.member) {
       confirmation.confirm(entry, at, confirmedWithinMs.account, slot);
     }

@@ -4,7 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../core/errors.ts';
 import { byteaArray, int8Array, textArray } from '../postgres/arrays.ts';
 import type { PostgresSession, Query } from '../postgres/connection.ts';
-import { decodeFrames, encodeFrames, type JournalRow } from '../postgres/journal.ts';
+import {
+  decodeFrames,
+  encodeFrames,
+  type JournalText,
+  journalPage,
+  journalRow,
+} from '../postgres/journal.ts';
 import { nowMs, versionBlock } from '../postgres/schema.ts';
 import { type StoreEvent, storeLimits } from '../store.ts';
 import { type Mark, markQuery, readMark } from './marks.ts';
@@ -111,19 +117,15 @@ async function* readJournal(
   onBad: (line: string) => void,
 ): AsyncGenerator<MovedRow[]> {
   for (let last = after?.readBigUInt64BE() ?? 0n; ; ) {
-    const found = await session.query<JournalRow>({
-      text: `select last_seq, first_seq, at, frames from (
-               select *, sum(octet_length(frames)) over (order by last_seq)
-                 - octet_length(frames) as before
-               from journal where last_seq > $1 order by last_seq limit ${limit}) page
-             where before <= ${storeLimits.pageBytesMax} order by last_seq`,
+    const found = await session.query<JournalText>({
+      text: journalPage('$1', `${limit}`, `${Number.MAX_SAFE_INTEGER}`),
       values: [String(last)],
     });
     if (found.length === 0) return;
     const events: StoreEvent[] = [];
     for (const row of found) {
       try {
-        decodeFrames(row, last, Number.POSITIVE_INFINITY, events);
+        decodeFrames(journalRow(row), last, Number.POSITIVE_INFINITY, events);
       } catch {
         onBad(`the row ${row.last_seq} of journal is damaged`);
       }

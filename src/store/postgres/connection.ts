@@ -26,6 +26,8 @@ export interface PostgresSession {
   pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]>;
   /** Several statements in one text, without parameters. */
   script(text: string): Promise<void>;
+  /** What COPY gives in its binary format, a message for each row: for many bytes, which come as they are. */
+  copy(select: string): Promise<Buffer[]>;
   /** Closes the connection; the next use makes another. */
   discard(): void;
 }
@@ -106,7 +108,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   async function connectTo(connectionString: string): Promise<PostgresSession> {
     // Most servers and commands never need the library: reading it would be a tenth of their start.
-    const { Client } = (await import('pg')).default;
+    const { Client, Query: PgQuery } = (await import('pg')).default;
     const client = new Client({
       connectionString,
       pipeline: true,
@@ -124,7 +126,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       drop();
     });
     client.on('end', drop);
-    const session = sessionOf(client, drop);
+    const session = sessionOf(client, PgQuery, drop);
     try {
       await client.connect();
       await session.script(setUp);
@@ -165,7 +167,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-function sessionOf(client: pg.Client, drop: () => void): PostgresSession {
+function sessionOf(client: pg.Client, PgQuery: typeof pg.Query, drop: () => void): PostgresSession {
   async function pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]> {
     // Each promise gets its handler in the turn in which it is made.
     const settled = await Promise.allSettled(
@@ -186,6 +188,20 @@ function sessionOf(client: pg.Client, drop: () => void): PostgresSession {
     },
     async script(text) {
       await client.query(text);
+    },
+    copy(select) {
+      return new Promise((resolve, reject) => {
+        const messages: Buffer[] = [];
+        const text = `copy (${select}) to stdout (format binary)`;
+        const query = new PgQuery(text, (error) => {
+          if (!error) return resolve(messages);
+          if (isLost(error)) drop();
+          reject(error);
+        });
+        // The library uses the memory of a message again.
+        const handleCopyData = ({ chunk }: { chunk: Buffer }) => messages.push(Buffer.from(chunk));
+        client.query(Object.assign(query, { handleCopyData }));
+      });
     },
     discard() {
       drop();

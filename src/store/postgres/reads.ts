@@ -12,7 +12,14 @@ import {
 import { byteaArray } from './arrays.ts';
 import { absentVersion, nameOf } from './batch.ts';
 import { type Connection, isLost, type PostgresSession } from './connection.ts';
-import { decodeFrames, type JournalRow } from './journal.ts';
+import {
+  copiedRows,
+  decodeFrames,
+  type JournalRow,
+  type JournalText,
+  journalPage,
+  journalRow,
+} from './journal.ts';
 
 export interface JournalHead {
   /** Names the journal; another one after a restore that was told so. */
@@ -49,6 +56,34 @@ const beyondAll = Buffer.alloc(storeLimits.keyBytesMax + 1, 0xff);
 const isLive = `version > ${absentVersion} and (expires_at is null or expires_at > $1::int8)`;
 const seeHead = { name: 'head', text: 'select epoch, last_seq, pruned_through from journal_head' };
 
+/** What has just come: quick for the database. */
+async function queryRows(
+  session: PostgresSession,
+  afterSeq: bigint,
+  rows: number,
+  events: number,
+): Promise<JournalRow[]> {
+  const found = await session.query<JournalText>({
+    name: 'journal',
+    text: journalPage('$1', '$2', '$3'),
+    values: [String(afterSeq), rows, events],
+  });
+  return found.map(journalRow);
+}
+
+/**
+ * Of a journal that is far ahead: the bytes come as they are, where a query brings each as two characters. It
+ * can't be prepared, which costs the database 0.1 ms.
+ */
+async function copyRows(
+  session: PostgresSession,
+  afterSeq: bigint,
+  rows: number,
+  events: number,
+): Promise<JournalRow[]> {
+  return copiedRows(await session.copy(journalPage(`${afterSeq}`, `${rows}`, `${events}`)));
+}
+
 function readHead(row: HeadRow): JournalHead {
   const { epoch, last_seq, pruned_through } = row;
   return { epoch, lastSeq: BigInt(last_seq), prunedThrough: BigInt(pruned_through) };
@@ -57,6 +92,8 @@ function readHead(row: HeadRow): JournalHead {
 export function createReads(connection: Connection, clock: Clock) {
   let wanted: Wanted[] = [];
   let epoch: string | undefined;
+  /** Where the last page ended that was full: who asks for what comes behind it is far behind. */
+  let fullEnd: bigint | undefined;
 
   /** Any failure but a wrong statement is the database's: it may answer later. */
   async function ask<T>(work: (session: PostgresSession) => Promise<T>): Promise<T> {
@@ -129,22 +166,12 @@ export function createReads(connection: Connection, clock: Clock) {
 
     /** @throws ForkedJournalError when events that were read before are there no more */
     async read(afterSeq: bigint, limit: number): Promise<StoreEvent[]> {
+      const readRows = afterSeq === fullEnd ? copyRows : queryRows;
+      const rowsMax = Math.min(limit, journalRowsMax);
       const [rows, heads] = await ask((session) =>
-        session.pipeline([
-          {
-            name: 'journal',
-            text: `select last_seq, first_seq, at, frames from (
-                     select *, sum(octet_length(frames)) over (order by last_seq) - octet_length(frames) as before
-                     from journal where last_seq > $1 order by last_seq limit $2) page
-                   where before <= ${storeLimits.pageBytesMax} and first_seq <= $1 + $3::int8
-                   order by last_seq`,
-            // Outside of the page, for inside it the scan would go on to the end of the journal.
-            values: [String(afterSeq), Math.min(limit, journalRowsMax), limit],
-          },
-          seeHead,
-        ]),
+        Promise.all([readRows(session, afterSeq, rowsMax, limit), session.query<HeadRow>(seeHead)]),
       );
-      const head = readHead(heads!.rows[0] as HeadRow);
+      const head = readHead(heads[0]!);
       epoch ??= head.epoch;
       if (head.epoch !== epoch || head.lastSeq < afterSeq) {
         throw new ForkedJournalError(
@@ -153,10 +180,11 @@ export function createReads(connection: Connection, clock: Clock) {
       }
       if (afterSeq < head.prunedThrough) throw new JournalPrunedError(afterSeq, head.prunedThrough);
       const events: StoreEvent[] = [];
-      for (const row of rows!.rows as JournalRow[]) {
+      for (const row of rows) {
         decodeFrames(row, afterSeq, limit, events);
         if (events.length >= limit) break;
       }
+      if (events.length >= limit || rows.length === rowsMax) fullEnd = events.at(-1)!.seq;
       return events;
     },
 

@@ -85,15 +85,17 @@ export async function openRelayStore(options: {
     return results.map((rows) => ({ rows }));
   }
 
+  async function refuse(): Promise<never> {
+    throw new Error('an edge sends no statements');
+  }
   const session: PostgresSession = {
     async query<Row>(query: Query) {
       const [result] = await pipeline([query]);
       return result!.rows as Row[];
     },
     pipeline: pipeline as unknown as PostgresSession['pipeline'],
-    async script() {
-      throw new Error('an edge sends no statements');
-    },
+    script: refuse,
+    copy: refuse,
     discard() {},
   };
 

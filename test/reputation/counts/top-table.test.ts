@@ -8,6 +8,31 @@ import { createReader, createWriter } from '../../../src/store/codec.ts';
 
 const size = 16;
 
+it('of several least names the one that came first goes', () => {
+  const random = seededRandom(4);
+  const table = createTopTable(size);
+  const plain = new Map<string, number>();
+  for (let i = 0; i < 5_000; i++) {
+    const name = `n${Math.floor(60 * random.next() ** 2)}`;
+    table.add(name);
+    let before = plain.get(name) ?? 0;
+    if (before === 0 && plain.size === size) {
+      before = Math.min(...plain.values());
+      plain.delete([...plain].find(([, count]) => count === before)![0]);
+    }
+    plain.set(name, before + 1);
+    if (i % 7 === 0)
+      assert.equal(table.least(), plain.size < size ? 0 : Math.min(...plain.values()));
+    assert.deepEqual(
+      [...table.rows()].map(({ name, count }) => [name, count]),
+      [...plain],
+    );
+    if (i % 1_000 !== 999) continue;
+    table.clear();
+    plain.clear();
+  }
+});
+
 for (const seed of [1, 2, 3]) {
   it(`a full table's counts are never too low, and too high by no more than they say (seed ${seed})`, () => {
     const random = seededRandom(seed);
