@@ -21,6 +21,8 @@ export interface FollowerOptions {
   readonly apply: (event: StoreEvent) => void | Promise<void>;
   /** Seq of the last event that the state holds already: 0n at the very beginning. */
   readonly from: bigint;
+  /** The time of that event, when it is known: a journal that has another one there is another journal. */
+  readonly fromAt?: number | undefined;
   readonly log: Log;
   readonly clock: Clock;
   readonly pollMs?: number;
@@ -65,6 +67,7 @@ export function createFollower({
   store,
   apply,
   from,
+  fromAt,
   log,
   clock,
   pollMs = 200,
@@ -74,6 +77,7 @@ export function createFollower({
   onFailure,
 }: FollowerOptions): Follower {
   let applied = from;
+  let appliedAt = fromAt;
   let phase: 'new' | 'following' | 'stopped' | 'held' | 'failed' = 'new';
   let running: Promise<void> | undefined;
   /** When a read failed first, since the last that did not. */
@@ -136,7 +140,8 @@ export function createFollower({
     paceTimer = undefined;
     readAtMs = clock.monotonicMs();
     try {
-      const page = await store.read(applied, Math.min(pageEvents, storeLimits.readLimitMax));
+      const limit = Math.min(pageEvents, storeLimits.readLimitMax);
+      const page = await store.read(applied, limit, appliedAt);
       if (awaySinceMs !== undefined) {
         log.info({ appliedSeq: String(applied) }, 'follower: reads work again');
       }
@@ -164,6 +169,7 @@ export function createFollower({
       const done = apply(event);
       if (done !== undefined) await done;
       applied = event.seq;
+      appliedAt = event.at;
       if (clock.monotonicMs() < endMs) continue;
       wakeWaiters();
       await new Promise(setImmediate);

@@ -1,6 +1,7 @@
 /** Reads of the PostgreSQL store. What is asked for in one turn of the event loop is one query. */
 
 import type { Clock } from '../../core/clock.ts';
+import { isOtherJournal, rowOfEvent } from '../journal-mark.ts';
 import { type Key, prefixEnd, storedKey } from '../keys.ts';
 import {
   type Entry,
@@ -21,7 +22,7 @@ export interface JournalHead {
   readonly prunedThrough: bigint;
 }
 
-/** The journal is another one, or shorter than what was read of it before. */
+/** The journal is another one, or is not what was read of it before. */
 export class ForkedJournalError extends Error {
   override readonly name = 'ForkedJournalError';
 }
@@ -128,8 +129,8 @@ export function createReads(connection: Connection, clock: Clock) {
     },
 
     /** @throws ForkedJournalError when events that were read before are there no more */
-    async read(afterSeq: bigint, limit: number): Promise<StoreEvent[]> {
-      const [rows, heads] = await ask((session) =>
+    async read(afterSeq: bigint, limit: number, afterAt?: number): Promise<StoreEvent[]> {
+      const [rows, heads, known] = await ask((session) =>
         session.pipeline([
           {
             name: 'journal',
@@ -142,6 +143,7 @@ export function createReads(connection: Connection, clock: Clock) {
             values: [String(afterSeq), Math.min(limit, journalRowsMax), limit],
           },
           seeHead,
+          ...(afterAt === undefined ? [] : [{ ...rowOfEvent, values: [String(afterSeq)] }]),
         ]),
       );
       const head = readHead(heads!.rows[0] as HeadRow);
@@ -149,6 +151,12 @@ export function createReads(connection: Connection, clock: Clock) {
       if (head.epoch !== epoch || head.lastSeq < afterSeq) {
         throw new ForkedJournalError(
           `the journal is not the one that was followed: it ends with ${head.lastSeq}, ${afterSeq} were read`,
+        );
+      }
+      const mark = { seq: afterSeq, at: afterAt ?? 0 };
+      if (known !== undefined && isOtherJournal(mark, known.rows[0])) {
+        throw new ForkedJournalError(
+          `the journal is not the one that was followed: its event ${afterSeq} came at another time`,
         );
       }
       if (afterSeq < head.prunedThrough) throw new JournalPrunedError(afterSeq, head.prunedThrough);

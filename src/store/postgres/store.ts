@@ -121,10 +121,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       if (after !== undefined) assertAfter(prefix, after);
       return reads.scan(prefix, after, limit);
     },
-    async read(afterSeq, limit) {
+    async read(afterSeq, limit, afterAt) {
       assertOpen();
       assertLimit(limit, storeLimits.readLimitMax);
-      return reads.read(afterSeq, limit);
+      return reads.read(afterSeq, limit, afterAt);
     },
     async lastSeq() {
       assertOpen();

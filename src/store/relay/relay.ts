@@ -51,9 +51,9 @@ export function relayed(
     waiting.clear();
   }
 
-  const read: PostgresStore['read'] = async (after, limit) => {
+  const read: PostgresStore['read'] = async (after, limit, afterAt) => {
     try {
-      const events = await store.read(after, limit);
+      const events = await store.read(after, limit, afterAt);
       isAway = false;
       ring.add(after, events);
       if (events.length > 0) wake();
@@ -86,11 +86,18 @@ export function relayed(
     return { relay: relayVersion, node, epoch, now: now() };
   }
 
-  async function page(after: bigint, limit: number): Promise<ReadPage> {
+  async function page(
+    after: bigint,
+    limit: number,
+    afterAt: number | undefined,
+  ): Promise<ReadPage> {
     if (!isAway && after === ring.last()) await more();
     // What a core does not hear its edges do not hear either: they say how old their answers are.
     if (isAway) throw new StoreUnavailableError('the core can not read the journal');
-    const events = ring.after(after, limit) ?? (await store.read(after, limit));
+    // An edge that followed another journal hears so; only the database can tell of an event that is not here.
+    const isKnown = afterAt === undefined || ring.timeOf(after) === afterAt;
+    const held = isKnown ? ring.after(after, limit) : undefined;
+    const events = held ?? (await store.read(after, limit, afterAt));
     return { events, writes: store.writeState() };
   }
 
@@ -122,7 +129,7 @@ export function relayed(
         return store.scan(storedKey(prefix), { ...from, limit });
       }
       case 'read':
-        return page(asked.after, asked.limit);
+        return page(asked.after, asked.limit, asked.afterAt);
       case 'head':
         return store.head();
       case 'time':
