@@ -166,6 +166,18 @@ export function createConnection(options: ConnectionOptions): Connection {
 }
 
 function sessionOf(client: pg.Client, drop: () => void): PostgresSession {
+  let isOnStandby = true;
+  // A wait for the standby that somebody ends early is a commit all the same, with a warning.
+  client.on('notice', ({ routine }) => {
+    if (routine === 'SyncRepWaitForLSN') isOnStandby = false;
+  });
+
+  function assertOnStandby(): void {
+    if (isOnStandby) return;
+    drop();
+    throw new Error('the wait for the standby was ended: whether it has the commit is unknown');
+  }
+
   async function pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]> {
     // Each promise gets its handler in the turn in which it is made.
     const settled = await Promise.allSettled(
@@ -176,6 +188,7 @@ function sessionOf(client: pg.Client, drop: () => void): PostgresSession {
       if (isLost(failed.reason)) drop();
       throw failed.reason;
     }
+    assertOnStandby();
     return settled.map((one) => (one as PromiseFulfilledResult<pg.QueryResult>).value);
   }
   return {

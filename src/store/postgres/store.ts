@@ -219,6 +219,7 @@ function runCommit(
     }
     batch.counters.lastVersion = firstVersion - 1;
     const result = applyCommit(batch, prepared);
+    if (result.ok && result.duplicate) batch.tellsOfEarlier = true;
     if (!batch.isRepeat) wasDuplicate = result.ok && result.duplicate;
     if (result.ok && !result.duplicate) holdAbsent(batch, prepared);
     // What it took away may be what it asks for now.
@@ -258,6 +259,7 @@ function runCommit(
     const seq = last === undefined ? undefined : batch.seqOf(last.id);
     const isOurs = rows.some(({ key }, i) => batch.header(key)?.version === version + i);
     if (seq === undefined && !isOurs) return undefined;
+    batch.tellsOfEarlier = true;
     const versions = rows.map((_, i) => version + i);
     return { ok: true, seq: BigInt(seq ?? batch.seenSeq), duplicate: false, versions };
   }
