@@ -43,13 +43,15 @@ export interface Follower {
   /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
   catchUpTo(seq: bigint): Promise<void>;
   appliedSeq(): bigint;
-  /** How long the journal has been out of reach; 0 while it is read. */
+  /** How long the journal has been out of reach, or a read of it gets no answer; 0 while it is read. */
   staleMs(): number;
   /** From the start until it is stopped or has failed: memory follows the journal. */
   isFollowing(): boolean;
 }
 
 const pageEvents = 500;
+/** A read takes milliseconds, and at a core a second at most. */
+const silentMs = 3_000;
 /** Where each read is a query: one node more costs the database at most 200 a second, however many commits there are. */
 export const queryPaceMs = 5;
 /** Less than this is what has just come. The store's page holds as many rows, each with an event or more. */
@@ -88,6 +90,7 @@ export function createFollower({
   /** Set while a hint waits until the next read may be. */
   let paceTimer: NodeJS.Timeout | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
+  let isReading = false;
   let unhint: (() => void) | undefined;
   let waiters: Waiter[] = [];
 
@@ -139,6 +142,7 @@ export function createFollower({
     clearTimeout(paceTimer);
     paceTimer = undefined;
     readAtMs = clock.monotonicMs();
+    isReading = true;
     try {
       const limit = Math.min(pageEvents, storeLimits.readLimitMax);
       const page = await store.read(applied, limit, appliedAt);
@@ -152,9 +156,18 @@ export function createFollower({
       if (awaySinceMs === undefined) {
         log.warn({ err: error }, 'follower: the journal is out of reach for now');
       }
-      awaySinceMs ??= clock.monotonicMs();
+      awaySinceMs ??= readAtMs;
       return undefined;
+    } finally {
+      isReading = false;
     }
+  }
+
+  function staleMs(): number {
+    const nowMs = clock.monotonicMs();
+    const isSilent = isReading && nowMs - readAtMs > silentMs;
+    const sinceMs = awaySinceMs ?? (isSilent ? readAtMs : nowMs);
+    return nowMs - sinceMs;
   }
 
   async function applyPage(page: readonly StoreEvent[]): Promise<void> {
@@ -240,7 +253,7 @@ export function createFollower({
       return caughtUp;
     },
     appliedSeq: () => applied,
-    staleMs: () => (awaySinceMs === undefined ? 0 : clock.monotonicMs() - awaySinceMs),
+    staleMs,
     isFollowing,
   };
 }

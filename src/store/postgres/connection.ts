@@ -42,11 +42,13 @@ export interface ConnectionOptions {
   /** Listens on this channel. */
   readonly channel?: string;
   readonly onNotification?: (payload: string) => void;
+  /** A statement without an answer for so long breaks the connection. */
+  readonly answerMs?: number;
 }
 
 const connectMs = 3_000;
 /** Behind the server's own bound on a statement. */
-const answerMs = 25_000;
+const answerMsDefault = 25_000;
 
 /**
  * Plans that are made on tables still empty would scan them for ever after; a transaction that hangs
@@ -111,7 +113,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       connectionString,
       pipeline: true,
       connectionTimeoutMillis: connectMs,
-      query_timeout: answerMs,
+      query_timeout: options.answerMs ?? answerMsDefault,
       keepAlive: true,
       application_name: 'portcullis',
     });

@@ -39,6 +39,9 @@ export interface PostgresStoreOptions {
   readonly connect?: typeof createConnection;
 }
 
+/** Reads are small. What waits longer would wait in vain: who asked is answered, and a new connection is tried. */
+const silentMs = 8_000;
+
 export interface PostgresStore extends Store {
   /** Which journal this is, and how long. */
   head(): Promise<JournalHead>;
@@ -67,7 +70,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     for (const callback of hints) callback();
   }
   const writer = connect({ url, log });
-  const reader = connect({ url, log });
+  const reader = connect({ url, log, answerMs: silentMs });
   const listener = connect({
     ...{ url, log, channel: hintChannel },
     onNotification(sender) {
