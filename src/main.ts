@@ -18,7 +18,8 @@ import { type OwnBackups, startOwnBackups } from './server/backup/own-backups.ts
 import { registerFigures } from './server/figures/figure-metrics.ts';
 import { openFigures } from './server/figures/open-figures.ts';
 import { mainRoutes } from './server/main-routes.ts';
-import { observe, readinessOf } from './server/metrics.ts';
+import { readinessOf } from './server/memory/readiness.ts';
+import { observe } from './server/metrics.ts';
 import { openCaptchaParts } from './server/parts/captcha.ts';
 import { openConsole } from './server/parts/console/console.ts';
 import { openData } from './server/parts/data.ts';

@@ -1,4 +1,4 @@
-/** What the server tells of itself at /metrics and /readyz. */
+/** What the server tells of itself at /metrics. */
 
 import type { Captcha } from '../captcha/challenge/open-captcha.ts';
 import { capacities, captchaBounds } from '../config.ts';
@@ -14,14 +14,12 @@ import { mailsWaitingMax } from '../signon/mail/mailer.ts';
 import type { Pacing } from '../signon/people/pacing.ts';
 import type { TallyStats } from '../signon/people/row-tally.ts';
 import { signInLogWaitingMax } from '../signon/sessions/sign-in-log.ts';
-import type { Membership } from '../store/nodes/nodes.ts';
-import { type Store, StoreUnavailableError } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import type { MainRoutes } from './main-routes.ts';
 import type { Opening } from './parts/dependencies.ts';
 import type { Listening } from './parts/listening.ts';
 import type { ReputationParts } from './parts/reputation.ts';
 import type { SignonParts } from './parts/signon.ts';
-import type { Readiness } from './service.route.ts';
 import type { State } from './state.ts';
 import type { ThreadCounters } from './threads/thread-counters.ts';
 import type { ThreadGauges } from './threads/thread-gauges.ts';
@@ -353,40 +351,4 @@ function registerCaptchaMetrics(metrics: Metrics, captcha: Pick<Captcha, 'stats'
   counter('over_share', "Requests refused because their network's share was full.", (s) => {
     return s.overShare;
   });
-}
-
-export async function readinessOf(
-  state: Pick<State, 'follower' | 'sources' | 'index'>,
-  store: Pick<Store, 'lastSeq' | 'writeState'>,
-  clock: Clock,
-  isDraining: boolean,
-  member?: Pick<Membership, 'memory' | 'isOutdated'>,
-): Promise<Readiness> {
-  const { follower } = state;
-  const lastSeq = await store.lastSeq().catch((error: unknown) => {
-    if (error instanceof StoreUnavailableError) return undefined;
-    throw error;
-  });
-  const staleMs = lastSeq === undefined ? Math.max(1, follower.staleMs()) : 0;
-  const behind = Number((lastSeq ?? 0n) - follower.appliedSeq());
-  // What is known to be good tells nothing of how fresh the lists of the bad are.
-  const lists = state.sources.list().filter(({ list }) => list !== 'good');
-  const newest = Math.max(...lists.map((source) => source.refreshedAtMs));
-  return {
-    // Behind it is in memory what the snapshot or the checkpoint held: a start waits for both.
-    indexLoaded: follower.isFollowing(),
-    writable:
-      store.writeState().available && lastSeq !== undefined && member?.isOutdated() !== true,
-    draining: isDraining,
-    entries: state.index.size(),
-    behind: Math.max(0, behind),
-    newestListAgeSeconds: Number.isFinite(newest)
-      ? Math.max(0, Math.round((clock.now() - newest) / 1_000))
-      : null,
-    ...(member && {
-      staleSeconds: Math.ceil(staleMs / 1_000),
-      memory: member.memory(),
-      outdated: member.isOutdated(),
-    }),
-  };
 }

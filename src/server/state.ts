@@ -38,6 +38,7 @@ import { createPolicyKeeper, type PolicyKeeper } from '../reputation/voices/poli
 import type { Policy } from '../reputation/voices/quorum.ts';
 import { createEventId } from '../store/event-id.ts';
 import { createFollower, type Follower, type FollowerOptions } from '../store/follower.ts';
+import { markedPosition, markRows } from '../store/journal-mark.ts';
 import { createProjection, type Projection, readCheckpointSeq } from '../store/projection.ts';
 import type { Store, StoreEvent } from '../store/store.ts';
 import { asUpkeep, ownUpkeep, type Upkeep } from '../store/upkeep.ts';
@@ -232,9 +233,8 @@ export async function openState(options: StateOptions): Promise<State> {
   const fold = createFold({ entries, sources, reports, policy, refusals, onReport });
   const keyRecords = createKeyRecords({ store: upkeep.store, clock, random });
 
-  const from = projection.checkpointSeq();
-  /** Sequence number of the state, exact between events. */
-  let stateSeq = from;
+  /** The event up to which the state is, exact between events. */
+  let last = await markedPosition(store, projection.checkpointSeq());
   let applying: Promise<void> | undefined;
   /** While an event is being applied, and for good when that failed. */
   let isPartial = false;
@@ -244,11 +244,11 @@ export async function openState(options: StateOptions): Promise<State> {
     createStateDigest({
       entries: entries.digest!,
       accounts: parts.digested,
-      settledAt: () => (isPartial ? undefined : stateSeq),
+      settledAt: () => (isPartial ? undefined : last.seq),
     });
 
-  function applied(seq: bigint): void {
-    stateSeq = seq;
+  function applied({ seq, at }: StoreEvent): void {
+    last = { seq, at };
     isPartial = false;
     digest?.applied(seq);
   }
@@ -256,9 +256,9 @@ export async function openState(options: StateOptions): Promise<State> {
   function apply(event: StoreEvent): void | Promise<void> {
     isPartial = true;
     const done = applyEvent(event);
-    if (done === undefined) return applied(event.seq);
+    if (done === undefined) return applied(event);
     applying = done
-      .then(() => applied(event.seq))
+      .then(() => applied(event))
       .finally(() => {
         applying = undefined;
       });
@@ -278,7 +278,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const follower = createFollower({
-    ...{ store, apply, from, log, clock },
+    ...{ store, apply, from: last.seq, fromAt: last.at, log, clock },
     ...{ onFailure: options.onFailure, tooNew: options.tooNew, paceMs: options.paceMs },
   });
 
@@ -288,6 +288,7 @@ export async function openState(options: StateOptions): Promise<State> {
     ...(options.slotRestMs === undefined ? {} : { restMs: options.slotRestMs }),
   });
 
+  const beside = () => (upkeep.isShared ? markRows(last) : []);
   /** True when an event failed half-way, not while one is under way. */
   const isBroken = () => isPartial && applying === undefined;
 
@@ -295,7 +296,7 @@ export async function openState(options: StateOptions): Promise<State> {
   async function checkpoint(): Promise<void> {
     while (applying !== undefined) await applying;
     if (isPartial) throw new Error('an event was applied in part: the state is not written');
-    writing ??= projection.checkpoint(stateSeq).finally(() => {
+    writing ??= projection.checkpoint(last.seq, beside()).finally(() => {
       writing = undefined;
     });
     await writing;
@@ -323,7 +324,7 @@ export async function openState(options: StateOptions): Promise<State> {
     fill: () => ({
       entries: index.size(),
       contributions: entries.contributions.count(),
-      seq: stateSeq,
+      seq: last.seq,
     }),
     catchUpTo: follower.catchUpTo,
   });
@@ -360,10 +361,9 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const timers: NodeJS.Timeout[] = [];
-  const { shared, takeUsedKeys } = parts;
   return {
     ...{ index, entries, sources, fold, access, refusals, follower, projection, isMended },
-    ...{ shared, takeUsedKeys, digest, counts },
+    ...{ shared: parts.shared, takeUsedKeys: parts.takeUsedKeys, digest, counts },
     checkpoint,
     withoutCheckpoint,
     housekeep,

@@ -21,6 +21,8 @@ export interface FollowerOptions {
   readonly apply: (event: StoreEvent) => void | Promise<void>;
   /** Seq of the last event that the state holds already: 0n at the very beginning. */
   readonly from: bigint;
+  /** The time of that event, when it is known: a journal that has another one there is another journal. */
+  readonly fromAt?: number | undefined;
   readonly log: Log;
   readonly clock: Clock;
   readonly pollMs?: number;
@@ -41,13 +43,15 @@ export interface Follower {
   /** Resolves when the event `seq` has been applied. Rejects when the follower stops before. */
   catchUpTo(seq: bigint): Promise<void>;
   appliedSeq(): bigint;
-  /** How long the journal has been out of reach; 0 while it is read. */
+  /** How long the journal has been out of reach, or a read of it gets no answer; 0 while it is read. */
   staleMs(): number;
   /** From the start until it is stopped or has failed: memory follows the journal. */
   isFollowing(): boolean;
 }
 
 const pageEvents = storeLimits.readLimitMax;
+/** A read takes milliseconds, and at a core a second at most. */
+const silentMs = 3_000;
 /** Where each read is a query: one node more costs the database at most 200 a second, however many commits there are. */
 export const queryPaceMs = 5;
 /** Less than this is what has just come. The store's page holds as many rows, each with an event or more. */
@@ -65,6 +69,7 @@ export function createFollower({
   store,
   apply,
   from,
+  fromAt,
   log,
   clock,
   pollMs = 200,
@@ -74,6 +79,7 @@ export function createFollower({
   onFailure,
 }: FollowerOptions): Follower {
   let applied = from;
+  let appliedAt = fromAt;
   let phase: 'new' | 'following' | 'stopped' | 'held' | 'failed' = 'new';
   let running: Promise<void> | undefined;
   /** When a read failed first, since the last that did not. */
@@ -84,6 +90,7 @@ export function createFollower({
   /** Set while a hint waits until the next read may be. */
   let paceTimer: NodeJS.Timeout | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
+  let isReading = false;
   let unhint: (() => void) | undefined;
   let waiters: Waiter[] = [];
 
@@ -122,25 +129,29 @@ export function createFollower({
   }
 
   async function applyPages(): Promise<void> {
-    let page = await readPage(applied);
+    let page = await readPage(applied, appliedAt);
     while (isFollowing() && page !== undefined && page.length > 0) {
       const isAhead = page.length >= aheadEvents;
       // A query is on its way while the events before it are applied.
-      const next = paceMs > 0 && isAhead ? readPage(page.at(-1)!.seq) : undefined;
+      const next = paceMs > 0 && isAhead ? readPage(page.at(-1)!.seq, page.at(-1)!.at) : undefined;
       next?.catch(() => {});
       await applyPage(page);
       if (paceMs > 0 && !isAhead && waiters.length === 0) return wakeInTime();
-      page = await (next ?? readPage(applied));
+      page = await (next ?? readPage(applied, appliedAt));
     }
   }
 
   /** Undefined while the store can't be reached: the next poll asks again. */
-  async function readPage(after: bigint): Promise<readonly StoreEvent[] | undefined> {
+  async function readPage(
+    after: bigint,
+    afterAt: number | undefined,
+  ): Promise<readonly StoreEvent[] | undefined> {
     clearTimeout(paceTimer);
     paceTimer = undefined;
     readAtMs = clock.monotonicMs();
+    isReading = true;
     try {
-      const page = await store.read(after, pageEvents);
+      const page = await store.read(after, pageEvents, afterAt);
       if (awaySinceMs !== undefined) {
         log.info({ appliedSeq: String(applied) }, 'follower: reads work again');
       }
@@ -151,9 +162,18 @@ export function createFollower({
       if (awaySinceMs === undefined) {
         log.warn({ err: error }, 'follower: the journal is out of reach for now');
       }
-      awaySinceMs ??= clock.monotonicMs();
+      awaySinceMs ??= readAtMs;
       return undefined;
+    } finally {
+      isReading = false;
     }
+  }
+
+  function staleMs(): number {
+    const nowMs = clock.monotonicMs();
+    const isSilent = isReading && nowMs - readAtMs > silentMs;
+    const sinceMs = awaySinceMs ?? (isSilent ? readAtMs : nowMs);
+    return nowMs - sinceMs;
   }
 
   async function applyPage(page: readonly StoreEvent[]): Promise<void> {
@@ -168,6 +188,7 @@ export function createFollower({
       const done = apply(event);
       if (done !== undefined) await done;
       applied = event.seq;
+      appliedAt = event.at;
       if (clock.monotonicMs() < endMs) continue;
       wakeWaiters();
       await new Promise(setImmediate);
@@ -238,7 +259,7 @@ export function createFollower({
       return caughtUp;
     },
     appliedSeq: () => applied,
-    staleMs: () => (awaySinceMs === undefined ? 0 : clock.monotonicMs() - awaySinceMs),
+    staleMs,
     isFollowing,
   };
 }

@@ -11,6 +11,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
+import { isOtherJournal, readMark, rowOfEvent } from './journal-mark.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
 import { acquireServerLock } from './lock.ts';
 import { type OpenStoreOptions, openStore } from './migrate.ts';
@@ -196,7 +197,7 @@ async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promis
   const known = await local.get(epochKey);
   const isOther = known !== undefined && Buffer.from(known.value).toString() !== epoch;
   const savedSeq = await readCheckpointSeq(local);
-  if (isOther || savedSeq > lastSeq) {
+  if (isOther || savedSeq > lastSeq || (await isOfOtherJournal(local, shared))) {
     try {
       await refuseBesideServer(local, opening);
     } finally {
@@ -213,6 +214,17 @@ async function openOwn(opening: OpenStoreOptions, shared: PostgresStore): Promis
   const done = await local.commit({ set: [{ key: epochKey, value: Buffer.from(epoch) }] });
   if (!done.ok) throw new OperatorError(`can't write to ${opening.path}`);
   return local;
+}
+
+async function isOfOtherJournal(local: Store, shared: PostgresStore): Promise<boolean> {
+  const mark = await readMark(local);
+  if (mark === undefined) return false;
+  const session = await shared.session();
+  const [row] = await session.query<{ first_seq: string; at: string }>({
+    ...rowOfEvent,
+    values: [String(mark.seq)],
+  });
+  return isOtherJournal(mark, row);
 }
 
 /** A node that runs here ends by itself, and until then works with what it has. */

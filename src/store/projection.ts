@@ -24,7 +24,7 @@ import {
   projectionPageVersions,
   readProjectionPageKey,
 } from './keys.ts';
-import type { Commit, Store } from './store.ts';
+import type { Commit, SetRow, Store } from './store.ts';
 
 /** A part of the state that owns a run of page numbers. */
 export interface PageSection {
@@ -61,8 +61,11 @@ export interface Projection {
    * memory already, `load` leaves them out. False: unusable, this must be thrown away.
    */
   restore(image: ArrayImage, firstPage: number): boolean;
-  /** Writes the state as of `appliedSeq`, the last event applied. One at a time. */
-  checkpoint(appliedSeq: bigint): Promise<void>;
+  /**
+   * Writes the state as of `appliedSeq`, the last event applied. One at a time.
+   * @param beside written in one commit with the record
+   */
+  checkpoint(appliedSeq: bigint, beside?: readonly SetRow[]): Promise<void>;
   readonly checkpointSeq: () => bigint;
 }
 
@@ -185,7 +188,7 @@ export function createProjection(options: {
     await flush(seq);
   }
 
-  async function checkpoint(appliedSeq: bigint): Promise<void> {
+  async function checkpoint(appliedSeq: bigint, beside: readonly SetRow[] = []): Promise<void> {
     if (running) throw new Error('a checkpoint is running already');
     if (appliedSeq === checkpointSeq || (dirty.length === 0 && !headerDirty)) return;
     running = true;
@@ -197,7 +200,7 @@ export function createProjection(options: {
     try {
       await writePages(pages, appliedSeq);
       const record = encodeRecord(appliedSeq, headerBytes ?? encodeHeader());
-      await write(store, { set: [{ key: checkpointKey(name), value: record }] });
+      await write(store, { set: [{ key: checkpointRowKey, value: record }, ...beside] });
       checkpointSeq = appliedSeq;
     } catch (error) {
       // What was not recorded counts as changed again; versions beyond the record are ignored.

@@ -114,8 +114,10 @@ export interface Store {
   /**
    * Events after `afterSeq`, gapless, in commit order. An empty page means that there is none yet;
    * a short one does not. Throws JournalPrunedError when events after `afterSeq` are no longer there.
+   * @param afterAt the time of the event `afterSeq`, for who has applied it: a shared journal that has another
+   *   one there is another journal
    */
-  read(afterSeq: bigint, limit: number): Promise<StoreEvent[]>;
+  read(afterSeq: bigint, limit: number, afterAt?: number): Promise<StoreEvent[]>;
   lastSeq(): Promise<bigint>;
   /** Wake-up only: may miss commits of other processes, so polling must do without. Returns its undo. */
   onHint(callback: () => void): () => void;

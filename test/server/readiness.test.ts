@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { createMetrics } from '../../src/core/metrics.ts';
 import type { Request } from '../../src/http/message.ts';
-import { readinessOf } from '../../src/server/metrics.ts';
+import { readinessOf } from '../../src/server/memory/readiness.ts';
 import { type Readiness, serviceRoutes } from '../../src/server/service.route.ts';
 import type { State } from '../../src/server/state.ts';
 import { createFollower } from '../../src/store/follower.ts';
@@ -84,6 +84,23 @@ it('a server whose follower has failed is not ready, and says how far behind it 
     behind: 2,
   });
   await follower.stop();
+});
+
+it('a database that says nothing holds up no answer', async () => {
+  const store = {
+    lastSeq: () => new Promise<bigint>(() => {}),
+    writeState: () => ({ available: true, fatal: false, detail: '' }),
+  };
+  const follower = { staleMs: () => 0, appliedSeq: () => 1n, isFollowing: () => true };
+  const state = { follower, sources: { list: () => [] }, index: { size: () => 7 } };
+  const member = { memory: () => 'unknown' as const, isOutdated: () => false };
+  // The wait for the database alone doesn't keep the process alive.
+  const alive = setInterval(() => {}, 1_000);
+  const { status, writable, staleSeconds } = await readyzOf(() =>
+    readinessOf(state as unknown as State, store, systemClock(), false, member),
+  );
+  clearInterval(alive);
+  assert.deepEqual([status, writable, staleSeconds], [200, false, 1]);
 });
 
 it('a node is ready for 15 minutes without the database and says how stale it is; an outvoted memory is not ready', async () => {

@@ -312,6 +312,28 @@ it('a journal that is out of reach for a while is read again: nothing is lost, n
   clearInterval(alive);
 });
 
+it('a read without an answer counts as stale from its start, and one that is answered does not', async () => {
+  const clock = manualClock(1_000);
+  let answer: (page: StoreEvent[]) => void = () => {};
+  const read = () =>
+    new Promise<StoreEvent[]>((resolve) => {
+      answer = resolve;
+    });
+  const follower = createFollower({
+    ...{ store: { read, onHint: () => () => {} }, apply() {}, from: 0n, clock },
+    ...{ log: memoryLog().log, pollMs: 600_000 },
+  });
+  follower.start();
+  clock.advance(1_500);
+  assert.equal(follower.staleMs(), 0, 'a core waits for more');
+  clock.advance(18_500);
+  assert.equal(follower.staleMs(), 20_000);
+  answer([]);
+  await new Promise(setImmediate);
+  assert.equal(follower.staleMs(), 0);
+  await follower.stop();
+});
+
 it('an event of a newer program stops it before that event, in silence, and tells who waits to go elsewhere', async () => {
   const store = fakeStore(upTo(3));
   const failures: unknown[] = [];

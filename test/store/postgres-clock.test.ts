@@ -53,6 +53,34 @@ it('spreads a correction out, so that time never goes back', async (context) => 
   stop();
 });
 
+it('goes on when somebody sets the clock of this machine, and says so', async (context) => {
+  context.mock.timers.enable({ apis: ['setInterval'] });
+  const steady = manualClock(startMs);
+  let setByMs = 0;
+  const own = { now: () => steady.now() + setByMs, monotonicMs: steady.monotonicMs };
+  const { log, lines } = memoryLog();
+  const clock = databaseClock(own, log);
+  const stop = await clock.follow(async () => steady.now());
+  for (setByMs of [3_600_000, -3_600_000]) {
+    steady.advance(10);
+    assert.equal(clock.now(), steady.now());
+  }
+  steady.advance(30_000);
+  context.mock.timers.tick(30_000);
+  for (let i = 0; i < 40; i++) await Promise.resolve();
+  assert.equal(clock.now(), steady.now());
+  assert.equal(lines.filter(({ level }) => level === 40).length, 1);
+  stop();
+});
+
+it('is right at once when time has gone on far without it', async (context) => {
+  const { database, differenceMs, nextLook, stop } = await follow(context, 0, [0]);
+  database.aheadMs = 7_200_000;
+  await nextLook();
+  assert.equal(differenceMs(), 7_200_000);
+  stop();
+});
+
 it('tells of a clock that is far off once, until it was right again', async (context) => {
   const { database, lines, nextLook, stop } = await follow(context, 5_000, [0]);
   const warnings = () => lines.filter(({ level }) => level === 40).length;

@@ -10,7 +10,9 @@ import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log/log.ts';
 import { seededRandom } from '../../src/core/random.ts';
 import { scratchKey, text } from '../../src/store/keys.ts';
+import type { PostgresStore } from '../../src/store/postgres/store.ts';
 import { encode, type RelayQuestion } from '../../src/store/relay/messages.ts';
+import { relayed } from '../../src/store/relay/relay.ts';
 import { openRelayStore } from '../../src/store/relay/relay-store.ts';
 import { createRing } from '../../src/store/relay/ring.ts';
 import { macHeader, macOf, relayHeader, writeEnvelope } from '../../src/store/relay/signed.ts';
@@ -51,6 +53,10 @@ it('the ring holds the newest events without gaps, or none, as a slow model does
     if (found === undefined) continue;
     assert.deepEqual(found, journal.slice(asked, Math.min(end, asked + 7)));
     assert.ok(end - asked <= limits.eventsMax);
+    for (const seq of [asked, asked + 1]) {
+      assert.equal(ring.timeOf(BigInt(seq)) ?? seq, seq);
+    }
+    if (found.length > 0) assert.ok(ring.timeOf(BigInt(asked + 1)) !== undefined);
   }
   assert.ok(ring.after(BigInt(end - 1), 1) !== undefined, 'the newest is there');
 });
@@ -200,6 +206,28 @@ it('an edge does not go on at a core that has another journal', async () => {
     for (const one of [store, other]) await one.close();
     for (const directory of directories) directory.remove();
   }
+});
+
+it('a core tells an edge that followed another journal, from memory or from the database', async () => {
+  const events = [1, 2, 3, 4].map((seq) => eventOf(seq, 10));
+  const asked: (number | undefined)[] = [];
+  const store = {
+    async read(after: bigint, _limit: number, afterAt?: number) {
+      asked.push(afterAt);
+      return events.slice(Number(after));
+    },
+    writeState: () => ({ available: true, fatal: false, detail: '' }),
+  } as unknown as PostgresStore;
+  const core = relayed(store, { now: () => 0, waitMs: 1 });
+  await core.store.read(2n, 9, 2);
+  const ask = (after: bigint, afterAt: number) =>
+    core.relay.answer({ what: 'read', after, limit: 9, afterAt }, 1);
+  await ask(3n, 3);
+  assert.deepEqual(asked, [2], 'what is in memory costs no question');
+  // The ring begins behind event 2, and has another event 3.
+  await ask(2n, 2);
+  await ask(3n, 333);
+  assert.deepEqual(asked, [2, 2, 333]);
 });
 
 it('a status that was altered on the way makes no commit come twice, and none be lost', async () => {

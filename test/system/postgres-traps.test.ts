@@ -305,6 +305,12 @@ it('a journal that became another one, or shorter, is told from one that is late
     await store!.commit({ events: [event('a'), event('b')] });
     assert.equal((await store!.read(0n, 9)).length, 2);
     await assert.rejects(store!.read(3n, 9), ForkedJournalError);
+    const [first, last] = await store!.read(0n, 9);
+    await store!.commit({ events: [event('c')] });
+    assert.equal((await store!.read(1n, 9, first!.at)).length, 2);
+    assert.equal((await store!.read(2n, 9, last!.at)).length, 1);
+    await assert.rejects(store!.read(1n, 9, first!.at + 1), ForkedJournalError);
+    await assert.rejects(store!.read(2n, 9, last!.at - 1), ForkedJournalError);
     await server.ask(url, 'update journal_head set epoch = gen_random_uuid()');
     await assert.rejects(store!.read(2n, 9), ForkedJournalError);
   });

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log/log.ts';
+import { journalMarkKey } from '../journal-mark.ts';
 import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
 import { pagesUnder } from '../pages.ts';
 import { byteaArray } from '../postgres/arrays.ts';
@@ -152,6 +153,8 @@ async function save(
     const valid = page.filter(({ key }) => readProjectionPageKey(key).seq <= seq);
     if (valid.length > 0) await add(valid);
   }
+  const mark = await local.get(journalMarkKey);
+  if (mark !== undefined) await add([{ key: journalMarkKey, value: mark.value }]);
   await add([{ key: checkpointRowKey, value: record.value }]);
   await fenced(
     session,
@@ -193,7 +196,7 @@ export async function copyCheckpointIfBehind(
 
 /** @returns false when it was replaced meanwhile */
 async function copy(session: PostgresSession, local: Store, { id, rows }: Saved): Promise<boolean> {
-  await write(local, { del: [checkpointRowKey] });
+  await write(local, { del: [checkpointRowKey, journalMarkKey] });
   for (;;) {
     const page = await local.scan(projectionPagePrefix(), { limit: storeLimits.scanLimitMax });
     if (page.length === 0) break;

@@ -49,6 +49,8 @@ export class Batch implements RowView {
   /** This transaction may have been committed once before. */
   readonly isRepeat: boolean;
   writes = 0;
+  /** Somebody is told that an earlier commit is in: where this server has it a standby may not yet. */
+  tellsOfEarlier = false;
   /** What the journal has more than was foreseen, once the transaction is committed. */
   shift = 0;
   readonly #slots = new Map<string, Slot>();

@@ -1,6 +1,7 @@
 /**
- * The database's time, so that all nodes mean the same by a moment. It is this machine's clock and what
- * it differs by, measured now and then; a correction is spread out, so that time never goes back.
+ * The database's time, so that all nodes mean the same by a moment. It is counted by the clock of this machine that
+ * nobody can set, and measured again now and then. A correction is spread out, so that time never goes back; one
+ * far forward, as after a sleep of the machine, takes effect at once.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -17,20 +18,21 @@ export interface DatabaseClock extends Clock {
 
 const readings = 8;
 const againMs = 30_000;
-/** Told to the operator, who should look at this machine's clock. */
+/** Told to the operator, who should look at this machine's clock; and no correction to be spread out. */
 const warnMs = 2_000;
 /** A correction of so much in each millisecond. */
 const slew = 0.05;
 
 export function databaseClock(own: Clock, log: Log): DatabaseClock {
-  /** Added to the own clock as of `setAtMs`; on its way to `goalMs`. */
-  let offsetMs = 0;
-  let goalMs = 0;
+  /** Added to the monotonic clock as of `setAtMs`; on its way to `goalMs`. */
+  let offsetMs = own.now() - own.monotonicMs();
+  let goalMs = offsetMs;
   let setAtMs = own.monotonicMs();
 
   function offset(): number {
     const elapsedMs = own.monotonicMs() - setAtMs;
     const way = goalMs - offsetMs;
+    if (way > warnMs) return goalMs;
     const part = Math.min(Math.abs(way), elapsedMs * slew);
     return offsetMs + Math.sign(way) * part;
   }
@@ -41,15 +43,16 @@ export function databaseClock(own: Clock, log: Log): DatabaseClock {
     for (let i = 0; i < readings; i++) {
       const beforeMs = own.monotonicMs();
       const theirsMs = await ask();
-      const tripMs = own.monotonicMs() - beforeMs;
+      const afterMs = own.monotonicMs();
+      const tripMs = afterMs - beforeMs;
       if (tripMs >= best.tripMs) continue;
-      best = { tripMs, offsetMs: theirsMs + tripMs / 2 - own.now() };
+      best = { tripMs, offsetMs: theirsMs + tripMs / 2 - afterMs };
     }
     return best.offsetMs;
   }
 
   return {
-    now: () => Math.floor(own.now() + offset()),
+    now: () => Math.floor(own.monotonicMs() + offset()),
     monotonicMs: () => own.monotonicMs(),
     async follow(ask) {
       offsetMs = await measure(ask);
@@ -57,10 +60,11 @@ export function databaseClock(own: Clock, log: Log): DatabaseClock {
       setAtMs = own.monotonicMs();
       let hasWarned = false;
       function look(): void {
-        if (Math.abs(goalMs) <= warnMs) hasWarned = false;
+        const aheadMs = own.now() - (own.monotonicMs() + goalMs);
+        if (Math.abs(aheadMs) <= warnMs) hasWarned = false;
         else if (!hasWarned) {
           hasWarned = true;
-          log.warn({ aheadMs: -Math.round(goalMs) }, "this machine's clock is not the database's");
+          log.warn({ aheadMs: Math.round(aheadMs) }, "this machine's clock is not the database's");
         }
       }
       look();

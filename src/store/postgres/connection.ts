@@ -44,11 +44,13 @@ export interface ConnectionOptions {
   /** Listens on this channel. */
   readonly channel?: string;
   readonly onNotification?: (payload: string) => void;
+  /** A statement without an answer for so long breaks the connection. */
+  readonly answerMs?: number;
 }
 
 const connectMs = 3_000;
 /** Behind the server's own bound on a statement. */
-const answerMs = 25_000;
+const answerMsDefault = 25_000;
 
 /**
  * Plans that are made on tables still empty would scan them for ever after; a transaction that hangs
@@ -113,7 +115,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       connectionString,
       pipeline: true,
       connectionTimeoutMillis: connectMs,
-      query_timeout: answerMs,
+      query_timeout: options.answerMs ?? answerMsDefault,
       keepAlive: true,
       application_name: 'portcullis',
     });
@@ -168,6 +170,18 @@ export function createConnection(options: ConnectionOptions): Connection {
 }
 
 function sessionOf(client: pg.Client, PgQuery: typeof pg.Query, drop: () => void): PostgresSession {
+  let isOnStandby = true;
+  // A wait for the standby that somebody ends early is a commit all the same, with a warning.
+  client.on('notice', ({ routine }) => {
+    if (routine === 'SyncRepWaitForLSN') isOnStandby = false;
+  });
+
+  function assertOnStandby(): void {
+    if (isOnStandby) return;
+    drop();
+    throw new Error('the wait for the standby was ended: whether it has the commit is unknown');
+  }
+
   async function pipeline(queries: readonly Query[]): Promise<pg.QueryResult[]> {
     // Each promise gets its handler in the turn in which it is made.
     const settled = await Promise.allSettled(
@@ -178,6 +192,7 @@ function sessionOf(client: pg.Client, PgQuery: typeof pg.Query, drop: () => void
       if (isLost(failed.reason)) drop();
       throw failed.reason;
     }
+    assertOnStandby();
     return settled.map((one) => (one as PromiseFulfilledResult<pg.QueryResult>).value);
   }
   return {

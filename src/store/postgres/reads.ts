@@ -1,6 +1,7 @@
 /** Reads of the PostgreSQL store. What is asked for in one turn of the event loop is one query. */
 
 import type { Clock } from '../../core/clock.ts';
+import { isOtherJournal, type MarkRow, rowOfEvent } from '../journal-mark.ts';
 import { type Key, prefixEnd, storedKey } from '../keys.ts';
 import {
   type Entry,
@@ -28,7 +29,7 @@ export interface JournalHead {
   readonly prunedThrough: bigint;
 }
 
-/** The journal is another one, or shorter than what was read of it before. */
+/** The journal is another one, or is not what was read of it before. */
 export class ForkedJournalError extends Error {
   override readonly name = 'ForkedJournalError';
 }
@@ -165,17 +166,27 @@ export function createReads(connection: Connection, clock: Clock) {
     },
 
     /** @throws ForkedJournalError when events that were read before are there no more */
-    async read(afterSeq: bigint, limit: number): Promise<StoreEvent[]> {
+    async read(afterSeq: bigint, limit: number, afterAt?: number): Promise<StoreEvent[]> {
       const readRows = afterSeq === fullEnd ? copyRows : queryRows;
       const rowsMax = Math.min(limit, journalRowsMax);
-      const [rows, heads] = await ask((session) =>
-        Promise.all([readRows(session, afterSeq, rowsMax, limit), session.query<HeadRow>(seeHead)]),
+      const mark = afterAt === undefined ? undefined : { seq: afterSeq, at: afterAt };
+      const [rows, heads, known] = await ask((session) =>
+        Promise.all([
+          readRows(session, afterSeq, rowsMax, limit),
+          session.query<HeadRow>(seeHead),
+          mark && session.query<MarkRow>({ ...rowOfEvent, values: [String(afterSeq)] }),
+        ]),
       );
       const head = readHead(heads[0]!);
       epoch ??= head.epoch;
       if (head.epoch !== epoch || head.lastSeq < afterSeq) {
         throw new ForkedJournalError(
           `the journal is not the one that was followed: it ends with ${head.lastSeq}, ${afterSeq} were read`,
+        );
+      }
+      if (mark !== undefined && isOtherJournal(mark, known?.[0])) {
+        throw new ForkedJournalError(
+          `the journal is not the one that was followed: its event ${afterSeq} came at another time`,
         );
       }
       if (afterSeq < head.prunedThrough) throw new JournalPrunedError(afterSeq, head.prunedThrough);

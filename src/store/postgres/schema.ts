@@ -9,7 +9,7 @@
  */
 
 import { OperatorError } from '../../core/errors.ts';
-import type { PostgresSession } from './connection.ts';
+import { isLost, type PostgresSession } from './connection.ts';
 
 const migrationLock = 7707;
 /** The database's time in SQL, milliseconds since 1970. */
@@ -157,6 +157,10 @@ export async function migrate(
     for (let step = numberOf('schema'); step < plan.length; step++) {
       await session.script(stepScript(plan[step]!, step + 1));
     }
+  } catch (error) {
+    if (error instanceof OperatorError || isLost(error)) throw error;
+    // No right to create, read-only, a table of somebody else: what the database says tells which.
+    throw new OperatorError(`the database's tables can't be made: ${(error as Error).message}`);
   } finally {
     await session.script(`select pg_advisory_unlock(${migrationLock})`).catch(() => {});
   }

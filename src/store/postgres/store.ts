@@ -39,6 +39,9 @@ export interface PostgresStoreOptions {
   readonly connect?: typeof createConnection;
 }
 
+/** Reads are small. What waits longer would wait in vain: who asked is answered, and a new connection is tried. */
+const silentMs = 8_000;
+
 export interface PostgresStore extends Store {
   /** Which journal this is, and how long. */
   head(): Promise<JournalHead>;
@@ -67,7 +70,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     for (const callback of hints) callback();
   }
   const writer = connect({ url, log });
-  const reader = connect({ url, log });
+  const reader = connect({ url, log, answerMs: silentMs });
   const listener = connect({
     ...{ url, log, channel: hintChannel },
     onNotification(sender) {
@@ -121,10 +124,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       if (after !== undefined) assertAfter(prefix, after);
       return reads.scan(prefix, after, limit);
     },
-    async read(afterSeq, limit) {
+    async read(afterSeq, limit, afterAt) {
       assertOpen();
       assertLimit(limit, storeLimits.readLimitMax);
-      return reads.read(afterSeq, limit);
+      return reads.read(afterSeq, limit, afterAt);
     },
     async lastSeq() {
       assertOpen();
@@ -219,6 +222,7 @@ function runCommit(
     }
     batch.counters.lastVersion = firstVersion - 1;
     const result = applyCommit(batch, prepared);
+    if (result.ok && result.duplicate) batch.tellsOfEarlier = true;
     if (!batch.isRepeat) wasDuplicate = result.ok && result.duplicate;
     if (result.ok && !result.duplicate) holdAbsent(batch, prepared);
     // What it took away may be what it asks for now.
@@ -258,6 +262,7 @@ function runCommit(
     const seq = last === undefined ? undefined : batch.seqOf(last.id);
     const isOurs = rows.some(({ key }, i) => batch.header(key)?.version === version + i);
     if (seq === undefined && !isOurs) return undefined;
+    batch.tellsOfEarlier = true;
     const versions = rows.map((_, i) => version + i);
     return { ok: true, seq: BigInt(seq ?? batch.seenSeq), duplicate: false, versions };
   }

@@ -9,7 +9,8 @@
  *
  * When the connection breaks while the commit is under way nobody knows whether it took effect. The
  * same transaction runs again on a new connection: its event ids and the versions that its rows were
- * given before the first try tell which of its commits are in already.
+ * given before the first try tell which of its commits are in already. A server that was killed while it waited
+ * for its standby has them alone, so who is told that they are in waits until the standby has them.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,6 +33,12 @@ const settleMs = 20_000;
 const settlePauseMs = 100;
 const headLock = 7706;
 export const hintChannel = 'portcullis';
+
+/** Writes as little as there is: its commit is on all disks that count, and with it what came before. */
+const barrier: Query = {
+  name: 'barrier',
+  text: "insert into meta values ('probe', '') on conflict (name) do update set value = excluded.value",
+};
 
 /** Another transaction was faster, or waited for this one: the same jobs may succeed at once. */
 const passingCodes = new Set(['23505', '40001', '40P01']);
@@ -109,6 +116,7 @@ export function createPostgresTransactor(options: {
     const queries = writeQueries(writes);
     const { length: count } = writes.events;
     if (count > 0) queries.push(...journalQueries(writes, batch.nowMs, node));
+    if (queries.length === 0 && batch.tellsOfEarlier) queries.push(barrier);
     if (queries.length === 0) {
       await session.pipeline([{ name: 'rollback', text: 'rollback' }]);
       return;
@@ -170,9 +178,7 @@ export function createPostgresTransactor(options: {
     writes: (batch) => batch.writes,
     async probe() {
       const session = await connection.session();
-      await session.script(
-        "insert into meta values ('probe', '') on conflict (name) do update set value = excluded.value",
-      );
+      await session.query(barrier);
     },
     // Tried again in `transact` as often as is of use.
     isPassing: () => false,

@@ -31,7 +31,13 @@ export type RelayQuestion =
       readonly after: Uint8Array | undefined;
       readonly limit: number;
     }
-  | { readonly what: 'read'; readonly after: bigint; readonly limit: number }
+  | {
+      readonly what: 'read';
+      readonly after: bigint;
+      readonly limit: number;
+      /** Absent from edges of before. */
+      readonly afterAt?: number | undefined;
+    }
   | { readonly what: 'head' | 'time' }
   | { readonly what: 'claim'; readonly name: string; readonly value: Uint8Array }
   | { readonly what: 'ask'; readonly queries: readonly NamedQuery[] };

@@ -136,10 +136,10 @@ export async function openRelayStore(options: {
       const page = await asked(link.ask<Entry[]>({ what: 'scan', prefix, after, limit }, true));
       return page.map((entry) => ({ ...entry, key: storedKey(entry.key) }));
     },
-    async read(after, limit) {
+    async read(after, limit, afterAt) {
       assertOpen();
       assertLimit(limit, storeLimits.readLimitMax);
-      const page = await asked(link.ask<ReadPage>({ what: 'read', after, limit }, true));
+      const page = await asked(link.ask<ReadPage>({ what: 'read', after, limit, afterAt }, true));
       told(page.writes);
       // The core waited for more already.
       if (page.events.length === 0) setImmediate(hint);

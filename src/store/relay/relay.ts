@@ -51,9 +51,9 @@ export function relayed(
     waiting.clear();
   }
 
-  const read: PostgresStore['read'] = async (after, limit) => {
+  const read: PostgresStore['read'] = async (after, limit, afterAt) => {
     try {
-      const events = await store.read(after, limit);
+      const events = await store.read(after, limit, afterAt);
       isAway = false;
       ring.add(after, events);
       if (events.length > 0) wake();
@@ -91,11 +91,18 @@ export function relayed(
     if (isAway) throw new StoreUnavailableError('the core can not read the journal');
   }
 
-  async function page(after: bigint, limit: number): Promise<ReadPage> {
+  async function page(
+    after: bigint,
+    limit: number,
+    afterAt: number | undefined,
+  ): Promise<ReadPage> {
     const isAtEnd = after === ring.last();
     if (!isAway && isAtEnd) await more();
     assertHeard();
-    let events = ring.after(after, limit) ?? (await store.read(after, limit));
+    // An edge that followed another journal hears so; only the database can tell of an event that is not here.
+    const isKnown = afterAt === undefined || ring.timeOf(after) === afterAt;
+    const held = isKnown ? ring.after(after, limit) : undefined;
+    let events = held ?? (await store.read(after, limit, afterAt));
     if (events.length === 0 && !isAtEnd) {
       // The edge read more than this core has yet, at another one: it would ask again at once.
       await more();
@@ -133,7 +140,7 @@ export function relayed(
         return store.scan(storedKey(prefix), { ...from, limit });
       }
       case 'read':
-        return page(asked.after, asked.limit);
+        return page(asked.after, asked.limit, asked.afterAt);
       case 'head':
         return store.head();
       case 'time':

@@ -10,6 +10,8 @@ export interface Ring {
   add(after: bigint, events: readonly StoreEvent[]): void;
   /** Events behind `after`; undefined when they are not all here. */
   after(after: bigint, limit: number): readonly StoreEvent[] | undefined;
+  /** Of an event; undefined when it is not here. */
+  timeOf(seq: bigint): number | undefined;
   /** The newest event; undefined before anything was read. */
   last(): bigint | undefined;
 }
@@ -71,6 +73,11 @@ export function createRing({
         to += 1;
       }
       return events.slice(from, to);
+    },
+    timeOf(seq) {
+      if (end === undefined || seq > end || seq <= end - BigInt(events.length - first))
+        return undefined;
+      return events[events.length - 1 - Number(end - seq)]!.at;
     },
     last: () => end,
   };

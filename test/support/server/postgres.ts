@@ -36,6 +36,8 @@ export interface TestPostgres {
   startSynchronousStandby(): Promise<TestPostgres>;
   /** SIGKILL to the server and all that it started. */
   kill(): Promise<void>;
+  /** It keeps its connections and says nothing, until the function that comes back is called. */
+  freeze(): () => void;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -138,7 +140,7 @@ export async function startPostgres(given: PostgresOptions = {}): Promise<TestPo
     if (child === undefined) return;
     server = undefined;
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    if (signal === 'SIGKILL') killAll(child.pid!);
+    if (signal === 'SIGKILL') signalAll(child.pid!, signal);
     else child.kill(signal);
     await ended;
   }
@@ -177,6 +179,11 @@ export async function startPostgres(given: PostgresOptions = {}): Promise<TestPo
     startStandby,
     startSynchronousStandby,
     kill: () => end('SIGKILL'),
+    freeze() {
+      const postmaster = server!.pid!;
+      signalAll(postmaster, 'SIGSTOP');
+      return () => signalAll(postmaster, 'SIGCONT');
+    },
     start,
     async stop() {
       // SIGINT: a fast shutdown, whoever is connected.
@@ -188,12 +195,12 @@ export async function startPostgres(given: PostgresOptions = {}): Promise<TestPo
 }
 
 /** With its backends, each of which is a group of its own: left alone they would finish their work. */
-function killAll(postmaster: number): void {
+function signalAll(postmaster: number, signal: NodeJS.Signals): void {
   const children = `/proc/${postmaster}/task/${postmaster}/children`;
   const backends = existsSync(children) ? readFileSync(children, 'utf8').trim().split(' ') : [];
   for (const pid of [postmaster, ...backends.filter(Boolean).map(Number)]) {
     try {
-      process.kill(pid, 'SIGKILL');
+      process.kill(pid, signal);
     } catch {
       // It ended by itself.
     }

@@ -1,0 +1,58 @@
+/**
+ * Which journal a saved memory is made of: the number of its last event, and the time that the journal gave it.
+ *
+ * A database that was taken back has the name of the journal that it had, and with new events its length too; but
+ * its event of that number came later.
+ */
+
+import { createWriter, decode } from './codec.ts';
+import { checkpointKey } from './keys.ts';
+import { relayable } from './relay/statements.ts';
+import type { SetRow, Store } from './store.ts';
+
+export interface JournalMark {
+  readonly seq: bigint;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Beside the checkpoint that it belongs to. */
+export const journalMarkKey = checkpointKey('journal');
+
+/** Where a memory is in its journal; `at` as far as it is known. */
+export type JournalPosition = Pick<JournalMark, 'seq'> & Partial<JournalMark>;
+
+export function markRows({ seq, at }: JournalPosition): SetRow[] {
+  if (at === undefined) return [];
+  return [{ key: journalMarkKey, value: createWriter().u64(seq).u64(BigInt(at)).finish() }];
+}
+
+/** @param seq of the last checkpoint */
+export async function markedPosition(
+  store: Pick<Store, 'get'>,
+  seq: bigint,
+): Promise<JournalPosition> {
+  const mark = await readMark(store);
+  return mark?.seq === seq ? mark : { seq };
+}
+
+export async function readMark(store: Pick<Store, 'get'>): Promise<JournalMark | undefined> {
+  const row = await store.get(journalMarkKey);
+  return row && decode(row.value, (input) => ({ seq: input.u64(), at: Number(input.u64()) }));
+}
+
+/** The row of the journal in which an event is, unless it is pruned. */
+export const rowOfEvent = relayable(
+  'row of event',
+  'select first_seq, at from journal where last_seq >= $1 order by last_seq limit 1',
+);
+
+/** What `rowOfEvent` finds. */
+export interface MarkRow {
+  readonly first_seq: string;
+  readonly at: string;
+}
+
+export function isOtherJournal({ seq, at }: JournalMark, row: MarkRow | undefined): boolean {
+  return row !== undefined && BigInt(row.first_seq) <= seq && Number(row.at) !== at;
+}
