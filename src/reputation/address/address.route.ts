@@ -24,7 +24,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { formatNetwork, formatPrefix, maskWords, parsePrefix, widthOf } from '../../ip/prefix.ts';
+import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
 import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
@@ -199,8 +199,11 @@ async function dataOf(
   const provider = providerOf(ids);
   const special = specialUse(family, address);
   const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
+  const text = formatIp(family, address);
+  const evidence = options.evidence.of(family, address, nowMs);
+  const isCut = found.length === reportsShownMax;
   return {
-    address: formatIp(family, address),
+    address: text,
     score: verdict.score,
     countryCode: geo.country(countryOf(ids)),
     provider: provider === 0 ? '' : geo.provider(provider),
@@ -209,7 +212,7 @@ async function dataOf(
     special: special && { name: special.name, rfc: special.rfc },
     observed: verdict.decidedBy !== 0 || verdict.reports > 0 || verdict.anonymousExit,
     knownAs: knownNames.of(family, address),
-    evidence: options.evidence.of(family, address),
+    evidence,
     why: reasonOf(verdict, index.records, nowMs),
     scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
     reports: verdict.reports,
@@ -218,32 +221,23 @@ async function dataOf(
     distinctReporters: entry === 0 ? 0 : reportersOf(index.records, entry),
     firstReportedAt: entry === 0 ? undefined : seconds(firstReportedAtOf(index.records, entry)),
     lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
-    scorePerDay: curveOf(verdict, found, family, options),
+    scorePerDay: verdict.allowlisted
+      ? undefined
+      : scoreCurve({
+          ...{ evidence, hasReports: !verdict.knownGood, address: text, reports: found },
+          ...{ isCut, nowMs, days: chartDays },
+        }),
     ...summaryOf(found, nowMs, language),
-    latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
-    reportHref: isReportable(special) ? `/report?address=${formatIp(family, address)}` : undefined,
+    latestReports: isCut ? reportsShownMax : undefined,
+    reportHref: isReportable(special) ? `/report?address=${text}` : undefined,
     removalHref:
       isReportable(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
-        ? `/removal?address=${formatIp(family, address)}`
+        ? `/removal?address=${text}`
         : undefined,
     reportUrl: isReportable(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,
   };
-}
-
-/** Of the address's own reports, where they have an effect. */
-function curveOf(
-  { reportedEntry: entry, knownGood, allowlisted }: Verdict,
-  reports: readonly StoredReport[],
-  family: 4 | 6,
-  { index, clock }: IpPageOptions,
-): number[] | undefined {
-  if (entry === 0 || knownGood || allowlisted) return undefined;
-  if (index.prefixOf(entry)?.length !== widthOf(family)) return undefined;
-  const strength = strengthOf(index.records, entry);
-  const ceiling = ceilingOf(metaOf(index.records, entry));
-  return scoreCurve({ reports, strength, ceiling, nowMs: clock.now(), days: chartDays });
 }
 
 /** What is known next to an address. */

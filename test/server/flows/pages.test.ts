@@ -133,7 +133,13 @@ for (const threads of threadCounts) {
         return data.why as {
           decidedBy: string | null;
           fallsBelowAt: string | null;
-          lists: { name: string; confidence: number; entry: string; endsAt: string }[];
+          lists: {
+            name: string;
+            confidence: number;
+            entry: string;
+            since: string;
+            endsAt: string;
+          }[];
           reports: { score: number; ceiling: number; totalReports: number }[];
         };
       };
@@ -142,6 +148,8 @@ for (const threads of threadCounts) {
       assert.equal(listed.lists[0]?.confidence, 99);
       assert.equal(listed.lists[0]?.entry, '198.51.100.7');
       assert.ok(Date.parse(listed.lists[0]!.endsAt) > Date.now());
+      const since = Date.parse(listed.lists[0]!.since);
+      assert.ok(since <= Date.now() && since > Date.now() - 3_600_000);
       // The list keeps it up, whatever becomes of reports.
       assert.equal(listed.fallsBelowAt, null);
       const html = (await page('/ip/198.51.100.7')).body;
@@ -150,6 +158,21 @@ for (const threads of threadCounts) {
       assert.deepEqual(await why('8.8.4.77'), {
         ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [] },
       });
+    });
+
+    it('draws the score of 90 days: today’s is the score, and what lists said before is not known', async () => {
+      for (const ip of ['198.51.100.7', '192.0.2.61']) {
+        const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
+        const { data } = json.json() as { data: { abuseConfidenceScore: number } };
+        const html = (await page(`/ip/${ip}`)).body;
+        const [, curve = ''] = html.split('The score over the last 90 days');
+        const bars = [...curve.matchAll(/<rect class="bar"[^>]*><title>[^<]*: (\d+)</g)];
+        assert.equal(Number(bars.at(-1)?.[1]), data.abuseConfidenceScore, ip);
+        const [table = ''] = curve.split('</table>');
+        assert.match(table, /<td[^>]*>not known</);
+        assert.match(table, new RegExp(`>${data.abuseConfidenceScore}</td></tr></tbody>`));
+        assert.equal(table.match(/<tr>/g)?.length, 91, 'a row for each day');
+      }
     });
 
     it('keeps a page for a second and shows a report at once all the same', async () => {

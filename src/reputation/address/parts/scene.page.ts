@@ -4,6 +4,7 @@ import { type Html, html } from '../../../web/html.ts';
 import type { Format } from '../../../web/layout/format.ts';
 import type { Catalogue } from '../../words.ts';
 import type { Evidence } from '../evidence/evidence.ts';
+import type { CurveDay } from '../evidence/score-curve.ts';
 import type { KnownName } from '../known-names.ts';
 import type { Survey } from '../survey.ts';
 
@@ -63,8 +64,8 @@ export interface IpPageData {
   readonly lastReportedAt?: number | undefined;
   /** One entry per UTC day, oldest first, 90 of them; `day` is its midnight in epoch ms. */
   readonly reportsPerDay: readonly { readonly day: number; readonly count: number }[];
-  /** What reports gave by themselves at the end of each of these days; undefined: nothing to show. */
-  readonly scorePerDay?: readonly number[] | undefined;
+  /** The score at the end of each of these days, as far as it is known; undefined: nothing to show. */
+  readonly scorePerDay?: readonly CurveDay[] | undefined;
   /** Most frequent first; names in the reader's language. */
   readonly categories: readonly { readonly name: string; readonly count: number }[];
   /** Newest first. */

@@ -68,7 +68,7 @@ export function evidence(scene: AddressScene): Html {
           value: list.confidence ?? 0,
           formatted: list.confidence === undefined ? '–' : String(list.confidence),
           tone: toneOf(list),
-          note: html`${entryLink(list.entry, scene)}${words.list(format.ago(list.loadedAt, data.now), format.day(list.endsAt))}`,
+          note: html`${entryLink(list.entry, scene)}${words.list(format.day(list.since), format.ago(list.loadedAt, data.now), format.day(list.endsAt))}`,
         })),
         ...reports.map((said) => ({
           name: nameOf(said, scene),
