@@ -135,6 +135,14 @@ export const en = {
       whole: 'As a whole',
       part: (formatted: string) => `The network has more: these are the first ${formatted}.`,
       map: 'Its 256 addresses',
+      special: (name: string, rfc: string) => `This is a special network: ${name} (${rfc}).`,
+      /** Of an address on the map. */
+      cells: {
+        unseen: 'not observed',
+        good: 'known good',
+        allowed: 'on the allowlist',
+        special: 'private or reserved',
+      },
       worst: 'Entries, the worst first',
       none: 'No address of this network was observed.',
     },

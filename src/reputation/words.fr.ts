@@ -145,6 +145,13 @@ export const fr: Words = {
       whole: 'Dans son ensemble',
       part: (formatted) => `Le réseau en a davantage : voici les ${formatted} premiers.`,
       map: 'Ses 256 adresses',
+      special: (name, rfc) => `Ce réseau est spécial : ${name} (${rfc}).`,
+      cells: {
+        unseen: 'non observée',
+        good: 'réputée sûre',
+        allowed: 'en liste blanche',
+        special: 'privée ou réservée',
+      },
       worst: 'Entrées, les pires d’abord',
       none: 'Aucune adresse de ce réseau n’a été observée.',
     },

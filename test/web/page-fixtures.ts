@@ -137,7 +137,10 @@ export const suspectAddress: IpPageData = {
       { name: '198.51.100.7', score: 99, reports: 4 },
       { name: '198.51.100.200/30', score: 12, reports: 0 },
     ],
-    scores: Array.from({ length: 256 }, (_, host) => (host % 37) * (host % 3)),
+    cells: Array.from({ length: 256 }, (_, host) => {
+      const kind = (['unseen', 'seen', 'good', 'allowed', 'special'] as const)[host % 5] ?? 'seen';
+      return { kind, score: kind === 'seen' ? (host % 37) * (host % 3) : 0 };
+    }),
   },
   reports: 12,
   listReports: 0,

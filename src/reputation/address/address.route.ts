@@ -25,7 +25,7 @@ import {
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
-import { type SpecialUse, specialUse } from '../../ip/special.ts';
+import { specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Language } from '../../web/language.ts';
@@ -44,8 +44,9 @@ import { ipPage, ipPageIsIndexable } from './address.page.ts';
 import { type EvidenceReader, whyJson } from './evidence/evidence.ts';
 import { scoreCurve } from './evidence/score-curve.ts';
 import { findAddressRoute } from './find.route.ts';
+import { isMet, isObserved } from './known.ts';
 import { openKnownNames } from './known-names.ts';
-import { networkRoute, scoresOf } from './network.route.ts';
+import { cellsOf, networkRoute } from './network.route.ts';
 import type { IpPageData, ScoreReason } from './parts/scene.page.ts';
 import { surveyOf } from './survey.ts';
 import { systemRoute } from './systems/system.route.ts';
@@ -210,7 +211,7 @@ async function dataOf(
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
     special: special && { name: special.name, rfc: special.rfc },
-    observed: verdict.decidedBy !== 0 || verdict.reports > 0 || verdict.anonymousExit,
+    observed: isObserved(verdict),
     knownAs: knownNames.of(family, address),
     evidence,
     why: reasonOf(verdict, index.records, nowMs),
@@ -229,12 +230,12 @@ async function dataOf(
         }),
     ...summaryOf(found, nowMs, language),
     latestReports: isCut ? reportsShownMax : undefined,
-    reportHref: isReportable(special) ? `/report?address=${text}` : undefined,
+    reportHref: isMet(special) ? `/report?address=${text}` : undefined,
     removalHref:
-      isReportable(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
+      isMet(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
         ? `/removal?address=${text}`
         : undefined,
-    reportUrl: isReportable(special) ? `${secureUrl}/api/v2/report` : undefined,
+    reportUrl: isMet(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,
   };
@@ -254,12 +255,7 @@ async function aroundOf(
   const survey = await surveyOf([network], neighboursShownMax + 1, options);
   const worst = survey.worst.filter(({ name }) => name !== own).slice(0, neighboursShownMax);
   if (worst.length === 0) return undefined;
-  return { network: formatPrefix(network), worst, scores: scoresOf(network, options) };
-}
-
-/** As reports are taken: of addresses that others can reach, and in the demo of examples. */
-function isReportable(special: SpecialUse | undefined): boolean {
-  return special === undefined || special.globallyReachable || special.documentation;
+  return { network: formatPrefix(network), worst, cells: cellsOf(network, options) };
 }
 
 /** In plain words on the page: what decided how far the reports of the deciding entry may go. */

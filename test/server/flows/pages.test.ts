@@ -278,8 +278,20 @@ for (const threads of threadCounts) {
     it('shows a network: its worst addresses, and a map of a /24', async () => {
       const html = await page('/ip/198.51.100.0/24');
       assertPage(html, 200);
-      assert.equal(html.body.match(/<li class="band-[a-z]+"><a href="\/ip\//g)?.length, 256);
-      assert.match(html.body, /198\.51\.100\.7: 99/);
+      assert.equal(
+        html.body.match(/<li class="(?:band|is)-[a-z]+"><a class="grid-cell" href="\/ip\//g)
+          ?.length,
+        256,
+      );
+      assert.match(html.body, /class="is-unseen"><a [^>]*title="198\.51\.100\.9: not observed"/);
+      assert.match(
+        html.body,
+        /class="band-malicious"><a [^>]*title="198\.51\.100\.7: Malicious 99"/,
+      );
+      const home = (await page('/ip/10.1.2.0/24')).body;
+      assert.match(home, /This is a special network: Private-Use \(RFC 1918\)/);
+      assert.equal(home.match(/<li class="is-special"><a class="grid-cell"/g)?.length, 256);
+      assert.doesNotMatch((await page('/ip/10.0.0.0/6')).body, /special network/);
       const json = await page('/ip/198.51.100.0/24', { Accept: 'application/json' });
       const { data } = json.json() as { data: Record<string, unknown> };
       assert.equal(data.networkAddress, '198.51.100.0/24');
@@ -334,7 +346,10 @@ for (const threads of threadCounts) {
 
     it('shows what is around an address, and whose it is', async () => {
       const html = (await page('/ip/198.51.100.7')).body;
-      assert.equal(html.match(/<li class="band-[a-z]+"><a href="\/ip\//g)?.length, 256);
+      assert.equal(
+        html.match(/<li class="(?:band|is)-[a-z]+"><a class="grid-cell" href="\/ip\//g)?.length,
+        256,
+      );
       assert.match(html, /href="\/ip\/198\.51\.100\.7" [^>]*aria-current="page"/);
       assert.match(html, /<a class="mono" href="\/ip\/198\.51\.100\.23">/);
       assert.doesNotMatch(html, /<a class="mono" href="\/ip\/198\.51\.100\.7">/, 'its own');

@@ -7,6 +7,7 @@ import type { Evidence } from '../evidence/evidence.ts';
 import type { CurveDay } from '../evidence/score-curve.ts';
 import type { KnownName } from '../known-names.ts';
 import type { Survey } from '../survey.ts';
+import type { AddressCell } from './grid.page.ts';
 
 export interface IpPageComment {
   /** As reported; the page masks and escapes it. */
@@ -49,7 +50,7 @@ export interface IpPageData {
     | (Pick<Survey, 'worst'> & {
         readonly network: string;
         /** Of the 256 addresses of an IPv4 /24. */
-        readonly scores?: readonly number[] | undefined;
+        readonly cells?: readonly AddressCell[] | undefined;
       })
     | undefined;
   /** By accounts, in the last 365 days. */

@@ -6,7 +6,8 @@ import { type Html, html } from '../../../web/html.ts';
 import { maliciousScore } from '../../check/score.ts';
 import type { ListEvidence, ReportEvidence } from '../evidence/evidence.ts';
 import { layersOf, type ScoreLayer } from '../evidence/score-layers.ts';
-import { addressGrid, worstTable } from '../network.page.ts';
+import { worstTable } from '../network.page.ts';
+import { addressGrid } from './grid.page.ts';
 import type { AddressScene } from './scene.page.ts';
 
 export function reason({ data, text }: AddressScene): Html {
@@ -87,13 +88,13 @@ export function evidence(scene: AddressScene): Html {
 /** The network around it: a map of an IPv4 /24, and its worst addresses. */
 export function around({ data, text, format }: AddressScene): Html {
   if (data.around === undefined) return false;
-  const { network, scores, worst } = data.around;
+  const { network, cells, worst } = data.around;
   const words = text.ip.network;
   return card({
     title: words.around(network),
     icon: 'chart',
     aside: html`<a class="card-aside" href=${`/ip/${network}`}>${words.all}</a>`,
-    body: html`<div class="around">${scores !== undefined && html`<div>${addressGrid(scores, network, data.address)}</div>`}
+    body: html`<div class="around">${cells !== undefined && html`<div>${addressGrid(cells, network, text, data.address)}</div>`}
       <div>${worstTable(worst, words.worst, text, format)}</div></div>`,
   });
 }
