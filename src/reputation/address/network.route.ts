@@ -15,10 +15,10 @@ import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
-import type { Check, Verdict } from '../check/check.ts';
-import { isMet, isObserved } from './known.ts';
+import type { Check } from '../check/check.ts';
+import { cellOf } from './known.ts';
 import { type NetworkPageData, networkPage } from './network.page.ts';
-import type { AddressCell, CellKind } from './parts/grid.page.ts';
+import type { AddressCell } from './parts/grid.page.ts';
 import { surveyOf } from './survey.ts';
 
 const worstShownMax = 50;
@@ -112,16 +112,8 @@ export function cellsOf(
   const words = Uint32Array.from(network.words);
   return Array.from({ length: 256 }, (_, host) => {
     words[0] = (network.words[0]! | host) >>> 0;
-    const verdict = check.judge(4, words, clock.now());
-    return { kind: kindOf(verdict, specialUse(4, words)), score: verdict.score };
+    return cellOf(4, words, check.judge(4, words, clock.now()));
   });
-}
-
-function kindOf(verdict: Verdict, special: SpecialUse | undefined): CellKind {
-  if (verdict.allowlisted) return 'allowed';
-  if (verdict.knownGood) return 'good';
-  if (isObserved(verdict)) return 'seen';
-  return isMet(special) ? 'unseen' : 'special';
 }
 
 /** Of the whole network: what its ends are. */

@@ -264,7 +264,19 @@ for (const threads of threadCounts) {
       const lines = csv.body.split('\r\n');
       assert.match(lines[1]!, /^198\.51\.100\.7,99,/);
       assert.match(lines[2]!, /^2001:db8::1,\d+,/);
-      assert.equal(lines[3], '203.0.113.0/24,,,,');
+      assert.equal(lines[3], '203.0.113.0/24,,,,,');
+      const kinds = encodeURIComponent('198.51.100.7 8.8.4.77 8.8.8.8 10.0.0.1');
+      assert.deepEqual(
+        (await page(`/ip?format=csv&address=${kinds}`)).body
+          .split('\r\n')
+          .slice(0, 5)
+          .map((line) => line.split(',').at(-1)),
+        ['state', 'observed', 'not observed', 'known good', 'private or reserved'],
+      );
+      const told = (await page(`/ip?address=${kinds}`)).body;
+      for (const word of ['not observed', 'known good', 'private or reserved']) {
+        assert.match(told, new RegExp(`band-none">– <span class="fact-note">${word}<`), word);
+      }
       const many = Array.from(
         { length: 100 },
         (_, n) => `2001:db8:1111:2222:3333:4444:5555:${n + 4096}`,

@@ -59,6 +59,13 @@ export function evidence(scene: AddressScene): Html {
     return tone < 0 ? undefined : tone;
   };
   const isInherited = decidedBy !== undefined && decidedBy !== data.address;
+  const said = [
+    lists.length + reports.length > 1 && words.highest,
+    fallsBelowAt !== undefined && words.fallsBelow(format.day(fallsBelowAt)),
+  ].filter(Boolean);
+  const foot =
+    (isInherited || said.length > 0) &&
+    html`<p class="card-note card-foot">${isInherited && html`${words.decided} <a class="mono" href=${`/ip/${decidedBy}`}>${decidedBy}</a>. `}${said.join(' ')}</p>`;
   return card({
     title: words.title,
     icon: 'sliders',
@@ -81,7 +88,7 @@ export function evidence(scene: AddressScene): Html {
       ],
       100,
     )}
-    <p class="card-note card-foot">${isInherited && html`${words.decided} <a class="mono" href=${`/ip/${decidedBy}`}>${decidedBy}</a>. `}${[lists.length + reports.length > 1 && words.highest, fallsBelowAt !== undefined && words.fallsBelow(format.day(fallsBelowAt))].filter(Boolean).join(' ')}</p>`,
+    ${foot}`,
   });
 }
 
