@@ -126,7 +126,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     authorization: counted.countedConsents(signon.authorization),
     ...{ sources: state.sources, radar },
     evidence: createEvidence({
-      ...{ index: state.index, sources: state.sources, clock, check: reputation.frontEnd.check },
+      ...{ index: state.index, sources: state.sources, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
     }),
     removals: createRemovals({ store, clock }),

@@ -76,7 +76,8 @@ export const en = {
     evidence: {
       title: 'Where the score comes from',
       kinds: { bad: 'list', anon: 'list of anonymous exits', good: 'list of known good' },
-      list: (loaded: string, end: string) => `loaded ${loaded}, counts until ${end}`,
+      list: (since: string, loaded: string, end: string) =>
+        `says so since ${since}, loaded ${loaded}, counts until ${end}`,
       reports: (count: number, formatted: string) =>
         count === 1 ? 'One report' : `${formatted} reports`,
       upTo: (ceiling: number, last: string) => `${ceiling} at most, the last ${last}`,
@@ -134,6 +135,14 @@ export const en = {
       whole: 'As a whole',
       part: (formatted: string) => `The network has more: these are the first ${formatted}.`,
       map: 'Its 256 addresses',
+      special: (name: string, rfc: string) => `This is a special network: ${name} (${rfc}).`,
+      /** Of an address on the map. */
+      cells: {
+        unseen: 'not observed',
+        good: 'known good',
+        allowed: 'on the allowlist',
+        special: 'private or reserved',
+      },
       worst: 'Entries, the worst first',
       none: 'No address of this network was observed.',
     },
@@ -141,10 +150,13 @@ export const en = {
     reportedInRange:
       'This address itself was not reported: the reports are about others of its range.',
     curve: {
-      title: 'What reports gave over the last 90 days',
-      summary: (highest: number, now: number) =>
-        `Score of the reports: ${highest} at most, ${now} now`,
-      note: 'Worked out from the reports that are kept, each reporter counted alike and under the ceiling of today. What lists said then, and reports that were taken back, can’t be known any more.',
+      title: 'The score over the last 90 days',
+      summary: (highest: number, now: number) => `Score: ${highest} at most, ${now} now`,
+      part: (score: number) => (score === 0 ? 'not known' : `${score} or more`),
+      partLabel: 'Not known in full: it may have been more.',
+      listSince: (confidence: number, day: string) =>
+        ` says ${confidence}, known since ${day}; before that it may have said something else, or nothing.`,
+      note: 'By the rules of today, from the reports that are kept, each reporter counted alike. What lists said that name it no more, and reports that were taken back, leave no trace.',
     },
     historyTitle: 'Reports over the last 90 days',
     historySummary: (count: number, formatted: string) =>

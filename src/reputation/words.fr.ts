@@ -91,7 +91,8 @@ export const fr: Words = {
     evidence: {
       title: 'D’où vient le score',
       kinds: { bad: 'liste', anon: 'liste de sorties anonymes', good: 'liste d’adresses sûres' },
-      list: (loaded, end) => `chargée ${loaded}, compte jusqu’au ${end}`,
+      list: (since, loaded, end) =>
+        `le dit depuis le ${since}, chargée ${loaded}, compte jusqu’au ${end}`,
       reports: (count, formatted) => (count === 1 ? 'Un signalement' : `${formatted} signalements`),
       upTo: (ceiling, last) => `${ceiling} au plus, le dernier ${last}`,
       voices: {
@@ -144,6 +145,13 @@ export const fr: Words = {
       whole: 'Dans son ensemble',
       part: (formatted) => `Le réseau en a davantage : voici les ${formatted} premiers.`,
       map: 'Ses 256 adresses',
+      special: (name, rfc) => `Ce réseau est spécial : ${name} (${rfc}).`,
+      cells: {
+        unseen: 'non observée',
+        good: 'réputée sûre',
+        allowed: 'en liste blanche',
+        special: 'privée ou réservée',
+      },
       worst: 'Entrées, les pires d’abord',
       none: 'Aucune adresse de ce réseau n’a été observée.',
     },
@@ -151,9 +159,13 @@ export const fr: Words = {
     reportedInRange:
       'Cette adresse elle-même n’a pas été signalée : les signalements visent d’autres adresses de sa plage.',
     curve: {
-      title: 'Ce que les signalements ont donné en 90 jours',
-      summary: (highest, now) => `Score des signalements : ${highest} au plus, ${now} à présent`,
-      note: 'Calculé d’après les signalements gardés, chaque auteur comptant autant, sous le plafond d’aujourd’hui. Ce que les listes disaient alors, et les signalements retirés, ne peuvent plus être connus.',
+      title: 'Le score des 90 derniers jours',
+      summary: (highest, now) => `Score : ${highest} au plus, ${now} à présent`,
+      part: (score) => (score === 0 ? 'inconnu' : `${score} ou plus`),
+      partLabel: 'Connu en partie : il a pu être plus élevé.',
+      listSince: (confidence, day) =>
+        ` dit ${confidence}, connu depuis le ${day} ; avant, elle a pu dire autre chose, ou rien.`,
+      note: 'Selon les règles d’aujourd’hui, d’après les signalements gardés, chaque auteur comptant autant. Ce que disaient des listes où elle ne figure plus, et les signalements retirés, ne laissent pas de trace.',
     },
     historyTitle: 'Signalements des 90 derniers jours',
     historySummary: (count, formatted) =>

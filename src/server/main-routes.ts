@@ -214,7 +214,9 @@ export function mainRoutes(options: {
   };
   const radarNow = (frame: Parameters<typeof radarNumbers>[0]) =>
     radarNumbers(frame, { ...options, now: clock.now(), ofIpv4: undefined });
-  const tools = createPageTools({ assets, links, https, origin: config.baseUrl });
+  const tools = createPageTools({
+    ...{ assets, links, https, origin: config.baseUrl, siteName: config.siteName },
+  });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
   const notes = {
@@ -336,6 +338,7 @@ export function mainRoutes(options: {
       metricsToken: config.metricsToken,
       isProxied: isProxied(config),
       baseUrl: config.baseUrl,
+      siteName: config.siteName,
       readiness,
     }),
   ];

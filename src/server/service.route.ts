@@ -75,6 +75,7 @@ export function serviceRoutes(options: {
   /** Requests come through proxies: this machine's address says nothing about who asks. */
   isProxied: boolean;
   baseUrl: string;
+  siteName?: string | undefined;
   readiness: () => Promise<Readiness>;
 }): PlainRoute[] {
   const { guard, clock, metrics, metricsToken, baseUrl } = options;
@@ -120,7 +121,7 @@ export function serviceRoutes(options: {
       ...{ src: options.assets.url(`icon-${side}.png`), sizes: `${side}x${side}` },
       ...{ type: 'image/png', purpose: 'any maskable' },
     }));
-    const { name } = catalogueFor('en').site;
+    const name = options.siteName ?? catalogueFor('en').site.name;
     const colours = { theme_color: '#16324f', background_color: '#16324f' };
     const about = { name, short_name: name, start_url: '/', display: 'browser', ...colours };
     return {

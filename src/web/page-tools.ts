@@ -38,10 +38,11 @@ export function createPageTools(options: {
   https: boolean;
   /** Scheme and host of the pages. */
   origin?: string;
+  siteName?: string | undefined;
 }): PageTools {
-  const { assets, links, https, origin } = options;
+  const { https, ...frame } = options;
   return {
-    frame: (language) => ({ language, assets, links, origin }),
+    frame: (language) => ({ language, ...frame }),
     headers: (language, needs) => Object.entries(pageHeaders(language, { ...needs, https })),
   };
 }

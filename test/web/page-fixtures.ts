@@ -104,6 +104,7 @@ export const suspectAddress: IpPageData = {
         kind: 'bad',
         service: undefined,
         entry: '198.51.100.0/24',
+        since: nowMs - 20 * dayMs,
         loadedAt: nowMs - 2 * dayMs,
         endsAt: nowMs + 5 * dayMs,
       },
@@ -115,6 +116,8 @@ export const suspectAddress: IpPageData = {
         ceiling: 49,
         reports: 12,
         reporters: 3,
+        strength: 30,
+        firstReportedAt: nowMs - 40 * dayMs,
         lastReportedAt: nowMs - dayMs,
         parts: [
           { voice: 'member', age: 'day', reporters: 1, score: 30 },
@@ -124,7 +127,9 @@ export const suspectAddress: IpPageData = {
     ],
     fallsBelowAt: nowMs + 9 * dayMs,
   },
-  scorePerDay: days((index) => Math.max(0, index - 45)).map(({ count }) => count),
+  scorePerDay: Array.from({ length: 90 }, (_, day) =>
+    day < 69 ? { score: Math.max(0, day - 45), isPart: true } : { score: 61, isPart: false },
+  ),
   knownAs: { name: 'Example Scanner', kind: 'scanner' },
   around: {
     network: '198.51.100.0/24',
@@ -132,7 +137,10 @@ export const suspectAddress: IpPageData = {
       { name: '198.51.100.7', score: 99, reports: 4 },
       { name: '198.51.100.200/30', score: 12, reports: 0 },
     ],
-    scores: Array.from({ length: 256 }, (_, host) => (host % 37) * (host % 3)),
+    cells: Array.from({ length: 256 }, (_, host) => {
+      const kind = (['unseen', 'seen', 'good', 'allowed', 'special'] as const)[host % 5] ?? 'seen';
+      return { kind, score: kind === 'seen' ? (host % 37) * (host % 3) : 0 };
+    }),
   },
   reports: 12,
   listReports: 0,

@@ -15,6 +15,7 @@ import { reportPage } from '../../src/reputation/requests/report-form.page.ts';
 import { removalPage } from '../../src/reputation/requests/requests.page.ts';
 import { type Language, pickLanguage } from '../../src/web/language.ts';
 import { errorPage } from '../../src/web/layout/error.page.ts';
+import type { PageFrame } from '../../src/web/layout/layout.ts';
 import { pageHeaders } from '../../src/web/security-headers.ts';
 import { checkPage, openContext, pageProblems, withBrowser } from '../support/browser/browser.ts';
 import {
@@ -54,12 +55,25 @@ const pages: Record<string, (language: Language) => string> = {
   '/ip/suspect': (language) => ipPage(testFrame(language), suspectAddress),
   '/ip/malicious': (language) => ipPage(testFrame(language), maliciousAddress),
   '/ip/allowlisted': (language) => ipPage(testFrame(language), allowlistedAddress),
+  '/ip/member': (language) => ipPage(signedInFrame(language, false), suspectAddress),
+  '/ip/operator': (language) => ipPage(signedInFrame(language, true), suspectAddress),
   '/removal': (language) => removalPage(testFrame(language), removalForm),
   '/report': (language) => reportPage(testFrame(language), reportForm),
   '/broken': () =>
     '<!doctype html><html><body><div style="color:red">x</div><table width="3000"><tr><td>' +
     '<font color="#dddddd">pale</font></td></tr></table><img src="/gone.png" alt=""></body></html>',
 };
+
+/** With every link that a header can have, and an address that is long. */
+function signedInFrame(language: Language, operator: boolean): PageFrame {
+  const frame = testFrame(language);
+  const email = 'a.person.with.a.long.name@department.portcullis.example';
+  return {
+    ...frame,
+    links: { ...frame.links, connect: '/connect', account: '/account' },
+    person: { email, operator, csrf: 'x', likesGlass: false },
+  };
+}
 
 const removalForm = {
   ...({ address: '198.51.100.23', csrf: 'x', reason: 'Short', wrong: 'reason' } as const),
@@ -138,6 +152,9 @@ test('the pages are clean in a browser', { timeout: 600_000 }, async (t) => {
     await t.test('not found', () =>
       checkPage(browser, `${origin}/nowhere`, { name: 'error-404', status: 404 }),
     );
+    for (const person of ['member', 'operator']) {
+      await t.test(`the header of a ${person} fits`, () => headerFits(browser, `/ip/${person}`));
+    }
     await t.test('a copy button copies', () => copyButtonWorks(browser));
     await t.test('the address box works without a script', () => lookupWorks(browser));
     await t.test('the harness sees a page that is not clean', async () => {
@@ -160,6 +177,37 @@ test('the pages are clean in a browser', { timeout: 600_000 }, async (t) => {
     });
   });
 });
+
+/** In one line on a wide screen; on every other one nothing lies on anything or sticks out. */
+async function headerFits(browser: Browser, path: string): Promise<void> {
+  for (const locale of ['en-GB', 'fr-FR']) {
+    for (const width of [390, 768, 1024, 1440]) {
+      const context = await openContext(browser, { locale, viewport: { width, height: 600 } });
+      const page = await context.newPage();
+      await page.goto(origin + path);
+      const boxesOf = (selector: string) =>
+        page.evaluate(
+          `[...document.querySelectorAll('${selector}')].map((e) => e.getBoundingClientRect().toJSON())`,
+        ) as Promise<{ left: number; right: number; top: number; bottom: number }[]>;
+      const parts = await boxesOf('.site-header-row > *');
+      const boxes = [...parts, ...(await boxesOf('.site-nav li'))];
+      const said = `${path} ${locale} ${width}`;
+      assert.equal(boxes.length, 9, said);
+      for (const { left, right } of boxes) assert.ok(left >= 0 && right <= width, said);
+      for (const [i, one] of parts.entries()) {
+        for (const other of parts.slice(i + 1)) {
+          const isBeside = one.right <= other.left || one.bottom <= other.top;
+          assert.ok(isBeside, `${said}: parts lie on one another`);
+        }
+      }
+      if (width === 1440) {
+        const middles = boxes.map(({ top, bottom }) => Math.round((top + bottom) / 2));
+        assert.ok(Math.max(...middles) - Math.min(...middles) <= 2, `${said}: more than one line`);
+      }
+      await context.close();
+    }
+  }
+}
 
 async function copyButtonWorks(browser: Browser): Promise<void> {
   const context = await openContext(browser, {

@@ -41,7 +41,8 @@ async function ask(address: string) {
     return await withMemory({ ...place, view }, ({ check, evidence: evidenceReader }) => {
       const facts = JSON.parse(check.wideJson(address, place.clock.now())!) as object;
       const words = new Uint32Array(4);
-      const evidence = evidenceReader.of(parseIp(address, words) as 4 | 6, words);
+      const family = parseIp(address, words) as 4 | 6;
+      const evidence = evidenceReader.of(family, words, place.clock.now());
       return { facts, evidence, why: whyJson(evidence) };
     });
   } finally {
@@ -58,9 +59,9 @@ function cell(value: unknown): string {
 
 function linesOf({ decidedBy, lists, reports, fallsBelowAt }: Evidence): string[] {
   return [
-    ...lists.map(({ name, kind, confidence, entry, loadedAt, endsAt }) => {
+    ...lists.map(({ name, kind, confidence, entry, since, loadedAt, endsAt }) => {
       const score = confidence === undefined ? kind : `confidence ${confidence}`;
-      const times = `loaded ${dateText(loadedAt)}, ends ${dateText(endsAt)}`;
+      const times = `known since ${dateText(since)}, loaded ${dateText(loadedAt)}, ends ${dateText(endsAt)}`;
       return `list ${name} names ${entry}: ${score}, ${times}`;
     }),
     ...reports.map(({ entry, score, reports: count, reporters, lastReportedAt }) => {

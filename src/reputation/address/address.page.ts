@@ -179,7 +179,7 @@ export function ipPage(frame: PageFrame, data: IpPageData): string {
       ${
         hasReports(data)
           ? html`<div class="columns">${history(scene)}${categories(scene)}</div>${scoreHistory(scene)}${comments(scene)}`
-          : html`<section class="card">${emptyState('flag', data.reports === 0 ? text.ip.nothingReported : text.ip.reportedInRange)}</section>`
+          : html`${scoreHistory(scene)}<section class="card">${emptyState('flag', data.reports === 0 ? text.ip.nothingReported : text.ip.reportedInRange)}</section>`
       }
       ${around(scene)}
       ${closing(scene)}

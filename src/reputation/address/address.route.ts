@@ -24,8 +24,8 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { formatNetwork, formatPrefix, maskWords, parsePrefix, widthOf } from '../../ip/prefix.ts';
-import { type SpecialUse, specialUse } from '../../ip/special.ts';
+import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
+import { specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import type { Language } from '../../web/language.ts';
@@ -44,8 +44,9 @@ import { ipPage, ipPageIsIndexable } from './address.page.ts';
 import { type EvidenceReader, whyJson } from './evidence/evidence.ts';
 import { scoreCurve } from './evidence/score-curve.ts';
 import { findAddressRoute } from './find.route.ts';
+import { isMet, isObserved } from './known.ts';
 import { openKnownNames } from './known-names.ts';
-import { networkRoute, scoresOf } from './network.route.ts';
+import { cellsOf, networkRoute } from './network.route.ts';
 import type { IpPageData, ScoreReason } from './parts/scene.page.ts';
 import { surveyOf } from './survey.ts';
 import { systemRoute } from './systems/system.route.ts';
@@ -199,17 +200,20 @@ async function dataOf(
   const provider = providerOf(ids);
   const special = specialUse(family, address);
   const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
+  const text = formatIp(family, address);
+  const evidence = options.evidence.of(family, address, nowMs);
+  const isCut = found.length === reportsShownMax;
   return {
-    address: formatIp(family, address),
+    address: text,
     score: verdict.score,
     countryCode: geo.country(countryOf(ids)),
     provider: provider === 0 ? '' : geo.provider(provider),
     anonymousExit: verdict.anonymousExit,
     allowlisted: verdict.allowlisted,
     special: special && { name: special.name, rfc: special.rfc },
-    observed: verdict.decidedBy !== 0 || verdict.reports > 0 || verdict.anonymousExit,
+    observed: isObserved(verdict),
     knownAs: knownNames.of(family, address),
-    evidence: options.evidence.of(family, address),
+    evidence,
     why: reasonOf(verdict, index.records, nowMs),
     scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
     reports: verdict.reports,
@@ -218,32 +222,23 @@ async function dataOf(
     distinctReporters: entry === 0 ? 0 : reportersOf(index.records, entry),
     firstReportedAt: entry === 0 ? undefined : seconds(firstReportedAtOf(index.records, entry)),
     lastReportedAt: entry === 0 ? undefined : seconds(lastReportedAtOf(index.records, entry)),
-    scorePerDay: curveOf(verdict, found, family, options),
+    scorePerDay: verdict.allowlisted
+      ? undefined
+      : scoreCurve({
+          ...{ evidence, hasReports: !verdict.knownGood, address: text, reports: found },
+          ...{ isCut, nowMs, days: chartDays },
+        }),
     ...summaryOf(found, nowMs, language),
-    latestReports: found.length === reportsShownMax ? reportsShownMax : undefined,
-    reportHref: isReportable(special) ? `/report?address=${formatIp(family, address)}` : undefined,
+    latestReports: isCut ? reportsShownMax : undefined,
+    reportHref: isMet(special) ? `/report?address=${text}` : undefined,
     removalHref:
-      isReportable(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
-        ? `/removal?address=${formatIp(family, address)}`
+      isMet(special) && (verdict.score > 0 || verdict.reports > 0 || verdict.anonymousExit)
+        ? `/removal?address=${text}`
         : undefined,
-    reportUrl: isReportable(special) ? `${secureUrl}/api/v2/report` : undefined,
+    reportUrl: isMet(special) ? `${secureUrl}/api/v2/report` : undefined,
     attribution: provider === 0 ? undefined : providerAttribution,
     now: nowMs,
   };
-}
-
-/** Of the address's own reports, where they have an effect. */
-function curveOf(
-  { reportedEntry: entry, knownGood, allowlisted }: Verdict,
-  reports: readonly StoredReport[],
-  family: 4 | 6,
-  { index, clock }: IpPageOptions,
-): number[] | undefined {
-  if (entry === 0 || knownGood || allowlisted) return undefined;
-  if (index.prefixOf(entry)?.length !== widthOf(family)) return undefined;
-  const strength = strengthOf(index.records, entry);
-  const ceiling = ceilingOf(metaOf(index.records, entry));
-  return scoreCurve({ reports, strength, ceiling, nowMs: clock.now(), days: chartDays });
 }
 
 /** What is known next to an address. */
@@ -260,12 +255,7 @@ async function aroundOf(
   const survey = await surveyOf([network], neighboursShownMax + 1, options);
   const worst = survey.worst.filter(({ name }) => name !== own).slice(0, neighboursShownMax);
   if (worst.length === 0) return undefined;
-  return { network: formatPrefix(network), worst, scores: scoresOf(network, options) };
-}
-
-/** As reports are taken: of addresses that others can reach, and in the demo of examples. */
-function isReportable(special: SpecialUse | undefined): boolean {
-  return special === undefined || special.globallyReachable || special.documentation;
+  return { network: formatPrefix(network), worst, cells: cellsOf(network, options) };
 }
 
 /** In plain words on the page: what decided how far the reports of the deciding entry may go. */

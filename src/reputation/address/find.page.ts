@@ -10,6 +10,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
+import type { AddressCell } from './parts/grid.page.ts';
 
 export interface FoundAddress {
   /** Canonical text of an address or a network. */
@@ -18,9 +19,7 @@ export interface FoundAddress {
   /** Of an address; undefined for a network, which has no score of its own. */
   readonly known?:
     | {
-        readonly score: number;
-        readonly allowlisted: boolean;
-        readonly observed: boolean;
+        readonly cell: AddressCell;
         readonly countryCode: string;
         readonly provider: string;
         readonly reports: number;
@@ -44,9 +43,11 @@ const none = '–';
 
 function scoreCell({ known }: FoundAddress, text: Catalogue): Html {
   if (known === undefined) return text.ip.find.network;
-  const band = known.observed ? scoreBand(known.score) : 'none';
-  const word = band === 'none' ? text.ip.notObserved : text.score.words[band];
-  return html`<span class=${`score-cell band-${band}`}>${known.score} <span class="fact-note">${known.allowlisted ? text.ip.badges.allowlisted : word}</span></span>`;
+  const { kind, score } = known.cell;
+  const hasScore = kind === 'seen' || score > 0;
+  const band = hasScore ? scoreBand(score) : 'none';
+  const word = kind === 'seen' ? text.score.words[scoreBand(score)] : text.ip.network.cells[kind];
+  return html`<span class=${`score-cell band-${band}`}>${hasScore ? score : none} <span class="fact-note">${word}</span></span>`;
 }
 
 export function findPage(frame: PageFrame, data: FindPageData): string {

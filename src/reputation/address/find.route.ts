@@ -17,6 +17,8 @@ import { noStore } from '../../web/shape.ts';
 import { csvText } from '../blocklists/pieces/records.ts';
 import type { Check } from '../check/check.ts';
 import { type FoundAddress, findPage } from './find.page.ts';
+import { cellOf } from './known.ts';
+import type { CellKind } from './parts/grid.page.ts';
 
 /** Rows of one answer. */
 const foundMax = 100;
@@ -82,33 +84,35 @@ function rowOf(prefix: Prefix, { check, geo, clock }: FindOptions): FoundAddress
   const href = `/ip/${name}`;
   if (name.includes('/')) return { name, href };
   const { family, words } = prefix;
-  const { score, allowlisted, reports, listReports, decidedBy } = check.judge(
-    family,
-    words,
-    clock.now(),
-  );
+  const verdict = check.judge(family, words, clock.now());
   const ids = geo.find(family, words);
   const provider = providerOf(ids);
   return {
     name,
     href,
     known: {
-      ...{ score, allowlisted, observed: decidedBy !== 0 || allowlisted || reports > 0 },
+      cell: cellOf(family, words, verdict),
       countryCode: geo.country(countryOf(ids)),
       provider: provider === 0 ? '' : geo.provider(provider),
-      reports: reports + listReports,
+      reports: verdict.reports + verdict.listReports,
     },
   };
 }
+
+/** What a score of 0 alone doesn't say. */
+const stateNames: Readonly<Record<CellKind, string>> = {
+  ...{ unseen: 'not observed', seen: 'observed', good: 'known good' },
+  ...{ allowed: 'allowlisted', special: 'private or reserved' },
+};
 
 /** Addresses, numbers and names of providers: quoted where a spreadsheet would read more in it. */
 function csvOf(rows: readonly FoundAddress[]): Reply {
   const lines = rows.map(({ name, known }) =>
     known === undefined
-      ? `${name},,,,`
-      : `${name},${known.score},${csvText(known.countryCode)},${csvText(known.provider)},${known.reports}`,
+      ? `${name},,,,,`
+      : `${name},${known.cell.score},${csvText(known.countryCode)},${csvText(known.provider)},${known.reports},${stateNames[known.cell.kind]}`,
   );
-  const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports';
+  const head = 'ipAddress,abuseConfidenceScore,countryCode,isp,totalReports,state';
   return {
     status: 200,
     headers: [

@@ -10,6 +10,7 @@ import { type PageFrame, renderDocument } from '../../web/layout/layout.ts';
 import { scoreBand } from '../../web/score-band.ts';
 import type { Catalogue } from '../words.ts';
 import { frameText } from '../words.ts';
+import { type AddressCell, addressGrid } from './parts/grid.page.ts';
 import type { Survey } from './survey.ts';
 
 export interface NetworkPageData extends Survey {
@@ -20,8 +21,10 @@ export interface NetworkPageData extends Survey {
   readonly provider: string;
   /** An entry that holds all of it, and its score; undefined: none. */
   readonly whole?: { readonly name: string; readonly score: number } | undefined;
-  /** Scores of the 256 addresses of an IPv4 /24; undefined for any other network. */
-  readonly scores?: readonly number[] | undefined;
+  /** The 256 addresses of an IPv4 /24; undefined for any other network. */
+  readonly cells?: readonly AddressCell[] | undefined;
+  /** What the registries say of all of it, when it is no ordinary one. */
+  readonly special?: { readonly name: string; readonly rfc: string } | undefined;
 }
 
 function fact(label: string, value: Html): Html {
@@ -39,28 +42,6 @@ function facts(data: NetworkPageData, text: Catalogue, format: Format): Html {
     ${whole !== undefined && fact(words.whole, html`<span class="mono">${whole.name}</span> <span class="fact-note">${text.score.words[scoreBand(whole.score)]} ${whole.score}</span>`)}
   </dl>
   ${data.isPart && html`<p class="card-note">${words.part(format.number(data.entries))}</p>`}`;
-}
-
-/**
- * One link for each address; its name and score are its text for those who don't see the colour. With the
- * keyboard only those that stand out are stops: nobody walks past 256.
- * @param current the address whose page it is
- */
-export function addressGrid(
-  scores: readonly number[],
-  network: string,
-  current?: string | undefined,
-): Html {
-  const stem = network.slice(0, network.lastIndexOf('.') + 1);
-  const lowest = Math.min(...scores);
-  return html`<ol class="address-grid">
-    ${scores.map((score, host) => {
-      const address = `${stem}${host}`;
-      const label = `${address}: ${score}`;
-      const is = address === current ? 'page' : undefined;
-      return html`<li class=${`band-${scoreBand(score)}`}><a href=${`/ip/${address}`} title=${label} aria-current=${is} tabindex=${score > lowest || is ? undefined : '-1'}><span class="visually-hidden">${label}</span></a></li>`;
-    })}
-  </ol>`;
 }
 
 /** The worst first, each with a link to its page. */
@@ -108,13 +89,14 @@ export function networkPage(frame: PageFrame, data: NetworkPageData): string {
     className: 'page-network',
     body: html`<div class="wrap stack">
       <h1><span class="eyebrow">${words.heading}</span> <span class="address mono">${data.network}</span></h1>
+      ${data.special !== undefined && html`<p>${words.special(data.special.name, data.special.rfc)}</p>`}
       ${card({ title: words.known, icon: 'shield', body: facts(data, text, format) })}
       ${
-        data.scores !== undefined &&
+        data.cells !== undefined &&
         card({
           title: words.map,
           icon: 'chart',
-          body: html`${addressGrid(data.scores, data.network)}${scoreScale(text)}`,
+          body: html`${addressGrid(data.cells, data.network, text)}${scoreScale(text)}`,
         })
       }
       ${worstCard(data.worst, text, format)}

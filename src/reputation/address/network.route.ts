@@ -9,12 +9,16 @@ import { countryOf, type GeoReader, providerOf } from '../../geo/reader.ts';
 import type { Reply, Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
+import { bitsOf, hostMask } from '../../index/prefix.ts';
 import { formatNetwork, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import { type SpecialUse, specialUse } from '../../ip/special.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { errorReply, languageOf, type PageTools } from '../../web/page-tools.ts';
 import { jsonType, noStore, tellFailure } from '../../web/shape.ts';
 import type { Check } from '../check/check.ts';
+import { cellOf } from './known.ts';
 import { type NetworkPageData, networkPage } from './network.page.ts';
+import type { AddressCell } from './parts/grid.page.ts';
 import { surveyOf } from './survey.ts';
 
 const worstShownMax = 50;
@@ -86,7 +90,8 @@ async function dataOf(network: Prefix, options: NetworkOptions): Promise<Network
     provider: provider === 0 ? '' : geo.provider(provider),
     whole: wholeOf(network, options),
     ...survey,
-    scores: scoresOf(network, options),
+    cells: cellsOf(network, options),
+    special: specialOf(network),
   };
 }
 
@@ -98,17 +103,27 @@ function wholeOf(network: Prefix, { index, check, clock }: NetworkOptions) {
   return { name: formatPrefix(decider), score };
 }
 
-/** Of each address of an IPv4 /24: a fraction of a millisecond. */
-export function scoresOf(
+/** What is known of each address of an IPv4 /24: a fraction of a millisecond. */
+export function cellsOf(
   network: Prefix,
   { check, clock }: Pick<NetworkOptions, 'check' | 'clock'>,
-): number[] | undefined {
+): AddressCell[] | undefined {
   if (network.family !== 4 || network.length !== 24) return undefined;
   const words = Uint32Array.from(network.words);
   return Array.from({ length: 256 }, (_, host) => {
     words[0] = (network.words[0]! | host) >>> 0;
-    return check.judge(4, words, clock.now()).score;
+    return cellOf(4, words, check.judge(4, words, clock.now()));
   });
+}
+
+/** Of the whole network: what its ends are. */
+function specialOf({ family, words, length }: Prefix): SpecialUse | undefined {
+  const last = Uint32Array.from(words);
+  for (let word = 0; word < bitsOf(family) / 32; word++) {
+    last[word] = (last[word]! | hostMask(length - 32 * word)) >>> 0;
+  }
+  const special = specialUse(family, words);
+  return special === specialUse(family, last) ? special : undefined;
 }
 
 function jsonOf({ network, countryCode, provider, ...data }: NetworkPageData): string {

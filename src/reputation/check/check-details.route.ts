@@ -110,8 +110,9 @@ function membersOf(asked: Asked, history: ReportHistory, options: CheckDetailsOp
   return JSON.stringify(members).slice(0, -1);
 }
 
-function detailsOf({ family, words }: Address, code: string, { evidence }: CheckDetailsOptions) {
-  return { countryName: countryNameOf(code), why: whyJson(evidence.of(family, words)) };
+function detailsOf({ family, words }: Address, code: string, options: CheckDetailsOptions) {
+  const evidence = options.evidence.of(family, words, options.clock.now());
+  return { countryName: countryNameOf(code), why: whyJson(evidence) };
 }
 
 async function addReports(

@@ -67,6 +67,7 @@ const why = object({
       service: nullable({ type: 'string', enum: serviceNames }),
       confidence: nullable(score),
       entry: string,
+      since: dateTime,
       loadedAt: dateTime,
       endsAt: dateTime,
     }),

@@ -8,7 +8,8 @@
  *   owner  entry number, 0 when the node is free
  *   next   node number, 0 at the end (free nodes: the next free one)
  *   tag    kind in the top 4 bits, then what made it: source number or account slot
- *   listed, newest, detail: by kind, see below
+ *   listed, newest, detail: by kind, see below. newest, of a list's row: since when the list is known to
+ *           say what it says, seconds since 1970; 0: it came before that was kept
  *   voice  of reports: day and network of its voice (quorum.ts), 0: none
  *
  * An entry's nodes are in the order in which they came: whoever reported first stands first.

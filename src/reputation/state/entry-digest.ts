@@ -3,7 +3,8 @@
  * changes: an entry leaves the sum before it changes, and comes back when somebody asks.
  *
  * Invariant: nothing in it is a float, and nothing depends on numbers of entries or nodes, which
- * differ after a restart. So strengths are left out, and what follows from them.
+ * differ after a restart. So strengths are left out, and what follows from them. Since when a list says
+ * something is left out too: a node that was started from an older checkpoint may not know.
  */
 
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -53,10 +54,11 @@ export function createEntryDigest(options: {
     mix.word(lastReportedAtOf(records, entry));
     for (let node = c.first(entry); node !== 0; node = c.next[node]!) {
       const tag = c.tag[node]!;
+      const isReports = kindOf(tag) === contributionKinds.reports;
       mix.word(tag);
-      mix.word(c.newest[node]!);
+      mix.word(isReports ? c.newest[node]! : 0);
       mix.word(c.detail[node]!);
-      mix.word(kindOf(tag) === contributionKinds.reports ? c.voice[node]! : c.listed[node]!);
+      mix.word(isReports ? c.voice[node]! : c.listed[node]!);
     }
     mix.into(sum, sign);
     return true;

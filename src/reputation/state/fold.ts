@@ -111,6 +111,7 @@ export function createFold(options: {
       const added = contributions.add(entry, tag);
       if (added === 0) return false;
       contributions.listed[added] = (generation << 8) | score;
+      contributions.newest[added] = Math.floor(at / 1_000);
       setReports(added, count);
       if (kindOf(tag) === contributionKinds.seed) reports.confirmedByList(entry, at);
       return true;
@@ -119,6 +120,9 @@ export function createFold(options: {
     const isTwice = before >>> 8 === generation;
     const kept = isTwice ? Math.max(score, before & 0xff) : score;
     contributions.listed[node] = (generation << 8) | kept;
+    if (kept !== (before & 0xff) || contributions.newest[node] === 0) {
+      contributions.newest[node] = Math.floor(at / 1_000);
+    }
     if (!isTwice || count - 1 > contributions.detail[node]!) setReports(node, count);
     return true;
   }

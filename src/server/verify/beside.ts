@@ -45,7 +45,7 @@ export async function withMemory<T>(
   options: BesideOptions & { readonly config: Config },
   read: (memory: Memory) => T,
 ): Promise<T> {
-  const { view, clock, config } = options;
+  const { view, config } = options;
   const tables = openGeoTables({ config, log: createLog('silent') });
   const state = await stateBeside(options, undefined, { placeOf: placesIn(tables) });
   state.follower.start();
@@ -54,7 +54,7 @@ export async function withMemory<T>(
     const { index, sources, counts } = state;
     const check = openCheck({ index, geo: createGeoFragments(openGeoReader(tables)) });
     const { contributions } = state.entries;
-    const evidence = createEvidence({ index, contributions, sources, check, clock });
+    const evidence = createEvidence({ index, contributions, sources, check });
     return read({ check, evidence, counts });
   } finally {
     await state.follower.stop();

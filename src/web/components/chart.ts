@@ -15,6 +15,8 @@ export interface Bar {
   readonly formatted: string;
   /** Shown when the pointer rests on the bar. */
   readonly title: string;
+  /** It may be more: what is above it is hatched. */
+  readonly isPart?: boolean;
 }
 
 export interface BarChartOptions {
@@ -28,6 +30,8 @@ export interface BarChartOptions {
   readonly whole?: number;
   readonly tableLabel: string;
   readonly columns: readonly [string, string];
+  /** What hatching means, where bars have some. */
+  readonly partLabel?: string;
 }
 
 const barPitch = 8;
@@ -36,6 +40,18 @@ const chartHeight = 120;
 /** Lowest height of a bar that is not zero, so that one report beside a thousand still shows. */
 const barHeightMin = 3;
 const barsMax = 400;
+
+/** Of stretched charts: the lines lean one way, at whatever angle. One page needs it once. */
+const hatch = html`<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse">
+  <path class="hatch-line" d="M0 8L8 0M-2 2L2 -2M6 10L10 6" /></pattern></defs>`;
+
+function partShape(bar: Bar, index: number): Html {
+  return (
+    bar.isPart &&
+    html`<rect class="bar-part" x=${index * barPitch} width=${barPitch} height=${chartHeight}
+      fill="url(#hatch)"><title>${bar.title}</title></rect>`
+  );
+}
 
 function barShape(bar: Bar, index: number, highest: number): Html {
   if (bar.value <= 0) {
@@ -50,23 +66,32 @@ export function barChart(options: BarChartOptions): Html {
   const bars = options.bars.slice(0, barsMax);
   const highest = options.whole ?? Math.max(1, ...bars.map((bar) => bar.value));
   const middle = bars[Math.floor(bars.length / 2)];
+  const hasParts = bars.some(({ isPart }) => isPart);
   return html`<figure class="chart">
     <div class="chart-frame">
       <span class="chart-top" aria-hidden="true">${options.top}</span>
       <svg class="chart-bars" viewBox=${`0 0 ${Math.max(1, bars.length) * barPitch - (barPitch - barWidth)} ${chartHeight}`}
         preserveAspectRatio="none" width="100%" height="160" role="img" aria-label=${options.summary}>
+        ${hasParts && hatch}${bars.map(partShape)}
         ${bars.map((bar, index) => barShape(bar, index, highest))}
       </svg>
       <div class="chart-days" aria-hidden="true">
         <span>${bars[0]?.label}</span><span class="chart-middle">${middle?.label}</span><span>${bars.at(-1)?.label}</span>
       </div>
+      ${
+        hasParts &&
+        html`<ul class="chart-key"><li><svg width="24" height="12" viewBox="0 0 24 12" aria-hidden="true" focusable="false">
+          <rect class="bar-part" width="24" height="12" fill="url(#hatch)" /></svg>${options.partLabel}</li></ul>`
+      }
     </div>
     <details class="chart-table">
       <summary>${options.tableLabel}</summary>
       ${table({
         caption: options.summary,
         columns: [{ title: options.columns[0] }, { title: options.columns[1], numeric: true }],
-        rows: bars.filter((bar) => bar.value > 0).map((bar) => [bar.label, bar.formatted]),
+        rows: bars
+          .filter((bar) => bar.value > 0 || bar.isPart)
+          .map((bar) => [bar.label, bar.formatted]),
         scroll: true,
       })}
     </details>

@@ -23,6 +23,8 @@ export interface PageFrame {
   readonly links: SiteLinks;
   /** Scheme and host, for addresses that programs of other sites read. */
   readonly origin?: string | undefined;
+  /** The operator's own name for the site, in previews of links; that of the program unless told. */
+  readonly siteName?: string | undefined;
   /** Where the address box sends `?address=`; `/ip` unless told. */
   readonly lookupAction?: string;
   /** Put on the page's script and style elements; see security-headers.ts. */
@@ -110,10 +112,11 @@ function linkItems(frame: PageFrame, names: readonly LinkName[]): Html[] {
 }
 
 /** What a link to the page looks like in messengers and search engines (ogp.me). */
-function previewTags({ assets, origin, language }: PageFrame, options: DocumentOptions): Html {
+function previewTags(frame: PageFrame, options: DocumentOptions): Html {
+  const { assets, origin } = frame;
   const { title, description } = options;
   return html`<meta property="og:type" content="website" />
-    <meta property="og:site_name" content=${catalogueFor(language).site.name} />
+    <meta property="og:site_name" content=${frame.siteName ?? frameText(frame).site.name} />
     <meta property="og:title" content=${title} />
     ${description && html`<meta property="og:description" content=${description} />`}
     ${origin && html`<meta property="og:image" content=${`${origin}${assets.url('icon-512.png')}`} />`}

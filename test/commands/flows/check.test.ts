@@ -38,7 +38,10 @@ it('check says what the API says, and why', async () => {
   assert.deepEqual(told.why, why);
   const lines = (await server.cli('check', '198.51.100.7', '--verbose')).stdout;
   assert.match(lines, /^abuseConfidenceScore +99$/m);
-  assert.match(lines, /^list \S+ names 198\.51\.100\.\S+: confidence 99, loaded 20/m);
+  assert.match(
+    lines,
+    /^list \S+ names 198\.51\.100\.\S+: confidence 99, known since 20\S+, loaded 20/m,
+  );
   assert.match(lines, /^decided by 198\.51\.100\./m);
   const unseen = (await server.cli('check', '5.6.7.9', '--verbose')).stdout;
   assert.match(unseen, /^no entry decides: not observed$/m);

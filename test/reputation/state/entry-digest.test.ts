@@ -3,7 +3,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
-import { createContributions } from '../../../src/reputation/state/contributions.ts';
+import {
+  contributionKinds,
+  createContributions,
+  tagOf,
+} from '../../../src/reputation/state/contributions.ts';
 import { createEntryDigest } from '../../../src/reputation/state/entry-digest.ts';
 import { createPageLists, pageOf } from '../../../src/reputation/state/page-lists.ts';
 
@@ -34,7 +38,7 @@ function crowded() {
     looks = 0;
     return count;
   };
-  return { place, open, looked };
+  return { place, open, looked, contributions };
 }
 
 it('a network of thousands of entries is read in pieces, with the same sum', () => {
@@ -59,4 +63,24 @@ it('a network of thousands of entries is read in pieces, with the same sum', () 
   }
   assert.ok(whole.settle(Number.POSITIVE_INFINITY));
   assert.deepEqual(inPieces.sum, whole.sum);
+});
+
+it('since when a list says something is not in the sum, when somebody reported is', () => {
+  const { place, open, contributions } = crowded();
+  const entry = place(1);
+  const sum = () => {
+    const digest = open();
+    assert.ok(digest.settle(Number.POSITIVE_INFINITY));
+    return [...digest.sum];
+  };
+  const row = contributions.add(entry, tagOf(contributionKinds.seed, 1));
+  const before = sum();
+  contributions.newest[row] = 1_767_225_600;
+  assert.deepEqual(sum(), before);
+  contributions.listed[row] = 90;
+  assert.notDeepEqual(sum(), before);
+  const report = contributions.add(entry, tagOf(contributionKinds.reports, 1));
+  const reported = sum();
+  contributions.newest[report] = 1_767_225_600;
+  assert.notDeepEqual(sum(), reported);
 });

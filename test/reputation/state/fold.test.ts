@@ -119,6 +119,27 @@ describe('lists', () => {
     assert.equal(state.entries.contributions.count(), 3);
   });
 
+  it('a row knows since when its list says so: a load that says the same keeps it', async () => {
+    const state = openFold();
+    const since = () => {
+      const { words } = prefixOf('192.0.2.1/32');
+      const { contributions } = state.entries;
+      return contributions.newest[contributions.first(state.entries.get(4, words, 32))]! * 1_000;
+    };
+    await load(state, refOf('1'), { '192.0.2.1/32': 90 });
+    await load(state, refOf('2'), { '192.0.2.1/32': 90 }, startMs + dayMs);
+    assert.equal(since(), startMs);
+    await load(state, refOf('3'), { '192.0.2.1/32': 50 }, startMs + 2 * dayMs);
+    assert.equal(since(), startMs + 2 * dayMs, 'it says something else');
+    await load(state, refOf('4'), {}, startMs + 3 * dayMs);
+    await load(state, refOf('5'), { '192.0.2.1/32': 50 }, startMs + 4 * dayMs);
+    assert.equal(since(), startMs + 4 * dayMs, 'it was gone meanwhile');
+    // As loaded before this was kept.
+    state.entries.contributions.newest.fill(0);
+    await load(state, refOf('6'), { '192.0.2.1/32': 50 }, startMs + 5 * dayMs);
+    assert.equal(since(), startMs + 5 * dayMs);
+  });
+
   it('a row that vanished is taken back when the run ends, not before', async () => {
     const state = openFold();
     await load(state, refOf('1'), { '192.0.2.1/32': 90, '192.0.2.2/32': 80 });

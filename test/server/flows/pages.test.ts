@@ -133,7 +133,13 @@ for (const threads of threadCounts) {
         return data.why as {
           decidedBy: string | null;
           fallsBelowAt: string | null;
-          lists: { name: string; confidence: number; entry: string; endsAt: string }[];
+          lists: {
+            name: string;
+            confidence: number;
+            entry: string;
+            since: string;
+            endsAt: string;
+          }[];
           reports: { score: number; ceiling: number; totalReports: number }[];
         };
       };
@@ -142,6 +148,8 @@ for (const threads of threadCounts) {
       assert.equal(listed.lists[0]?.confidence, 99);
       assert.equal(listed.lists[0]?.entry, '198.51.100.7');
       assert.ok(Date.parse(listed.lists[0]!.endsAt) > Date.now());
+      const since = Date.parse(listed.lists[0]!.since);
+      assert.ok(since <= Date.now() && since > Date.now() - 3_600_000);
       // The list keeps it up, whatever becomes of reports.
       assert.equal(listed.fallsBelowAt, null);
       const html = (await page('/ip/198.51.100.7')).body;
@@ -150,6 +158,21 @@ for (const threads of threadCounts) {
       assert.deepEqual(await why('8.8.4.77'), {
         ...{ decidedBy: null, fallsBelowAt: null, lists: [], reports: [] },
       });
+    });
+
+    it('draws the score of 90 days: today’s is the score, and what lists said before is not known', async () => {
+      for (const ip of ['198.51.100.7', '192.0.2.61']) {
+        const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
+        const { data } = json.json() as { data: { abuseConfidenceScore: number } };
+        const html = (await page(`/ip/${ip}`)).body;
+        const [, curve = ''] = html.split('The score over the last 90 days');
+        const bars = [...curve.matchAll(/<rect class="bar"[^>]*><title>[^<]*: (\d+)</g)];
+        assert.equal(Number(bars.at(-1)?.[1]), data.abuseConfidenceScore, ip);
+        const [table = ''] = curve.split('</table>');
+        assert.match(table, /<td[^>]*>not known</);
+        assert.match(table, new RegExp(`>${data.abuseConfidenceScore}</td></tr></tbody>`));
+        assert.equal(table.match(/<tr>/g)?.length, 91, 'a row for each day');
+      }
     });
 
     it('keeps a page for a second and shows a report at once all the same', async () => {
@@ -241,7 +264,19 @@ for (const threads of threadCounts) {
       const lines = csv.body.split('\r\n');
       assert.match(lines[1]!, /^198\.51\.100\.7,99,/);
       assert.match(lines[2]!, /^2001:db8::1,\d+,/);
-      assert.equal(lines[3], '203.0.113.0/24,,,,');
+      assert.equal(lines[3], '203.0.113.0/24,,,,,');
+      const kinds = encodeURIComponent('198.51.100.7 8.8.4.77 8.8.8.8 10.0.0.1');
+      assert.deepEqual(
+        (await page(`/ip?format=csv&address=${kinds}`)).body
+          .split('\r\n')
+          .slice(0, 5)
+          .map((line) => line.split(',').at(-1)),
+        ['state', 'observed', 'not observed', 'known good', 'private or reserved'],
+      );
+      const told = (await page(`/ip?address=${kinds}`)).body;
+      for (const word of ['not observed', 'known good', 'private or reserved']) {
+        assert.match(told, new RegExp(`band-none">– <span class="fact-note">${word}<`), word);
+      }
       const many = Array.from(
         { length: 100 },
         (_, n) => `2001:db8:1111:2222:3333:4444:5555:${n + 4096}`,
@@ -255,8 +290,20 @@ for (const threads of threadCounts) {
     it('shows a network: its worst addresses, and a map of a /24', async () => {
       const html = await page('/ip/198.51.100.0/24');
       assertPage(html, 200);
-      assert.equal(html.body.match(/<li class="band-[a-z]+"><a href="\/ip\//g)?.length, 256);
-      assert.match(html.body, /198\.51\.100\.7: 99/);
+      assert.equal(
+        html.body.match(/<li class="(?:band|is)-[a-z]+"><a class="grid-cell" href="\/ip\//g)
+          ?.length,
+        256,
+      );
+      assert.match(html.body, /class="is-unseen"><a [^>]*title="198\.51\.100\.9: not observed"/);
+      assert.match(
+        html.body,
+        /class="band-malicious"><a [^>]*title="198\.51\.100\.7: Malicious 99"/,
+      );
+      const home = (await page('/ip/10.1.2.0/24')).body;
+      assert.match(home, /This is a special network: Private-Use \(RFC 1918\)/);
+      assert.equal(home.match(/<li class="is-special"><a class="grid-cell"/g)?.length, 256);
+      assert.doesNotMatch((await page('/ip/10.0.0.0/6')).body, /special network/);
       const json = await page('/ip/198.51.100.0/24', { Accept: 'application/json' });
       const { data } = json.json() as { data: Record<string, unknown> };
       assert.equal(data.networkAddress, '198.51.100.0/24');
@@ -311,7 +358,10 @@ for (const threads of threadCounts) {
 
     it('shows what is around an address, and whose it is', async () => {
       const html = (await page('/ip/198.51.100.7')).body;
-      assert.equal(html.match(/<li class="band-[a-z]+"><a href="\/ip\//g)?.length, 256);
+      assert.equal(
+        html.match(/<li class="(?:band|is)-[a-z]+"><a class="grid-cell" href="\/ip\//g)?.length,
+        256,
+      );
       assert.match(html, /href="\/ip\/198\.51\.100\.7" [^>]*aria-current="page"/);
       assert.match(html, /<a class="mono" href="\/ip\/198\.51\.100\.23">/);
       assert.doesNotMatch(html, /<a class="mono" href="\/ip\/198\.51\.100\.7">/, 'its own');

@@ -247,3 +247,17 @@ for (const threads of threadCounts) {
     });
   });
 }
+
+it('the operator’s name stands on home screens and in previews, whatever is in it', async () => {
+  const name = `</script><script>x</script> "N" & 'M' \\u0000 é`;
+  await using server = await startTestServer({ threads: 1, env: { SITE_NAME: name } });
+  const manifest = (await server.fetch('/site.webmanifest')).json() as Record<string, unknown>;
+  assert.deepEqual([manifest.name, manifest.short_name], [name, name]);
+  for (const path of ['/', '/docs', '/feeds']) {
+    const { body } = await server.fetch(path);
+    const [, said = ''] = /<meta property="og:site_name" content="([^"]*)"/.exec(body) ?? [];
+    const plain = said.replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+    assert.equal(plain, name, path);
+    assert.doesNotMatch(body, /<script>x/, path);
+  }
+});

@@ -4,10 +4,10 @@
  * tables of the thread that applies the journal, for one address at a time.
  */
 
-import type { Clock } from '../../../core/clock.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import {
   ceilingOf,
+  firstReportedAtOf,
   lastReportedAtOf,
   metaOf,
   reportersOf,
@@ -17,13 +17,7 @@ import {
 import { formatNetwork } from '../../../ip/prefix.ts';
 import { isoSeconds } from '../../blocklists/pieces/records.ts';
 import type { Check } from '../../check/check.ts';
-import {
-  communityEvidence,
-  communityScore,
-  fallsBelowAt,
-  halfLivesAt,
-  maliciousScore,
-} from '../../check/score.ts';
+import { entryScore, fallsBelowAt, halfLivesAt, maliciousScore } from '../../check/score.ts';
 import { type ServiceName, serviceOf } from '../../lists/known-services.ts';
 import type { Sources } from '../../lists/sources.ts';
 import { type Contributions, contributionKinds, kindOf, refOf } from '../../state/contributions.ts';
@@ -39,6 +33,8 @@ export interface ListEvidence {
   readonly service: ServiceName | undefined;
   /** The entry that it names. */
   readonly entry: string;
+  /** From when on it is known to say so: ms since 1970. What it said before is not kept. */
+  readonly since: number;
   /** Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. */
   readonly loadedAt: number;
   readonly endsAt: number;
@@ -53,7 +49,10 @@ export interface ReportEvidence {
   readonly ceiling: number;
   readonly reports: number;
   readonly reporters: number;
+  /** Of its evidence, see score.ts. */
+  readonly strength: number;
   /** Ms since 1970. */
+  readonly firstReportedAt: number;
   readonly lastReportedAt: number;
   readonly parts: readonly ReportPart[];
 }
@@ -72,7 +71,7 @@ export interface Evidence {
 }
 
 export interface EvidenceReader {
-  of(family: 4 | 6, words: Uint32Array): Evidence;
+  of(family: 4 | 6, words: Uint32Array, nowMs: number): Evidence;
 }
 
 /** Entries around an address, at most one of each length. */
@@ -89,9 +88,8 @@ export function createEvidence(options: {
   contributions: Parameters<typeof partsOf>[0] & Pick<Contributions, 'listed'>;
   sources: Pick<Sources, 'list'>;
   check: Pick<Check, 'judge'>;
-  clock: Clock;
 }): EvidenceReader {
-  const { index, contributions, sources, check, clock } = options;
+  const { index, contributions, sources, check } = options;
   const { records } = index;
   const covering = new Int32Array(coveringMax);
 
@@ -114,6 +112,7 @@ export function createEvidence(options: {
         kind,
         service: kind === 'good' ? serviceOf(1 + contributions.detail[node]!) : undefined,
         entry: nameOf(entry),
+        since: contributions.newest[node]! * 1_000 || source.refreshedAtMs,
         loadedAt: source.refreshedAtMs,
         endsAt: source.holdUntilMs,
       });
@@ -126,8 +125,8 @@ export function createEvidence(options: {
     if (reports === 0) return [];
     const now = { ms: nowMs, halfLives: halfLivesAt(nowMs) };
     const ceiling = ceilingOf(metaOf(records, entry));
-    const evidence = communityEvidence(strengthOf(records, entry), now.halfLives);
-    const score = Math.round(communityScore(evidence, ceiling));
+    const strength = strengthOf(records, entry);
+    const score = entryScore(0, ceiling, strength, now.halfLives);
     return [
       {
         entry: nameOf(entry),
@@ -135,6 +134,8 @@ export function createEvidence(options: {
         ceiling,
         reports,
         reporters: reportersOf(records, entry),
+        strength,
+        firstReportedAt: firstReportedAtOf(records, entry) * 1_000,
         lastReportedAt: lastReportedAtOf(records, entry) * 1_000,
         parts: partsOf(contributions, entry, score, now),
       },
@@ -142,8 +143,7 @@ export function createEvidence(options: {
   }
 
   return {
-    of(family, words) {
-      const nowMs = clock.now();
+    of(family, words, nowMs) {
       const count = index.covering(family, words, covering);
       const entries = [...covering.subarray(0, count)];
       const { decidedBy, malicious, knownGood } = check.judge(family, words, nowMs);
@@ -170,9 +170,9 @@ export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
   return {
     decidedBy: decidedBy ?? null,
     fallsBelowAt: fallsBelowAt === undefined ? null : date(fallsBelowAt),
-    lists: lists.map(({ name, kind, service, confidence, entry, loadedAt, endsAt }) => ({
+    lists: lists.map(({ name, kind, service, confidence, entry, since, loadedAt, endsAt }) => ({
       ...{ name, kind, service: service ?? null, confidence: confidence ?? null, entry },
-      ...{ loadedAt: date(loadedAt), endsAt: date(endsAt) },
+      ...{ since: date(since), loadedAt: date(loadedAt), endsAt: date(endsAt) },
     })),
     reports: reports.map(
       ({ entry, score, ceiling, reports: total, reporters, lastReportedAt, parts }) => ({

@@ -11,6 +11,8 @@ import { maskComment } from '../mask.page.ts';
 import type { AddressScene, IpPageData } from './scene.page.ts';
 
 const commentsMax = 25;
+/** The strongest of the lists. */
+const listsMax = 10;
 /** Characters. A comment not much longer than its beginning is shown whole. */
 const commentStart = 280;
 const commentLongMin = 360;
@@ -51,27 +53,41 @@ export function history(scene: AddressScene): Html {
   });
 }
 
-/** What reports amounted to on each day, as far as they can be worked out. */
+/** The score of each day, as far as it can be worked out, and when lists began to name it. */
 export function scoreHistory({ data, text, format }: AddressScene): Html {
   const { scorePerDay } = data;
   if (scorePerDay === undefined) return false;
   const words = text.ip.curve;
   const days = data.reportsPerDay.map(({ day }) => format.day(day));
+  const said = scorePerDay.map(({ score, isPart }) => (isPart ? words.part(score) : `${score}`));
+  const highest = Math.max(...scorePerDay.map(({ score }) => score));
+  const rated = data.evidence.lists.filter(({ confidence }) => confidence !== undefined);
   return card({
     title: words.title,
     icon: 'chart',
     className: 'history',
     body: html`${barChart({
-      bars: scorePerDay.map((score, i) => ({
+      bars: scorePerDay.map(({ score, isPart }, i) => ({
         label: days[i] ?? '',
         value: score,
-        formatted: String(score),
-        title: `${days[i]}: ${score}`,
+        formatted: said[i] ?? '',
+        title: `${days[i]}: ${said[i]}`,
+        isPart,
       })),
-      summary: words.summary(Math.max(...scorePerDay), scorePerDay.at(-1) ?? 0),
+      summary: words.summary(highest, scorePerDay.at(-1)?.score ?? 0),
       ...{ top: '100', whole: 100, tableLabel: text.ip.historyTable },
       columns: [text.ip.historyDay, text.ip.find.columns.score],
+      partLabel: words.partLabel,
     })}
+    ${
+      rated.length > 0 &&
+      html`<ul class="card-note">${rated
+        .slice(0, listsMax)
+        .map(
+          ({ name, confidence = 0, since }) =>
+            html`<li><bdi>${name}</bdi>${words.listSince(confidence, format.day(since))}</li>`,
+        )}</ul>`
+    }
     <p class="card-note card-foot">${words.note}</p>`,
   });
 }

@@ -4,8 +4,10 @@ import { type Html, html } from '../../../web/html.ts';
 import type { Format } from '../../../web/layout/format.ts';
 import type { Catalogue } from '../../words.ts';
 import type { Evidence } from '../evidence/evidence.ts';
+import type { CurveDay } from '../evidence/score-curve.ts';
 import type { KnownName } from '../known-names.ts';
 import type { Survey } from '../survey.ts';
+import type { AddressCell } from './grid.page.ts';
 
 export interface IpPageComment {
   /** As reported; the page masks and escapes it. */
@@ -48,7 +50,7 @@ export interface IpPageData {
     | (Pick<Survey, 'worst'> & {
         readonly network: string;
         /** Of the 256 addresses of an IPv4 /24. */
-        readonly scores?: readonly number[] | undefined;
+        readonly cells?: readonly AddressCell[] | undefined;
       })
     | undefined;
   /** By accounts, in the last 365 days. */
@@ -63,8 +65,8 @@ export interface IpPageData {
   readonly lastReportedAt?: number | undefined;
   /** One entry per UTC day, oldest first, 90 of them; `day` is its midnight in epoch ms. */
   readonly reportsPerDay: readonly { readonly day: number; readonly count: number }[];
-  /** What reports gave by themselves at the end of each of these days; undefined: nothing to show. */
-  readonly scorePerDay?: readonly number[] | undefined;
+  /** The score at the end of each of these days, as far as it is known; undefined: nothing to show. */
+  readonly scorePerDay?: readonly CurveDay[] | undefined;
   /** Most frequent first; names in the reader's language. */
   readonly categories: readonly { readonly name: string; readonly count: number }[];
   /** Newest first. */

@@ -6,7 +6,8 @@ import { type Html, html } from '../../../web/html.ts';
 import { maliciousScore } from '../../check/score.ts';
 import type { ListEvidence, ReportEvidence } from '../evidence/evidence.ts';
 import { layersOf, type ScoreLayer } from '../evidence/score-layers.ts';
-import { addressGrid, worstTable } from '../network.page.ts';
+import { worstTable } from '../network.page.ts';
+import { addressGrid } from './grid.page.ts';
 import type { AddressScene } from './scene.page.ts';
 
 export function reason({ data, text }: AddressScene): Html {
@@ -58,6 +59,13 @@ export function evidence(scene: AddressScene): Html {
     return tone < 0 ? undefined : tone;
   };
   const isInherited = decidedBy !== undefined && decidedBy !== data.address;
+  const said = [
+    lists.length + reports.length > 1 && words.highest,
+    fallsBelowAt !== undefined && words.fallsBelow(format.day(fallsBelowAt)),
+  ].filter(Boolean);
+  const foot =
+    (isInherited || said.length > 0) &&
+    html`<p class="card-note card-foot">${isInherited && html`${words.decided} <a class="mono" href=${`/ip/${decidedBy}`}>${decidedBy}</a>. `}${said.join(' ')}</p>`;
   return card({
     title: words.title,
     icon: 'sliders',
@@ -68,7 +76,7 @@ export function evidence(scene: AddressScene): Html {
           value: list.confidence ?? 0,
           formatted: list.confidence === undefined ? '–' : String(list.confidence),
           tone: toneOf(list),
-          note: html`${entryLink(list.entry, scene)}${words.list(format.ago(list.loadedAt, data.now), format.day(list.endsAt))}`,
+          note: html`${entryLink(list.entry, scene)}${words.list(format.day(list.since), format.ago(list.loadedAt, data.now), format.day(list.endsAt))}`,
         })),
         ...reports.map((said) => ({
           name: nameOf(said, scene),
@@ -80,20 +88,20 @@ export function evidence(scene: AddressScene): Html {
       ],
       100,
     )}
-    <p class="card-note card-foot">${isInherited && html`${words.decided} <a class="mono" href=${`/ip/${decidedBy}`}>${decidedBy}</a>. `}${[lists.length + reports.length > 1 && words.highest, fallsBelowAt !== undefined && words.fallsBelow(format.day(fallsBelowAt))].filter(Boolean).join(' ')}</p>`,
+    ${foot}`,
   });
 }
 
 /** The network around it: a map of an IPv4 /24, and its worst addresses. */
 export function around({ data, text, format }: AddressScene): Html {
   if (data.around === undefined) return false;
-  const { network, scores, worst } = data.around;
+  const { network, cells, worst } = data.around;
   const words = text.ip.network;
   return card({
     title: words.around(network),
     icon: 'chart',
     aside: html`<a class="card-aside" href=${`/ip/${network}`}>${words.all}</a>`,
-    body: html`<div class="around">${scores !== undefined && html`<div>${addressGrid(scores, network, data.address)}</div>`}
+    body: html`<div class="around">${cells !== undefined && html`<div>${addressGrid(cells, network, text, data.address)}</div>`}
       <div>${worstTable(worst, words.worst, text, format)}</div></div>`,
   });
 }

@@ -38,11 +38,11 @@ function worldOf(reporters: readonly Said[]) {
 
 const list = (name: string, confidence: number | undefined): Evidence['lists'][number] => ({
   ...{ name, confidence, kind: confidence === undefined ? 'anon' : 'bad', service: undefined },
-  ...{ entry: '192.0.2.1', loadedAt: nowMs, endsAt: nowMs },
+  ...{ entry: '192.0.2.1', since: nowMs, loadedAt: nowMs, endsAt: nowMs },
 });
 const reports = (score: number): Evidence['reports'][number] => ({
   ...{ entry: '192.0.2.1', score, ceiling: 100, reports: 1, reporters: 1 },
-  ...{ lastReportedAt: nowMs, parts: [] },
+  ...{ strength: 0, firstReportedAt: nowMs, lastReportedAt: nowMs, parts: [] },
 });
 const evidence = (lists: Evidence['lists'], said: Evidence['reports']): Evidence => ({
   ...{ decidedBy: '192.0.2.1', lists, reports: said, fallsBelowAt: undefined },

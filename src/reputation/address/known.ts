@@ -1,0 +1,27 @@
+/** What the pages of addresses and of networks call known, alike. */
+
+import { type SpecialUse, specialUse } from '../../ip/special.ts';
+import type { Verdict } from '../check/check.ts';
+import type { AddressCell, CellKind } from './parts/grid.page.ts';
+
+/** Something is known of it: a report, a list, a rule. */
+export function isObserved({ decidedBy, reports, anonymousExit }: Verdict): boolean {
+  return decidedBy !== 0 || reports > 0 || anonymousExit;
+}
+
+/** Others can reach it, or it is one of examples, as in the demo: such addresses can be reported. */
+export function isMet(special: SpecialUse | undefined): boolean {
+  return special === undefined || special.globallyReachable || special.documentation;
+}
+
+/** An address among others, on a map or in a table. */
+export function cellOf(family: 4 | 6, words: Uint32Array, verdict: Verdict): AddressCell {
+  return { kind: kindOf(verdict, specialUse(family, words)), score: verdict.score };
+}
+
+function kindOf(verdict: Verdict, special: SpecialUse | undefined): CellKind {
+  if (verdict.allowlisted) return 'allowed';
+  if (verdict.knownGood) return 'good';
+  if (isObserved(verdict)) return 'seen';
+  return isMet(special) ? 'unseen' : 'special';
+}

@@ -1,0 +1,64 @@
+/** The map of a /24 tells what nobody has seen from what is clean, in looks, in words and in its table. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { type AddressCell, addressGrid } from '../../../src/reputation/address/parts/grid.page.ts';
+import { catalogueFor } from '../../../src/reputation/words.ts';
+import { renderHtml } from '../../../src/web/html.ts';
+
+const at: Readonly<Record<number, AddressCell>> = {
+  0: { kind: 'special', score: 0 },
+  7: { kind: 'seen', score: 0 },
+  8: { kind: 'seen', score: 90 },
+  20: { kind: 'good', score: 0 },
+  21: { kind: 'good', score: 80 },
+  30: { kind: 'allowed', score: 0 },
+};
+const cells = Array.from({ length: 256 }, (_, host) => at[host] ?? { kind: 'unseen', score: 0 });
+const drawn = (language: 'en' | 'fr') =>
+  renderHtml(addressGrid(cells as AddressCell[], '192.0.2.0/24', catalogueFor(language)));
+
+it('each kind has a look and words of its own', () => {
+  const map = drawn('en');
+  const lookOf = (host: number) =>
+    new RegExp(`<li class="([^"]+)"><a [^>]*title="192\\.0\\.2\\.${host}: ([^"]+)"`).exec(map);
+  const said = [0, 1, 7, 8, 20, 21, 30].map((host) => lookOf(host)?.slice(1, 3));
+  assert.deepEqual(said, [
+    ['is-special', 'private or reserved'],
+    ['is-unseen', 'not observed'],
+    ['band-clean', 'Clean 0'],
+    ['band-malicious', 'Malicious 90'],
+    ['is-good', 'known good'],
+    ['band-malicious', 'known good, 80'],
+    ['is-allowed', 'on the allowlist'],
+  ]);
+});
+
+it('the key names what is on the map, and the table says it in rows of neighbours', () => {
+  const french = drawn('fr');
+  for (const word of ['non observée', 'réputée sûre', 'en liste blanche', 'privée ou réservée']) {
+    assert.ok(french.includes(`</span>${word}</li>`), word);
+  }
+  const map = drawn('en');
+  const rows = [
+    ...map.matchAll(/<th scope="row"><span class="mono">([^<]+)<\/span><\/th><td>([^<]+)</g),
+  ];
+  assert.deepEqual(
+    rows.slice(0, 5).map(([, from, word]) => [from?.trim(), word]),
+    [
+      ['192.0.2.0', 'private or reserved'],
+      ['192.0.2.1 – 192.0.2.6', 'not observed'],
+      ['192.0.2.7', 'Clean 0'],
+      ['192.0.2.8', 'Malicious 90'],
+      ['192.0.2.9 – 192.0.2.19', 'not observed'],
+    ],
+  );
+  const plain = renderHtml(
+    addressGrid(
+      cells.map(() => ({ kind: 'unseen', score: 0 })),
+      '192.0.2.0/24',
+      catalogueFor('en'),
+    ),
+  );
+  assert.doesNotMatch(plain, /is-good|is-special|is-allowed/);
+});
