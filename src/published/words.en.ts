@@ -70,7 +70,7 @@ export const en = {
       dns: {
         short: 'asks over DNS',
         text: 'It asks the DNS block list about each client, as it asks any other.',
-        note: 'The server answers its own machine without a key. Other machines need a label, which the operator makes.',
+        note: 'The steps for unbound are for a resolver that does not find the zone yet. The server answers its own machine without a key; other machines need a label, which the operator makes.',
       },
       api: {
         short: 'asks or reports with a key',
@@ -113,11 +113,20 @@ export const en = {
         link: 'Sign in',
       },
     },
-    waiting: 'Waiting for the first request with your key.',
+    waiting: {
+      key: 'Waiting for the first request with your key.',
+      mark: 'Waiting for the first request from this screen.',
+    },
     seenBefore: (n: number) =>
       `Requests with your key in the last 24 hours: ${n}. Waiting for one more.`,
     arrived: 'We saw your request. It works.',
+    waitedLong: 'This page has waited for an hour.',
     lookAgain: 'Look again',
+    aboutMark: {
+      query:
+        'The mark in the text tells this page of your request, and nobody else. It changes no answer, means nothing after two hours, and you may take it out.',
+      dns: 'The mark in the last step tells this page of your query, and nobody else. It shows that this machine gets answers from the list; queries of the mail server itself have no mark.',
+    },
     moreTitle: 'Good to know',
     more: 'Read more',
   },

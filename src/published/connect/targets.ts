@@ -3,6 +3,7 @@
  * documentation, filled in with what this server and its reader have. Nothing here is written twice.
  */
 
+import { readEndpoint } from '../../doors/endpoint.ts';
 import {
   type FamilyChoice,
   type RecipeName,
@@ -24,6 +25,8 @@ export const scores = [75, 85, 95] as const;
 export type Score = (typeof scores)[number];
 
 export interface Filling {
+  /** What tells the screen of the first request; undefined: none is put in. */
+  readonly mark: string | undefined;
   /** Both unless told. */
   readonly family?: FamilyChoice | undefined;
   readonly score: Score;
@@ -60,6 +63,8 @@ export interface TargetFacts {
   /** Host and port that a proxy beside the server asks. */
   readonly proxied: string;
   readonly dnsZone: string | undefined;
+  /** Addresses and ports that answer DNS queries. */
+  readonly dnsListen: readonly string[];
   /** Address and port that answer HAProxy. */
   readonly spoe: string | undefined;
   readonly sample: TakeSample;
@@ -70,6 +75,7 @@ export const keyPlaceholder = 'pcl_…';
 const emailPlaceholder = 'you@example.com';
 const sampleHost = '127.0.0.1:8080';
 const sampleZone = 'bl.example.org';
+const sampleDns = '127.0.0.1:5300';
 const feedFolder = '/var/lib/portcullis';
 const feedScript = '/usr/local/sbin/portcullis-feed';
 /** Of the samples in docs/: what a check calls malicious. */
@@ -95,8 +101,13 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
     const { choices = ['family'], alone = false, group = 'firewalls' } = more;
     return {
       ...{ name, title, group, choices },
-      steps({ family, score }: Filling) {
-        const chosen = { family, score: score === usualScore ? undefined : score };
+      steps({ family, score, mark }: Filling) {
+        const withScore = choices.includes('score');
+        const chosen = {
+          family,
+          mark,
+          score: withScore && score !== usualScore ? score : undefined,
+        };
         const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
         const [script] = recipes.refresh;
         const folder = shell('feed-folder', `mkdir -p ${feedFolder} && chmod 755 ${feedScript}`);
@@ -113,16 +124,21 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
   ];
 }
 
+/** The end of a policy. */
+function policy(score: Score, mark: string | undefined): string {
+  return `block=${score}${mark === undefined ? '' : `&mark=${mark}`}`;
+}
+
 function gateTargets({ proxied, sample }: TargetFacts): Part[] {
   const of = (name: string, title: string, path: string) => ({
     ...{ name, title, choices: ['score'] as const },
-    steps: ({ score }: Filling) => [
+    steps: ({ score, mark }: Filling) => [
       file(
         `${name}-gate`,
         path,
         filledIn(sample('GATE.md', name), [
           [sampleHost, proxied],
-          ['block=75', `block=${score}`],
+          ['block=75', policy(score, mark)],
         ]),
       ),
     ],
@@ -172,11 +188,11 @@ function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
     name: 'haproxy',
     title: 'HAProxy',
     choices: ['score'],
-    steps: ({ score }) => [
+    steps: ({ score, mark }) => [
       file(
         'haproxy-spoe',
         '/etc/haproxy/portcullis.conf',
-        filledIn(sample('GATE.md', 'spoe'), [['block=75', `block=${score}`]]),
+        filledIn(sample('GATE.md', 'spoe'), [['block=75', policy(score, mark)]]),
       ),
       file(
         'haproxy-site',
@@ -198,25 +214,66 @@ const dnsRanges: Readonly<Record<Score, { postfix: string; pattern: string; code
   95: { postfix: '4', pattern: '4', codes: '"127.0.0.4"' },
 };
 
-function dnsTargets({ dnsZone = sampleZone, sample }: TargetFacts): Part[] {
+function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): Part[] {
   const usual = dnsRanges[usualScore];
-  const of = (name: string, title: string, path: string, part: keyof typeof usual) => ({
+  const { address: host, port } = readEndpoint(dnsListen[0] ?? sampleDns)!;
+  const resolver: readonly ConnectStep[] = [
+    file(
+      'unbound-zone',
+      '/etc/unbound/unbound.conf.d/portcullis-dnsbl.conf',
+      filledIn(sample('DNSBL.md', 'unbound'), [
+        [sampleZone, dnsZone],
+        [sampleDns.replace(':', '@'), `${host}@${port}`],
+      ]),
+    ),
+    shell('unbound-run', 'unbound-checkconf && systemctl restart unbound'),
+  ];
+  const of = (
+    name: string,
+    title: string,
+    path: string,
+    part: keyof typeof usual,
+    run: string,
+    /** It asks the server itself. */
+    isDirect = false,
+  ) => ({
     ...{ name, title, choices: ['score'] as const },
-    steps: ({ score }: Filling) => [
-      file(
-        `${name}-zone`,
-        path,
-        filledIn(sample('DNSBL.md', name), [
-          [sampleZone, dnsZone],
-          [usual[part], dnsRanges[score][part]],
-        ]),
-      ),
-    ],
+    steps: ({ score, mark }: Filling) => {
+      const places: [string, string][] = isDirect
+        ? [[`[${sampleDns.replace(':', ']:')}`, `[${host}]:${port}`]]
+        : [];
+      const text = filledIn(sample('DNSBL.md', name), [
+        [sampleZone, dnsZone],
+        [usual[part], dnsRanges[score][part]],
+        ...places,
+      ]);
+      const at = isDirect ? `@${host} -p ${port} ` : '';
+      const below = mark === undefined ? dnsZone : `${mark}.${dnsZone}`;
+      return [
+        ...(isDirect ? [] : resolver),
+        file(`${name}-zone`, path, text),
+        shell(`${name}-run`, run),
+        {
+          ...{ id: `${name}-ask`, place: 'terminal' as const },
+          code: `dig +short ${at}2.0.0.127.${below}\n`,
+        },
+      ];
+    },
   });
   return [
-    of('postfix', 'Postfix', '/etc/postfix/main.cf', 'postfix'),
-    of('rspamd', 'rspamd', '/etc/rspamd/local.d/rbl.conf', 'codes'),
-    of('spamassassin', 'SpamAssassin', '/etc/spamassassin/local.cf', 'pattern'),
+    of(
+      ...(['postfix', 'Postfix', '/etc/postfix/main.cf', 'postfix'] as const),
+      'postfix check && systemctl reload postfix',
+    ),
+    of(
+      ...(['rspamd', 'rspamd', '/etc/rspamd/local.d/rbl.conf', 'codes'] as const),
+      'rspamadm configtest && systemctl reload rspamd',
+    ),
+    of(
+      ...(['spamassassin', 'SpamAssassin', '/etc/spamassassin/local.cf', 'pattern'] as const),
+      'spamassassin --lint && systemctl restart spamd',
+      true,
+    ),
   ];
 }
 

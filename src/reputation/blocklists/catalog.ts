@@ -3,6 +3,7 @@
  * what is served. Every variant is built ahead, so their number here is the number in memory.
  */
 
+import { isMark } from '../../access/marks/marks.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { FrameName, LineStyle } from './pieces/lines.ts';
 import type { RecordStyle } from './pieces/records.ts';
@@ -131,7 +132,7 @@ export function familiesOf(feed: Feed, { family }: Choice): readonly (4 | 6)[] {
   return family === undefined ? feed.families : [family];
 }
 
-const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit'] as const;
+const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit', 'mark'] as const;
 
 /** What a request asks for; a value or a combination that isn't there names its parameter. */
 export function readChoice(
@@ -141,7 +142,7 @@ export function readChoice(
   const stranger = given.names.find((name) => !parameterNames.some((known) => known === name));
   if (stranger !== undefined) {
     return refuse(
-      'A feed takes ipVersion, minimumScore, aggregate and limit, nothing else.',
+      'A feed takes ipVersion, minimumScore, aggregate, limit and mark, nothing else.',
       stranger,
     );
   }
@@ -169,6 +170,10 @@ export function readChoice(
       `${feed.name} can't be aggregated: it says something of each entry.`,
       'aggregate',
     );
+  }
+  const mark = given.get('mark');
+  if (mark !== undefined && !isMark(mark)) {
+    return refuse('The mark parameter must be one of a screen of /connect.', 'mark');
   }
   const most = readLimit(feed, given);
   if (!most.ok) return most;
