@@ -96,17 +96,16 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
     name: string,
     title: string,
     recipe: RecipeName,
-    more: { choices?: readonly ChoiceName[]; alone?: boolean; group?: GroupName } = {},
+    more: { alone?: boolean; group?: GroupName } = {},
   ) => {
-    const { choices = ['family'], alone = false, group = 'firewalls' } = more;
+    const { alone = false, group = 'firewalls' } = more;
     return {
-      ...{ name, title, group, choices },
+      ...{ name, title, group, choices: ['family', 'score'] as const },
       steps({ family, score, mark }: Filling) {
-        const withScore = choices.includes('score');
         const chosen = {
           family,
           mark,
-          score: withScore && score !== usualScore ? score : undefined,
+          score: score === usualScore ? undefined : score,
         };
         const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
         const [script] = recipes.refresh;
@@ -118,7 +117,7 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
   return [
     of('nftables', 'nftables', 'nftables'),
     of('ipset', 'iptables + ipset', 'ipset'),
-    of('opnsense', 'OPNsense, pfSense', 'opnsense', { alone: true, choices: ['family', 'score'] }),
+    of('opnsense', 'OPNsense, pfSense', 'opnsense', { alone: true }),
     of('mikrotik', 'MikroTik RouterOS', 'mikrotik', { alone: true }),
     of('haproxy-list', 'HAProxy', 'haproxy', { group: 'proxies' }),
   ];

@@ -53,6 +53,9 @@ const firewall = {
   type: plainText,
 } as const;
 
+/** Those of the screens of /connect where a least score may be chosen. */
+const tiered = { ...firewall, tiers: true } as const;
+
 export const feeds: readonly Feed[] = [
   {
     ...firewall,
@@ -88,12 +91,12 @@ export const feeds: readonly Feed[] = [
     frame: 'text',
     families: both,
   },
-  { ...firewall, name: 'blocklist.ipset', style: 'ipset', frame: 'ipset', families: both },
-  { ...firewall, name: 'blocklist.nft', style: 'nft', frame: 'nft', families: both },
-  { ...firewall, name: 'blocklist.haproxy', style: 'plain', frame: 'text', families: both },
+  { ...tiered, name: 'blocklist.ipset', style: 'ipset', frame: 'ipset', families: both },
+  { ...tiered, name: 'blocklist.nft', style: 'nft', frame: 'nft', families: both },
+  { ...tiered, name: 'blocklist.haproxy', style: 'plain', frame: 'text', families: both },
   { ...firewall, name: 'blocklist.nginx', style: 'nginx', frame: 'text', families: both },
   { ...firewall, name: 'blocklist.geo', style: 'geo', frame: 'text', families: both },
-  { ...firewall, name: 'blocklist.rsc', style: 'mikrotik', frame: 'mikrotik', families: both },
+  { ...tiered, name: 'blocklist.rsc', style: 'mikrotik', frame: 'mikrotik', families: both },
   { ...firewall, name: 'blocklist.zone', style: 'plain', frame: 'rbldnsd', families: [4] },
   { ...firewall, name: 'blocklist.zone6', style: 'plain', frame: 'rbldnsd', families: [6] },
   { ...firewall, name: 'blocklist.rpz', style: 'rpz', frame: 'rpz', families: both },
@@ -159,7 +162,7 @@ export function readChoice(
     return refuse('The minimumScore parameter must be 75, 85 or 95.', 'minimumScore');
   }
   if (scoreMin !== 75 && feed.kind === 'lines' && !feed.tiers) {
-    return refuse(`${feed.name} has no minimumScore; .txt, .csv and .json do.`, 'minimumScore');
+    return refuse(`${feed.name} has no minimumScore; ${tieredNames()} do.`, 'minimumScore');
   }
   const aggregate = given.get('aggregate');
   if (aggregate !== undefined && aggregate !== '0' && aggregate !== '1') {
@@ -184,6 +187,11 @@ export function readChoice(
       version === undefined || feed.families.length === 1 ? undefined : (Number(version) as 4 | 6),
     aggregated: aggregate === '1',
   });
+}
+
+function tieredNames(): string {
+  const names = feeds.filter((feed) => feed.kind === 'records' || feed.tiers);
+  return names.map(({ name }) => name.slice(name.indexOf('.'))).join(', ');
 }
 
 function readLimit(
