@@ -65,7 +65,7 @@ export const en = {
       bouncer: {
         short: 'fetches decisions every second',
         text: 'It fetches decisions as from a CrowdSec local API, and has a key of its own.',
-        note: 'The first command belongs to the machine of this server: its operator makes the key, and you put it in the place of pcl_….',
+        note: 'The list holds what a check calls malicious, from score 75 on; decisions have no score of their own. The worst come first, up to the limit of the key.',
       },
       dns: {
         short: 'asks over DNS',
@@ -113,9 +113,14 @@ export const en = {
         link: 'Sign in',
       },
     },
+    bouncerKey: {
+      text: 'A bouncer has a key of its own, in the place of pcl_…. Choose nothing but “fetch decisions as a bouncer” for it.',
+      link: 'Make one',
+    },
     waiting: {
       key: 'Waiting for the first request with your key.',
       mark: 'Waiting for the first request from this screen.',
+      bouncerKey: 'Waiting for the first request with your newest key for a bouncer.',
     },
     seenBefore: (n: number) =>
       `Requests with your key in the last 24 hours: ${n}. Waiting for one more.`,

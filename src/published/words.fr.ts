@@ -70,7 +70,7 @@ export const fr: Words = {
       bouncer: {
         short: 'lit les décisions chaque seconde',
         text: 'Il lit les décisions comme d’une API locale de CrowdSec, avec une clé à lui.',
-        note: 'La première commande est pour la machine de ce serveur : son opérateur crée la clé, et vous la mettez à la place de pcl_….',
+        note: 'La liste contient ce qu’une vérification dit malveillant, à partir du score 75 ; les décisions n’ont pas de score. Les pires viennent d’abord, jusqu’à la limite de la clé.',
       },
       dns: {
         short: 'interroge par DNS',
@@ -121,9 +121,14 @@ export const fr: Words = {
         link: 'Se connecter',
       },
     },
+    bouncerKey: {
+      text: 'Un bouncer a une clé à lui, à la place de pcl_…. Ne choisissez pour elle que « obtenir les décisions comme bouncer ».',
+      link: 'En créer une',
+    },
     waiting: {
       key: 'En attente de la première requête avec votre clé.',
       mark: 'En attente de la première requête de cette page.',
+      bouncerKey: 'En attente de la première requête avec votre plus récente clé de bouncer.',
     },
     seenBefore: (n: number) =>
       `Requêtes avec votre clé dans les dernières 24 heures : ${n}. En attente d’une de plus.`,

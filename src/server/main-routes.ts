@@ -292,6 +292,12 @@ export function mainRoutes(options: {
       spoe: config.spoeListen,
       sample: openSamples(docsFolder),
       keys: options.ownKeys,
+      async isBouncerSeen(accountId) {
+        await options.noteKeyUses();
+        const keys = await options.namedKeys.list(accountId);
+        const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
+        return newest?.use !== undefined;
+      },
       seenOf(accountId) {
         const slot = options.standingOf(accountId)?.slot;
         const hours = slot === undefined ? [] : options.usage.of(slot);

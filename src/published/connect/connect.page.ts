@@ -27,7 +27,7 @@ export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
 
 /** By what the page knows its first request. */
 export interface ConnectWatch {
-  readonly by: 'key' | 'mark';
+  readonly by: 'key' | 'bouncerKey' | 'mark';
   /** Answers with `{"requests":n}`. */
   readonly path: string;
   /** How many there were when the page was made: one more has arrived. */
@@ -121,12 +121,19 @@ function choices({ target, filling }: ConnectData, { connect: text }: Catalogue)
   );
 }
 
+/** Where a key that may fetch decisions alone is made; who is not signed in comes there, too. */
+const bouncerKeyPath = '/account/keys?scope=bouncer#key-name';
+
 /** Of an account. */
 function needsKey({ door }: ConnectTarget): boolean {
   return door === 'api' || door === 'plugin';
 }
 
 function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): Html | false {
+  if (target.door === 'bouncer') {
+    const link = html`<a href=${bouncerKeyPath}>${text.bouncerKey.link}</a>`;
+    return notice({ tone: 'info', body: html`${text.bouncerKey.text} ${link}` });
+  }
   if (!needsKey(target)) return false;
   const to = {
     shown: undefined,

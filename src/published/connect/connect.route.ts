@@ -36,7 +36,8 @@ import {
 
 const indexEndpoint = deskPage(connectPath, 'anyone');
 const seenEndpoint = deskPage(`${connectPath}/seen`, 'verified', { errors: ['store_unavailable'] });
-const marksEndpoint = deskPage(`${connectPath}/seen/:target`, 'anyone', {
+/** Of a screen that uses no key, or one of a bouncer. */
+const screenEndpoint = deskPage(`${connectPath}/seen/:target`, 'anyone', {
   errors: ['store_unavailable'],
 });
 /** For the requests that a page of the documentation sends. */
@@ -48,7 +49,7 @@ const targetEndpoint = deskPage(`${connectPath}/:target`, 'anyone', {
 export const connectEndpoints: readonly Endpoint[] = [
   indexEndpoint,
   seenEndpoint,
-  marksEndpoint,
+  screenEndpoint,
   keyEndpoint,
   targetEndpoint,
 ];
@@ -80,12 +81,14 @@ export interface ConnectOptions extends TargetFacts {
   };
   /** Requests with the keys of an account in the last 24 hours. */
   readonly seenOf: (accountId: string) => number;
+  /** Whether the newest key of the account that may fetch decisions has done so. */
+  readonly isBouncerSeen: (accountId: string) => Promise<boolean>;
   /** Requests with a mark of a screen. */
   readonly sightings: Pick<Sightings, 'markOf' | 'isSeen'>;
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
-  const { desk, keys, seenOf, sightings, dnsZone, spoe } = options;
+  const { desk, keys, seenOf, isBouncerSeen, sightings, dnsZone, spoe } = options;
   const targets = once(() => openTargets(options));
 
   const isClosed = (door: Door) =>
@@ -105,12 +108,17 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
 
   async function watchOf(visit: Visit, target: ConnectTarget): Promise<ConnectWatch | undefined> {
     const { session, browserId } = visit;
-    if (hasMark(target.door)) {
-      const hasArrived = await sightings.isSeen(browserId, target.name);
-      const path = `${connectPath}/seen/${target.name}`;
+    const { door, name } = target;
+    const path = `${connectPath}/seen/${name}`;
+    if (hasMark(door)) {
+      const hasArrived = await sightings.isSeen(browserId, name);
       return { by: 'mark', path, requests: 0, hasArrived };
     }
     if (!session?.verified) return undefined;
+    if (door === 'bouncer') {
+      const hasArrived = await isBouncerSeen(session.accountId);
+      return { by: 'bouncerKey', path, requests: 0, hasArrived };
+    }
     const requests = seenOf(session.accountId);
     return { by: 'key', path: seenEndpoint.path, requests, hasArrived: false };
   }
@@ -120,12 +128,12 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     if (target === undefined) return desk.problem(visit, fail('not_found'));
     const chosen = choiceOf(query);
     if (chosen === undefined) return desk.problem(visit, fail('invalid_parameter'));
-    const { session, browserId } = visit;
+    const { browserId } = visit;
     const mark = hasMark(target.door) ? sightings.markOf(browserId, target.name) : undefined;
     const { standing, text } = await keyOf(visit);
     const data: ConnectData = {
       target,
-      filling: { ...chosen, mark, key: text, email: session?.email },
+      filling: { ...chosen, mark, key: text },
       key: standing,
       watch: await watchOf(visit, target),
       isOpen: !isClosed(target.door),
@@ -143,12 +151,11 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       headers: [jsonType, noStore],
       body: JSON.stringify({ requests: seenOf(session.accountId) }),
     })),
-    desk.page(marksEndpoint, async (visit) => {
+    desk.page(screenEndpoint, async (visit) => {
       const target = targetOf(visit);
-      if (target === undefined || !hasMark(target.door))
-        return desk.problem(visit, fail('not_found'));
-      const hasArrived = await sightings.isSeen(visit.browserId, target.name);
-      const body = JSON.stringify({ requests: hasArrived ? 1 : 0 });
+      const watch = target && (await watchOf(visit, target));
+      if (watch === undefined || watch.by === 'key') return desk.problem(visit, fail('not_found'));
+      const body = JSON.stringify({ requests: watch.hasArrived ? 1 : 0 });
       return { status: 200, headers: [jsonType, noStore], body };
     }),
     desk.page(keyEndpoint, async (visit) => {

@@ -32,8 +32,6 @@ export interface Filling {
   readonly score: Score;
   /** The reader's own, where it may be shown. */
   readonly key: string | undefined;
-  /** Mail address of the reader's account. */
-  readonly email: string | undefined;
 }
 
 /** Where the code of a step goes. */
@@ -72,7 +70,6 @@ export interface TargetFacts {
 
 /** In place of a key that is not shown. */
 export const keyPlaceholder = 'pcl_…';
-const emailPlaceholder = 'you@example.com';
 const sampleHost = '127.0.0.1:8080';
 const sampleZone = 'bl.example.org';
 const sampleDns = '127.0.0.1:5300';
@@ -150,33 +147,35 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
   ];
 }
 
-/** An address may hold what a shell would run. */
-function pasteable(email: string | undefined): string {
-  return email !== undefined && /^[\w.+-]+@[\w.-]+$/.test(email) ? email : emailPlaceholder;
-}
-
 function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
-  const of = (name: string, title: string, number: number, path: string) => ({
-    ...{ name, title, choices: [] },
-    steps: ({ email }: Filling) => [
-      shell(`${name}-key`, `portcullis bouncer add ${pasteable(email)} fw-1`),
-      file(
-        `${name}-settings`,
-        path,
-        filledIn(sample('BOUNCERS.md', 'yaml', number), [[`http://${sampleHost}/`, `${baseUrl}/`]]),
-      ),
-      shell(`${name}-start`, `systemctl restart ${path.split('/').at(-1)!.replace('.yaml', '')}`),
-    ],
+  const of = (
+    name: string,
+    title: string,
+    number: number,
+    /** Checks the settings. */
+    test = '',
+  ) => ({
+    ...{ name, title, choices: ['family'] as const },
+    steps: ({ family }: Filling) => {
+      const program = `${name}-bouncer`;
+      const path = `/etc/crowdsec/bouncers/${program}.yaml`;
+      const settings = filledIn(sample('BOUNCERS.md', 'yaml', number), [
+        [`http://${sampleHost}/`, `${baseUrl}/`],
+      ]);
+      const chosen =
+        family === undefined ? '' : `scenarios_containing: [portcullis-ipv${family}]\n`;
+      return [
+        file(`${name}-settings`, path, `${settings}${chosen}`),
+        shell(`${name}-start`, `${test}systemctl restart ${program}`),
+      ];
+    },
   });
-  const folder = '/etc/crowdsec/bouncers';
   return [
     of(
-      'crowdsec-firewall',
-      'CrowdSec firewall bouncer',
-      0,
-      `${folder}/crowdsec-firewall-bouncer.yaml`,
+      ...(['crowdsec-firewall', 'CrowdSec firewall bouncer', 0] as const),
+      'crowdsec-firewall-bouncer -t -c /etc/crowdsec/bouncers/crowdsec-firewall-bouncer.yaml && ',
     ),
-    of('crowdsec-custom', 'CrowdSec custom bouncer', 1, `${folder}/crowdsec-custom-bouncer.yaml`),
+    of('crowdsec-custom', 'CrowdSec custom bouncer', 1),
   ];
 }
 

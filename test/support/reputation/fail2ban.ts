@@ -115,7 +115,7 @@ function stepsOf(baseUrl: string) {
     sample: openSamples(docsFolder),
   });
   const target = targets.find(({ name }) => name === 'fail2ban')!;
-  return target.steps({ score: 75, mark: undefined, key: undefined, email: undefined });
+  return target.steps({ score: 75, mark: undefined, key: undefined });
 }
 
 async function endOf(server: LineChild): Promise<void> {
