@@ -16,6 +16,7 @@ import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { freePort } from '../support/server/free-port.ts';
 import { startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
+import { openPeopleOf } from '../support/signon/person.ts';
 
 const zone = 'bl.rep.example';
 const directory = makeTempDir('first-request');
@@ -88,6 +89,33 @@ it('OPNsense and MikroTik are seen by the address that they fetch', async (conte
     )![0];
     screen.run(`curl -fsS -o /dev/null '${url}'`);
     await screen.isSeen();
+  }
+});
+
+it('PHP, Node.js and Python are seen by what their last step asks', async (context) => {
+  await using people = openPeopleOf(server);
+  await people.register('ada@mail.example');
+  const ada = await people.signIn('ada@mail.example');
+  await ada.post('/account/keys/create');
+  for (const [name, tool, said] of [
+    ['php', 'php', /^$/],
+    ['node', 'node', /abuseConfidenceScore/],
+    ['python', 'python3', /^(True|False)$/],
+  ] as const) {
+    if (!hasTool(context, tool)) return;
+    const requests = async () =>
+      (JSON.parse((await ada.get('/connect/seen')).body) as { requests: number }).requests;
+    const before = await requests();
+    await using screen = await openConnectScreen(server, name, { reader: ada });
+    const path = /<figcaption><span>(portcullis\.\w+)</.exec(
+      (await ada.get(`/connect/${name}`)).body,
+    )![1]!;
+    writeFileSync(`${directory.path}/${path}`, screen.code(`${name}-code`));
+    const words = `cd ${directory.path}\n${screen.code('key')}${screen.code(`${name}-run`)}`;
+    const { stdout, stderr, status } = spawnSync('sh', ['-c', words], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    assert.match(stdout.trim(), said);
+    await within(async () => (await requests()) === before + 1, `${name} is seen`);
   }
 });
 

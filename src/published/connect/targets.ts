@@ -275,6 +275,9 @@ function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): P
   ];
 }
 
+/** Of the ranges for documentation. */
+const asked = '192.0.2.1';
+
 function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
   const key = ({ key: own = keyPlaceholder }: Filling): ConnectStep => {
     return { id: 'key', place: 'terminal', code: `export PORTCULLIS_KEY='${own}'\n` };
@@ -285,6 +288,8 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
     title: string,
     path: string,
     language: string,
+    /** Asks once. */
+    run: string,
     /** The test of a verdict, and the same by score. */
     test?: readonly [string, (score: Score) => string],
   ) => ({
@@ -295,20 +300,28 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
           ? []
           : [[test[0], test[1](filling.score)]];
       const code = filledIn(sample(guide, language), [['{secure_url}', secureUrl], ...byScore]);
-      return [key(filling), file(`${name}-code`, path, code)];
+      return [
+        key(filling),
+        file(`${name}-code`, path, code),
+        { id: `${name}-run`, place: 'terminal' as const, code: `${run}\n` },
+      ];
     },
   });
   const php = "verdict($_SERVER['REMOTE_ADDR'])";
   return [
-    of('php', 'PHP', 'portcullis.php', 'php', [
+    of('php', 'PHP', 'portcullis.php', 'php', `REMOTE_ADDR=${asked} php portcullis.php`, [
       `${php}['malicious'] ?? false`,
       (score) => `(${php}['abuseConfidenceScore'] ?? 0) >= ${score}`,
     ]),
-    of('node', 'Node.js', 'portcullis.mjs', 'js'),
-    of('python', 'Python', 'portcullis.py', 'python', [
-      '["malicious"]',
-      (score) => `["abuseConfidenceScore"] >= ${score}`,
-    ]),
+    of(
+      ...(['node', 'Node.js', 'portcullis.mjs', 'js'] as const),
+      `echo "console.log(await verdict('${asked}'))" | cat portcullis.mjs - | node --input-type=module`,
+    ),
+    of(
+      ...(['python', 'Python', 'portcullis.py', 'python'] as const),
+      `python3 -c "import portcullis; print(portcullis.is_malicious('${asked}'))"`,
+      ['["malicious"]', (score) => `["abuseConfidenceScore"] >= ${score}`],
+    ),
   ];
 }
 

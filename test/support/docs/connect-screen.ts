@@ -29,7 +29,7 @@ function textOf(markup: string): string {
 export async function openConnectScreen(
   server: TestServer,
   name: string,
-  options: { network?: boolean; query?: string; reader?: Agent } = {},
+  options: { network?: boolean; query?: string; reader?: Pick<Agent, 'get'> } = {},
 ): Promise<ConnectScreen> {
   const { network = false, query = '', reader = createAgent(server) } = options;
   const { status, body } = await reader.get(`/connect/${name}${query}`);
