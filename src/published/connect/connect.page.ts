@@ -160,7 +160,7 @@ function seenBox(data: ConnectData, { connect: text }: Catalogue): Html | false 
     <p class="connect-late" hidden><span>${text.waitedLong} ${again}</span></p>
     ${!hasArrived && html`<noscript><p>${again}</p></noscript>`}
   </div>
-  ${by === 'mark' && html`<p class="hint">${text.aboutMark[target.door === 'dns' ? 'dns' : 'query']}</p>`}`;
+  ${by === 'mark' && html`<p class="field-hint">${text.aboutMark[target.door === 'dns' ? 'dns' : 'query']}</p>`}`;
 }
 
 function placeTitle({ place }: ConnectStep, { connect: text }: Catalogue): string {
