@@ -7,6 +7,7 @@ import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { hashKey } from '../src/access/keys/key-format.ts';
 import { allScopes } from '../src/access/keys/key-scopes.ts';
 import { createKeyTable } from '../src/access/keys/key-table.ts';
+import { createSightingBoard } from '../src/access/marks/sighting-board.ts';
 import { createLimitMemory } from '../src/access/quota/limit-records.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
 import { systemClock } from '../src/core/clock.ts';
@@ -57,6 +58,7 @@ export function createCheckEngine(entries: number): CheckEngine {
       limits: createLimitMemory(8, systemRandom()),
       geo: geo.shared,
       bans: createBanTable(2).buffer,
+      marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
       keys: keyTable.handle,
       accounts: accounts.handle,
       quotas: createQuotaMemory(16),

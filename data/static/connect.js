@@ -1,10 +1,20 @@
-/** Asks until there is one more request with the reader's keys, while the page is looked at. */
+/** Asks whether a first request came, while the page is looked at: for an hour. */
 const everyMs = 3000;
+const waitMs = 3_600_000;
 const box = document.getElementById('seen');
+const untilMs = Date.now() + waitMs;
+
+function say(name) {
+  for (const line of box.querySelectorAll('p[class]')) line.hidden = !line.matches(name);
+}
 
 async function look() {
   if (document.hidden) return false;
-  const answer = await fetch('/connect/seen', { headers: { Accept: 'application/json' } });
+  if (Date.now() > untilMs) {
+    say('.connect-late');
+    return true;
+  }
+  const answer = await fetch(box.dataset.look, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
   const { requests } = await answer.json();
   if (requests <= Number(box.dataset.seen)) {
@@ -12,8 +22,7 @@ async function look() {
     box.dataset.seen = String(requests);
     return false;
   }
-  box.querySelector('.connect-waiting').hidden = true;
-  box.querySelector('.connect-arrived').hidden = false;
+  say('.connect-arrived');
   return true;
 }
 
@@ -22,4 +31,4 @@ async function watch() {
   if (!isOver) setTimeout(watch, everyMs);
 }
 
-if (box !== null) setTimeout(watch, everyMs);
+if (box?.querySelector('.connect-arrived').hidden) setTimeout(watch, everyMs);

@@ -64,12 +64,18 @@
     });
     box.addEventListener('portcullis-state', ({ detail }) => {
       if (errors[detail]) tell(w, 'error-callback', errors[detail]);
-      if (detail !== 'stale' || !w.value) return;
+      if (detail !== 'stale') return;
+      if (!w.value) {
+        tell(w, 'timeout-callback');
+        return tell(w, 'chalexpired-callback');
+      }
       put(w, '');
       w.gone = true;
       tell(w, 'expired-callback');
     });
     window.portcullisCaptcha(box);
+    const tab = setting(w, 'tabindex');
+    if (tab) for (const part of box.querySelectorAll('input,button')) part.tabIndex = tab;
     return box;
   }
 

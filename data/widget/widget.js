@@ -195,10 +195,12 @@
     night.addEventListener('change', dress);
 
     // A dot is a whole number of pixels: three where there is room.
-    picture.onload = () => {
+    const fit = () => {
       const { naturalWidth: dots } = picture;
-      picture.width = dots * (dots > 120 && top.clientWidth < dots * 3 ? 2 : 3);
+      if (dots) picture.width = dots * (dots > 120 && top.clientWidth < dots * 3 ? 2 : 3);
     };
+    picture.onload = fit;
+    new ResizeObserver(fit).observe(top);
     picture.onerror = voice.onerror = () => token && stop('fail');
     field.oninput = () => {
       renewals = 0;

@@ -65,12 +65,12 @@ export const en = {
       bouncer: {
         short: 'fetches decisions every second',
         text: 'It fetches decisions as from a CrowdSec local API, and has a key of its own.',
-        note: 'The first command belongs to the machine of this server: its operator makes the key, and you put it in the place of pcl_….',
+        note: 'The list holds what a check calls malicious, from score 75 on; decisions have no score of their own. The worst come first, up to the limit of the key.',
       },
       dns: {
         short: 'asks over DNS',
         text: 'It asks the DNS block list about each client, as it asks any other.',
-        note: 'The server answers its own machine without a key. Other machines need a label, which the operator makes.',
+        note: 'The steps for unbound are for a resolver that does not find the zone yet. The server answers its own machine without a key; other machines need a label, which the operator makes.',
       },
       api: {
         short: 'asks or reports with a key',
@@ -113,11 +113,25 @@ export const en = {
         link: 'Sign in',
       },
     },
-    waiting: 'Waiting for the first request with your key.',
+    bouncerKey: {
+      text: 'A bouncer has a key of its own, in the place of pcl_…. Choose nothing but “fetch decisions as a bouncer” for it.',
+      link: 'Make one',
+    },
+    waiting: {
+      key: 'Waiting for the first request with your key.',
+      mark: 'Waiting for the first request from this screen.',
+      bouncerKey: 'Waiting for the first request with your newest key for a bouncer.',
+    },
     seenBefore: (n: number) =>
       `Requests with your key in the last 24 hours: ${n}. Waiting for one more.`,
     arrived: 'We saw your request. It works.',
+    waitedLong: 'This page has waited for an hour.',
     lookAgain: 'Look again',
+    aboutMark: {
+      query:
+        'The mark in the text tells this page of your request, and nobody else. It changes no answer, means nothing after two hours, and you may take it out.',
+      dns: 'The mark in the last step tells this page of your query, and nobody else. It shows that this machine gets answers from the list; queries of the mail server itself have no mark.',
+    },
     moreTitle: 'Good to know',
     more: 'Read more',
   },

@@ -70,12 +70,12 @@ export const fr: Words = {
       bouncer: {
         short: 'lit les décisions chaque seconde',
         text: 'Il lit les décisions comme d’une API locale de CrowdSec, avec une clé à lui.',
-        note: 'La première commande est pour la machine de ce serveur : son opérateur crée la clé, et vous la mettez à la place de pcl_….',
+        note: 'La liste contient ce qu’une vérification dit malveillant, à partir du score 75 ; les décisions n’ont pas de score. Les pires viennent d’abord, jusqu’à la limite de la clé.',
       },
       dns: {
         short: 'interroge par DNS',
         text: 'Il interroge la liste de blocage DNS pour chaque client, comme toute autre.',
-        note: 'Le serveur répond à sa propre machine sans clé. Les autres machines ont besoin d’un libellé, que l’opérateur crée.',
+        note: 'Les étapes pour unbound sont pour un résolveur qui ne trouve pas encore la zone. Le serveur répond à sa propre machine sans clé ; les autres machines ont besoin d’un libellé, que l’opérateur crée.',
       },
       api: {
         short: 'interroge ou signale avec une clé',
@@ -121,11 +121,25 @@ export const fr: Words = {
         link: 'Se connecter',
       },
     },
-    waiting: 'En attente de la première requête avec votre clé.',
+    bouncerKey: {
+      text: 'Un bouncer a une clé à lui, à la place de pcl_…. Ne choisissez pour elle que « obtenir les décisions comme bouncer ».',
+      link: 'En créer une',
+    },
+    waiting: {
+      key: 'En attente de la première requête avec votre clé.',
+      mark: 'En attente de la première requête de cette page.',
+      bouncerKey: 'En attente de la première requête avec votre plus récente clé de bouncer.',
+    },
     seenBefore: (n: number) =>
       `Requêtes avec votre clé dans les dernières 24 heures : ${n}. En attente d’une de plus.`,
     arrived: 'Nous avons vu votre requête. Cela marche.',
+    waitedLong: 'Cette page attend depuis une heure.',
     lookAgain: 'Regarder encore',
+    aboutMark: {
+      query:
+        'La marque dans le texte annonce votre requête à cette page, et à personne d’autre. Elle ne change aucune réponse, ne dit plus rien après deux heures, et vous pouvez l’enlever.',
+      dns: 'La marque dans la dernière étape annonce votre requête à cette page, et à personne d’autre. Elle montre que cette machine reçoit les réponses de la liste ; les requêtes du serveur de courrier lui-même n’ont pas de marque.',
+    },
     moreTitle: 'Bon à savoir',
     more: 'En savoir plus',
   },

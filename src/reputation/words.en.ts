@@ -254,7 +254,8 @@ export const en = {
     parametersTitle: 'Parameters',
     parameters: {
       ipVersion: 'One family alone, 4 or 6. For every feed.',
-      minimumScore: 'Only the worst: 75 (as it is), 85 or 95. For .txt, .csv and .json.',
+      minimumScore:
+        'Only the worst: 75 (as it is), 85 or 95. For .txt, .csv, .json, .ipset, .nft, .haproxy and .rsc.',
       aggregate:
         'Neighbours merged into the fewest ranges that hold exactly the same addresses. For small devices; not for .csv and .json.',
     },

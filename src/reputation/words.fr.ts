@@ -267,7 +267,8 @@ export const fr: Words = {
     parametersTitle: 'Paramètres',
     parameters: {
       ipVersion: 'Une seule famille, 4 ou 6. Pour toutes les listes.',
-      minimumScore: 'Les pires seulement : 75 (par défaut), 85 ou 95. Pour .txt, .csv et .json.',
+      minimumScore:
+        'Les pires seulement : 75 (par défaut), 85 ou 95. Pour .txt, .csv, .json, .ipset, .nft, .haproxy et .rsc.',
       aggregate:
         'Les voisines réunies en aussi peu de plages que possible, pour exactement les mêmes adresses. Pour les petits appareils ; pas pour .csv ni .json.',
     },

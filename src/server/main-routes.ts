@@ -5,6 +5,8 @@ import { keyScopes } from '../access/keys/key-scopes.ts';
 import type { NamedKeys } from '../access/keys/named-keys.ts';
 import type { OwnKeys } from '../access/keys/own-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
+import type { SpotMark } from '../access/marks/sighting-board.ts';
+import type { Sightings } from '../access/marks/sightings.ts';
 import { createClientLimits } from '../access/quota/client-limits.ts';
 import { type Gate, quotaKind } from '../access/quota/gate.ts';
 import type { Usage } from '../access/quota/usage.ts';
@@ -162,8 +164,10 @@ export function mainRoutes(options: {
   passes: Pick<Passes, 'issue'>;
   bouncers: Pick<BouncerRouteOptions, 'stream' | 'uses' | 'ownOf' | 'entriesMaxOf'>;
   agents: Pick<AgentRouteOptions, 'tokens' | 'ban'>;
-  /** That of front ends. */
+  /** Those of front ends. */
   guard: Guard;
+  spotMark: SpotMark;
+  sightings: Sightings;
   /** Told of each report that was not taken. */
   onRefused: (reason: ErrorCode) => void;
   /** Resolves when the journal event is in memory. */
@@ -265,7 +269,7 @@ export function mainRoutes(options: {
       licence: config.feedLicence,
     }),
     // Asked until front ends have the first build: counted where they count.
-    ...feedRoutes({ publisher: options.feeds, guard: options.guard }),
+    ...feedRoutes({ ...options, publisher: options.feeds }),
     ...profileExchangeRoutes({ authorization: options.authorization, guard }),
     statsRoute({ ...options, counts: options.figures.reports, entries: options.figures.entries }),
     ...apiReadRoutes({ ...options, guard, turns, secureUrl: config.secureUrl }),
@@ -285,12 +289,17 @@ export function mainRoutes(options: {
       },
     }),
     ...connectRoutes({
-      ...config,
-      desk,
+      ...{ ...options, ...config, desk },
       proxied: proxiedHost(config),
       spoe: config.spoeListen,
       sample: openSamples(docsFolder),
       keys: options.ownKeys,
+      async isBouncerSeen(accountId) {
+        await options.noteKeyUses();
+        const keys = await options.namedKeys.list(accountId);
+        const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
+        return newest?.use !== undefined;
+      },
       seenOf(accountId) {
         const slot = options.standingOf(accountId)?.slot;
         const hours = slot === undefined ? [] : options.usage.of(slot);

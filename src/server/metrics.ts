@@ -55,6 +55,7 @@ export function observe(
       ...listening.gauges.tables,
       parts.reputation.counted,
       parts.reputation.systems.table,
+      parts.reputation.sightings.table,
       ...parts.own.tables,
       ...signon.tables,
       ...parts.data.store.tables,

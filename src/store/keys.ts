@@ -244,6 +244,9 @@ export const siteKeyByAccountPrefix = (id: string): Key =>
 /** 42 id:16 — a CAPTCHA receipt that was redeemed. Its `check: null` makes it single-use. */
 export const usedReceiptKey = (id: Uint8Array): Key => encodeKey(namespaces.usedReceipt, raw(id));
 
+/** 80 hour:4 name:8: a mark of /connect that came with a request (access/marks/sightings.ts). */
+export const sightingKey = (id: Uint8Array): Key => encodeKey(namespaces.sighting, raw(id));
+
 /** 68 account-id: password hash, known browsers and the like. */
 export const credentialsKey = (id: string): Key => encodeKey(namespaces.credentials, text(id));
 

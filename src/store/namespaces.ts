@@ -76,6 +76,7 @@ export const namespaces = {
   blockedSite: 0x76,
   signInLog: 0x78,
   audit: 0x79,
+  sighting: 0x80,
   scratch: 0xf0,
 } as const;
 

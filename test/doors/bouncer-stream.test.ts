@@ -9,7 +9,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { manualClock } from '../../src/core/clock.ts';
 import { createCursors } from '../../src/doors/bouncers/cursors.ts';
-import { decisionText, readFilter } from '../../src/doors/bouncers/decisions.ts';
+import { decisionText, readFilter, renderDecisions } from '../../src/doors/bouncers/decisions.ts';
 import { createDecisionStream } from '../../src/doors/bouncers/stream.ts';
 import { readUsage } from '../../src/doors/bouncers/usage-metrics.ts';
 import { parseQuery } from '../../src/http/query.ts';
@@ -117,6 +117,30 @@ it('a decision is JSON with a stable id below 2^53', () => {
     assert.equal(ids.has(id), false, `${ip} and ${ids.get(id)}`);
     ids.set(id, ip);
   }
+});
+
+it('a filter may name one family; the plain name of the scenario names both', async () => {
+  const values = ['192.0.2.1', '2001:db8::1', '192.0.2.0/24', '2001:db8::/32'];
+  const shown = async (query: string) => {
+    const params = parseQuery(query);
+    assert.ok(params.ok);
+    const pieces = await renderDecisions(values, readFilter(params.value));
+    const text = `[${Buffer.concat(pieces).toString()}]`;
+    return (JSON.parse(text) as { value: string }[]).map(({ value }) => value);
+  };
+  const [four, six] = [
+    [values[0], values[2]],
+    [values[1], values[3]],
+  ];
+  const name = 'scenarios_containing';
+  assert.deepEqual(await shown(`${name}=portcullis-ipv4`), four);
+  assert.deepEqual(await shown(`${name}=Portcullis-IPv6`), six);
+  assert.deepEqual(await shown(`${name}=portcullis-ipv4,portcullis-ipv6`), values);
+  assert.deepEqual(await shown(`${name}=portcullis`), values);
+  assert.deepEqual(await shown('scenarios_not_containing=portcullis-ipv6'), four);
+  assert.deepEqual(await shown('scenarios_not_containing=portcullis'), []);
+  assert.deepEqual(await shown(`${name}=ssh`), []);
+  assert.deepEqual(await shown(`${name}=portcullis-ipv6&scopes=Ip`), [values[1]]);
 });
 
 it('whatever a query or a body is, it is read or refused', () => {

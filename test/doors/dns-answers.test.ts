@@ -12,6 +12,7 @@ import { decode, encode, type Message } from '../support/doors/dns.ts';
 const zone = 'bl.example.org';
 const label = 'abcdefghijklmnopqrstuvwx27';
 const spentLabel = 'bbcdefghijklmnopqrstuvwx27';
+const mark = '0123456789abcdef0000'.repeat(2);
 
 /** What is said of some addresses; of others nothing. */
 const known: Readonly<Record<string, Partial<Listing>>> = {
@@ -41,6 +42,7 @@ function open(
   const { allowed = true, perSecond = 1_000_000 } = options;
   const { nameServers = ['ns1.example.org', 'ns2.example.org'] } = options;
   const counters = createDnsCounters();
+  const spotted: string[] = [];
   const responder = createResponder({
     zone,
     nameServers,
@@ -51,6 +53,7 @@ function open(
     isAllowed: () => allowed,
     accountOf: (text) => (text === label ? 1 : text === spentLabel ? 2 : -1),
     spend: (slot) => slot === 1,
+    spotMark: (text) => spotted.push(String(text)),
     rate: createResponseRate(7, { perSecond, burst: perSecond, slots: 1_024 }),
     counters,
     clock: { now: () => 1_790_000_000_000, monotonicMs: () => 1_000 },
@@ -64,6 +67,7 @@ function open(
   }
   return {
     ask,
+    spotted,
     counts: () => Object.fromEntries([...counters.read()].filter(([, count]) => count > 0)),
     query(name: string, type = 'A', more: Message = {}): ReturnType<typeof decode> {
       return decode(ask(encode({ id: 4_711, name, type, ...more })));
@@ -100,6 +104,13 @@ const rows: readonly (readonly [name: string, type: string, answer: string])[] =
   [`75.0.0.20.${label.toUpperCase()}.Score.BL.example.org`, 'A', 'NOERROR 127.0.1.75 300'],
   [`75.0.0.20.${spentLabel}.bl.example.org`, 'A', 'REFUSED'],
   [`75.0.0.20.${'c'.repeat(26)}.bl.example.org`, 'A', 'REFUSED'],
+  // A mark of /connect changes nothing.
+  [`75.0.0.20.${mark}.bl.example.org`, 'A', 'NOERROR 127.0.0.2 300'],
+  [`10.0.0.20.${mark}.score.bl.example.org`, 'A', 'NOERROR 127.0.1.10 300'],
+  [`75.0.0.20.${mark}.${label}.bl.example.org`, 'A', 'NOERROR 127.0.0.2 300'],
+  [`1400004b.hex.${mark}.bl.example.org`, 'A', 'NOERROR 127.0.0.2 300'],
+  [`75.0.0.20.${mark}0.bl.example.org`, 'A', 'NXDOMAIN SOA 60'],
+  [`${mark}.bl.example.org`, 'A', 'NOERROR SOA 3600'],
   // RFC 5782, section 5, in each zone and both families.
   ['2.0.0.127.bl.example.org', 'A', 'NOERROR 127.0.0.2 300'],
   ['2.0.0.127.score.bl.example.org', 'A', 'NOERROR 127.0.1.75 300'],
@@ -266,6 +277,18 @@ it('without permission only what leads to a key is answered', () => {
   assert.equal(code(`0.20.${label}.score.bl.example.org`), 'NOERROR');
   assert.equal(code(`95.0.0.20.${'a'.repeat(26)}.bl.example.org`), 'REFUSED');
   assert.deepEqual(strict.counts(), { listed: 1, no_data: 3, refused_client: 3, refused_key: 1 });
+});
+
+it('a mark is told of with each answer about an address, and with no refusal', () => {
+  const open4 = open();
+  open4.query(`75.0.0.20.${mark.toUpperCase()}.bl.example.org`);
+  open4.query(`2.0.0.127.${mark}.anon.bl.example.org`);
+  open4.query(`0.20.${mark}.bl.example.org`);
+  open4.query(`75.0.0.20.${mark}.${spentLabel}.bl.example.org`);
+  assert.deepEqual(open4.spotted, [mark, mark]);
+  const strict = open({ allowed: false });
+  assert.equal(strict.query(`75.0.0.20.${mark}.bl.example.org`).rcode, 'REFUSED');
+  assert.deepEqual(strict.spotted, []);
 });
 
 it('beyond the rate every second answer is empty and truncated, the others are not sent', () => {

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { after, before, it, type TestContext } from 'node:test';
+import { openConnectScreen } from '../support/docs/connect-screen.ts';
 import {
   bouncerConfig,
   elements,
@@ -133,6 +134,42 @@ it('the firewall bouncer keeps the sets of nftables as the feed is', async (cont
   });
   await firewall(context, 'nftables', [], lists, '45.20.0.1');
 });
+
+for (const family of ['4', '6'] as const) {
+  it(`the firewall bouncer takes IPv${family} alone, as its screen of /connect sets it up`, async (context) => {
+    if (!hasTool(context, 'crowdsec-firewall-bouncer') || !hasTool(context, 'nft')) return;
+    if (!hasNetworkNamespace(context)) return;
+    await within(async () => (await feed()).length >= hosts.length, 'the list');
+    await using screen = await openConnectScreen(server, 'crowdsec-firewall', {
+      query: `?family=${family}`,
+    });
+    const settings = screen.code('crowdsec-firewall-settings');
+    const network = await openNetwork(socket);
+    const config = `${directory.path}/family${family}.yaml`;
+    const ways = /api_url: \S+/;
+    const own = settings.replace(ways, 'api_url: http://127.0.0.1:8080/');
+    writeFileSync(config, own.replace('pcl_…', await makeKey()));
+    const test = await network.run('crowdsec-firewall-bouncer', '-t', '-c', config);
+    assert.equal(test.failed, false, test.text);
+    const bouncer = network.spawn('crowdsec-firewall-bouncer', '-c', config);
+    const held = async (v: '4' | '6') => {
+      const table = v === '4' ? ['ip', 'crowdsec'] : ['ip6', 'crowdsec6'];
+      const words = ['nft', 'list', 'set', ...table, `${table[1]}-blacklists`];
+      return elements((await network.run(...words)).stdout);
+    };
+    try {
+      const wanted = async () =>
+        sorted((await feed()).filter((one) => one.includes(':') === (family === '6')));
+      const same = async () => String(sorted(await held(family))) === String(await wanted());
+      await within(async () => (await wanted()).length > 0 && (await same()), 'its family');
+      assert.deepEqual(await held(family === '4' ? '6' : '4'), []);
+      assert.equal(bouncer.exitCode, null);
+    } finally {
+      await stopChild(bouncer);
+      await network.close();
+    }
+  });
+}
 
 it('the firewall bouncer keeps the sets of ipset as the feed is', async (context) => {
   const sets = [

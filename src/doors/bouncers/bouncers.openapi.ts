@@ -26,7 +26,11 @@ export const streamDocs: Described = {
     query('startup', string, '`true`: the whole list.'),
     query('scopes', string, '`ip`, `range` or both, with a comma.'),
     query('origins', string, 'Decisions have the origin `lists`.'),
-    query('scenarios_containing', string, 'Parts of a scenario; decisions have `portcullis`.'),
+    query(
+      'scenarios_containing',
+      string,
+      'Parts of a scenario; decisions have `portcullis`, and `portcullis-ipv4` or `-ipv6` names a family.',
+    ),
     query('scenarios_not_containing', string, 'Parts that a scenario must not have.'),
   ],
   answers: {

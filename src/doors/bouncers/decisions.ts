@@ -23,6 +23,13 @@ export const decisionType = 'ban';
 export interface Filter {
   readonly hosts: boolean;
   readonly networks: boolean;
+  /** Undefined: both. */
+  readonly family?: 4 | 6 | undefined;
+}
+
+/** The same of filters that let the same through. */
+export function filterName({ hosts, networks, family }: Filter): string {
+  return `${hosts}${networks}${family ?? ''}`;
 }
 
 /** What a client is told of a ban that has so long left. */
@@ -60,13 +67,20 @@ export function readFilter(params: { get(name: string): string | undefined }): F
   const scopes = wanted('scopes')?.map((scope) => scope.trim());
   const origins = wanted('origins')?.map((one) => one.trim());
   const containing = wanted('scenarios_containing');
-  const isOurs =
-    (origins === undefined || origins.includes(origin)) &&
-    (containing === undefined || containing.some((part) => scenario.includes(part))) &&
-    wanted('scenarios_not_containing')?.some((part) => scenario.includes(part)) !== true;
+  const excluded = wanted('scenarios_not_containing');
+  // A filter may name one family, which the scenario that is told never does.
+  const [four, six] = ([4, 6] as const).map((family) => {
+    const name = `${scenario}-ipv${family}`;
+    return (
+      (containing === undefined || containing.some((part) => name.includes(part))) &&
+      excluded?.some((part) => name.includes(part)) !== true
+    );
+  });
+  const isOurs = (origins === undefined || origins.includes(origin)) && (four || six) === true;
   return {
     hosts: isOurs && (scopes === undefined || scopes.includes('ip')),
     networks: isOurs && (scopes === undefined || scopes.includes('range')),
+    family: four === six ? undefined : four ? 4 : 6,
   };
 }
 
@@ -80,7 +94,7 @@ const pieceChars = 1 << 18;
  */
 export async function renderDecisions(
   values: Iterable<string>,
-  { hosts, networks }: Filter,
+  { hosts, networks, family }: Filter,
   {
     isGone = false,
     entriesMax = Number.POSITIVE_INFINITY,
@@ -95,6 +109,7 @@ export async function renderDecisions(
   for (const value of values) {
     if (++seen % rowsPerLook === 0 && turns.isOver()) await turns.next();
     if (!(value.includes('/') ? networks : hosts)) continue;
+    if (family !== undefined && value.includes(':') !== (family === 6)) continue;
     if (rows >= entriesMax) break;
     text += `${rows > 0 ? ',' : ''}${decisionText(value, durationOf(value))}`;
     rows++;

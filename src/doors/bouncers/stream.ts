@@ -9,7 +9,13 @@
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../core/clock.ts';
 import { type Cursors, createCursors } from './cursors.ts';
-import { type Filter, quotedBehind, renderDecisions, sharedBytes } from './decisions.ts';
+import {
+  type Filter,
+  filterName,
+  quotedBehind,
+  renderDecisions,
+  sharedBytes,
+} from './decisions.ts';
 import { copyOf, type ListSaid, type OwnDecisions, withOwnBans } from './own-bans.ts';
 
 /** The list at a moment, never changed: see `Published` of the feeds. */
@@ -99,7 +105,7 @@ export function createDecisionStream(options: {
   }
 
   const clientOf = ({ client, filter }: Pick<StreamAsked, 'client' | 'filter'>) =>
-    `${client} ${filter.hosts}${filter.networks}`;
+    `${client} ${filterName(filter)}`;
 
   async function answer(asked: StreamAsked): Promise<StreamAnswer | undefined> {
     const { filter, isStart } = asked;
@@ -123,7 +129,7 @@ export function createDecisionStream(options: {
     }
     // A whole list heals whatever got lost, so it says all removals that are known.
     const since = isWhole ? 0 : at;
-    const name = `${filter.hosts}${filter.networks} ${since} ${isWhole ? max : 'changes'}`;
+    const name = `${filterName(filter)} ${since} ${isWhole ? max : 'changes'}`;
     const said = isWhole ? wholeSaid(now, since, max) : changesSaid(now, since);
     // What the list removed may be banned, whether or not the bans have changed.
     const own = current && copyOf(current);

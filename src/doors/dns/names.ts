@@ -1,9 +1,10 @@
 /**
  * What a queried name means: which zone, whose key, which address. Names are read from the right, as
- * RFC 5782 builds them: the zone, then `score` or `anon`, then a key's label, then the address as four
- * reversed octets, 32 reversed nibbles, or 8 or 32 hex digits in one label under `hex`.
+ * RFC 5782 builds them: the zone, then `score` or `anon`, then a key's label, then a mark of /connect, then the
+ * address as four reversed octets, 32 reversed nibbles, or 8 or 32 hex digits in one label under `hex`.
  */
 
+import { markLength } from '../../access/marks/marks.ts';
 import type { Question } from './question.ts';
 import { lowerCase } from './wire.ts';
 
@@ -23,6 +24,8 @@ export interface Meaning {
   zone: Zone;
   /** Which label of the question is a key's, -1 for none. */
   keyLabel: number;
+  /** Which label is a mark of /connect, -1 for none: it changes no answer. */
+  markLabel: number;
   /** Of the address that is named. */
   family: 4 | 6;
   readonly words: Uint32Array;
@@ -51,6 +54,7 @@ export function createNameReader(zone: string): NameReader {
     kind: 'foreign',
     zone: 'malicious',
     keyLabel: -1,
+    markLabel: -1,
     family: 4,
     words: new Uint32Array(4),
     hasBelow: false,
@@ -69,6 +73,7 @@ export function createNameReader(zone: string): NameReader {
 
   function read(message: Uint8Array, question: Question): Meaning {
     meaning.keyLabel = -1;
+    meaning.markLabel = -1;
     meaning.zone = 'malicious';
     meaning.hasBelow = false;
     const below = question.labels - zoneLabels.length;
@@ -88,6 +93,10 @@ export function createNameReader(zone: string): NameReader {
     }
     if (label >= 0 && isKeyLabel(message, question, label)) {
       meaning.keyLabel = label;
+      label--;
+    }
+    if (label >= 0 && isMarkLabel(message, question, label)) {
+      meaning.markLabel = label;
       label--;
     }
     if (label < 0) meaning.kind = below === 0 ? 'apex' : 'zone';
@@ -160,6 +169,13 @@ function isKeyLabel(message: Uint8Array, question: Question, label: number): boo
     const byte = lowerCase(message[at + i]!);
     if ((byte < 0x61 || byte > 0x7a) && (byte < 0x32 || byte > 0x37)) return false;
   }
+  return true;
+}
+
+function isMarkLabel(message: Uint8Array, question: Question, label: number): boolean {
+  if (question.labelLength[label] !== markLength) return false;
+  const at = question.labelAt[label]!;
+  for (let i = 0; i < markLength; i++) if (hexDigit(message[at + i]!) < 0) return false;
   return true;
 }
 

@@ -4,6 +4,8 @@
  * clients without a filter would take for a listing.
  */
 
+import { markLength } from '../../access/marks/marks.ts';
+import type { SpotMark } from '../../access/marks/sighting-board.ts';
 import { createAnswerWriter } from './answer-writer.ts';
 import type { DnsCounters, DnsOutcome } from './counters.ts';
 import { createNameReader, keyLabelLength, type Meaning, type Zone } from './names.ts';
@@ -37,6 +39,7 @@ export interface ResponderOptions {
   accountOf(label: string): number;
   /** Takes one read of the account. */
   spend(slot: number): boolean;
+  readonly spotMark: SpotMark;
   readonly rate: ResponseRate;
   readonly counters: DnsCounters;
   readonly clock: { now(): number; monotonicMs(): number };
@@ -108,7 +111,7 @@ export function createResponder(options: ResponderOptions): Responder {
     writer.zoneAt(name.zoneAt);
     let slot = -1;
     if (name.keyLabel >= 0) {
-      slot = options.accountOf(labelText(message, name.keyLabel));
+      slot = options.accountOf(labelText(message, name.keyLabel, keyLabelLength));
       if (slot < 0) return refuse('refused_key');
     } else if (!isAllowed && name.kind !== 'apex' && name.kind !== 'zone') {
       // A resolver that asks step by step meets these two before the label.
@@ -124,6 +127,9 @@ export function createResponder(options: ResponderOptions): Responder {
         return tell('unlisted', writer.noSuchName(ttl.unlisted));
       case 'address':
         if (slot >= 0 && !options.spend(slot)) return refuse('refused_quota');
+        if (name.markLabel >= 0) {
+          options.spotMark(labelText(message, name.markLabel, markLength));
+        }
         return ofAddress(name, type);
     }
   }
@@ -176,9 +182,9 @@ export function createResponder(options: ResponderOptions): Responder {
     return `score ${score} of 100, ${options.baseUrl}/ip/${address}`;
   }
 
-  function labelText(message: Uint8Array, label: number): string {
+  function labelText(message: Uint8Array, label: number, length: number): string {
     const at = question.labelAt[label]!;
-    return Buffer.from(message.subarray(at, at + keyLabelLength))
+    return Buffer.from(message.subarray(at, at + length))
       .toString('latin1')
       .toLowerCase();
   }

@@ -4,6 +4,7 @@
  * score ever block: a limit lets in or challenges, and an error is no verdict.
  */
 
+import type { SpotMark } from '../../access/marks/sighting-board.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ok, type Result } from '../../core/result.ts';
 import { isListable } from '../listable.ts';
@@ -30,6 +31,7 @@ export interface DeciderOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Of a query. */
   readonly readParams: (text: string) => Result<GateParams>;
+  readonly spotMark: SpotMark;
 }
 
 export interface GateVisit {
@@ -59,14 +61,18 @@ const policiesMax = 256;
 const keptLengthMax = 256;
 
 export function createDecider(options: DeciderOptions): Decider {
-  const { check, passes, clock, readParams } = options;
+  const { check, passes, clock, readParams, spotMark } = options;
   const policies = new Map<string, GatePolicy>();
   return {
     policyOf(text) {
       const known = policies.get(text);
-      if (known !== undefined) return ok(known);
+      if (known !== undefined) {
+        spotMark(known.mark);
+        return ok(known);
+      }
       const params = readParams(text);
       const read = params.ok ? readPolicy(params.value) : params;
+      if (read.ok) spotMark(read.value.mark);
       if (read.ok && policies.size < policiesMax && text.length <= keptLengthMax) {
         // A copy: a part of a path would hold the whole of it.
         policies.set(Buffer.from(text, 'latin1').toString('latin1'), read.value);

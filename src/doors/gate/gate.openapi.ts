@@ -33,6 +33,11 @@ export const gateDocs: Described = {
       `Seconds for which a solved challenge counts; ${pass}.`,
     ),
     query('mode', { enum: ['redirect', 'nginx'] }, `How a challenge is told; ${mode}.`),
+    query(
+      'mark',
+      string,
+      'Of a screen of /connect, which it tells of this question; changes no verdict.',
+    ),
   ],
   answers: {
     200: { description: 'Let in.', headers: always },

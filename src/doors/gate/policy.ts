@@ -4,6 +4,7 @@
  * that shows when the proxy is set up.
  */
 
+import { isMark } from '../../access/marks/marks.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 
 export type GateVerdict = 'allow' | 'challenge' | 'block';
@@ -19,6 +20,8 @@ export interface GatePolicy {
   readonly passMs: number;
   /** nginx takes 401 with a `Location` for what others take 302. */
   readonly mode: 'redirect' | 'nginx';
+  /** Of the screen of /connect that it was copied from; changes no verdict. */
+  readonly mark: string | undefined;
 }
 
 export const policyDefaults = {
@@ -42,8 +45,8 @@ export interface GateParams {
 
 export function readPolicy(params: GateParams): Result<GatePolicy> {
   for (const name of params.names) {
-    if (Object.hasOwn(policyDefaults, name)) continue;
-    const known = Object.keys(policyDefaults).join(', ');
+    if (Object.hasOwn(policyDefaults, name) || name === 'mark') continue;
+    const known = [...Object.keys(policyDefaults), 'mark'].join(', ');
     return bad(name, `There is no parameter ${name.slice(0, 60)}: a policy has ${known}.`);
   }
   const textOf = (name: keyof typeof policyDefaults) =>
@@ -68,7 +71,11 @@ export function readPolicy(params: GateParams): Result<GatePolicy> {
   if (mode !== 'redirect' && mode !== 'nginx') {
     return bad('mode', 'The mode must be redirect or nginx.');
   }
-  return ok({ challengeFrom, blockFrom, anonymous, passMs: seconds * 1_000, mode });
+  const mark = params.get('mark');
+  if (mark !== undefined && !isMark(mark)) {
+    return bad('mark', 'The mark must be one of a screen of /connect, or left out.');
+  }
+  return ok({ challengeFrom, blockFrom, anonymous, passMs: seconds * 1_000, mode, mark });
 }
 
 /** Without regard to a pass. */

@@ -25,12 +25,22 @@ export const connectPath = '/connect';
 /** What the page says of the reader's key. */
 export type KeyStanding = 'shown' | 'hidden' | 'none' | 'unknown-reader';
 
+/** By what the page knows its first request. */
+export interface ConnectWatch {
+  readonly by: 'key' | 'bouncerKey' | 'mark';
+  /** Answers with `{"requests":n}`. */
+  readonly path: string;
+  /** How many there were when the page was made: one more has arrived. */
+  readonly requests: number;
+  readonly hasArrived: boolean;
+}
+
 export interface ConnectData {
   readonly target: ConnectTarget;
   readonly filling: Filling;
   readonly key: KeyStanding;
-  /** Requests with the reader's keys in the last 24 hours; undefined without a reader. */
-  readonly seen: number | undefined;
+  /** Of what is waited for; undefined: nothing can be seen. */
+  readonly watch: ConnectWatch | undefined;
   /** False: the operator has not turned the door on. */
   readonly isOpen: boolean;
   /** Page of the documentation about its door. */
@@ -39,6 +49,17 @@ export interface ConnectData {
 
 function targetPath(name: string): string {
   return `${connectPath}/${name}`;
+}
+
+/** The screen again, with what was chosen. */
+function samePath({ target, filling }: ConnectData): string {
+  const { family, score } = filling;
+  const chosen: Record<ChoiceName, string | undefined> = { family, score: String(score) };
+  const query = new URLSearchParams();
+  for (const name of target.choices) {
+    if (chosen[name] !== undefined) query.set(name, chosen[name]);
+  }
+  return query.size === 0 ? targetPath(target.name) : `${targetPath(target.name)}?${query}`;
 }
 
 export function connectIndexPage(frame: PageFrame, targets: readonly ConnectTarget[]): string {
@@ -100,12 +121,19 @@ function choices({ target, filling }: ConnectData, { connect: text }: Catalogue)
   );
 }
 
+/** Where a key that may fetch decisions alone is made; who is not signed in comes there, too. */
+const bouncerKeyPath = '/account/keys?scope=bouncer#key-name';
+
 /** Of an account. */
 function needsKey({ door }: ConnectTarget): boolean {
   return door === 'api' || door === 'plugin';
 }
 
 function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): Html | false {
+  if (target.door === 'bouncer') {
+    const link = html`<a href=${bouncerKeyPath}>${text.bouncerKey.link}</a>`;
+    return notice({ tone: 'info', body: html`${text.bouncerKey.text} ${link}` });
+  }
   if (!needsKey(target)) return false;
   const to = {
     shown: undefined,
@@ -119,14 +147,20 @@ function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): H
   });
 }
 
-/** Counts requests; its script (connect.js) asks again until there is one more. */
-function seenBox({ target, seen }: ConnectData, { connect: text }: Catalogue): Html | false {
-  if (seen === undefined || !needsKey(target)) return false;
-  return html`<div class="connect-seen" id="seen" data-seen=${String(seen)} aria-live="polite">
-    <p class="connect-waiting">${icon('clock')}<span>${seen === 0 ? text.waiting : text.seenBefore(seen)}</span></p>
-    <p class="connect-arrived" hidden>${icon('check')}<span>${text.arrived}</span></p>
-    <noscript><p><a href=${safeHref(targetPath(target.name))}>${text.lookAgain}</a></p></noscript>
-  </div>`;
+/** Its script (connect.js) asks again until one has arrived. */
+function seenBox(data: ConnectData, { connect: text }: Catalogue): Html | false {
+  const { watch, target } = data;
+  if (watch === undefined) return false;
+  const { by, path, requests, hasArrived } = watch;
+  const isEarlier = by === 'key' && requests > 0;
+  const again = html`<a href=${safeHref(samePath(data))}>${text.lookAgain}</a>`;
+  return html`<div class="connect-seen" id="seen" data-look=${path} data-seen=${String(requests)} aria-live="polite">
+    <p class="connect-waiting" hidden=${hasArrived}>${icon('clock')}<span>${isEarlier ? text.seenBefore(requests) : text.waiting[by]}</span></p>
+    <p class="connect-arrived" hidden=${!hasArrived}>${icon('check')}<span>${text.arrived}</span></p>
+    <p class="connect-late" hidden><span>${text.waitedLong} ${again}</span></p>
+    ${!hasArrived && html`<noscript><p>${again}</p></noscript>`}
+  </div>
+  ${by === 'mark' && html`<p class="field-hint">${text.aboutMark[target.door === 'dns' ? 'dns' : 'query']}</p>`}`;
 }
 
 function placeTitle({ place }: ConnectStep, { connect: text }: Catalogue): string {

@@ -1,8 +1,10 @@
 /**
  * GET /connect and /connect/:target. The pages know their reader: with a fresh proof of identity the
- * reader's own key stands in the commands, and the page says when a first request came with it.
+ * reader's own key stands in the commands. It says when a first request came: with that key, or with the
+ * mark that stands in the commands of a screen without one.
  */
 
+import type { Sightings } from '../../access/marks/sightings.ts';
 import { fail } from '../../core/result.ts';
 import { once } from '../../core/work/preparation.ts';
 import type { Reply } from '../../http/message.ts';
@@ -16,12 +18,14 @@ import { jsonType, noStore } from '../../web/shape.ts';
 import { docPath } from '../docs/library.ts';
 import {
   type ConnectData,
+  type ConnectWatch,
   connectIndexPage,
   connectPage,
   connectPath,
   type KeyStanding,
 } from './connect.page.ts';
 import {
+  type ConnectTarget,
   type Door,
   families,
   openTargets,
@@ -32,6 +36,10 @@ import {
 
 const indexEndpoint = deskPage(connectPath, 'anyone');
 const seenEndpoint = deskPage(`${connectPath}/seen`, 'verified', { errors: ['store_unavailable'] });
+/** Of a screen that uses no key, or one of a bouncer. */
+const screenEndpoint = deskPage(`${connectPath}/seen/:target`, 'anyone', {
+  errors: ['store_unavailable'],
+});
 /** For the requests that a page of the documentation sends. */
 const keyEndpoint = deskPage(`${connectPath}/key`, 'anyone', { errors: ['store_unavailable'] });
 const targetEndpoint = deskPage(`${connectPath}/:target`, 'anyone', {
@@ -41,9 +49,15 @@ const targetEndpoint = deskPage(`${connectPath}/:target`, 'anyone', {
 export const connectEndpoints: readonly Endpoint[] = [
   indexEndpoint,
   seenEndpoint,
+  screenEndpoint,
   keyEndpoint,
   targetEndpoint,
 ];
+
+/** Of those that use no key of an account. */
+function hasMark(door: Door): boolean {
+  return door === 'feed' || door === 'gate' || door === 'spoe' || door === 'dns';
+}
 
 const docsOf: Readonly<Record<Door, string>> = {
   feed: docPath('feeds'),
@@ -67,10 +81,14 @@ export interface ConnectOptions extends TargetFacts {
   };
   /** Requests with the keys of an account in the last 24 hours. */
   readonly seenOf: (accountId: string) => number;
+  /** Whether the newest key of the account that may fetch decisions has done so. */
+  readonly isBouncerSeen: (accountId: string) => Promise<boolean>;
+  /** Requests with a mark of a screen. */
+  readonly sightings: Pick<Sightings, 'markOf' | 'isSeen'>;
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
-  const { desk, keys, seenOf, dnsZone, spoe } = options;
+  const { desk, keys, seenOf, isBouncerSeen, sightings, dnsZone, spoe } = options;
   const targets = once(() => openTargets(options));
 
   const isClosed = (door: Door) =>
@@ -86,18 +104,38 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     return text.ok ? { standing: 'shown', text: text.value } : { standing: 'none' };
   }
 
+  const targetOf = ({ request }: Visit) => targets().find(({ name }) => name === request.param);
+
+  async function watchOf(visit: Visit, target: ConnectTarget): Promise<ConnectWatch | undefined> {
+    const { session, browserId } = visit;
+    const { door, name } = target;
+    const path = `${connectPath}/seen/${name}`;
+    if (hasMark(door)) {
+      const hasArrived = await sightings.isSeen(browserId, name);
+      return { by: 'mark', path, requests: 0, hasArrived };
+    }
+    if (!session?.verified) return undefined;
+    if (door === 'bouncer') {
+      const hasArrived = await isBouncerSeen(session.accountId);
+      return { by: 'bouncerKey', path, requests: 0, hasArrived };
+    }
+    const requests = seenOf(session.accountId);
+    return { by: 'key', path: seenEndpoint.path, requests, hasArrived: false };
+  }
+
   async function show(visit: Visit, query: Params): Promise<Reply> {
-    const target = targets().find(({ name }) => name === visit.request.param);
+    const target = targetOf(visit);
     if (target === undefined) return desk.problem(visit, fail('not_found'));
     const chosen = choiceOf(query);
     if (chosen === undefined) return desk.problem(visit, fail('invalid_parameter'));
-    const { session } = visit;
+    const { browserId } = visit;
+    const mark = hasMark(target.door) ? sightings.markOf(browserId, target.name) : undefined;
     const { standing, text } = await keyOf(visit);
     const data: ConnectData = {
       target,
-      filling: { ...chosen, key: text, email: session?.email },
+      filling: { ...chosen, mark, key: text },
       key: standing,
-      seen: session?.verified ? seenOf(session.accountId) : undefined,
+      watch: await watchOf(visit, target),
       isOpen: !isClosed(target.door),
       docs: docsOf[target.door],
     };
@@ -113,6 +151,13 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       headers: [jsonType, noStore],
       body: JSON.stringify({ requests: seenOf(session.accountId) }),
     })),
+    desk.page(screenEndpoint, async (visit) => {
+      const target = targetOf(visit);
+      const watch = target && (await watchOf(visit, target));
+      if (watch === undefined || watch.by === 'key') return desk.problem(visit, fail('not_found'));
+      const body = JSON.stringify({ requests: watch.hasArrived ? 1 : 0 });
+      return { status: 200, headers: [jsonType, noStore], body };
+    }),
     desk.page(keyEndpoint, async (visit) => {
       const { standing, text } = await keyOf(visit);
       const body = JSON.stringify({ standing, key: text });

@@ -3,6 +3,7 @@
  * documentation, filled in with what this server and its reader have. Nothing here is written twice.
  */
 
+import { readEndpoint } from '../../doors/endpoint.ts';
 import {
   type FamilyChoice,
   type RecipeName,
@@ -24,13 +25,13 @@ export const scores = [75, 85, 95] as const;
 export type Score = (typeof scores)[number];
 
 export interface Filling {
+  /** What tells the screen of the first request; undefined: none is put in. */
+  readonly mark: string | undefined;
   /** Both unless told. */
   readonly family?: FamilyChoice | undefined;
   readonly score: Score;
   /** The reader's own, where it may be shown. */
   readonly key: string | undefined;
-  /** Mail address of the reader's account. */
-  readonly email: string | undefined;
 }
 
 /** Where the code of a step goes. */
@@ -60,6 +61,8 @@ export interface TargetFacts {
   /** Host and port that a proxy beside the server asks. */
   readonly proxied: string;
   readonly dnsZone: string | undefined;
+  /** Addresses and ports that answer DNS queries. */
+  readonly dnsListen: readonly string[];
   /** Address and port that answer HAProxy. */
   readonly spoe: string | undefined;
   readonly sample: TakeSample;
@@ -67,9 +70,9 @@ export interface TargetFacts {
 
 /** In place of a key that is not shown. */
 export const keyPlaceholder = 'pcl_…';
-const emailPlaceholder = 'you@example.com';
 const sampleHost = '127.0.0.1:8080';
 const sampleZone = 'bl.example.org';
+const sampleDns = '127.0.0.1:5300';
 const feedFolder = '/var/lib/portcullis';
 const feedScript = '/usr/local/sbin/portcullis-feed';
 /** Of the samples in docs/: what a check calls malicious. */
@@ -90,13 +93,17 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
     name: string,
     title: string,
     recipe: RecipeName,
-    more: { choices?: readonly ChoiceName[]; alone?: boolean; group?: GroupName } = {},
+    more: { alone?: boolean; group?: GroupName } = {},
   ) => {
-    const { choices = ['family'], alone = false, group = 'firewalls' } = more;
+    const { alone = false, group = 'firewalls' } = more;
     return {
-      ...{ name, title, group, choices },
-      steps({ family, score }: Filling) {
-        const chosen = { family, score: score === usualScore ? undefined : score };
+      ...{ name, title, group, choices: ['family', 'score'] as const },
+      steps({ family, score, mark }: Filling) {
+        const chosen = {
+          family,
+          mark,
+          score: score === usualScore ? undefined : score,
+        };
         const recipes = recipesFor(`${secureUrl}/feeds`, chosen);
         const [script] = recipes.refresh;
         const folder = shell('feed-folder', `mkdir -p ${feedFolder} && chmod 755 ${feedScript}`);
@@ -107,22 +114,27 @@ function feedTargets({ secureUrl }: TargetFacts): (Part & { readonly group: Grou
   return [
     of('nftables', 'nftables', 'nftables'),
     of('ipset', 'iptables + ipset', 'ipset'),
-    of('opnsense', 'OPNsense, pfSense', 'opnsense', { alone: true, choices: ['family', 'score'] }),
+    of('opnsense', 'OPNsense, pfSense', 'opnsense', { alone: true }),
     of('mikrotik', 'MikroTik RouterOS', 'mikrotik', { alone: true }),
     of('haproxy-list', 'HAProxy', 'haproxy', { group: 'proxies' }),
   ];
 }
 
+/** The end of a policy. */
+function policy(score: Score, mark: string | undefined): string {
+  return `block=${score}${mark === undefined ? '' : `&mark=${mark}`}`;
+}
+
 function gateTargets({ proxied, sample }: TargetFacts): Part[] {
   const of = (name: string, title: string, path: string) => ({
     ...{ name, title, choices: ['score'] as const },
-    steps: ({ score }: Filling) => [
+    steps: ({ score, mark }: Filling) => [
       file(
         `${name}-gate`,
         path,
         filledIn(sample('GATE.md', name), [
           [sampleHost, proxied],
-          ['block=75', `block=${score}`],
+          ['block=75', policy(score, mark)],
         ]),
       ),
     ],
@@ -135,33 +147,35 @@ function gateTargets({ proxied, sample }: TargetFacts): Part[] {
   ];
 }
 
-/** An address may hold what a shell would run. */
-function pasteable(email: string | undefined): string {
-  return email !== undefined && /^[\w.+-]+@[\w.-]+$/.test(email) ? email : emailPlaceholder;
-}
-
 function bouncerTargets({ baseUrl, sample }: TargetFacts): Part[] {
-  const of = (name: string, title: string, number: number, path: string) => ({
-    ...{ name, title, choices: [] },
-    steps: ({ email }: Filling) => [
-      shell(`${name}-key`, `portcullis bouncer add ${pasteable(email)} fw-1`),
-      file(
-        `${name}-settings`,
-        path,
-        filledIn(sample('BOUNCERS.md', 'yaml', number), [[`http://${sampleHost}/`, `${baseUrl}/`]]),
-      ),
-      shell(`${name}-start`, `systemctl restart ${path.split('/').at(-1)!.replace('.yaml', '')}`),
-    ],
+  const of = (
+    name: string,
+    title: string,
+    number: number,
+    /** Checks the settings. */
+    test = '',
+  ) => ({
+    ...{ name, title, choices: ['family'] as const },
+    steps: ({ family }: Filling) => {
+      const program = `${name}-bouncer`;
+      const path = `/etc/crowdsec/bouncers/${program}.yaml`;
+      const settings = filledIn(sample('BOUNCERS.md', 'yaml', number), [
+        [`http://${sampleHost}/`, `${baseUrl}/`],
+      ]);
+      const chosen =
+        family === undefined ? '' : `scenarios_containing: [portcullis-ipv${family}]\n`;
+      return [
+        file(`${name}-settings`, path, `${settings}${chosen}`),
+        shell(`${name}-start`, `${test}systemctl restart ${program}`),
+      ];
+    },
   });
-  const folder = '/etc/crowdsec/bouncers';
   return [
     of(
-      'crowdsec-firewall',
-      'CrowdSec firewall bouncer',
-      0,
-      `${folder}/crowdsec-firewall-bouncer.yaml`,
+      ...(['crowdsec-firewall', 'CrowdSec firewall bouncer', 0] as const),
+      'crowdsec-firewall-bouncer -t -c /etc/crowdsec/bouncers/crowdsec-firewall-bouncer.yaml && ',
     ),
-    of('crowdsec-custom', 'CrowdSec custom bouncer', 1, `${folder}/crowdsec-custom-bouncer.yaml`),
+    of('crowdsec-custom', 'CrowdSec custom bouncer', 1),
   ];
 }
 
@@ -172,11 +186,11 @@ function haproxy({ proxied, spoe = sampleSpoe, sample }: TargetFacts): Part {
     name: 'haproxy',
     title: 'HAProxy',
     choices: ['score'],
-    steps: ({ score }) => [
+    steps: ({ score, mark }) => [
       file(
         'haproxy-spoe',
         '/etc/haproxy/portcullis.conf',
-        filledIn(sample('GATE.md', 'spoe'), [['block=75', `block=${score}`]]),
+        filledIn(sample('GATE.md', 'spoe'), [['block=75', policy(score, mark)]]),
       ),
       file(
         'haproxy-site',
@@ -198,27 +212,71 @@ const dnsRanges: Readonly<Record<Score, { postfix: string; pattern: string; code
   95: { postfix: '4', pattern: '4', codes: '"127.0.0.4"' },
 };
 
-function dnsTargets({ dnsZone = sampleZone, sample }: TargetFacts): Part[] {
+function dnsTargets({ dnsZone = sampleZone, dnsListen, sample }: TargetFacts): Part[] {
   const usual = dnsRanges[usualScore];
-  const of = (name: string, title: string, path: string, part: keyof typeof usual) => ({
+  const { address: host, port } = readEndpoint(dnsListen[0] ?? sampleDns)!;
+  const resolver: readonly ConnectStep[] = [
+    file(
+      'unbound-zone',
+      '/etc/unbound/unbound.conf.d/portcullis-dnsbl.conf',
+      filledIn(sample('DNSBL.md', 'unbound'), [
+        [sampleZone, dnsZone],
+        [sampleDns.replace(':', '@'), `${host}@${port}`],
+      ]),
+    ),
+    shell('unbound-run', 'unbound-checkconf && systemctl restart unbound'),
+  ];
+  const of = (
+    name: string,
+    title: string,
+    path: string,
+    part: keyof typeof usual,
+    run: string,
+    /** It asks the server itself. */
+    isDirect = false,
+  ) => ({
     ...{ name, title, choices: ['score'] as const },
-    steps: ({ score }: Filling) => [
-      file(
-        `${name}-zone`,
-        path,
-        filledIn(sample('DNSBL.md', name), [
-          [sampleZone, dnsZone],
-          [usual[part], dnsRanges[score][part]],
-        ]),
-      ),
-    ],
+    steps: ({ score, mark }: Filling) => {
+      const places: [string, string][] = isDirect
+        ? [[`[${sampleDns.replace(':', ']:')}`, `[${host}]:${port}`]]
+        : [];
+      const text = filledIn(sample('DNSBL.md', name), [
+        [sampleZone, dnsZone],
+        [usual[part], dnsRanges[score][part]],
+        ...places,
+      ]);
+      const at = isDirect ? `@${host} -p ${port} ` : '';
+      const below = mark === undefined ? dnsZone : `${mark}.${dnsZone}`;
+      return [
+        ...(isDirect ? [] : resolver),
+        file(`${name}-zone`, path, text),
+        shell(`${name}-run`, run),
+        {
+          ...{ id: `${name}-ask`, place: 'terminal' as const },
+          code: `dig +short ${at}2.0.0.127.${below}\n`,
+        },
+      ];
+    },
   });
   return [
-    of('postfix', 'Postfix', '/etc/postfix/main.cf', 'postfix'),
-    of('rspamd', 'rspamd', '/etc/rspamd/local.d/rbl.conf', 'codes'),
-    of('spamassassin', 'SpamAssassin', '/etc/spamassassin/local.cf', 'pattern'),
+    of(
+      ...(['postfix', 'Postfix', '/etc/postfix/main.cf', 'postfix'] as const),
+      'postfix check && systemctl reload postfix',
+    ),
+    of(
+      ...(['rspamd', 'rspamd', '/etc/rspamd/local.d/rbl.conf', 'codes'] as const),
+      'rspamadm configtest && systemctl reload rspamd',
+    ),
+    of(
+      ...(['spamassassin', 'SpamAssassin', '/etc/spamassassin/local.cf', 'pattern'] as const),
+      'spamassassin --lint && systemctl restart spamd',
+      true,
+    ),
   ];
 }
+
+/** Of the ranges for documentation. */
+const asked = '192.0.2.1';
 
 function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
   const key = ({ key: own = keyPlaceholder }: Filling): ConnectStep => {
@@ -230,6 +288,8 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
     title: string,
     path: string,
     language: string,
+    /** Asks once. */
+    run: string,
     /** The test of a verdict, and the same by score. */
     test?: readonly [string, (score: Score) => string],
   ) => ({
@@ -240,20 +300,28 @@ function codeTargets({ secureUrl, sample }: TargetFacts): Part[] {
           ? []
           : [[test[0], test[1](filling.score)]];
       const code = filledIn(sample(guide, language), [['{secure_url}', secureUrl], ...byScore]);
-      return [key(filling), file(`${name}-code`, path, code)];
+      return [
+        key(filling),
+        file(`${name}-code`, path, code),
+        { id: `${name}-run`, place: 'terminal' as const, code: `${run}\n` },
+      ];
     },
   });
   const php = "verdict($_SERVER['REMOTE_ADDR'])";
   return [
-    of('php', 'PHP', 'portcullis.php', 'php', [
+    of('php', 'PHP', 'portcullis.php', 'php', `REMOTE_ADDR=${asked} php portcullis.php`, [
       `${php}['malicious'] ?? false`,
       (score) => `(${php}['abuseConfidenceScore'] ?? 0) >= ${score}`,
     ]),
-    of('node', 'Node.js', 'portcullis.mjs', 'js'),
-    of('python', 'Python', 'portcullis.py', 'python', [
-      '["malicious"]',
-      (score) => `["abuseConfidenceScore"] >= ${score}`,
-    ]),
+    of(
+      ...(['node', 'Node.js', 'portcullis.mjs', 'js'] as const),
+      `echo "console.log(await verdict('${asked}'))" | cat portcullis.mjs - | node --input-type=module`,
+    ),
+    of(
+      ...(['python', 'Python', 'portcullis.py', 'python'] as const),
+      `python3 -c "import portcullis; print(portcullis.is_malicious('${asked}'))"`,
+      ['["malicious"]', (score) => `["abuseConfidenceScore"] >= ${score}`],
+    ),
   ];
 }
 

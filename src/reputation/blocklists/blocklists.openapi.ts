@@ -73,6 +73,11 @@ const unchanged = { description: 'Nothing has changed.', headers };
 const parameters = [
   query('ipVersion', { enum: [4, 6] }, 'One family alone.'),
   query('minimumScore', { enum: [...scoreTiers] }, 'Least score.'),
+  query(
+    'mark',
+    string,
+    'Of a screen of /connect, which it tells of this request; changes no answer.',
+  ),
 ];
 
 const Blocklist = object({

@@ -3,6 +3,7 @@
  * what is served. Every variant is built ahead, so their number here is the number in memory.
  */
 
+import { isMark } from '../../access/marks/marks.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { FrameName, LineStyle } from './pieces/lines.ts';
 import type { RecordStyle } from './pieces/records.ts';
@@ -52,6 +53,9 @@ const firewall = {
   type: plainText,
 } as const;
 
+/** Those of the screens of /connect where a least score may be chosen. */
+const tiered = { ...firewall, tiers: true } as const;
+
 export const feeds: readonly Feed[] = [
   {
     ...firewall,
@@ -87,12 +91,12 @@ export const feeds: readonly Feed[] = [
     frame: 'text',
     families: both,
   },
-  { ...firewall, name: 'blocklist.ipset', style: 'ipset', frame: 'ipset', families: both },
-  { ...firewall, name: 'blocklist.nft', style: 'nft', frame: 'nft', families: both },
-  { ...firewall, name: 'blocklist.haproxy', style: 'plain', frame: 'text', families: both },
+  { ...tiered, name: 'blocklist.ipset', style: 'ipset', frame: 'ipset', families: both },
+  { ...tiered, name: 'blocklist.nft', style: 'nft', frame: 'nft', families: both },
+  { ...tiered, name: 'blocklist.haproxy', style: 'plain', frame: 'text', families: both },
   { ...firewall, name: 'blocklist.nginx', style: 'nginx', frame: 'text', families: both },
   { ...firewall, name: 'blocklist.geo', style: 'geo', frame: 'text', families: both },
-  { ...firewall, name: 'blocklist.rsc', style: 'mikrotik', frame: 'mikrotik', families: both },
+  { ...tiered, name: 'blocklist.rsc', style: 'mikrotik', frame: 'mikrotik', families: both },
   { ...firewall, name: 'blocklist.zone', style: 'plain', frame: 'rbldnsd', families: [4] },
   { ...firewall, name: 'blocklist.zone6', style: 'plain', frame: 'rbldnsd', families: [6] },
   { ...firewall, name: 'blocklist.rpz', style: 'rpz', frame: 'rpz', families: both },
@@ -131,7 +135,7 @@ export function familiesOf(feed: Feed, { family }: Choice): readonly (4 | 6)[] {
   return family === undefined ? feed.families : [family];
 }
 
-const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit'] as const;
+const parameterNames = ['ipVersion', 'minimumScore', 'aggregate', 'limit', 'mark'] as const;
 
 /** What a request asks for; a value or a combination that isn't there names its parameter. */
 export function readChoice(
@@ -141,7 +145,7 @@ export function readChoice(
   const stranger = given.names.find((name) => !parameterNames.some((known) => known === name));
   if (stranger !== undefined) {
     return refuse(
-      'A feed takes ipVersion, minimumScore, aggregate and limit, nothing else.',
+      'A feed takes ipVersion, minimumScore, aggregate, limit and mark, nothing else.',
       stranger,
     );
   }
@@ -158,7 +162,7 @@ export function readChoice(
     return refuse('The minimumScore parameter must be 75, 85 or 95.', 'minimumScore');
   }
   if (scoreMin !== 75 && feed.kind === 'lines' && !feed.tiers) {
-    return refuse(`${feed.name} has no minimumScore; .txt, .csv and .json do.`, 'minimumScore');
+    return refuse(`${feed.name} has no minimumScore; ${tieredNames()} do.`, 'minimumScore');
   }
   const aggregate = given.get('aggregate');
   if (aggregate !== undefined && aggregate !== '0' && aggregate !== '1') {
@@ -170,6 +174,10 @@ export function readChoice(
       'aggregate',
     );
   }
+  const mark = given.get('mark');
+  if (mark !== undefined && !isMark(mark)) {
+    return refuse('The mark parameter must be one of a screen of /connect.', 'mark');
+  }
   const most = readLimit(feed, given);
   if (!most.ok) return most;
   return ok({
@@ -179,6 +187,11 @@ export function readChoice(
       version === undefined || feed.families.length === 1 ? undefined : (Number(version) as 4 | 6),
     aggregated: aggregate === '1',
   });
+}
+
+function tieredNames(): string {
+  const names = feeds.filter((feed) => feed.kind === 'records' || feed.tiers);
+  return names.map(({ name }) => name.slice(name.indexOf('.'))).join(', ');
 }
 
 function readLimit(

@@ -3,6 +3,7 @@
  * compresses or reads the store; what isn't there ahead is refused.
  */
 
+import type { SpotMark } from '../../access/marks/sighting-board.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Header, Request } from '../../http/message.ts';
 import { type Encoded, negotiate, negotiatedHeaders } from '../../http/negotiate.ts';
@@ -20,6 +21,7 @@ import type { FeedPublisher, Published } from './publish.ts';
 export interface FeedRoutesOptions {
   readonly publisher: Pick<FeedPublisher, 'current' | 'first'>;
   readonly guard: Guard;
+  readonly spotMark: SpotMark;
 }
 
 /** A new list is there once a minute at most. */
@@ -73,7 +75,7 @@ export const feedEndpoints: readonly Endpoint[] = [
   unknownFeedEndpoint,
 ];
 
-export function feedRoutes({ publisher, guard }: FeedRoutesOptions): PlainRoute[] {
+export function feedRoutes({ publisher, guard, spotMark }: FeedRoutesOptions): PlainRoute[] {
   function route(
     declared: Endpoint,
     read: (request: Request, published: Published) => Answer,
@@ -89,7 +91,7 @@ export function feedRoutes({ publisher, guard }: FeedRoutesOptions): PlainRoute[
   return [
     ...feeds.map((feed) =>
       route(feedEndpointOf.get(feed.name)!, (request, published) =>
-        feedReply(feed, request, published),
+        feedReply(feed, request, published, spotMark),
       ),
     ),
     route(changesEndpoint, (request, { changes }) => changesReply(request, changes)),
@@ -100,11 +102,12 @@ export function feedRoutes({ publisher, guard }: FeedRoutesOptions): PlainRoute[
   ];
 }
 
-function feedReply(feed: Feed, request: Request, published: Published): Answer {
+function feedReply(feed: Feed, request: Request, published: Published, spotMark: SpotMark): Answer {
   const query = parseQuery(request.query);
   if (!query.ok) return query;
   const choice = readChoice(feed, query.value);
   if (!choice.ok) return choice;
+  spotMark(query.value.get('mark'));
   const file = published.files.get(variantName(feed, choice.value));
   if (file === undefined) throw new Error(`${feed.name} has a variant that is not built`);
   const isVersioned = feed.kind === 'records' || feed.content === 'blocklist';

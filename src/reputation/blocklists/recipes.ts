@@ -38,6 +38,8 @@ export interface RecipeChoice {
   readonly family?: FamilyChoice | undefined;
   /** Least score; that of every feed unless told. */
   readonly score?: number | undefined;
+  /** Of the screen of /connect that shows the text. */
+  readonly mark?: string | undefined;
 }
 
 const script = '/usr/local/sbin/portcullis-feed';
@@ -51,9 +53,15 @@ function cron(name: string, feed: string, command: string): string {
 
 const bothFamilies: readonly FamilyChoice[] = ['4', '6'];
 
-/** Of a query, with what it begins with; empty for both families. */
-function familyQuery({ family }: RecipeChoice, begin: '?' | '&'): string {
-  return family === undefined ? '' : `${begin}ipVersion=${family}`;
+/** With its question mark; empty for the whole list. */
+function queryOf({ family, score, mark }: RecipeChoice, ...first: readonly string[]): string {
+  const parts = [
+    ...first,
+    ...(family === undefined ? [] : [`ipVersion=${family}`]),
+    ...(score === undefined ? [] : [`minimumScore=${score}`]),
+    ...(mark === undefined ? [] : [`mark=${mark}`]),
+  ];
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
 function refresher(feedsUrl: string, choice: RecipeChoice): string {
@@ -65,7 +73,7 @@ cd ${folder}
 rm -f "$1.new"
 curl -fsS --compressed --retry 3 \\
   --time-cond "$1" -R -o "$1.new" \\
-  "${feedsUrl}/$1${familyQuery(choice, '?')}"
+  "${feedsUrl}/$1${queryOf(choice)}"
 loaded=/run/portcullis-$1
 [ -s "$1.new" ] && rm -f "$loaded" && mv "$1.new" "$1"
 [ -e "$loaded" ] && exit 0
@@ -105,14 +113,13 @@ blacklist4 full ipset:portcullis
 `;
 
 function routerScript(feedsUrl: string, choice: RecipeChoice): string {
-  const query = `aggregate=1${familyQuery(choice, '&')}`;
   const drops = (choice.family === undefined ? bothFamilies : [choice.family]).map(
     (v) =>
       `/${v === '4' ? 'ip' : 'ipv6'} firewall raw add chain=prerouting src-address-list=portcullis action=drop`,
   );
   const mode = feedsUrl.startsWith('https:') ? 'https check-certificate=yes' : 'http';
   return `/system script add name=portcullis source={
-  /tool fetch mode=${mode} url="${feedsUrl}/blocklist.rsc?${query}" dst-path=portcullis.rsc
+  /tool fetch mode=${mode} url="${feedsUrl}/blocklist.rsc${queryOf(choice, 'aggregate=1')}" dst-path=portcullis.rsc
   /import file-name=portcullis.rsc
 }
 /system scheduler add name=portcullis interval=1h on-event=portcullis
@@ -199,7 +206,7 @@ export function recipesFor(
       {
         id: 'opnsense-url',
         place: 'address',
-        code: `${feedsUrl}/blocklist.txt?aggregate=1${familyQuery(choice, '&')}${choice.score === undefined ? '' : `&minimumScore=${choice.score}`}\n`,
+        code: `${feedsUrl}/blocklist.txt${queryOf(choice, 'aggregate=1')}\n`,
       },
     ],
     mikrotik: [{ id: 'mikrotik-run', place: 'routeros', code: routerScript(feedsUrl, choice) }],

@@ -2,6 +2,9 @@
 
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { deriveKey } from '../../access/keys/master-key.ts';
+import { markKeyPurpose } from '../../access/marks/marks.ts';
+import { createSightingBoard } from '../../access/marks/sighting-board.ts';
+import { type Sightings, startSightings } from '../../access/marks/sightings.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { secondsLeftOfDay } from '../../access/quota/points.ts';
@@ -54,6 +57,7 @@ export interface ReputationParts {
   readonly doorCounters: DoorCounters;
   readonly systems: Systems;
   readonly survey: BandSurvey;
+  readonly sightings: Sightings;
 }
 
 /** Clients and networks that front ends remember, over all limits. */
@@ -94,6 +98,10 @@ export function openReputation(
       threads: config.httpThreads,
       passKey: deriveKey(opening.masterKey, passKeyPurpose),
       hasProxies: config.trustedProxies.length > 0,
+    },
+    marks: {
+      key: deriveKey(opening.masterKey, markKeyPurpose),
+      board: createSightingBoard().buffer,
     },
   };
   const records = openLimitRecords(memory.limits);
@@ -138,10 +146,13 @@ export function openReputation(
     onFailure: (err) => log.warn({ err }, 'geo: a network was not looked up'),
   });
   closers.add(() => systems.close());
+  const sightings = startSightings({ memory: memory.marks, store, clock, log });
+  closers.add(sightings.close);
   const table = { name: 'paced_networks', used: () => records.size, limit: records.capacity };
   const refusedReports = createRefusedReports();
   return {
-    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, doorCounters, systems, survey },
+    ...{ memory, frontEnd, reports, refusedReports, feeds, usage, doorCounters, systems },
+    ...{ survey, sightings },
     counted: table,
   };
 }

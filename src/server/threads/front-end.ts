@@ -6,6 +6,11 @@
 import { openAccountsTable } from '../../access/accounts/accounts-table.ts';
 import { createKeyCache } from '../../access/keys/key-cache.ts';
 import { openKeyTableReader } from '../../access/keys/key-table.ts';
+import {
+  createMarkSpotter,
+  type MarkMemory,
+  type SpotMark,
+} from '../../access/marks/sighting-board.ts';
 import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import { createGate, type Gate } from '../../access/quota/gate.ts';
 import type { LimitMemory } from '../../access/quota/limit-records.ts';
@@ -46,6 +51,7 @@ export interface FrontEndMemory extends SharedState {
   /** Where all front ends count their clients. */
   readonly limits: LimitMemory;
   readonly gate: GateMemory;
+  readonly marks: MarkMemory;
 }
 
 export interface GateMemory {
@@ -63,6 +69,7 @@ export interface FrontEnd {
   readonly check: Check;
   readonly geo: GeoReader;
   readonly guard: Guard;
+  readonly spotMark: SpotMark;
   /** Answered by front ends; all other routes belong to the main thread. */
   readonly routes: readonly Route[];
   /**
@@ -102,6 +109,7 @@ export function createFrontEnd(options: {
   // Nothing of what they answer is a page.
   const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
   const count = counted.recorder('dovecot', thread);
+  const spotMark = createMarkSpotter(memory.marks, clock);
   const shares = createLoginShares(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   const door = createPolicyDoor({ gate, check, clock, isSpent, shares, count });
   return {
@@ -110,6 +118,7 @@ export function createFrontEnd(options: {
     check,
     geo,
     guard,
+    spotMark,
     routes: [
       checkRoute({ gate, check, clock }),
       checkBulkRoute({ guard, check, clock }),
@@ -123,7 +132,10 @@ export function createFrontEnd(options: {
         isSpent,
         count: counted.recorder('decisions', thread),
       }),
-      ...gateRoutes({ check, passes, clock, hasProxies, count: counted.recorder('gate', thread) }),
+      ...gateRoutes({
+        ...{ check, passes, clock, hasProxies, spotMark },
+        count: counted.recorder('gate', thread),
+      }),
       upRoute(),
       healthRoute(createHeartbeat(clock, memory.heartbeat).silentMs),
     ],

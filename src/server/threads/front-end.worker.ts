@@ -107,7 +107,7 @@ async function run(setup: ThreadSetup): Promise<void> {
     ...(limits === undefined ? {} : { limits }),
   });
   let held: Served = {};
-  const serve = openServed(() => held, frontEnd.guard);
+  const serve = openServed(() => held, frontEnd);
   const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);

@@ -9,7 +9,7 @@ import { staticEndpoint } from '../../published/home/static.endpoint.ts';
 import { feedRoutes } from '../../reputation/blocklists/feeds.route.ts';
 import type { Published } from '../../reputation/blocklists/publish.ts';
 import type { SharedAssets } from '../../web/assets.ts';
-import type { Guard } from '../../web/guard/guard.ts';
+import type { FrontEnd } from './front-end.ts';
 
 /** Each part replaces the former. */
 export interface Served {
@@ -21,9 +21,16 @@ export interface Served {
  * @param held what is served at the moment
  * @returns the same route, or one that asks the given one only for what is not held
  */
-export function openServed(held: () => Served, guard: Guard): (asking: PlainRoute) => PlainRoute {
+export function openServed(
+  held: () => Served,
+  { guard, spotMark }: Pick<FrontEnd, 'guard' | 'spotMark'>,
+): (asking: PlainRoute) => PlainRoute {
   const current = () => held().feeds;
-  const feeds = feedRoutes({ publisher: { current, first: async () => current() }, guard });
+  const feeds = feedRoutes({
+    publisher: { current, first: async () => current() },
+    guard,
+    spotMark,
+  });
   const feedOf = new Map(feeds.map((route) => [route.path, route]));
   return (asking) => {
     if (asking.path === staticEndpoint.path) {

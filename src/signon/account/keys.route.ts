@@ -9,6 +9,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { unchanged } from '../people.ts';
 import { frameText } from '../words/words.ts';
+import { offeredScopes } from './keys/named-keys.page.ts';
 import { type KeysPage, namedKeyRoutes, namedKeysOf } from './keys/named-keys.route.ts';
 import { type KeysView, keysPage, type QuotaStanding, surePage } from './pages/keys.page.ts';
 import type { OwnVisit, Space, ViewChange } from './space.route.ts';
@@ -55,7 +56,9 @@ export function keyRoutes(space: Space): PlainRoute[] {
   async function show(
     visit: OwnVisit,
     change: ViewChange & { readonly status?: number } = {},
-    shown: Partial<Pick<KeysView, 'shown' | 'typed' | 'typedHosts' | 'hostsError'>> = {},
+    shown: Partial<
+      Pick<KeysView, 'shown' | 'typed' | 'wantedScope' | 'typedHosts' | 'hostsError'>
+    > = {},
   ): Promise<Reply> {
     const { accountId, fresh } = visit.session;
     const slot = space.standingOf(accountId)?.slot;
@@ -145,7 +148,10 @@ export function keyRoutes(space: Space): PlainRoute[] {
   };
   return [
     ...namedKeyRoutes(space, page),
-    desk.page(keyEndpoints.show, (visit, query) => show(visit, { query })),
+    desk.page(keyEndpoints.show, (visit, query) => {
+      const wantedScope = offeredScopes.find((scope) => scope === query.get('scope'));
+      return show(visit, { query }, { wantedScope });
+    }),
     desk.form(keyEndpoints.create, create),
     desk.form(keyEndpoints.reveal, reveal),
     desk.form(keyEndpoints.revoke, revoke),

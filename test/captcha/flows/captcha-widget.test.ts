@@ -137,6 +137,16 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
       assert.deepEqual(await problems(), []);
     });
 
+    await asVisitor('the picture follows the room that there is', {}, async ({ page }) => {
+      await pictureShown(page);
+      assert.equal(await page.evaluate('document.images[0].width'), 450);
+      await page.setViewportSize({ width: 360, height: 800 });
+      await until(page, 'document.images[0].width === 300');
+      assert.equal(await page.evaluate('document.images[0].height'), 100);
+      await page.setViewportSize({ width: 1_280, height: 800 });
+      await until(page, 'document.images[0].width === 450');
+    });
+
     await asVisitor('a form is not sent unsolved', {}, async ({ page, problems }) => {
       await pictureShown(page);
       const before = site.sent.length;

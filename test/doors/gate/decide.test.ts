@@ -14,6 +14,7 @@ function deciding(found: Judged, policy = '') {
     passes: { look: () => 'none' },
     clock: manualClock(1_800_000_000_000),
     readParams: parseQuery,
+    spotMark() {},
   });
   const read = decider.policyOf(policy);
   assert.ok(read.ok);
@@ -44,12 +45,35 @@ it('an exit that is on the allowlist is no exit for the policy', () => {
   assert.equal(deciding({ ...allowed, allowlisted: false }, 'anon=block')('45.10.0.7'), 'block 0');
 });
 
+it('a mark in the policy is told of with each question, and changes no verdict', () => {
+  const told: (string | undefined)[] = [];
+  const decider = createDecider({
+    check: { judge: () => worst },
+    passes: { look: () => 'none' },
+    clock: manualClock(0),
+    readParams: parseQuery,
+    spotMark: (mark) => told.push(mark),
+  });
+  const mark = 'a1'.repeat(20);
+  for (let round = 0; round < 2; round++) {
+    const read = decider.policyOf(`block=80&mark=${mark}`);
+    assert.ok(read.ok && read.value.blockFrom === 80);
+  }
+  assert.deepEqual(told, [mark, mark]);
+  for (const bad of ['', 'a1', mark.toUpperCase(), `${mark}0`]) {
+    const read = decider.policyOf(`mark=${bad}`);
+    assert.ok(!read.ok && read.parameter === 'mark', bad);
+  }
+  assert.equal(told.length, 2);
+});
+
 it('policies beyond those that are kept are read all the same', () => {
   const decider = createDecider({
     check: { judge: () => worst },
     passes: { look: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
+    spotMark() {},
   });
   for (let pass = 60; pass < 660; pass++) {
     const read = decider.policyOf(`pass=${pass}`);

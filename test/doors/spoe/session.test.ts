@@ -48,7 +48,11 @@ function open(options: { isGreeted?: boolean; isDraining?: boolean } = {}) {
   const counted: string[] = [];
   const warned: string[] = [];
   const agent = createAgent({
-    decider: createDecider({ check: { judge }, passes, clock, readParams: parseQuery }),
+    decider: createDecider({
+      ...{ check: { judge }, passes, clock },
+      readParams: parseQuery,
+      spotMark() {},
+    }),
     count: (outcome) => counted.push(outcome),
     warn: (reason) => warned.push(reason),
     isDraining: () => options.isDraining === true,

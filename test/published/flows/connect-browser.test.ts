@@ -40,5 +40,18 @@ it('the screens are in order, and a first request shows', { timeout: 600_000 }, 
     assert.equal((await server.fetch(check, { headers: { Key: key } })).status, 200);
     await page.getByText('We saw your request. It works.').waitFor();
     assert.deepEqual(await finish(), []);
+
+    const stranger = await (await openContext(browser)).newPage();
+    const end = await watchPage(stranger, at('/connect/ipset'));
+    await stranger.goto(at('/connect/ipset'));
+    await stranger.getByText('Waiting for the first request from this screen.').waitFor();
+    const text = (await stranger.locator('#refresh-script').textContent()) ?? '';
+    const mark = /mark=([0-9a-f]{40})/.exec(text)![1]!;
+    const list = `/feeds/blocklist.ipset?mark=${mark}`;
+    assert.equal((await server.fetch(list)).status, 200);
+    await stranger.getByText('We saw your request. It works.').waitFor();
+    await stranger.reload();
+    await stranger.getByText('We saw your request. It works.').waitFor();
+    assert.deepEqual(await end(), []);
   });
 });

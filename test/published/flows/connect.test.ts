@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
 
 const email = 'ada@mail.example';
@@ -79,6 +79,35 @@ describe('connect', () => {
     assert.equal((await eve.get('/connect/key')).body, '{"standing":"none"}');
     const stranger = await server.fetch('/connect/key');
     assert.equal(stranger.body, '{"standing":"unknown-reader"}');
+  });
+
+  it('a bouncer’s screen leads to a key for it alone, and sees that key', async () => {
+    const screen = '/connect/crowdsec-firewall';
+    const page = (await ada.get(screen)).body;
+    const [, link] = /href="(\/account\/keys[^"#]*)#key-name"/.exec(page)!;
+    assert.match((await server.fetch(screen)).body, /\/account\/keys\?scope=bouncer/);
+    const keys = (await ada.get(link!)).body;
+    const checked = [...keys.matchAll(/<input[^>]*id="scope-(\w+)"[^>]*>/g)]
+      .filter(([input]) => / checked/.test(input))
+      .map(([, name]) => name);
+    assert.deepEqual(checked, ['bouncer']);
+    const seen = async (reader: OwnBrowser) => {
+      const answer = await reader.get('/connect/seen/crowdsec-firewall');
+      assert.equal(answer.status, 200);
+      return (JSON.parse(answer.body) as { requests: number }).requests;
+    };
+    assert.equal(await seen(ada), 0);
+    const made = await ada.post('/account/keys/named/create', { name: 'fw-1', bouncer: 'on' });
+    const own = /<code id="shown-key">([^<]+)</.exec(made.body)![1]!;
+    assert.equal(await seen(ada), 0);
+    const stream = '/v1/decisions/stream?startup=true';
+    const ask = async () => (await server.fetch(stream, { headers: { 'X-Api-Key': own } })).status;
+    await within(async () => (await ask()) === 200, 'decisions');
+    await within(async () => (await seen(ada)) === 1, 'the request is seen');
+    assert.match((await ada.get(screen)).body, /class="connect-waiting" hidden/);
+    const eve = await people.signIn('eve@mail.example');
+    assert.equal(await seen(eve), 0);
+    assert.equal((await server.fetch('/connect/seen/crowdsec-firewall')).status, 404);
   });
 
   it('requests with the key are seen', async () => {

@@ -141,7 +141,7 @@ for (const threads of threadCounts) {
         await refusal(server, `blocklist.txt?${query}`, 422);
       }
       await refusal(server, 'blocklist.csv?aggregate=1', 422);
-      await refusal(server, 'blocklist.nft?minimumScore=95', 422);
+      await refusal(server, 'blocklist.nginx?minimumScore=95', 422);
       await refusal(server, 'blocklist.zone?ipVersion=6', 422);
       await refusal(server, 'anon-exits.txt?minimumScore=85', 422);
       const { body } = await refusal(server, 'blocklist.json?minimumScore=1', 422);
@@ -257,6 +257,16 @@ for (const threads of threadCounts) {
         assert.ok(aggregated.includes('9.9.9.8/31') && !aggregated.includes('9.9.9.9'));
         const high = await text(server, 'blocklist.txt?minimumScore=95');
         assert.ok(high.includes('9.9.9.9') && high.length < after.length);
+        for (const [name, entry] of [
+          ['haproxy', /^[0-9a-f.:/]+$/gm],
+          ['nft', /(?<=^)[0-9a-f.:/]+(?=,$)/gm],
+          ['ipset', /(?<=^add portcullis[46]-next )\S+/gm],
+          ['rsc', /(?<=address=)[^\s]+/gm],
+        ] as const) {
+          const path = `/feeds/blocklist.${name}?minimumScore=95`;
+          const entries = (await server.fetch(path)).body.match(entry) ?? [];
+          assert.deepEqual([...entries].sort(), [...high].sort(), name);
+        }
         assert.equal(await server.check('203.0.113.129').then((data) => data.malicious), false);
         const covering = after.filter((one) => one.startsWith('203.0.113.128/'));
         assert.deepEqual(covering, [], 'no prefix covers the allowlisted address');

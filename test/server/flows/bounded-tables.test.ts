@@ -15,6 +15,7 @@ const tables = [
     'refused_bodies',
     'body_bytes',
     'paced_networks',
+    'first_requests',
     'store_queue',
     'store_queue_bytes',
     'budgets_told',

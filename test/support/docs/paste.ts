@@ -33,11 +33,14 @@ export interface Machine extends AsyncDisposable {
   run(script: string): string;
 }
 
-/** @param options.network of its own; `choice`: what the reader of /connect chose */
+/**
+ * @param options.network of its own; `choice`: what the reader of /connect chose; `snippets`: texts in
+ *   place of those of the feeds, of which none is pasted yet
+ */
 export async function openMachine(
   feedsUrl: string,
-  options: { network?: boolean; choice?: RecipeChoice } = {},
-) {
+  options: { network?: boolean; choice?: RecipeChoice; snippets?: readonly Snippet[] } = {},
+): Promise<Machine> {
   const directory = makeTempDir('machine');
   chmodSync(directory.path, 0o755);
   const at = (path: string) => directory.path + path;
@@ -45,9 +48,9 @@ export async function openMachine(
     mkdirSync(at(`/${folder}`), { recursive: true });
   }
   const snippets = new Map<string, Snippet>(
-    recipeNames
-      .flatMap((name) => recipesFor(feedsUrl, options.choice)[name])
-      .map((one) => [one.id, one]),
+    (
+      options.snippets ?? recipeNames.flatMap((name) => recipesFor(feedsUrl, options.choice)[name])
+    ).map((one) => [one.id, one]),
   );
   let holder: ChildProcess | undefined;
   if (options.network) {
@@ -101,6 +104,7 @@ export async function openMachine(
       directory.remove();
     },
   };
+  if (options.snippets !== undefined) return machine;
   machine.paste('refresh-script');
   machine.paste('refresh-run');
   return machine;

@@ -111,10 +111,11 @@ dbfile = ${path('db')}
 function stepsOf(baseUrl: string) {
   const targets = openTargets({
     ...{ baseUrl, secureUrl: baseUrl, proxied: '', dnsZone: undefined, spoe: undefined },
+    dnsListen: [],
     sample: openSamples(docsFolder),
   });
   const target = targets.find(({ name }) => name === 'fail2ban')!;
-  return target.steps({ score: 75, key: undefined, email: undefined });
+  return target.steps({ score: 75, mark: undefined, key: undefined });
 }
 
 async function endOf(server: LineChild): Promise<void> {

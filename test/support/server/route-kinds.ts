@@ -18,7 +18,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/radar(\/(8|16)\/:\w+)?$/,
     // And the number that the page's own script asks for.
     /^(GET|POST) \/admin(\/[\w/:-]+)?$/,
-    /^GET \/connect(\/seen|\/key|\/:target)?$/,
+    /^GET \/connect(\/seen(\/:target)?|\/key|\/:target)?$/,
     /^(GET|POST) \/(signin|signout|register|verify|recover|reset|authorize\.php|account|goodbye)(\/|$)/,
   ],
   'text for firewalls, people and programs': [

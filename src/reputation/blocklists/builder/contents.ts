@@ -144,11 +144,12 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
 /**
  * Compressing takes most of a build's time. Of a large list, the lines that other feeds have in a
  * shorter form, and those made for devices that hold no such list, go out as they are (and the
- * former always aggregated, which is the same addresses in fewer lines). Its plain lines and its
- * records have a gzip twin and no brotli one.
+ * former always aggregated, which is the same addresses in fewer lines); so do the worst of such a list, in
+ * each shorter form. Its plain lines and its records have a gzip twin and no brotli one.
  */
-function twinsOf(feed: LinesFeed, choice: Choice, rows: Rows): Twins {
-  if (rowCount(rows) <= largeFrom) return bothTwins;
+function twinsOf(feed: LinesFeed, choice: Choice, rows: Rows, whole: Rows): Twins {
+  const longest = feed.style === 'plain' ? rows : whole;
+  if (rowCount(longest) <= largeFrom) return bothTwins;
   return feed.style !== 'plain' || choice.aggregated ? noTwins : plainTwins(rows);
 }
 
@@ -165,7 +166,9 @@ async function linesContent(
   for (const family of families) {
     const rows = listOf(feed, choice, family);
     counts[family] = rowCount(rows);
-    pieces.push(await maker.lines(rows, feed.style, family, twinsOf(feed, choice, rows)));
+    const whole = listOf(feed, { ...choice, scoreMin: scoreTiers[0] }, family);
+    const twins = twinsOf(feed, choice, rows, whole);
+    pieces.push(await maker.lines(rows, feed.style, family, twins));
   }
   function frame(changedAt: string, version: number): string[] {
     const isBlocklist = feed.content === 'blocklist';

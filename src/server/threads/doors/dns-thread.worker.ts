@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openAccountsTable } from '../../../access/accounts/accounts-table.ts';
 import { openKeyTableReader } from '../../../access/keys/key-table.ts';
 import { openLabelReader } from '../../../access/keys/label-reader.ts';
+import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
 import { openQuotas, quotaKind } from '../../../access/quota/quota.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { createDnsCounters } from '../../../doors/dns/counters.ts';
@@ -55,6 +56,7 @@ async function run(setup: DnsThreadSetup): Promise<void> {
       return slot >= 0 && accounts.isDisabled(slot) ? -1 : slot;
     },
     spend: (slot) => quotas.take(slot, quotaKind.read, 1, clock.monotonicMs()),
+    spotMark: createMarkSpotter(memory.marks, clock),
     rate: createResponseRate(setup.seed),
   });
   const connections = createConnections();

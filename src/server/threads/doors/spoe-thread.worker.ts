@@ -1,6 +1,7 @@
 /** The thread that HAProxy asks: reads the socket, answers from shared memory, asks nobody. */
 
 import { parentPort, workerData } from 'node:worker_threads';
+import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
 import { systemClock } from '../../../core/clock.ts';
 import { createLog, type LogLevel } from '../../../core/log/log.ts';
 import { systemRandom } from '../../../core/random.ts';
@@ -37,10 +38,11 @@ async function run(setup: SpoeThreadSetup): Promise<void> {
     geo: createGeoFragments(openGeoReader(memory.geo)),
   });
   const passes = createPasses({ key: memory.gate.passKey, clock, random: systemRandom() });
+  const spotMark = createMarkSpotter(memory.marks, clock);
   let warnedMs = Number.NEGATIVE_INFINITY;
   let isDraining = false;
   const agent = createAgent({
-    decider: createDecider({ check, passes, clock, readParams: parseQuery }),
+    decider: createDecider({ check, passes, clock, spotMark, readParams: parseQuery }),
     count: createSpoeOutcomes(setup.outcomes).count,
     isDraining: () => isDraining,
     warn(reason) {

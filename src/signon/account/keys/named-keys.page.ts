@@ -29,6 +29,8 @@ export interface NamedKeysView {
     readonly lastUsedAt: number;
   }[];
   readonly isFull: boolean;
+  /** What the way to the page asked for. */
+  readonly wantedScope?: string | undefined;
   /** A form that was sent and has a fault. */
   readonly typed?: {
     readonly name: string;
@@ -51,7 +53,12 @@ export function namedKeysCard(text: Catalogue, format: Format, view: NamedKeysVi
           ? html`<p>${words.full}</p>`
           : view.fresh
             ? makeForm(text, view)
-            : freshWanted(text.account, '/account/keys')
+            : freshWanted(
+                text.account,
+                view.wantedScope === undefined
+                  ? '/account/keys'
+                  : `/account/keys?scope=${view.wantedScope}`,
+              )
       }`,
   });
 }
@@ -87,9 +94,9 @@ function list(text: Catalogue, format: Format, { csrf, fresh, named }: NamedKeys
   });
 }
 
-function makeForm(text: Catalogue, { csrf, typed }: NamedKeysView): Html {
+function makeForm(text: Catalogue, { csrf, typed, wantedScope }: NamedKeysView): Html {
   const words = text.automation.namedKeys;
-  const chosen = typed?.scopes ?? ['check'];
+  const chosen = typed?.scopes ?? [wantedScope ?? 'check'];
   return form({
     csrf,
     action: '/account/keys/named/create',

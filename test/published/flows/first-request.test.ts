@@ -1,0 +1,84 @@
+/** "We saw your request" of the screens without a key: by a mark that one reader’s screen alone has. */
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startTestServer, threadCounts, within } from '../../support/server/server.ts';
+import { type Agent, createAgent } from '../../support/signon/visitor.ts';
+
+async function markOn(reader: Agent, screen: string): Promise<string> {
+  const { body } = await reader.get(`/connect/${screen}`);
+  const marks = new Set(body.match(/(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/g));
+  assert.equal(marks.size, 1, screen);
+  return [...marks][0]!;
+}
+
+async function requestsOf(reader: Agent, screen: string): Promise<number> {
+  const { status, body } = await reader.get(`/connect/seen/${screen}`);
+  assert.equal(status, 200);
+  return (JSON.parse(body) as { requests: number }).requests;
+}
+
+for (const threads of threadCounts) {
+  describe(`the first request, ${threads} threads`, () => {
+    it('a request with the mark of a screen is seen there, by its reader alone', async () => {
+      const env = { CLIENT_LIMITS: 'off' };
+      await using server = await startTestServer({ threads, env });
+      await within(
+        async () => (await server.fetch('/feeds/blocklist.nft')).status === 200,
+        'a list',
+      );
+      const [ada, eve] = [createAgent(server), createAgent(server)];
+      const ways: readonly (readonly [string, (mark: string) => string])[] = [
+        ['nftables', (mark) => `/feeds/blocklist.nft?mark=${mark}`],
+        ['ipset', (mark) => `/feeds/blocklist.ipset?ipVersion=4&mark=${mark}`],
+        ['haproxy-list', (mark) => `/feeds/blocklist.haproxy?mark=${mark}`],
+        ['opnsense', (mark) => `/feeds/blocklist.txt?aggregate=1&mark=${mark}`],
+        ['mikrotik', (mark) => `/feeds/blocklist.rsc?aggregate=1&mark=${mark}`],
+        ['nginx', (mark) => `/gate/check?mode=nginx&mark=${mark}`],
+        ['caddy', (mark) => `/gate/check?challenge=50&block=75&mark=${mark}`],
+        ['traefik', (mark) => `/gate/check?mark=${mark}`],
+        ['envoy', (mark) => `/gate/envoy/block=75&mark=${mark}/a/b?c=d`],
+      ];
+      for (const [screen, pathOf] of ways) {
+        const mark = await markOn(ada, screen);
+        assert.equal(await markOn(ada, screen), mark, 'the same when it is looked at again');
+        assert.notEqual(await markOn(eve, screen), mark);
+        assert.equal(await requestsOf(ada, screen), 0);
+        assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-arrived" hidden/);
+        assert.equal((await server.fetch(pathOf(mark))).status, 200, screen);
+        await within(async () => (await requestsOf(ada, screen)) === 1, `${screen} is seen`);
+        assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-waiting" hidden/);
+        assert.equal(await requestsOf(eve, screen), 0);
+        assert.equal(await requestsOf(createAgent(server), screen), 0);
+      }
+    });
+  });
+}
+
+it('a forged mark is answered and not seen, another text is refused, a screen with a key has none', async () => {
+  await using server = await startTestServer({ threads: 1, env: { CLIENT_LIMITS: 'off' } });
+  await within(async () => (await server.fetch('/feeds/blocklist.txt')).status === 200, 'a list');
+  const ada = createAgent(server);
+  const mark = await markOn(ada, 'opnsense');
+  const forged = mark.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
+  const plain = await server.fetch('/feeds/blocklist.txt');
+  for (const text of [forged, mark]) {
+    const answer = await server.fetch(`/feeds/blocklist.txt?mark=${text}`);
+    assert.equal(answer.body, plain.body);
+    assert.equal(answer.headers.etag, plain.headers.etag);
+  }
+  await within(async () => (await requestsOf(ada, 'opnsense')) === 1, 'the right one');
+  const other = createAgent(server);
+  const unseen = await markOn(other, 'opnsense');
+  const bad = unseen.replace(/^........../, '0000000000');
+  assert.equal((await server.fetch(`/feeds/blocklist.txt?mark=${bad}`)).status, 200);
+  for (const text of ['', 'x', mark.toUpperCase(), `${mark}0`]) {
+    assert.equal((await server.fetch(`/feeds/blocklist.txt?mark=${text}`)).status, 422, text);
+    assert.equal((await server.fetch(`/gate/check?mark=${text}`)).status, 422, text);
+  }
+  assert.equal((await server.fetch(`/gate/check?block=1&mark=${unseen}`)).status, 422);
+  assert.equal(await requestsOf(other, 'opnsense'), 0);
+  for (const screen of ['php', 'nope', '__proto__']) {
+    assert.equal((await ada.get(`/connect/seen/${screen}`)).status, 404, screen);
+  }
+});
