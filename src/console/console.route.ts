@@ -10,6 +10,11 @@ import {
   allowScreens,
   type ConsoleAllowlist,
 } from './reputation/allow.route.ts';
+import {
+  type ConsoleEntries,
+  entryScreenEndpoints,
+  entryScreens,
+} from './reputation/entries.route.ts';
 import { type ConsoleLists, listScreenEndpoints, listScreens } from './reputation/lists.route.ts';
 import {
   type ConsoleRemovals,
@@ -40,6 +45,7 @@ export const consoleEndpoints = [
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
   ...Object.values(siteScreenEndpoints),
+  ...Object.values(entryScreenEndpoints),
   ...Object.values(allowScreenEndpoints),
   ...Object.values(auditScreenEndpoints),
 ];
@@ -55,6 +61,7 @@ export interface ConsoleOf {
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
   readonly sites: ConsoleSites;
+  readonly entries: ConsoleEntries;
   readonly allowlist: ConsoleAllowlist;
   readonly names: ConsoleNames;
   readonly categoryNames: ConsoleParts['categoryNames'];
@@ -75,6 +82,7 @@ export function consoleRoutes(
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),
     ...siteScreens(parts, of.sites),
+    ...entryScreens(parts, of.entries),
     ...allowScreens(parts, of.allowlist),
     ...auditScreens(parts, of.names),
   ];

@@ -9,6 +9,8 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Reply } from '../http/message.ts';
 import type { Params } from '../http/query.ts';
+import { formatPrefix } from '../ip/prefix.ts';
+import { readPrefix } from '../ip/written.ts';
 import { doneIn, doneMark } from '../web/done-mark.ts';
 import { statusOf } from '../web/errors.ts';
 import type { AnyDesk } from '../web/guard/desk.ts';
@@ -106,6 +108,12 @@ export async function perform(
     status: statusOf(code),
     failure: done,
   });
+}
+
+/** The log keeps no text that is not a network: it may be a mail address. */
+export function networkForLog(text: string): string {
+  const network = readPrefix(text);
+  return network.ok ? formatPrefix(network.value) : '(not a network)';
 }
 
 /** Of a form that no page of ours sends. */

@@ -21,6 +21,7 @@ export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   reports: '/admin/reports',
   people: '/admin/people',
   sites: '/admin/sites',
+  entries: '/admin/entries',
   allow: '/admin/allow',
   audit: '/admin/audit',
   checklist: '/admin/checklist',

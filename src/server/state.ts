@@ -319,7 +319,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const lists = createListKeeper({
-    ...{ store: upkeep.store, clock, random, log, sources },
+    ...{ store: upkeep.store, clock, random, log, sources, entries, index },
     fill: () => ({
       entries: index.size(),
       contributions: entries.contributions.count(),

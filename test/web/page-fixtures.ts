@@ -103,6 +103,7 @@ export const suspectAddress: IpPageData = {
         confidence: 61,
         kind: 'bad',
         service: undefined,
+        category: undefined,
         entry: '198.51.100.0/24',
         loadedAt: nowMs - 2 * dayMs,
         endsAt: nowMs + 5 * dayMs,

@@ -41,7 +41,7 @@ import type { ReportStore, StoredReport } from '../reports/store/report-store.ts
 import { ceilings } from '../voices/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { ipPage, ipPageIsIndexable } from './address.page.ts';
-import { type EvidenceReader, whyJson } from './evidence/evidence.ts';
+import { type Evidence, type EvidenceReader, whyJson } from './evidence/evidence.ts';
 import { scoreCurve } from './evidence/score-curve.ts';
 import { findAddressRoute } from './find.route.ts';
 import { openKnownNames } from './known-names.ts';
@@ -197,6 +197,7 @@ async function dataOf(
   const decider = decidedBy === 0 ? undefined : index.prefixOf(decidedBy);
   const isNetwork = decider !== undefined && decider.length < (family === 4 ? 32 : 128);
   const provider = providerOf(ids);
+  const evidence = options.evidence.of(family, address);
   const special = specialUse(family, address);
   const seconds = (at: number) => (at === 0 ? undefined : at * 1_000);
   return {
@@ -209,8 +210,8 @@ async function dataOf(
     special: special && { name: special.name, rfc: special.rfc },
     observed: verdict.decidedBy !== 0 || verdict.reports > 0 || verdict.anonymousExit,
     knownAs: knownNames.of(family, address),
-    evidence: options.evidence.of(family, address),
-    why: reasonOf(verdict, index.records, nowMs),
+    evidence,
+    why: reasonOf(verdict, index.records, evidence, nowMs),
     scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
     reports: verdict.reports,
     listReports: verdict.listReports,
@@ -272,6 +273,7 @@ function isReportable(special: SpecialUse | undefined): boolean {
 function reasonOf(
   { knownGood, allowlisted, decidedBy, reports }: Verdict,
   records: Records,
+  { lists }: Evidence,
   nowMs: number,
 ): ScoreReason | undefined {
   if (allowlisted) return undefined;
@@ -281,7 +283,9 @@ function reasonOf(
   const ceiling = ceilingOf(meta);
   const strength = strengthOf(records, decidedBy);
   const reported = entryScore(0, ceiling, strength, halfLivesAt(nowMs));
-  if (reported < seedScoreOf(meta) || ceiling === 0) return { by: 'list' };
+  if (reported < seedScoreOf(meta) || ceiling === 0) {
+    return { by: lists[0]?.kind === 'own' ? 'own' : 'list' };
+  }
   switch (ceiling) {
     case ceilings.none:
       return { by: 'newcomers', ceiling };

@@ -34,14 +34,20 @@ export interface ListEvidence {
   readonly name: string;
   /** 0 to 100; undefined for a list that gives no score. */
   readonly confidence: number | undefined;
-  readonly kind: 'bad' | 'anon' | 'good';
+  /** `own`: the operator's own entry, which has no name. */
+  readonly kind: 'bad' | 'anon' | 'good' | 'own';
+  /** Number of a report's category, of an own entry that has one. */
+  readonly category: number | undefined;
   /** Of a known-good list, where it says what the range belongs to. */
   readonly service: ServiceName | undefined;
   /** The entry that it names. */
   readonly entry: string;
-  /** Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. */
+  /**
+   * Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. Of an own entry when
+   * it was set, and when it ends if it does.
+   */
   readonly loadedAt: number;
-  readonly endsAt: number;
+  readonly endsAt: number | undefined;
 }
 
 /** What the reports of one entry amount to. */
@@ -75,6 +81,9 @@ export interface EvidenceReader {
   of(family: 4 | 6, words: Uint32Array): Evidence;
 }
 
+/** In JSON; a page has words for it. */
+const ownEntryName = 'operator';
+
 /** Entries around an address, at most one of each length. */
 const coveringMax = 129;
 
@@ -105,6 +114,7 @@ export function createEvidence(options: {
     const found: ListEvidence[] = [];
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       const tag = contributions.tag[node]!;
+      if (kindOf(tag) === contributionKinds.own) found.push(ownEntry(node, nameOf(entry)));
       const kind = listKinds[kindOf(tag)];
       const source = kind && known.get(refOf(tag));
       if (kind === undefined || source === undefined) continue;
@@ -112,6 +122,7 @@ export function createEvidence(options: {
         name: source.source,
         confidence: kind === 'bad' ? contributions.listed[node]! & 0xff : undefined,
         kind,
+        category: undefined,
         service: kind === 'good' ? serviceOf(1 + contributions.detail[node]!) : undefined,
         entry: nameOf(entry),
         loadedAt: source.refreshedAtMs,
@@ -119,6 +130,18 @@ export function createEvidence(options: {
       });
     }
     return found;
+  }
+
+  function ownEntry(node: number, entry: string): ListEvidence {
+    const said = contributions.listed[node]!;
+    const end = contributions.detail[node]!;
+    return {
+      ...{ name: ownEntryName, kind: 'own', entry, service: undefined },
+      confidence: said & 0xff,
+      category: said >>> 8 || undefined,
+      loadedAt: contributions.newest[node]! * 1_000,
+      endsAt: end === 0 ? undefined : end * 1_000,
+    };
   }
 
   function reportsIn(entry: number, nowMs: number): ReportEvidence[] {
@@ -170,9 +193,10 @@ export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
   return {
     decidedBy: decidedBy ?? null,
     fallsBelowAt: fallsBelowAt === undefined ? null : date(fallsBelowAt),
-    lists: lists.map(({ name, kind, service, confidence, entry, loadedAt, endsAt }) => ({
-      ...{ name, kind, service: service ?? null, confidence: confidence ?? null, entry },
-      ...{ loadedAt: date(loadedAt), endsAt: date(endsAt) },
+    lists: lists.map(({ name, kind, service, category, confidence, entry, loadedAt, endsAt }) => ({
+      ...{ name, kind, service: service ?? null, category: category ?? null },
+      ...{ confidence: confidence ?? null, entry, loadedAt: date(loadedAt) },
+      endsAt: endsAt === undefined ? null : date(endsAt),
     })),
     reports: reports.map(
       ({ entry, score, ceiling, reports: total, reporters, lastReportedAt, parts }) => ({

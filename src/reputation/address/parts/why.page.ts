@@ -32,7 +32,24 @@ function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): Ht
 }
 
 function nameOf(of: ListEvidence | ReportEvidence, { text, format }: AddressScene): string {
+  if ('kind' in of && of.kind === 'own') return text.ip.evidence.own;
   return 'name' in of ? of.name : text.ip.evidence.reports(of.reports, format.number(of.reports));
+}
+
+/** Of what kind it is; of an own entry what for. */
+function kindNote({ kind, category }: ListEvidence, { text }: AddressScene): string | undefined {
+  if (kind !== 'own') return text.ip.evidence.kinds[kind];
+  return category === undefined ? undefined : text.categories[category - 1];
+}
+
+/** Since when it says so, and until when. */
+function listNote({ kind, loadedAt, endsAt }: ListEvidence, scene: AddressScene): string {
+  const { data, text, format } = scene;
+  const words = text.ip.evidence;
+  const since = format.ago(loadedAt, data.now);
+  const end = endsAt === undefined ? undefined : format.day(endsAt);
+  if (kind === 'own') return words.ownSince(since, end);
+  return words.list(since, end ?? '');
 }
 
 /** The score in one bar: each list and the reports, by what they add to those below. */
@@ -64,11 +81,11 @@ export function evidence(scene: AddressScene): Html {
     body: html`${scoreBar(layers, scene)}${shareList(
       [
         ...lists.map((list) => ({
-          name: html`<bdi>${list.name}</bdi> <span class="fact-note">${words.kinds[list.kind]}</span>`,
+          name: html`<bdi>${nameOf(list, scene)}</bdi> <span class="fact-note">${kindNote(list, scene)}</span>`,
           value: list.confidence ?? 0,
           formatted: list.confidence === undefined ? '–' : String(list.confidence),
           tone: toneOf(list),
-          note: html`${entryLink(list.entry, scene)}${words.list(format.ago(list.loadedAt, data.now), format.day(list.endsAt))}`,
+          note: html`${entryLink(list.entry, scene)}${listNote(list, scene)}`,
         })),
         ...reports.map((said) => ({
           name: nameOf(said, scene),

@@ -14,6 +14,7 @@ import type { ServiceFacts } from '../../../console/service/overview.page.ts';
 import { fail, ok } from '../../../core/result.ts';
 import { createAllowlist } from '../../../reputation/lists/allowlist.ts';
 import { urlLabel } from '../../../reputation/lists/import/download.ts';
+import { createOwnEntries } from '../../../reputation/lists/own-entries.ts';
 import { orderSource, sourceState } from '../../../reputation/lists/subscriptions/orders.ts';
 import {
   listSubscriptions,
@@ -120,6 +121,7 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
     sites: consoleSites({ ...parts, blocked: sources.signon.authorization.blocked }),
+    entries: createOwnEntries(parts),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
     categoryNames: (language) => catalogueFor(language).categories,
