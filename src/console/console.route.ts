@@ -2,6 +2,7 @@
 
 import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
+import type { Language } from '../web/language.ts';
 import type { ConsoleParts } from './desk.route.ts';
 import { type ConsolePeople, peopleScreenEndpoints, peopleScreens } from './people/people.route.ts';
 import { type ConsoleSites, siteScreenEndpoints, siteScreens } from './people/sites.route.ts';
@@ -33,6 +34,7 @@ import {
   checklistEndpoints,
   checklistScreens,
 } from './service/checklist.route.ts';
+import type { EventNames } from './service/deed-names.ts';
 import type { ServiceFacts } from './service/overview.page.ts';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 
@@ -65,6 +67,8 @@ export interface ConsoleOf {
   readonly allowlist: ConsoleAllowlist;
   readonly names: ConsoleNames;
   readonly categoryNames: ConsoleParts['categoryNames'];
+  /** Words for events of accounts, by name. */
+  readonly eventNames: (language: Language) => EventNames;
 }
 
 export function consoleRoutes(
@@ -74,7 +78,7 @@ export function consoleRoutes(
   const { desk, clock, catchUp } = given;
   const parts = { desk, clock, catchUp, audit: of.audit, categoryNames: of.categoryNames };
   return [
-    overviewScreen(parts, of.service),
+    overviewScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
     ...removalScreens(parts, of.removals),
     ...tipScreens(parts, of.tips),
