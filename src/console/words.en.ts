@@ -265,6 +265,7 @@ export const consoleEn = {
     visitors: 'Visitors',
     day: 'Came in 24 hours',
     week: 'Came in 7 days',
+    signIns: 'Sign-ins today · in 7 · in 30 days',
     last: 'Last sign-in',
     state: 'State',
     open: 'open',

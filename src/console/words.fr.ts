@@ -268,6 +268,7 @@ export const consoleFr: ConsoleCatalogue = {
     visitors: 'Visiteurs',
     day: 'Venus en 24 heures',
     week: 'Venus en 7 jours',
+    signIns: 'Connexions aujourd’hui · en 7 · en 30 jours',
     last: 'Dernière connexion',
     state: 'État',
     open: 'ouvert',

@@ -8,7 +8,7 @@ import { actionButton, form, hidden } from '../../web/components/form.ts';
 import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
-import { formatFor } from '../../web/layout/format.ts';
+import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import { type ConsoleView, consolePage, findForm } from '../parts.page.ts';
 import { frameText } from '../words.ts';
@@ -18,6 +18,10 @@ export interface ShownSite {
   readonly visitors: number;
   readonly day: number;
   readonly week: number;
+  /** Today (UTC), and in 7 and 30 days with today; undefined: not known here. */
+  readonly signIns:
+    | { readonly today: number; readonly week: number; readonly month: number }
+    | undefined;
   readonly lastUsedAt: number | undefined;
   readonly blockedBy: string | undefined;
 }
@@ -44,13 +48,17 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     format.number(site.visitors),
     format.number(site.day),
     format.number(site.week),
+    signInsOf(site, format),
     site.lastUsedAt === undefined ? all.never : format.moment(site.lastUsedAt),
     stateOf(frame, site),
     actOf(frame, site, csrf),
   ]);
   const columns = [
     { title: text.site },
-    ...[text.visitors, text.day, text.week].map((title) => ({ title, numeric: true })),
+    ...[text.visitors, text.day, text.week, text.signIns].map((title) => ({
+      title,
+      numeric: true,
+    })),
     ...[text.last, text.state, text.actions].map((title) => ({ title })),
   ];
   const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
@@ -77,6 +85,12 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
       ${more && html`<p><a href=${more}>${all.more}</a></p>`}
       ${card({ title: text.blockTitle, icon: 'alert', body: blocking })}`,
   });
+}
+
+function signInsOf({ signIns }: ShownSite, format: Format): Html {
+  if (signIns === undefined) return '–';
+  const { today, week, month } = signIns;
+  return [today, week, month].map(format.number).join(' · ');
 }
 
 function stateOf(frame: PageFrame, { domain, blockedBy }: ShownSite): Html {

@@ -75,7 +75,7 @@ export interface FigureParts {
 export function createFigures(parts: FigureParts): ConsoleFigures {
   const { state, store, survey, tallies, codes, statuses, tables, clock, collect } = parts;
   return {
-    reports: state.counts,
+    reports: state.counting.counts,
     entries: survey.latest,
     tallies: {
       inAll() {

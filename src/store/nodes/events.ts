@@ -34,6 +34,7 @@ export const eventVersions: Record<string, readonly number[]> = {
   'report.added': [1, 1, 1],
   'reports.expired': [1],
   'reports.withdrawn': [1, 1],
+  'site.signed_in': [3],
 };
 
 /** The event version up to which this program reads. */

@@ -118,7 +118,10 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
-    sites: consoleSites({ ...parts, blocked: sources.signon.authorization.blocked }),
+    sites: consoleSites({
+      ...{ ...parts, signIns: state.counting.signIns },
+      blocked: sources.signon.authorization.blocked,
+    }),
     entries: createOwnEntries(parts),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
