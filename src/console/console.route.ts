@@ -34,7 +34,7 @@ import {
   checklistEndpoints,
   checklistScreens,
 } from './service/checklist.route.ts';
-import type { EventNames } from './service/deed-names.ts';
+import type { EventNames } from './service/deed-names.page.ts';
 import type { ServiceFacts } from './service/overview.page.ts';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 

@@ -374,8 +374,7 @@ export const erasedKey = (id: string): Key => encodeKey(namespaces.erased, text(
 export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
 
 /** 75 account-id: an account that waits for its verification (signon/people/pending.ts). */
-export const pendingAccountKey = (id: string): Key =>
-  encodeKey(namespaces.pendingAccount, text(id));
+export const pendingAccountKey = (id: string) => encodeKey(namespaces.pendingAccount, text(id));
 export const pendingAccountPrefix = (): Key => encodeKey(namespaces.pendingAccount);
 
 /** 76 domain 00: a site that the operator blocks (signon/sites/clients/blocked-sites.ts). */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { deedName } from '../../src/console/service/deed-names.ts';
+import { deedName } from '../../src/console/service/deed-names.page.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import type { TallyName } from '../../src/server/figures/tally-names.ts';
 import { securityEvents } from '../../src/signon/sessions/security-log.ts';

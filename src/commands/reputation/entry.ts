@@ -1,7 +1,7 @@
 /** `portcullis entry add|remove|list`: what the operator says of addresses and networks by hand. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { dateIn } from '../../core/date-text.ts';
+import { dateIn } from '../../core/names/date-text.ts';
 import { createOwnEntries, type OwnEntry } from '../../reputation/lists/own-entries.ts';
 import { categoryMax, categoryNames } from '../../reputation/reports/categories.ts';
 import { columns, createOutput, dateText } from '../shell/output.ts';

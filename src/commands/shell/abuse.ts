@@ -1,7 +1,7 @@
 /** Taking back what an account reported, as `account disable` and `report retract` do. */
 
-import { dateIn } from '../../core/date-text.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { dateIn } from '../../core/names/date-text.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
 import { type TakenBack, takeBackReports } from '../../reputation/voices/taking-back.ts';

@@ -1,6 +1,6 @@
 /** GET /admin/entries and its change: what the operator says of ranges by hand. */
 
-import { dateIn } from '../../core/date-text.ts';
+import { dateIn } from '../../core/names/date-text.ts';
 import { ok, type Result } from '../../core/result.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -9,7 +9,7 @@ import type { PageFrame } from '../../web/layout/layout.ts';
 import { type ConsoleView, consolePage, facts, factsCard } from '../parts.page.ts';
 import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
-import { deedName, type EventNames } from './deed-names.ts';
+import { deedName, type EventNames } from './deed-names.page.ts';
 
 export interface ServiceFacts {
   readonly version: string;

@@ -3,7 +3,7 @@
 import type { PlainRoute } from '../../http/router.ts';
 import type { Language } from '../../web/language.ts';
 import { type ConsoleParts, consoleScreen, viewOf } from '../desk.route.ts';
-import type { EventNames } from './deed-names.ts';
+import type { EventNames } from './deed-names.page.ts';
 import { overviewPage, type ServiceFacts } from './overview.page.ts';
 
 export const overviewEndpoint = consoleScreen('/admin');

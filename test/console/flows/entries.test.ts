@@ -12,7 +12,9 @@ let server: TestServer;
 let people: People;
 let ada: OwnBrowser;
 before(async () => {
-  server = await startTestServer({ threads: 1, demo: false, env: { CLIENT_LIMITS: 'off' } });
+  server = await startTestServer({
+    ...{ threads: 1, demo: false, withKey: true, env: { CLIENT_LIMITS: 'off' } },
+  });
   people = openPeopleOf(server);
   await people.register(operator);
   await server.cliJson('account', 'set-role', operator, 'operator');
@@ -24,8 +26,7 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-const scoreOf = async (ip: string) =>
-  (await server.cliJson('check', ip)).abuseConfidenceScore as number;
+const scoreOf = async (ip: string) => (await server.check(ip)).abuseConfidenceScore;
 const post = (form: Record<string, string>) => ada.post('/admin/entries/change', form);
 
 it('an entry that is set shows at once, in words that are escaped, and counts', async () => {
