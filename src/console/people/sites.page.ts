@@ -5,12 +5,10 @@ import { button } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import { field } from '../../web/components/field.ts';
 import { actionButton, form, hidden } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage, findForm } from '../parts.page.ts';
+import { type ConsoleView, consolePage, findForm, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface ShownSite {
@@ -54,12 +52,12 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     actOf(frame, site, csrf),
   ]);
   const columns = [
-    { title: text.site },
+    text.site,
     ...[text.visitors, text.day, text.week, text.signIns].map((title) => ({
       title,
       numeric: true,
     })),
-    ...[text.last, text.state, text.actions].map((title) => ({ title })),
+    ...[text.last, text.state, text.actions],
   ];
   const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
   const blocking = form({
@@ -77,11 +75,7 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     })}
       <p class="card-note">${text.counted(format.number(view.found), format.moment(view.countedAt))}
         ${view.isCut && text.cut}</p>
-      ${
-        rows.length === 0
-          ? emptyState('list', text.none)
-          : table({ caption: text.caption, columns, rows, stack: true })
-      }
+      ${listing({ icon: 'list', none: text.none, caption: text.caption, columns, rows })}
       ${more && html`<p><a href=${more}>${all.more}</a></p>`}
       ${card({ title: text.blockTitle, icon: 'alert', body: blocking })}`,
   });

@@ -4,12 +4,10 @@ import { button } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import { field } from '../../web/components/field.ts';
 import { actionButton, form, hidden, selectField } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage, findForm } from '../parts.page.ts';
+import { type ConsoleView, consolePage, findForm, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface ShownEntry {
@@ -38,18 +36,14 @@ const scoreDefault = '100';
 export function entriesPage(frame: PageFrame, view: EntriesView): string {
   const all = frameText(frame).console;
   const text = all.entries;
-  const { part, entries } = view;
+  const { part } = view;
   const find = { id: 'part', name: 'part', label: text.part, value: part };
   return consolePage(frame, view, {
     section: 'entries',
     lede: text.lede,
     body: html`${card({ title: text.addTitle, body: addForm(frame, view) })}
       ${findForm({ ...find, action: '/admin/entries', submit: all.search })}
-      ${
-        entries.length === 0
-          ? emptyState('list', part === '' ? text.noneYet : text.none)
-          : found(frame, view)
-      }`,
+      ${found(frame, view)}`,
   });
 }
 
@@ -77,7 +71,7 @@ function addForm(frame: PageFrame, { csrf, categoryNames }: EntriesView): Html {
   });
 }
 
-function found(frame: PageFrame, { csrf, categoryNames, entries }: EntriesView): Html {
+function found(frame: PageFrame, { csrf, categoryNames, part, entries }: EntriesView): Html {
   const all = frameText(frame).console;
   const text = all.entries;
   const format = formatFor(frame.language);
@@ -94,11 +88,10 @@ function found(frame: PageFrame, { csrf, categoryNames, entries }: EntriesView):
     }),
   ]);
   const titles = [text.category, text.note, text.set, text.ends, text.actions];
-  const columns = [
-    { title: text.prefix },
-    { title: text.score, numeric: true },
-    ...titles.map((title) => ({ title })),
-  ];
+  const columns = [text.prefix, { title: text.score, numeric: true }, ...titles];
   return html`${entries.length > rowsMax && html`<p class="card-note">${text.first(format.number(rowsMax))}</p>`}
-    ${table({ caption: text.caption, columns, rows, stack: true })}`;
+    ${listing({
+      ...{ icon: 'list', none: part === '' ? text.noneYet : text.none },
+      ...{ caption: text.caption, columns, rows },
+    })}`;
 }
