@@ -39,6 +39,8 @@ export const capacities = {
   feedEntries: 2_000_000,
   /** Rules of the allowlist. */
   allowRules: 100_000,
+  /** Entries that the operator sets by hand. */
+  ownEntries: 10_000,
 } as const;
 
 /** Bounds of the CAPTCHA, of time and memory; docs/CAPTCHA.md says what happens at each. */

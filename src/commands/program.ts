@@ -26,6 +26,7 @@ import { auditCommand, logCommands } from './log.ts';
 import { mailCommands } from './mail.ts';
 import { allowCommands } from './reputation/allow.ts';
 import { checkCommand } from './reputation/check.ts';
+import { entryCommands } from './reputation/entry.ts';
 import { removalCommands } from './reputation/removals.ts';
 import { reportCommands } from './reputation/report.ts';
 import { tipCommands } from './reputation/tips.ts';
@@ -160,6 +161,7 @@ export function program(): Command {
 
   root.addCommand(sourceCommands(wholeNumber));
   root.addCommand(initCommand());
+  root.addCommand(entryCommands(wholeNumber));
   root.addCommand(allowCommands());
   root.addCommand(checkCommand());
   root.addCommand(reportCommands(wholeNumber));

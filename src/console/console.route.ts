@@ -2,6 +2,7 @@
 
 import type { AuditLog } from '../access/audit-log.ts';
 import type { PlainRoute } from '../http/router.ts';
+import type { Language } from '../web/language.ts';
 import type { ConsoleParts } from './desk.route.ts';
 import { type ConsolePeople, peopleScreenEndpoints, peopleScreens } from './people/people.route.ts';
 import { type ConsoleSites, siteScreenEndpoints, siteScreens } from './people/sites.route.ts';
@@ -10,6 +11,11 @@ import {
   allowScreens,
   type ConsoleAllowlist,
 } from './reputation/allow.route.ts';
+import {
+  type ConsoleEntries,
+  entryScreenEndpoints,
+  entryScreens,
+} from './reputation/entries.route.ts';
 import { type ConsoleLists, listScreenEndpoints, listScreens } from './reputation/lists.route.ts';
 import {
   type ConsoleRemovals,
@@ -28,6 +34,7 @@ import {
   checklistEndpoints,
   checklistScreens,
 } from './service/checklist.route.ts';
+import type { EventNames } from './service/deed-names.page.ts';
 import type { ServiceFacts } from './service/overview.page.ts';
 import { overviewEndpoint, overviewScreen } from './service/overview.route.ts';
 
@@ -40,6 +47,7 @@ export const consoleEndpoints = [
   ...Object.values(reportScreenEndpoints),
   ...Object.values(peopleScreenEndpoints),
   ...Object.values(siteScreenEndpoints),
+  ...Object.values(entryScreenEndpoints),
   ...Object.values(allowScreenEndpoints),
   ...Object.values(auditScreenEndpoints),
 ];
@@ -55,9 +63,12 @@ export interface ConsoleOf {
   readonly reports: ConsoleReports;
   readonly people: ConsolePeople;
   readonly sites: ConsoleSites;
+  readonly entries: ConsoleEntries;
   readonly allowlist: ConsoleAllowlist;
   readonly names: ConsoleNames;
   readonly categoryNames: ConsoleParts['categoryNames'];
+  /** Words for events of accounts, by name. */
+  readonly eventNames: (language: Language) => EventNames;
 }
 
 export function consoleRoutes(
@@ -67,7 +78,7 @@ export function consoleRoutes(
   const { desk, clock, catchUp } = given;
   const parts = { desk, clock, catchUp, audit: of.audit, categoryNames: of.categoryNames };
   return [
-    overviewScreen(parts, of.service),
+    overviewScreen(parts, of.service, of.eventNames),
     ...checklistScreens(parts, of.checklist),
     ...removalScreens(parts, of.removals),
     ...tipScreens(parts, of.tips),
@@ -75,6 +86,7 @@ export function consoleRoutes(
     ...reportScreens(parts, of.reports),
     ...peopleScreens(parts, of.people),
     ...siteScreens(parts, of.sites),
+    ...entryScreens(parts, of.entries),
     ...allowScreens(parts, of.allowlist),
     ...auditScreens(parts, of.names),
   ];

@@ -9,6 +9,9 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Reply } from '../http/message.ts';
 import type { Params } from '../http/query.ts';
+import { formatIp, parseIp } from '../ip/address.ts';
+import { formatPrefix } from '../ip/prefix.ts';
+import { readPrefix } from '../ip/written.ts';
 import { doneIn, doneMark } from '../web/done-mark.ts';
 import { statusOf } from '../web/errors.ts';
 import type { AnyDesk } from '../web/guard/desk.ts';
@@ -106,6 +109,19 @@ export async function perform(
     status: statusOf(code),
     failure: done,
   });
+}
+
+/** The address of a form, canonical; undefined: it is none. */
+export function addressIn(form: Params): string | undefined {
+  const words = new Uint32Array(4);
+  const family = parseIp(form.get('address') ?? '', words);
+  return family === 0 ? undefined : formatIp(family, words);
+}
+
+/** The log keeps no text that is not a network: it may be a mail address. */
+export function networkForLog(text: string): string {
+  const network = readPrefix(text);
+  return network.ok ? formatPrefix(network.value) : '(not a network)';
 }
 
 /** Of a form that no page of ours sends. */

@@ -4,7 +4,8 @@ import type { Failure } from '../core/result.ts';
 import { button, linkButton } from '../web/components/button.ts';
 import { card } from '../web/components/card.ts';
 import { field } from '../web/components/field.ts';
-import { notice } from '../web/components/notice.ts';
+import { emptyState, notice } from '../web/components/notice.ts';
+import { type Column, type TableOptions, table } from '../web/components/table.ts';
 import { sentenceFor } from '../web/errors.ts';
 import { type Html, html, safeHref } from '../web/html.ts';
 import { type PageFrame, renderDocument } from '../web/layout/layout.ts';
@@ -21,6 +22,7 @@ export const consolePaths: Readonly<Record<ConsoleSection, string>> = {
   reports: '/admin/reports',
   people: '/admin/people',
   sites: '/admin/sites',
+  entries: '/admin/entries',
   allow: '/admin/allow',
   audit: '/admin/audit',
   checklist: '/admin/checklist',
@@ -89,6 +91,22 @@ export function refusedPage(
         <p>${linkButton({ label: text.back, href: back, kind: 'secondary', icon: 'back' })}</p>`,
     },
   );
+}
+
+export interface ListingOptions {
+  /** Of the empty state, with `none`. */
+  readonly icon: Parameters<typeof emptyState>[0];
+  readonly none: string;
+  readonly caption: string;
+  readonly columns: readonly (string | Column)[];
+  readonly rows: TableOptions['rows'];
+}
+
+/** What there is as a table; in a word that there is nothing. */
+export function listing({ icon, none, caption, columns, rows }: ListingOptions): Html {
+  if (rows.length === 0) return emptyState(icon, none);
+  const titled = columns.map((one) => (typeof one === 'string' ? { title: one } : one));
+  return table({ caption, columns: titled, rows, stack: true });
 }
 
 export interface FindFormOptions {

@@ -57,9 +57,11 @@ export const en = {
       none: 'None',
     },
     entryHint: 'The score is inherited from this range.',
+    noReportsButOwn: 'Nobody has reported it here: the score comes from an entry of the operator.',
     noReportsButScore: 'Nobody has reported it here: the score comes from imported lists.',
     why: {
       title: 'Why the score ends here',
+      own: 'The score is that of an entry of the operator; the reports by themselves would give less.',
       list: 'The score is that of an imported list; the reports by themselves would give less.',
       newcomers: (ceiling: number) =>
         `Only accounts without standing have reported it, and no list names it: such reports reach ${ceiling} at most, however many they are.`,
@@ -78,6 +80,9 @@ export const en = {
       kinds: { bad: 'list', anon: 'list of anonymous exits', good: 'list of known good' },
       list: (since: string, loaded: string, end: string) =>
         `says so since ${since}, loaded ${loaded}, counts until ${end}`,
+      own: 'Entry of the operator',
+      ownSince: (since: string, end: string | undefined) =>
+        end === undefined ? `set ${since}` : `set ${since}, counts until ${end}`,
       reports: (count: number, formatted: string) =>
         count === 1 ? 'One report' : `${formatted} reports`,
       upTo: (ceiling: number, last: string) => `${ceiling} at most, the last ${last}`,

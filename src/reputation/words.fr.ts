@@ -72,9 +72,11 @@ export const fr: Words = {
       none: 'Aucun',
     },
     entryHint: 'Le score est hérité de cette plage.',
+    noReportsButOwn: 'Personne ne l’a signalée ici : le score vient d’une entrée de l’opérateur.',
     noReportsButScore: 'Personne ne l’a signalée ici : le score vient de listes importées.',
     why: {
       title: 'Pourquoi le score s’arrête là',
+      own: 'Le score est celui d’une entrée de l’opérateur ; les signalements seuls donneraient moins.',
       list: 'Le score est celui d’une liste importée ; les signalements seuls donneraient moins.',
       newcomers: (ceiling: number) =>
         `Seuls des comptes sans crédit l’ont signalée, et aucune liste ne la nomme : de tels signalements atteignent ${ceiling} au plus, aussi nombreux soient-ils.`,
@@ -93,6 +95,9 @@ export const fr: Words = {
       kinds: { bad: 'liste', anon: 'liste de sorties anonymes', good: 'liste d’adresses sûres' },
       list: (since, loaded, end) =>
         `le dit depuis le ${since}, chargée ${loaded}, compte jusqu’au ${end}`,
+      own: 'Entrée de l’opérateur',
+      ownSince: (since, end) =>
+        end === undefined ? `fixée ${since}` : `fixée ${since}, compte jusqu’au ${end}`,
       reports: (count, formatted) => (count === 1 ? 'Un signalement' : `${formatted} signalements`),
       upTo: (ceiling, last) => `${ceiling} au plus, le dernier ${last}`,
       voices: {

@@ -227,6 +227,11 @@ function addTables(
     { name: 'lists', used: () => state.sources.list().length, limit: capacities.sources },
     { name: 'allow_rules', used: state.entries.contributions.rules, limit: capacities.allowRules },
     {
+      name: 'own_entries',
+      used: () => state.entries.contributions.own.size,
+      limit: capacities.ownEntries,
+    },
+    {
       name: 'feed_entries',
       used: () => feeds.current()?.stats.entries ?? 0,
       limit: capacities.feedEntries,

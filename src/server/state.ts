@@ -23,7 +23,6 @@ import type { Log } from '../core/log/log.ts';
 import type { Random } from '../core/random.ts';
 import { isBanEvent } from '../doors/agents/ban-events.ts';
 import { createIpIndex, type IpIndex } from '../index/ip-index.ts';
-import type { ReportCounts } from '../reputation/counts/report-counts.ts';
 import type { PlaceOf } from '../reputation/counts/report-facts.ts';
 import { createListKeeper } from '../reputation/lists/list-keeper.ts';
 import { createSources, type Sources } from '../reputation/lists/sources.ts';
@@ -73,8 +72,8 @@ export interface State {
   readonly access: AccessFold;
   /** What had no effect because a table was full. */
   readonly refusals: Refusals;
-  /** Reports by time, category, country, network, list and band. */
-  readonly counts: ReportCounts;
+  /** Reports by time, category, country, network, list and band; sign-ins by site and day. */
+  readonly counting: Pick<Counting, 'counts' | 'signIns'>;
   readonly follower: Follower;
   readonly projection: Projection;
   /** The pages were written by a rule of before, and the loaded state was mended. */
@@ -212,7 +211,7 @@ function createParts(
   const counting = createCounting({ index, entries, sources, touchPage, placeOf });
   projection = createProjection({
     store,
-    sections: [entries.section, access.section, counting.counts.section],
+    sections: [entries, access, counting.counts, counting.signIns].map(({ section }) => section),
     header: headerOf({ sources, access, refusals, policy }),
   });
   const shared = { keys: keyTable.handle, accounts: accountsTable.handle, quotas };
@@ -229,7 +228,7 @@ export async function openState(options: StateOptions): Promise<State> {
   const isMended = forgetTranslatedNetwork(entries, index);
   const { reporters } = access;
   const reports = createReportFold({ entries, index, reporters, policy: policy.get, refusals });
-  const { counts, onReport } = counting;
+  const { onReport } = counting;
   const fold = createFold({ entries, sources, reports, policy, refusals, onReport });
   const keyRecords = createKeyRecords({ store: upkeep.store, clock, random });
 
@@ -272,6 +271,7 @@ export async function openState(options: StateOptions): Promise<State> {
       return access.apply(body, event.at);
     }
     if (isBanEvent(event.kind)) return options.onBanned?.(event);
+    if (counting.signIns.takes(event)) return;
     const body = decodeEvent(event.kind, event.version, event.body);
     if (body === undefined) throw new Error(`event ${event.seq} (${event.kind}) can't be read`);
     return fold.apply(body, event.at);
@@ -320,7 +320,7 @@ export async function openState(options: StateOptions): Promise<State> {
   }
 
   const lists = createListKeeper({
-    ...{ store: upkeep.store, clock, random, log, sources },
+    ...{ store: upkeep.store, clock, random, log, sources, entries, index },
     fill: () => ({
       entries: index.size(),
       contributions: entries.contributions.count(),
@@ -363,7 +363,7 @@ export async function openState(options: StateOptions): Promise<State> {
   const timers: NodeJS.Timeout[] = [];
   return {
     ...{ index, entries, sources, fold, access, refusals, follower, projection, isMended },
-    ...{ shared: parts.shared, takeUsedKeys: parts.takeUsedKeys, digest, counts },
+    ...{ shared: parts.shared, takeUsedKeys: parts.takeUsedKeys, digest, counting },
     checkpoint,
     withoutCheckpoint,
     housekeep,

@@ -111,8 +111,7 @@ export const listRowKey = (list: string, source: string): Key =>
 export const listPrefix = (): Key => encodeKey(namespaces.list);
 
 /** 22 name 00: a list that the server fetches (reputation/lists/subscriptions/subscriptions.ts). */
-export const subscriptionKey = (name: string): Key =>
-  encodeKey(namespaces.subscription, text(name));
+export const subscriptionKey = (name: string) => encodeKey(namespaces.subscription, text(name));
 export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
 
 /** 23 address 00: a request to take back what is said of it (reputation/requests/removals.ts). */
@@ -122,6 +121,10 @@ export const removalPrefix = (): Key => encodeKey(namespaces.removal);
 /** 24 address 00: what a visitor says of it (reputation/requests/tips.ts). */
 export const tipKey = (address: string): Key => encodeKey(namespaces.tip, text(address));
 export const tipPrefix = (): Key => encodeKey(namespaces.tip);
+
+/** 25 CIDR: what the operator says of it by hand, in canonical text (reputation/lists/own-entries.ts). */
+export const ownEntryKey = (cidr: string): Key => encodeKey(namespaces.ownEntry, text(cidr));
+export const ownEntryPrefix = (): Key => encodeKey(namespaces.ownEntry);
 
 /** 30 address:17 reported-at-descending:u48 id:16 — an address's reports, newest first. */
 export const reportByAddressKey = (address: Uint8Array, reportedAt: number, id: Uint8Array): Key =>
@@ -209,11 +212,8 @@ export const consentTransactionKey = (holderHash: Uint8Array, place: number): Ke
 export const consentTransactionPrefix = (holderHash?: Uint8Array): Key =>
   encodeKey(namespaces.consentTransaction, ...(holderHash === undefined ? [] : [raw(holderHash)]));
 /** Undefined for a row of format 1, which had another key. */
-export function readConsentTransactionKey(
-  key: Uint8Array,
-): { holderHash: Uint8Array; place: number } | undefined {
-  if (key.length !== 18) return undefined;
-  return { holderHash: key.slice(1, 17), place: key[17]! };
+export function readConsentTransactionKey(key: Uint8Array) {
+  return key.length === 18 ? { holderHash: key.slice(1, 17), place: key[17]! } : undefined;
 }
 
 /** 64 hash:32 — by the SHA-256 of the code. */
@@ -301,8 +301,7 @@ export const erasedKey = (id: string): Key => encodeKey(namespaces.erased, text(
 export const erasedPrefix = (): Key => encodeKey(namespaces.erased);
 
 /** 75 account-id: an account that waits for its verification (signon/people/pending.ts). */
-export const pendingAccountKey = (id: string): Key =>
-  encodeKey(namespaces.pendingAccount, text(id));
+export const pendingAccountKey = (id: string) => encodeKey(namespaces.pendingAccount, text(id));
 export const pendingAccountPrefix = (): Key => encodeKey(namespaces.pendingAccount);
 
 /** 76 domain 00: a site that the operator blocks (signon/sites/clients/blocked-sites.ts). */

@@ -12,7 +12,7 @@ import { createWriter, decode } from './codec.ts';
 import { checkpointKey, ledgerKey } from './keys.ts';
 import type { RowCheck, SetRow, Store } from './store.ts';
 
-export type LedgerTable = 'account_slots' | 'lists' | 'allow_rules';
+export type LedgerTable = 'account_slots' | 'lists' | 'allow_rules' | 'own_entries';
 
 /** The state's name among the projections. */
 const projectionName = 'state';

@@ -36,6 +36,7 @@ export const namespaces = {
   subscription: 0x22,
   removal: 0x23,
   tip: 0x24,
+  ownEntry: 0x25,
   reportByAddress: 0x30,
   reportById: 0x31,
   reportGuard: 0x32,

@@ -103,6 +103,7 @@ export const suspectAddress: IpPageData = {
         confidence: 61,
         kind: 'bad',
         service: undefined,
+        category: undefined,
         entry: '198.51.100.0/24',
         since: nowMs - 20 * dayMs,
         loadedAt: nowMs - 2 * dayMs,

@@ -61,7 +61,11 @@ function linesOf({ decidedBy, lists, reports, fallsBelowAt }: Evidence): string[
   return [
     ...lists.map(({ name, kind, confidence, entry, since, loadedAt, endsAt }) => {
       const score = confidence === undefined ? kind : `confidence ${confidence}`;
-      const times = `known since ${dateText(since)}, loaded ${dateText(loadedAt)}, ends ${dateText(endsAt)}`;
+      const end = endsAt === undefined ? 'does not end' : `ends ${dateText(endsAt)}`;
+      if (kind === 'own') {
+        return `own entry ${entry}: score ${confidence}, set ${dateText(loadedAt)}, ${end}`;
+      }
+      const times = `known since ${dateText(since)}, loaded ${dateText(loadedAt)}, ${end}`;
       return `list ${name} names ${entry}: ${score}, ${times}`;
     }),
     ...reports.map(({ entry, score, reports: count, reporters, lastReportedAt }) => {

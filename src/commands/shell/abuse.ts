@@ -1,6 +1,7 @@
 /** Taking back what an account reported, as `account disable` and `report retract` do. */
 
 import { OperatorError } from '../../core/errors.ts';
+import { dateIn } from '../../core/names/date-text.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { createReportStore } from '../../reputation/reports/store/report-store.ts';
 import { type TakenBack, takeBackReports } from '../../reputation/voices/taking-back.ts';
@@ -9,10 +10,8 @@ import { expect, type Workspace } from './workspace.ts';
 /** `2026-11-21` or with a time, UTC unless it says another. @returns ms since 1970 */
 export function sinceOf(text: string | undefined): number {
   if (text === undefined) return 0;
-  const isDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?)?$/.test(text);
-  const hasZone = text.length <= 10 || /(Z|[+-]\d\d:\d\d)$/.test(text);
-  const at = isDate ? Date.parse(hasZone ? text : `${text}Z`) : Number.NaN;
-  if (Number.isNaN(at)) throw new OperatorError('--since takes a date such as 2026-11-21');
+  const at = dateIn(text);
+  if (at === undefined) throw new OperatorError('--since takes a date such as 2026-11-21');
   return at;
 }
 

@@ -43,6 +43,7 @@ const reading = new Set([
   'account show',
   'key list',
   'allow list',
+  'entry list',
   'source list',
   'report list',
   'removals list',
@@ -59,6 +60,7 @@ const personal = /^(account |key create$|sitekey create$|bouncer (add|remove)$)/
 const optionsKept = ['format', 'confidence', 'hold', 'source', 'readPerMinute', 'writePerMinute'];
 const optionsKeptToo = ['staff', 'member', 'none', 'standing', 'since', 'penalty', 'documentation'];
 const optionsOfSources = ['every', 'knownGood', 'service', 'allow'];
+const optionsOfEntries = ['score', 'category', 'until'];
 /** In place of a mail address that has no account. */
 const nobody = '(mail address)';
 const commandCharsMax = 400;
@@ -108,7 +110,12 @@ export function createAudit(options: { store: Store; clock: Clock; random: Rando
     for (const [i, arg] of args.entries()) {
       parts.push(await harmless(store, arg, i === 0 && personal.test(name)));
     }
-    for (const option of [...optionsKept, ...optionsKeptToo, ...optionsOfSources]) {
+    for (const option of [
+      ...optionsKept,
+      ...optionsKeptToo,
+      ...optionsOfSources,
+      ...optionsOfEntries,
+    ]) {
       const value = given[option];
       if (value === undefined || value === false) continue;
       parts.push(`${option}=${await harmless(store, String(value))}`);

@@ -14,7 +14,7 @@ export function siteCommands(): Command {
   const site = new Command('site').description('sites that people sign in to');
   site
     .command('list')
-    .description('visitors of each, those of the last day and week, what is blocked')
+    .description('visitors and sign-ins of each lately, and what is blocked')
     .argument('[part]', 'of the domain')
     .option('--json', 'print the sites as JSON')
     .action(listSites);
@@ -51,13 +51,22 @@ function blockedSites({ store, clock, config }: Workspace): BlockedSites {
 
 async function listSites(part: string | undefined, flags: { json?: boolean }): Promise<void> {
   const output = createOutput(flags.json === true);
+  // Loaded here, because they bring some of the server with them.
+  const { readSignInCounts } = await import('../../server/memory/sign-in-counts.ts');
+  const { signInsPage } = await import('../../server/memory/counting.ts');
   const { sites, isCut } = await withWorkspace((w) => {
-    const list = createSiteList({ ...w, blocked: blockedSites(w), pace: () => createTurns() });
+    const signIns = async (nowMs: number) =>
+      (await readSignInCounts(w.store, signInsPage))?.sums(nowMs);
+    const blocked = blockedSites(w);
+    const list = createSiteList({ ...w, blocked, signIns, pace: () => createTurns() });
     const limit = Number.MAX_SAFE_INTEGER;
     return list.page({ part: (part ?? '').trim().toLowerCase(), skip: 0, limit });
   });
-  const cells = sites.map(({ domain, visitors, day, week, lastUsedAt, blockedBy }) => [
+  const cells = sites.map(({ domain, visitors, day, week, signIns, lastUsedAt, blockedBy }) => [
     ...[domain, `visitors ${visitors}`, `24 h ${day}`, `7 days ${week}`],
+    signIns === undefined
+      ? 'sign-ins not known here'
+      : `sign-ins today ${signIns.today}, 7 days ${signIns.week}, 30 days ${signIns.month}`,
     lastUsedAt === undefined ? 'never' : dateText(lastUsedAt),
     blockedBy === undefined ? 'open' : `blocked${blockedBy === domain ? '' : ` with ${blockedBy}`}`,
   ]);
@@ -65,8 +74,9 @@ async function listSites(part: string | undefined, flags: { json?: boolean }): P
   if (sites.length === 0) output.line('there is no such site');
   if (isCut) output.line('there are more sites than are counted');
   output.result(
-    sites.map(({ lastUsedAt, blockedBy, ...site }) => ({
+    sites.map(({ signIns, lastUsedAt, blockedBy, ...site }) => ({
       ...site,
+      signIns: signIns ?? null,
       lastUsedAt: lastUsedAt === undefined ? null : dateText(lastUsedAt),
       blockedBy: blockedBy ?? null,
     })),

@@ -3,8 +3,8 @@
  * and keys stay, all of them: their rows are those of the backup, and a key that was revoked must not
  * work again.
  *
- * Rows that lie beside the journal follow: reports that were added since go, rules of the allowlist are
- * those of the position, a list that was loaded since is unknown until it is loaded anew, and what agents
+ * Rows that lie beside the journal follow: reports that were added since go, rules of the allowlist
+ * and own entries are those of the position, a list that was loaded since is unknown until it is loaded anew, and what agents
  * found since is banned no more. What was removed since, such as the comment of a report that was taken back, is in no backup made after it.
  */
 
@@ -12,9 +12,14 @@ import { isAccessEvent } from '../../access/accounts/events.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { type Banned, decodeBanned, isBanEvent } from '../../doors/agents/ban-events.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
+import { ownEntryRow } from '../../reputation/lists/own-entries.ts';
 import { addressBytes, decodeRow } from '../../reputation/reports/store/report-rows.ts';
 import { changeTail, tailOf, withoutReport } from '../../reputation/reports/store/tails.ts';
-import { decodeEvent, type ReputationEvent } from '../../reputation/state/events.ts';
+import {
+  decodeEvent,
+  type OwnEntryFacts,
+  type ReputationEvent,
+} from '../../reputation/state/events.ts';
 import type { About } from '../../store/backup/content.ts';
 import { cutJournal, reachOf } from '../../store/backup/cut.ts';
 import { createWriter } from '../../store/codec.ts';
@@ -25,6 +30,7 @@ import {
   feedsBehindKey,
   type Key,
   listRowKey,
+  ownEntryKey,
   reportByAddressPrefix,
   reportByIdKey,
   reportGuardKey,
@@ -32,6 +38,8 @@ import {
 import type { Tables } from '../../store/lmdb-tables.ts';
 import { pagesUnder } from '../../store/pages.ts';
 import type { Commit, Store } from '../../store/store.ts';
+
+const restored = 'restored from a backup';
 
 export type Rewound = ReputationEvent | ({ readonly kind: 'agent.banned' } & Banned);
 
@@ -68,7 +76,7 @@ export function takeBack(tables: Tables, to: number): Rewound[] {
 /** The rows of what was taken back, oldest event first. */
 export async function forget(store: Store, dropped: readonly Rewound[]): Promise<void> {
   if (dropped.length > 0) await setFeedsBehind(store);
-  const rules = new Set<string>();
+  const seen = new Set<string>();
   for (const event of dropped) {
     switch (event.kind) {
       case 'report.added':
@@ -86,12 +94,19 @@ export async function forget(store: Store, dropped: readonly Rewound[]): Promise
       case 'allow.added':
       case 'allow.removed': {
         // The first of them tells what was before.
-        const name = formatPrefix(event);
-        if (rules.has(name)) break;
-        rules.add(name);
-        await (event.kind === 'allow.added'
-          ? remove(store, [allowKey(name)])
-          : restoreRule(store, name));
+        const key = allowKey(formatPrefix(event));
+        if (seen.has(String(key))) break;
+        seen.add(String(key));
+        await (event.kind === 'allow.added' ? remove(store, [key]) : restoreRule(store, key));
+        break;
+      }
+      case 'entry.set':
+      case 'entry.removed': {
+        // The first of them tells what was before.
+        const key = ownEntryKey(formatPrefix(event));
+        if (seen.has(String(key))) break;
+        seen.add(String(key));
+        await (event.kind === 'entry.set' ? remove(store, [key]) : restoreEntry(store, key, event));
         break;
       }
       default:
@@ -129,9 +144,19 @@ async function forgetReport(
 }
 
 /** Its reason went with the row. */
-async function restoreRule(store: Store, name: string): Promise<void> {
-  const value = createWriter().f64(0).text('restored from a backup').finish();
-  await write(store, { set: [{ key: allowKey(name), value }] });
+async function restoreRule(store: Store, key: Key): Promise<void> {
+  await put(store, key, createWriter().f64(0).text(restored).finish());
+}
+
+/** So did its note. */
+async function restoreEntry(store: Store, key: Key, facts: OwnEntryFacts): Promise<void> {
+  const { score, category, setSecond, endSecond } = facts;
+  const times = { setAt: setSecond * 1_000, endsAt: endSecond * 1_000 };
+  await put(store, key, ownEntryRow.encode({ score, category, ...times, note: restored }));
+}
+
+function put(store: Store, key: Key, value: Uint8Array): Promise<void> {
+  return write(store, { set: [{ key, value }] });
 }
 
 function remove(store: Store, del: readonly Key[]): Promise<void> {

@@ -148,6 +148,7 @@ async function collect() {
         },
         { name: 'lists', used: await used('lists'), limit: capacities.sources },
         { name: 'allow_rules', used: await used('allow_rules'), limit: capacities.allowRules },
+        { name: 'own_entries', used: await used('own_entries'), limit: capacities.ownEntries },
       ],
     };
   } finally {

@@ -1,12 +1,10 @@
 /** Accounts found by a part of their address. */
 
 import type { ListedAccount } from '../../access/accounts/directory.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage, findForm } from '../parts.page.ts';
+import { type ConsoleView, consolePage, findForm, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface PeopleView extends ConsoleView {
@@ -28,9 +26,9 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     format.day(one.createdAt),
   ]);
   const columns = [
-    ...[text.email, text.state, text.role].map((title) => ({ title })),
+    ...[text.email, text.state, text.role],
     { title: text.keys, numeric: true },
-    { title: text.since },
+    text.since,
   ];
   const more = next && `/admin/people?${new URLSearchParams({ part, after: next })}`;
   return consolePage(frame, view, {
@@ -40,11 +38,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
       ...{ id: 'part', action: '/admin/people', name: 'part', label: text.part },
       ...{ submit: all.search, value: part },
     })}
-      ${
-        rows.length === 0
-          ? emptyState('person', text.none)
-          : table({ caption: text.caption, columns, rows, stack: true })
-      }
+      ${listing({ icon: 'person', none: text.none, caption: text.caption, columns, rows })}
       ${more && html`<p><a href=${more}>${all.more}</a></p>`}`,
   });
 }

@@ -43,6 +43,8 @@ export interface ConsolePeople {
   endSessions(id: string): Promise<Result<unknown>>;
   /** `unknown_key` for one that is not the account's. */
   revokeKey(id: string, keyId: string): Promise<Result<unknown>>;
+  /** The same of a site key. */
+  revokeSiteKey(id: string, keyId: string): Promise<Result<unknown>>;
 }
 
 const perPage = 50;
@@ -127,6 +129,12 @@ function orderOf(people: ConsolePeople, person: PersonFacts, form: Params): Orde
       if (!keyIdShape.test(key)) return undefined;
       const run = () => people.revokeKey(id, key);
       return { command: `key revoke ${key}`, before: 'active', after: 'revoked', run };
+    }
+    case 'revoke-site': {
+      const key = form.get('key') ?? '';
+      if (!keyIdShape.test(key)) return undefined;
+      const run = () => people.revokeSiteKey(id, key);
+      return { command: `sitekey revoke ${key}`, before: 'active', after: 'revoked', run };
     }
     default:
       return undefined;

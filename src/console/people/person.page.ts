@@ -26,9 +26,22 @@ export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
   readonly keys: readonly {
     readonly id: string;
     readonly name: string;
+    readonly scopes: readonly string[];
     readonly createdAt: number;
+    /** Milliseconds since 1970; undefined: not used yet, or not noted yet. */
+    readonly lastUsedAt: number | undefined;
+  }[];
+  /** Public: they stand in pages of web sites. */
+  readonly siteKeys: readonly {
+    readonly id: string;
+    /** None: any host. */
+    readonly hosts: readonly string[];
+    readonly createdAt: number;
+    readonly passesClean: boolean;
   }[];
 }
+
+type Cells = Parameters<typeof table>[0]['rows'];
 
 const action = '/admin/people/change';
 
@@ -55,15 +68,6 @@ export function personPage(
       body: html`${hidden('id', id)}${hidden('do', what)}${fields}
         <p>${button({ label, kind: 'secondary' })}</p>`,
     });
-  const keys = person.keys.map((key) => [
-    html`<code class="breaks">${key.id}</code> ${key.name}`,
-    format.day(key.createdAt),
-    actionButton({
-      ...{ csrf, action, fields: { id, do: 'revoke', key: key.id } },
-      ...{ label: text.revoke, kind: 'danger' },
-    }),
-  ]);
-  const keyColumns = [text.key, text.made, all.lists.actions].map((title) => ({ title }));
   const quotaFields = html`<p class="card-note">${text.quotaHint}</p><div class="field-grid">
     ${field({ id: 'reads', name: 'reads', label: text.reads, inputMode: 'numeric', maxLength: 9 })}
     ${field({ id: 'writes', name: 'writes', label: text.writes, inputMode: 'numeric', maxLength: 9 })}
@@ -97,14 +101,58 @@ export function personPage(
         ${person.role === 'operator' ? does('member', text.makeMember, 'danger') : does('operator', text.makeOperator)}
       </div>`,
     })}
-    ${card({
-      title: text.keysTitle,
-      body:
-        keys.length === 0
-          ? html`<p>${text.noKeys}</p>`
-          : table({ caption: text.keysCaption, columns: keyColumns, rows: keys, stack: true }),
-    })}
+    ${keysCards(frame, view)}
     ${card({ title: text.quotas, body: asks('quotas', quotaFields, text.setQuotas) })}
     ${card({ title: text.planTitle, body: asks('plan', plans, text.setPlan) })}`,
   });
+}
+
+/** Its API keys by their ids, never their texts, and its site keys, which are public. */
+function keysCards(
+  frame: PageFrame,
+  { csrf, person }: ConsoleView & { readonly person: PersonFacts },
+): Html {
+  const { console: all } = frameText(frame);
+  const { person: text } = all;
+  const format = formatFor(frame.language);
+  const { id, keys, siteKeys } = person;
+  const revoke = (what: string, key: string) =>
+    actionButton({
+      ...{ csrf, action, fields: { id, do: what, key } },
+      ...{ label: text.revoke, kind: 'danger' },
+    });
+  const code = (words: string) => html`<code class="breaks">${words}</code>`;
+  const columnsOf = (titles: readonly string[]) => titles.map((title) => ({ title }));
+  const keyTitles = [text.key, text.keyName, text.scopes, text.made, text.lastUse];
+  const keyRows = keys.map((key) => [
+    code(key.id),
+    html`<span class="breaks">${key.name || all.none}</span>`,
+    code(key.scopes.join(', ')),
+    format.day(key.createdAt),
+    key.lastUsedAt === undefined ? all.never : format.moment(key.lastUsedAt),
+    revoke('revoke', key.id),
+  ]);
+  const siteTitles = [text.siteKey, text.hosts, text.puzzle, text.made];
+  const siteRows = siteKeys.map((key) => [
+    code(key.id),
+    key.hosts.length === 0 ? text.anyHost : code(key.hosts.join(', ')),
+    key.passesClean ? text.cleanPass : text.puzzleForAll,
+    format.day(key.createdAt),
+    revoke('revoke-site', key.id),
+  ]);
+  const keysCard = (title: string, caption: string, none: string, titles: string[], rows: Cells) =>
+    card({
+      title,
+      body:
+        rows.length === 0
+          ? html`<p>${none}</p>`
+          : table({
+              caption,
+              columns: columnsOf([...titles, all.lists.actions]),
+              rows,
+              stack: true,
+            }),
+    });
+  return html`${keysCard(text.keysTitle, text.keysCaption, text.noKeys, keyTitles, keyRows)}
+    ${keysCard(text.siteKeysTitle, text.siteKeysTitle, text.noSiteKeys, siteTitles, siteRows)}`;
 }

@@ -5,12 +5,10 @@ import { button } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import { field } from '../../web/components/field.ts';
 import { actionButton, form, hidden } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
-import { formatFor } from '../../web/layout/format.ts';
+import { type Format, formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage, findForm } from '../parts.page.ts';
+import { type ConsoleView, consolePage, findForm, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface ShownSite {
@@ -18,6 +16,10 @@ export interface ShownSite {
   readonly visitors: number;
   readonly day: number;
   readonly week: number;
+  /** Today (UTC), and in 7 and 30 days with today; undefined: not known here. */
+  readonly signIns:
+    | { readonly today: number; readonly week: number; readonly month: number }
+    | undefined;
   readonly lastUsedAt: number | undefined;
   readonly blockedBy: string | undefined;
 }
@@ -44,14 +46,18 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     format.number(site.visitors),
     format.number(site.day),
     format.number(site.week),
+    signInsOf(site, format),
     site.lastUsedAt === undefined ? all.never : format.moment(site.lastUsedAt),
     stateOf(frame, site),
     actOf(frame, site, csrf),
   ]);
   const columns = [
-    { title: text.site },
-    ...[text.visitors, text.day, text.week].map((title) => ({ title, numeric: true })),
-    ...[text.last, text.state, text.actions].map((title) => ({ title })),
+    text.site,
+    ...[text.visitors, text.day, text.week, text.signIns].map((title) => ({
+      title,
+      numeric: true,
+    })),
+    ...[text.last, text.state, text.actions],
   ];
   const more = next && `/admin/sites?${new URLSearchParams({ part, page: String(next) })}`;
   const blocking = form({
@@ -69,14 +75,16 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
     })}
       <p class="card-note">${text.counted(format.number(view.found), format.moment(view.countedAt))}
         ${view.isCut && text.cut}</p>
-      ${
-        rows.length === 0
-          ? emptyState('list', text.none)
-          : table({ caption: text.caption, columns, rows, stack: true })
-      }
+      ${listing({ icon: 'list', none: text.none, caption: text.caption, columns, rows })}
       ${more && html`<p><a href=${more}>${all.more}</a></p>`}
       ${card({ title: text.blockTitle, icon: 'alert', body: blocking })}`,
   });
+}
+
+function signInsOf({ signIns }: ShownSite, format: Format): Html {
+  if (signIns === undefined) return '–';
+  const { today, week, month } = signIns;
+  return [today, week, month].map(format.number).join(' · ');
 }
 
 function stateOf(frame: PageFrame, { domain, blockedBy }: ShownSite): Html {

@@ -4,12 +4,10 @@ import { button } from '../../web/components/button.ts';
 import { card } from '../../web/components/card.ts';
 import { field } from '../../web/components/field.ts';
 import { actionButton, form, hidden } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface AllowedRange {
@@ -41,7 +39,7 @@ export function allowPage(
       kind: 'danger',
     }),
   ]);
-  const columns = [text.prefix, text.reason, text.since, text.actions].map((title) => ({ title }));
+  const columns = [text.prefix, text.reason, text.since, text.actions];
   const adding = form({
     ...{ csrf, action },
     body: html`${hidden('do', 'add')}
@@ -53,10 +51,6 @@ export function allowPage(
     section: 'allow',
     lede: text.lede,
     body: html`${card({ title: text.addTitle, body: adding })}
-      ${
-        rows.length === 0
-          ? emptyState('shield', text.none)
-          : table({ caption: text.caption, columns, rows, stack: true })
-      }`,
+      ${listing({ icon: 'shield', none: text.none, caption: text.caption, columns, rows })}`,
   });
 }

@@ -2,12 +2,11 @@
 
 import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { formatPrefix } from '../../ip/prefix.ts';
-import { readPrefix } from '../../ip/written.ts';
 import {
   type ConsoleParts,
   consoleChange,
   consoleScreen,
+  networkForLog,
   noSuchChange,
   perform,
   viewOf,
@@ -38,10 +37,7 @@ export function allowScreens(parts: ConsoleParts, allowlist: ConsoleAllowlist): 
       const what = form.get('do');
       if (what !== 'add' && what !== 'remove') return noSuchChange(parts, visit);
       const prefix = (form.get('prefix') ?? '').trim();
-      // The log keeps no text that is not a network: it may be a mail address.
-      const network = readPrefix(prefix);
-      const named = network.ok ? formatPrefix(network.value) : '(not a network)';
-      const command = `allow ${what} ${named}`;
+      const command = `allow ${what} ${networkForLog(prefix)}`;
       return perform(parts, visit, { section: 'allow', command }, async () => {
         const reason = (form.get('reason') ?? '').trim();
         const done =

@@ -2,12 +2,11 @@
 
 import { type BadgeTone, badge } from '../../web/components/badge.ts';
 import { actionButton } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
 import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage, listing } from '../parts.page.ts';
 import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
 
@@ -95,18 +94,16 @@ export function listsPage(
     )}</div>`,
   ]);
   const columns = [
-    { title: text.name },
-    { title: text.state },
+    ...[text.name, text.state],
     { title: text.rows, numeric: true },
-    ...[text.fresh, text.change, text.failures, text.actions].map((title) => ({ title })),
+    ...[text.fresh, text.change, text.failures, text.actions],
   ];
   return consolePage(frame, view, {
     section: 'lists',
     lede: text.lede,
-    body: html`${
-      rows.length === 0
-        ? emptyState('list', view.loaded.length === 0 ? text.none : text.noneFetched)
-        : table({ caption: text.caption, columns, rows, stack: true })
-    }${view.loaded.length > 0 && loadedTable(frame, view.loaded)}`,
+    body: html`${listing({
+      ...{ icon: 'list', none: view.loaded.length === 0 ? text.none : text.noneFetched },
+      ...{ caption: text.caption, columns, rows },
+    })}${view.loaded.length > 0 && loadedTable(frame, view.loaded)}`,
   });
 }

@@ -1,12 +1,10 @@
 /** Requests to take back what is said of an address, each with its decision. */
 
 import { actionButton } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface WaitingRemoval {
@@ -40,14 +38,10 @@ export function removalsPage(
     html`<span class="breaks">${one.reason}</span>`,
     html`<div class="acts">${decide(one.address)}</div>`,
   ]);
-  const titles = [text.address, text.asked, text.from, text.reason, text.decide];
-  const columns = titles.map((title) => ({ title }));
+  const columns = [text.address, text.asked, text.from, text.reason, text.decide];
   return consolePage(frame, view, {
     section: 'removals',
     lede: text.lede,
-    body:
-      rows.length === 0
-        ? emptyState('check', text.none)
-        : table({ caption: text.caption, columns, rows, stack: true }),
+    body: listing({ icon: 'check', none: text.none, caption: text.caption, columns, rows }),
   });
 }

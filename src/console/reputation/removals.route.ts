@@ -2,8 +2,8 @@
 
 import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
 import {
+  addressIn,
   type ConsoleParts,
   consoleChange,
   consoleScreen,
@@ -36,10 +36,8 @@ export function removalScreens(parts: ConsoleParts, removals: ConsoleRemovals): 
     }),
     desk.form(at.change, (visit, form) => {
       const what = form.get('do');
-      const words = new Uint32Array(4);
-      const family = parseIp(form.get('address') ?? '', words);
-      if (family === 0) return noSuchChange(parts, visit);
-      const address = formatIp(family, words);
+      const address = addressIn(form);
+      if (address === undefined) return noSuchChange(parts, visit);
       if (what === 'accept' || what === 'allow') {
         const isAllowed = what === 'allow';
         const command = `removals accept ${address}${isAllowed ? ' allow=true' : ''}`;

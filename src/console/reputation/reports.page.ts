@@ -2,12 +2,10 @@
 
 import { card } from '../../web/components/card.ts';
 import { actionButton } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { type Html, html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage, facts, findForm } from '../parts.page.ts';
+import { type ConsoleView, consolePage, facts, findForm, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface ShownReport {
@@ -95,7 +93,6 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
   const format = formatFor(frame.language);
   const { limit, next, reporter } = view;
   const more = next && `/admin/reports?${new URLSearchParams({ reporter, after: next })}`;
-  if (reports.length === 0) return emptyState('flag', text.none);
   const rows = reports.map((one) => [
     html`<a class="mono breaks" href=${`/admin/reports?address=${one.address}`}>${one.address}</a>`,
     format.moment(one.reportedAt),
@@ -108,9 +105,13 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
     }),
   ]);
   const titles = [text.address, text.reported, text.account, text.categories, text.comment];
-  const columns = [...titles, text.actions].map((title) => ({ title }));
-  return html`<p class="card-note">${text.retractHint}
-      ${limit !== undefined && reports.length >= limit && text.first(format.number(limit))}</p>
-    ${table({ caption: text.caption, columns, rows, stack: true })}
+  const columns = [...titles, text.actions];
+  const isCut = limit !== undefined && reports.length >= limit;
+  return html`${
+    rows.length > 0 &&
+    html`<p class="card-note">${text.retractHint}
+      ${isCut && text.first(format.number(limit))}</p>`
+  }
+    ${listing({ icon: 'flag', none: text.none, caption: text.caption, columns, rows })}
     ${more && html`<p><a href=${more}>${all.more}</a></p>`}`;
 }

@@ -2,12 +2,10 @@
 
 import { linkButton } from '../../web/components/button.ts';
 import { actionButton } from '../../web/components/form.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface WaitingTip {
@@ -38,14 +36,10 @@ export function tipsPage(
       })}
     </div>`,
   ]);
-  const titles = [text.address, text.said, text.categories, text.comment, text.decide];
-  const columns = titles.map((title) => ({ title }));
+  const columns = [text.address, text.said, text.categories, text.comment, text.decide];
   return consolePage(frame, view, {
     section: 'tips',
     lede: text.lede,
-    body:
-      rows.length === 0
-        ? emptyState('comment', text.none)
-        : table({ caption: text.caption, columns, rows, stack: true }),
+    body: listing({ icon: 'comment', none: text.none, caption: text.caption, columns, rows }),
   });
 }

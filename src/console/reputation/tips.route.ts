@@ -2,8 +2,8 @@
 
 import { ok, type Result } from '../../core/result.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { formatIp, parseIp } from '../../ip/address.ts';
 import {
+  addressIn,
   type ConsoleParts,
   consoleChange,
   consoleScreen,
@@ -35,10 +35,8 @@ export function tipScreens(parts: ConsoleParts, tips: ConsoleTips): PlainRoute[]
       return desk.show(visit, (frame) => tipsPage(frame, view));
     }),
     desk.form(at.change, (visit, form) => {
-      const words = new Uint32Array(4);
-      const family = parseIp(form.get('address') ?? '', words);
-      if (family === 0 || form.get('do') !== 'remove') return noSuchChange(parts, visit);
-      const address = formatIp(family, words);
+      const address = addressIn(form);
+      if (address === undefined || form.get('do') !== 'remove') return noSuchChange(parts, visit);
       const change = { section: 'tips', command: `tips remove ${address}` } as const;
       return perform(parts, visit, change, async () => {
         const done = await tips.remove(address);

@@ -3,12 +3,10 @@
 import type { AuditEntry } from '../../access/audit-log.ts';
 import { badge } from '../../web/components/badge.ts';
 import { linkButton } from '../../web/components/button.ts';
-import { emptyState } from '../../web/components/notice.ts';
-import { table } from '../../web/components/table.ts';
 import { html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
-import { type ConsoleView, consolePage } from '../parts.page.ts';
+import { type ConsoleView, consolePage, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
 
 export interface AuditView extends ConsoleView {
@@ -30,8 +28,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
     one.address === '' ? text.shell : html`<span class="mono">${one.address}</span>`,
     badge({ label: text.results[one.result], tone: one.result === 'done' ? 'accent' : 'neutral' }),
   ]);
-  const titles = [text.at, text.who, text.change, text.facts, text.address, text.result];
-  const columns = titles.map((title) => ({ title }));
+  const columns = [text.at, text.who, text.change, text.facts, text.address, text.result];
   return consolePage(frame, view, {
     section: 'audit',
     lede: text.lede,
@@ -39,11 +36,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
         ${linkButton({ label: text.csv, href: '/admin/audit.csv', kind: 'secondary', icon: 'download' })}
         ${linkButton({ label: text.json, href: '/admin/audit.jsonl', kind: 'secondary', icon: 'download' })}
       </p>
-      ${
-        rows.length === 0
-          ? emptyState('list', text.none)
-          : table({ caption: text.caption, columns, rows, stack: true })
-      }
+      ${listing({ icon: 'list', none: text.none, caption: text.caption, columns, rows })}
       ${view.next !== undefined && html`<p><a href=${`/admin/audit?before=${view.next}`}>${text.older}</a></p>`}`,
   });
 }

@@ -9,6 +9,7 @@ import type { PageFrame } from '../../web/layout/layout.ts';
 import { type ConsoleView, consolePage, facts, factsCard } from '../parts.page.ts';
 import type { ConsoleCatalogue } from '../words.en.ts';
 import { frameText } from '../words.ts';
+import { deedName, type EventNames } from './deed-names.page.ts';
 
 export interface ServiceFacts {
   readonly version: string;
@@ -17,7 +18,7 @@ export interface ServiceFacts {
   readonly entries: number;
   /** Reports by quarter of an hour, for 24 hours, the oldest first. */
   readonly reports: readonly { readonly startMs: number; readonly count: number }[];
-  /** Of 24 hours, the most frequent first: categories by number and name, countries by code. */
+  /** Of 24 hours, the most frequent first: categories by number, countries by code. */
   readonly categories: readonly ReportsOf[];
   readonly countries: readonly ReportsOf[];
   /** By minute, for 24 hours, the oldest first; seconds of a check, undefined where none was timed. */
@@ -48,6 +49,11 @@ export interface ServiceFacts {
 interface ReportsOf {
   readonly name: string;
   readonly count: number;
+}
+
+export interface OverviewView extends ConsoleView {
+  readonly service: ServiceFacts;
+  readonly eventNames: EventNames;
 }
 
 type OverviewText = ConsoleCatalogue['overview'];
@@ -94,40 +100,50 @@ function checksCharts(text: OverviewText, format: Format, { minutes }: ServiceFa
   })}`;
 }
 
-/** Names with a number beside them, as the log and the docs write them. */
+/** Names with a number beside them: as the log and the docs write them, or in words. */
 function countsTable(
   caption: string,
   titles: readonly [string, ...string[]],
   rows: readonly (readonly [name: string, ...counts: number[]])[],
   format: Format,
+  voice: 'mono breaks' | 'breaks' = 'mono breaks',
 ): Html {
   const [first, ...others] = titles;
   return table({
     caption,
     columns: [{ title: first }, ...others.map((title) => ({ title, numeric: true }))],
     rows: rows.map(([name, ...counts]) => [
-      html`<span class="mono breaks">${name}</span>`,
+      html`<span class=${voice}>${name}</span>`,
       ...counts.map((count) => format.number(count)),
     ]),
     stack: true,
   });
 }
 
-function reportsBy(text: OverviewText, format: Format, service: ServiceFacts): Html {
+function reportsBy(
+  text: OverviewText,
+  format: Format,
+  { service, categoryNames }: OverviewView,
+): Html {
   const { categories, countries } = service;
   if (categories.length === 0) return html`<p>${text.noReports}</p>`;
   const named = (code: string) => format.country(code) ?? code;
   return html`${countsTable(
     text.byCategory,
     [text.category, text.reports],
-    categories.map(({ name, count }) => [name, count]),
+    categories.map(({ name, count }) => [
+      `${name} ${categoryNames[Number(name) - 1] ?? ''}`,
+      count,
+    ]),
     format,
+    'breaks',
   )}
   ${countsTable(
     text.byCountry,
     [text.country, text.reports],
     countries.map(({ name, count }) => [named(name), count]),
     format,
+    'breaks',
   )}`;
 }
 
@@ -174,10 +190,7 @@ function errorsOf(text: OverviewText, format: Format, { errors }: ServiceFacts):
     }`;
 }
 
-export function overviewPage(
-  frame: PageFrame,
-  view: ConsoleView & { readonly service: ServiceFacts },
-): string {
+export function overviewPage(frame: PageFrame, view: OverviewView): string {
   const text = frameText(frame).console.overview;
   const format = formatFor(frame.language);
   const { service, now } = view;
@@ -209,7 +222,7 @@ export function overviewPage(
     })}
     ${card({
       title: text.reports24,
-      body: html`${reportChart(text, format, service)}${reportsBy(text, format, service)}`,
+      body: html`${reportChart(text, format, service)}${reportsBy(text, format, view)}`,
     })}
     ${card({ title: text.checks, body: checksCharts(text, format, service) })}
     ${
@@ -219,8 +232,12 @@ export function overviewPage(
         body: countsTable(
           text.did,
           [text.what, text.day, text.ever],
-          service.did.map(({ name, day, ever }) => [name, day, ever]),
+          service.did.map(({ name, day, ever }) => [
+            deedName(frame, view.eventNames, name),
+            ...[day, ever],
+          ]),
           format,
+          'breaks',
         ),
       })
     }

@@ -107,7 +107,7 @@ function verdict(scene: AddressScene): Html {
         <button class="code-copy" type="button" hidden data-copy="address" data-done=${text.code.copied}>${icon('copy')}<span aria-live="polite">${text.code.copy}</span></button></h1>
       <p class="verdict-line">${verdictLine(data, text)}</p>
       ${data.special !== undefined && html`<p class="verdict-note">${text.ip.special(data.special.name, data.special.rfc)}</p>`}
-      ${data.score > 0 && data.reports === 0 && html`<p class="verdict-note">${text.ip.noReportsButScore}</p>`}
+      ${data.score > 0 && data.reports === 0 && html`<p class="verdict-note">${text.ip[data.evidence.lists[0]?.kind === 'own' ? 'noReportsButOwn' : 'noReportsButScore']}</p>`}
       ${
         (data.allowlisted ||
           data.anonymousExit ||

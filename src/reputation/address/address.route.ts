@@ -41,7 +41,7 @@ import type { ReportStore, StoredReport } from '../reports/store/report-store.ts
 import { ceilings } from '../voices/quorum.ts';
 import { catalogueFor } from '../words.ts';
 import { ipPage, ipPageIsIndexable } from './address.page.ts';
-import { type EvidenceReader, whyJson } from './evidence/evidence.ts';
+import { type Evidence, type EvidenceReader, whyJson } from './evidence/evidence.ts';
 import { scoreCurve } from './evidence/score-curve.ts';
 import { findAddressRoute } from './find.route.ts';
 import { isMet, isObserved } from './known.ts';
@@ -214,7 +214,7 @@ async function dataOf(
     observed: isObserved(verdict),
     knownAs: knownNames.of(family, address),
     evidence,
-    why: reasonOf(verdict, index.records, nowMs),
+    why: reasonOf(verdict, index.records, evidence, nowMs),
     scorePrefix: isNetwork ? formatPrefix(decider) : undefined,
     reports: verdict.reports,
     listReports: verdict.listReports,
@@ -262,6 +262,7 @@ async function aroundOf(
 function reasonOf(
   { knownGood, allowlisted, decidedBy, reports }: Verdict,
   records: Records,
+  { lists }: Evidence,
   nowMs: number,
 ): ScoreReason | undefined {
   if (allowlisted) return undefined;
@@ -271,7 +272,9 @@ function reasonOf(
   const ceiling = ceilingOf(meta);
   const strength = strengthOf(records, decidedBy);
   const reported = entryScore(0, ceiling, strength, halfLivesAt(nowMs));
-  if (reported < seedScoreOf(meta) || ceiling === 0) return { by: 'list' };
+  if (reported < seedScoreOf(meta) || ceiling === 0) {
+    return { by: lists[0]?.kind === 'own' ? 'own' : 'list' };
+  }
   switch (ceiling) {
     case ceilings.none:
       return { by: 'newcomers', ceiling };

@@ -21,6 +21,7 @@ import {
 } from '../../web/openapi.ts';
 import { reportAges, voiceNames } from '../address/evidence/report-parts.ts';
 import { serviceNames } from '../lists/known-services.ts';
+import { categoryMax } from '../reports/categories.ts';
 import { reportSchema } from '../reports/reports.openapi.ts';
 import { blockBounds } from './block-check.ts';
 import { bulkAddressesMax, verboseReportsMax } from './check-bounds.ts';
@@ -63,13 +64,14 @@ const why = object({
   lists: list(
     object({
       name: string,
-      kind: { type: 'string', enum: ['bad', 'anon', 'good'] },
+      kind: { type: 'string', enum: ['bad', 'anon', 'good', 'own'] },
       service: nullable({ type: 'string', enum: serviceNames }),
+      category: nullable({ type: 'integer', minimum: 1, maximum: categoryMax }),
       confidence: nullable(score),
       entry: string,
       since: dateTime,
       loadedAt: dateTime,
-      endsAt: dateTime,
+      endsAt: nullable(dateTime),
     }),
   ),
   reports: list(

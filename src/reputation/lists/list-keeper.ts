@@ -1,16 +1,20 @@
 /**
- * The server's part in counting lists and entries: it ends lists that were not refreshed in time,
- * mends the count of them, and leaves word of how full the index is.
+ * The server's part in counting lists and entries: it ends lists that were not refreshed in time and own
+ * entries whose time is over, mends the count of them, and leaves word of how full the index is.
  */
 
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
+import type { IpIndex } from '../../index/ip-index.ts';
+import { formatPrefix } from '../../ip/prefix.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { readLedger } from '../../store/ledger.ts';
 import type { Store } from '../../store/store.ts';
+import type { Contributions } from '../state/contributions.ts';
 import { encodeEvent } from '../state/events.ts';
 import { findList, listRow } from './list-rows.ts';
+import { createOwnEntries } from './own-entries.ts';
 import { type Fill, fillRow } from './room.ts';
 import type { Sources } from './sources.ts';
 
@@ -29,15 +33,29 @@ export function createListKeeper(options: {
   random: Random;
   log: Log;
   sources: Pick<Sources, 'list'>;
+  entries: { readonly contributions: Pick<Contributions, 'own' | 'owner' | 'detail'> };
+  index: Pick<IpIndex, 'prefixOf'>;
   /** As of the last event that was applied. */
   fill: () => Fill;
   /** Resolves when the event is applied. */
   catchUpTo: (seq: bigint) => Promise<void>;
 }): ListKeeper {
   const { store, clock, random, log, sources, fill, catchUpTo } = options;
+  const ownEntries = createOwnEntries(options);
   let written: Fill | undefined;
 
+  async function endOwnEntries(): Promise<void> {
+    const { own, owner, detail } = options.entries.contributions;
+    const now = clock.now() / 1_000;
+    const ended = [...own].filter((node) => detail[node] !== 0 && detail[node]! <= now);
+    const ranges = ended.flatMap((node) => options.index.prefixOf(owner[node]!) ?? []);
+    for (const range of ranges.map(formatPrefix)) {
+      if (await ownEntries.end(range)) log.info({ range }, 'own entry ended');
+    }
+  }
+
   async function expire(): Promise<void> {
+    await endOwnEntries();
     for (const source of sources.list()) {
       if (source.holdUntilMs > clock.now()) continue;
       const { list, run } = source;

@@ -70,7 +70,7 @@ async function writtenSince(store: Store, seq: bigint): Promise<number> {
         const event = decodeEvent(kind, version, body);
         rows += event?.kind === 'list.rows' ? event.rows.count : rowsPerEventMax;
       } else if (kind === 'report.added') rows += 2;
-      else if (kind === 'allow.added') rows += 1;
+      else if (kind === 'allow.added' || kind === 'entry.set') rows += 1;
     }
     after = page.at(-1)!.seq;
     await nextTurn();

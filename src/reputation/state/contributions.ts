@@ -40,6 +40,11 @@ export const contributionKinds = {
    * detail: number of its service, less one (lists/known-services.ts).
    */
   good: 5,
+  /**
+   * The operator's own entry. ref: 0; listed: score in the low 8 bits, the category above; newest: when it
+   * was set, detail: when it ends (0: never), seconds since 1970.
+   */
+  own: 6,
 } as const;
 
 /**
@@ -114,6 +119,8 @@ export interface Contributions {
   readonly count: () => number;
   /** Rules of the allowlist. */
   rules(): number;
+  /** The nodes of the operator's own entries, a few thousand at most. */
+  readonly own: ReadonlySet<number>;
   /** How many nodes of `kind` `reports` have this reference. */
   heldBy(slot: number): number;
   /** Views of the used parts of the arrays, for the start's snapshot. */
@@ -142,10 +149,15 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
   /** Nodes of reports by account slot: what keeps the slot from being given to another account. */
   const held = new Uint32Array(slotsMax);
   let rules = 0;
+  const own = new Set<number>();
 
-  function countHeld(nodeTag: number, by: 1 | -1): void {
+  function countHeld(node: number, by: 1 | -1): void {
+    const nodeTag = tag[node]!;
     if (kindOf(nodeTag) === contributionKinds.reports) held[refOf(nodeTag)]! += by;
     else if (kindOf(nodeTag) === contributionKinds.allow) rules += by;
+    else if (kindOf(nodeTag) !== contributionKinds.own) return;
+    else if (by > 0) own.add(node);
+    else own.delete(node);
   }
 
   function find(entry: number, wanted: number): number {
@@ -161,7 +173,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     else return 0;
     owner[node] = entry;
     tag[node] = newTag;
-    countHeld(newTag, 1);
+    countHeld(node, 1);
     listed[node] = 0;
     newest[node] = 0;
     detail[node] = 0;
@@ -201,7 +213,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
       next[before] = next[node]!;
     }
     owner[node] = 0;
-    countHeld(tag[node]!, -1);
+    countHeld(node, -1);
     next[node] = free;
     free = node;
     count--;
@@ -225,7 +237,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
       if (!restoreArray(from, `contributions.${name}`, array)) return false;
     }
     [used, free, count, entryTop] = numbers as unknown as [number, number, number, number];
-    for (let node = 1; node <= used; node++) if (owner[node] !== 0) countHeld(tag[node]!, 1);
+    for (let node = 1; node <= used; node++) if (owner[node] !== 0) countHeld(node, 1);
     return true;
   }
 
@@ -246,6 +258,7 @@ export function createContributions(entriesMax: number, nodesMax: number): Contr
     highest: () => used,
     count: () => count,
     rules: () => rules,
+    own,
     heldBy: (slot) => held[slot]!,
     image,
     restore,

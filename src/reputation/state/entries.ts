@@ -67,6 +67,8 @@ export interface Entries {
    * back, nothing is held that was reached with them.
    */
   settle(entry: number, after?: SettleAfter): void;
+  /** After an own entry went: the newest of them is another one. */
+  noteOwnTime(): void;
   /** Voices of the 30 days up to the entry's last report. The same object each time. */
   tallyOf(entry: number): Readonly<VoiceTally>;
   /** The ceiling that the entry keeps from before though its quorum has lapsed, 0 for none. */
@@ -79,6 +81,9 @@ export interface Entries {
   /** Into an empty state, over an index from the same snapshot. False: unusable, start afresh. */
   restore(image: ArrayImage): boolean;
 }
+
+/** The number under which own entries stand among lists: above all of theirs (config.ts, `sources`). */
+const ownEntriesList = 255;
 
 export type SettleAfter =
   | { readonly kind: 'report'; readonly nowHalfLives: number }
@@ -154,6 +159,7 @@ export function createEntries(options: {
     let flags = 0;
     let listReports = 0;
     let listSource = 0;
+    let ownSecond = 0;
     let reporters = 0;
     let strongest = Number.NEGATIVE_INFINITY;
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
@@ -164,6 +170,12 @@ export function createEntries(options: {
           seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
           listReports += 1 + contributions.detail[node]!;
           listSource = newerList(listSource, refOf(tag));
+          break;
+        case contributionKinds.own:
+          flags |= entryFlags.seeded;
+          seedScore = Math.max(seedScore, contributions.listed[node]! & 0xff);
+          listReports += 1;
+          ownSecond = contributions.newest[node]!;
           break;
         case contributionKinds.anon:
           flags |= entryFlags.anonymousExit;
@@ -187,6 +199,7 @@ export function createEntries(options: {
       if (prefix !== undefined) index.remove(prefix);
       return;
     }
+    if (ownSecond !== 0) listSource = newerThan(listSource, ownSecond);
     const strength = reporters < 2 ? strongest : sumOfStrengths(entry, strongest);
     const ceiling = reporters === 0 ? 0 : ceilingOfEntry(entry, seedScore, strength, after);
     if (reporters === 0) held[entry] = 0;
@@ -198,6 +211,19 @@ export function createEntries(options: {
 
   function newerList(one: number, other: number): number {
     return one === 0 || index.listTimes[other]! >= index.listTimes[one]! ? other : one;
+  }
+
+  /** The operator's own entries are one list more, loaded when the newest of them was set. */
+  function newerThan(list: number, setSecond: number): number {
+    const { listTimes } = index;
+    listTimes[ownEntriesList] = Math.max(listTimes[ownEntriesList]!, setSecond);
+    return list !== 0 && listTimes[list]! > setSecond ? list : ownEntriesList;
+  }
+
+  function noteOwnTime(): void {
+    let newest = 0;
+    for (const node of contributions.own) newest = Math.max(newest, contributions.newest[node]!);
+    index.listTimes[ownEntriesList] = newest;
   }
 
   /** Of the present quorum, or what is held from before. The record still says what was. */
@@ -321,6 +347,7 @@ export function createEntries(options: {
       digest?.before(entry);
     },
     settle,
+    noteOwnTime,
     tallyOf,
     heldCeiling: (entry) => held[entry]!,
     digest,
@@ -334,7 +361,9 @@ export function createEntries(options: {
     restore(image) {
       if (!restoreArray(image, 'held.ceilings', held)) return false;
       heldTop = image.get('held.ceilings')!.byteLength - 1;
-      return contributions.restore(image) && pages.restore(image);
+      if (!contributions.restore(image)) return false;
+      noteOwnTime();
+      return pages.restore(image);
     },
   };
 }

@@ -9,6 +9,7 @@
 import { bitsOf, hostMask } from '../../index/prefix.ts';
 import { createWriter, decode, type Reader, type Writer } from '../../store/codec.ts';
 import type { NewEvent } from '../../store/store.ts';
+import { categoryMax } from '../reports/categories.ts';
 import type { Policy } from '../voices/quorum.ts';
 
 /** A list's rows, packed: one array a field, as the parsers make them. */
@@ -57,6 +58,10 @@ export type ReputationEvent =
   | { kind: 'list.expired'; ref: ListRef }
   | { kind: 'allow.added'; family: 4 | 6; words: Uint32Array; length: number }
   | { kind: 'allow.removed'; family: 4 | 6; words: Uint32Array; length: number }
+  /** What the operator says of a range by hand. */
+  | ({ kind: 'entry.set' } & OwnEntryFacts)
+  /** It is said no more; the facts are those it had, for who takes the event back. */
+  | ({ kind: 'entry.removed' } & OwnEntryFacts)
   | ({ kind: 'report.added' } & AddedReport)
   /**
    * What an account said of an address goes: so many of its reports, or all of them. `penalty`: it
@@ -67,6 +72,19 @@ export type ReputationEvent =
   | ({ kind: 'reports.expired'; reports: number } & Reported)
   /** Whose word counts how much has changed; the server says so when it starts with other settings. */
   | { kind: 'policy.changed'; policy: Policy };
+
+export interface OwnEntryFacts {
+  readonly family: 4 | 6;
+  readonly words: Uint32Array;
+  readonly length: number;
+  /** 1..100 */
+  readonly score: number;
+  /** Number of a report's category, 0 for none. */
+  readonly category: number;
+  /** Seconds since 1970; `endSecond` 0: it does not end. */
+  readonly setSecond: number;
+  readonly endSecond: number;
+}
 
 /** Who said something of which address. */
 export interface Reported {
@@ -118,6 +136,11 @@ export function encodeEvent(id: string, event: ReputationEvent): NewEvent {
     case 'allow.added':
     case 'allow.removed':
       writePrefix(out, event.family, event.words, 0, event.length);
+      break;
+    case 'entry.set':
+    case 'entry.removed':
+      writePrefix(out, event.family, event.words, 0, event.length);
+      out.u8(event.score).u8(event.category).u32(event.setSecond).u32(event.endSecond);
       break;
     case 'report.added':
       version = writeAdded(out, event);
@@ -191,6 +214,9 @@ function readBody(kind: EventKind, input: Reader): ReputationEvent | undefined {
       const { family, length } = readPrefix(input, words, 0);
       return { kind, family, words, length };
     }
+    case 'entry.set':
+    case 'entry.removed':
+      return { kind, ...readOwnEntry(input) };
     case 'report.added':
       return { kind, ...readReported(input), ageSeconds: input.u32() };
     case 'reports.withdrawn':
@@ -203,6 +229,14 @@ function readBody(kind: EventKind, input: Reader): ReputationEvent | undefined {
       kind satisfies never;
       return undefined;
   }
+}
+
+function readOwnEntry(input: Reader): OwnEntryFacts {
+  const words = new Uint32Array(4);
+  const { family, length } = readPrefix(input, words, 0);
+  const [score, category] = [input.u8(), input.u8()];
+  if (score < 1 || score > 100 || category > categoryMax) input.reject();
+  return { family, words, length, score, category, setSecond: input.u32(), endSecond: input.u32() };
 }
 
 function writeRef(out: Writer, ref: ListRef): void {

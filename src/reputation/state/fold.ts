@@ -10,13 +10,14 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { IndexPrefix } from '../../index/prefix.ts';
 import type { Source, Sources } from '../lists/sources.ts';
 import type { Refusals } from '../reports/refusals.ts';
 import type { PolicyKeeper } from '../voices/policy-keeper.ts';
 import type { Policy } from '../voices/quorum.ts';
 import { contributionKinds, kindOf, tagOf } from './contributions.ts';
 import type { Entries } from './entries.ts';
-import type { AddedReport, ListRef, ReputationEvent, RowBatch } from './events.ts';
+import type { AddedReport, ListRef, OwnEntryFacts, ReputationEvent, RowBatch } from './events.ts';
 import type { ReportFold } from './report-fold.ts';
 
 export interface Fold {
@@ -35,6 +36,8 @@ export interface Fold {
 const sliceMs = 3;
 const rowsPerLook = 16;
 const nodesPerLook = 256;
+
+const ownTag = tagOf(contributionKinds.own, 0);
 
 export function createFold(options: {
   entries: Entries;
@@ -171,12 +174,33 @@ export function createFold(options: {
       entries.settle(entry);
       return;
     }
+    forget(event, tag);
+  }
+
+  /** What `tag` says of exactly this prefix goes. */
+  function forget({ family, words, length }: IndexPrefix, tag: number): void {
     const entry = entries.get(family, words, length);
     const node = entry === 0 ? 0 : contributions.find(entry, tag);
     if (node === 0) return;
     entries.touch(entry);
     contributions.remove(node);
     entries.settle(entry);
+  }
+
+  function setOwn(event: OwnEntryFacts, at: number): void {
+    const { family, words, length, score, category, setSecond, endSecond } = event;
+    const entry = entries.claim(family, words, length);
+    const before = entry === 0 ? 0 : contributions.find(entry, ownTag);
+    const node = entry === 0 ? 0 : before || contributions.add(entry, ownTag);
+    if (node === 0) refusals.count('rules');
+    else {
+      contributions.listed[node] = (category << 8) | score;
+      contributions.newest[node] = setSecond;
+      contributions.detail[node] = endSecond;
+      // The operator's word confirms as a list's does.
+      if (before === 0) reports.confirmedByList(entry, at);
+    }
+    if (entry !== 0) entries.settle(entry);
   }
 
   /** Ceilings follow from it: every reported entry is looked at. */
@@ -220,6 +244,13 @@ export function createFold(options: {
       case 'allow.added':
       case 'allow.removed':
         allow(event);
+        return;
+      case 'entry.set':
+        setOwn(event, at);
+        return;
+      case 'entry.removed':
+        forget(event, ownTag);
+        entries.noteOwnTime();
         return;
       case 'report.added':
         if (reports.add(event, at)) onReport?.(event, at);

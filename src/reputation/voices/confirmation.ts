@@ -62,12 +62,12 @@ export function createConfirmation(options: {
     }
   }
 
-  /** A list names the entry, or a voice of staff or a member other than `node` and `own`. */
+  /** A list or the operator names the entry, or a voice of staff or a member other than `node` and `own`. */
   function isSupported(entry: number, node: number, own: number): boolean {
     let looked = 0;
     for (let other = c.first(entry); other !== 0 && looked < confirmedMax; other = c.next[other]!) {
       const kind = kindOf(c.tag[other]!);
-      if (kind === contributionKinds.seed) return true;
+      if (kind === contributionKinds.seed || kind === contributionKinds.own) return true;
       if (kind !== contributionKinds.reports) continue;
       looked++;
       if (other !== node && other !== own && unitsIn(c.detail[other]!) >= unitsOf.member)

@@ -19,10 +19,7 @@ export interface ConsoleFigures {
   /** Undefined in the first moments of a server. */
   entries(): EntryBands | undefined;
   /**
-   * Of this server, by name: `checks`, `requests:2xx`, `challenges:given`, `challenges:solved`,
-   * `challenges:failed`, `sign_on:signed_in` and other events of accounts, `sign_on:refused`,
-   * `sign_on:held_back`, `consents:allowed`, `consents:refused`, `reports_refused:` and a code of
-   * docs/ERRORS.md.
+   * Of this server, by name: `checks`, `requests:2xx`, and what it did (tally-names.ts).
    */
   readonly tallies: Pick<Tallies, 'inAll' | 'series' | 'sum'>;
   /** Checks and how long they took, by minute, the last day. */
@@ -78,7 +75,7 @@ export interface FigureParts {
 export function createFigures(parts: FigureParts): ConsoleFigures {
   const { state, store, survey, tallies, codes, statuses, tables, clock, collect } = parts;
   return {
-    reports: state.counts,
+    reports: state.counting.counts,
     entries: survey.latest,
     tallies: {
       inAll() {

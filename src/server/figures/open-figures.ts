@@ -6,6 +6,7 @@ import type { BoundedTables } from '../../core/bounded-tables.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { BandSurvey } from '../../reputation/counts/entry-bands.ts';
 import type { RefusedReports } from '../../reputation/reports/report-admission.ts';
+import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
 import type { Authorization } from '../../signon/sites/authorization.ts';
 import { storePath } from '../../store/presence.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,13 +18,13 @@ import { type ConsoleFigures, createFigures } from './figures.ts';
 import { createHourOfErrors } from './hour-of-errors.ts';
 import { loadTallies, type Sampling, startSampling } from './sampling.ts';
 import { createTallies, type Tallies } from './tallies.ts';
+import type { TallyName } from './tally-names.ts';
 
 export interface OpenFigures {
   readonly figures: ConsoleFigures;
   readonly tallies: Tallies;
   readonly survey: BandSurvey;
-  /** An event of an account's log, `refused` or `held_back`. */
-  readonly onSignOn: (event: string) => void;
+  readonly onSignOn: (event: SignOnEvent) => void;
   readonly onFailure: (code: ErrorCode, declared: Endpoint) => void;
   countedChallenges(challenges: Challenges): Challenges;
   countedConsents(authorization: Authorization): Authorization;
@@ -57,7 +58,7 @@ export async function openFigures(
     listening: () => listening,
     collect: () => sampling?.collect(),
   });
-  const count = (name: string) => tallies.add(name, 1, clock.now());
+  const count = (name: TallyName) => tallies.add(name, 1, clock.now());
   return {
     ...{ figures, tallies, survey },
     onSignOn: (event) => count(`sign_on:${event}`),
@@ -67,7 +68,7 @@ export async function openFigures(
     follow(now, refused) {
       listening = now;
       const { counters } = now;
-      const others = function* (): Iterable<[string, number]> {
+      const others = function* (): Iterable<[TallyName, number]> {
         for (const [code, total] of refused.read()) yield [`reports_refused:${code}`, total];
       };
       sampling = startSampling({
@@ -78,7 +79,7 @@ export async function openFigures(
   };
 }
 
-function countedChallenges(challenges: Challenges, count: (name: string) => void): Challenges {
+function countedChallenges(challenges: Challenges, count: (name: TallyName) => void): Challenges {
   return {
     ...challenges,
     issue(request) {
@@ -98,7 +99,7 @@ function countedChallenges(challenges: Challenges, count: (name: string) => void
 
 function countedConsents(
   authorization: Authorization,
-  count: (name: string) => void,
+  count: (name: TallyName) => void,
 ): Authorization {
   return {
     ...authorization,

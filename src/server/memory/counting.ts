@@ -1,4 +1,4 @@
-/** The counts of reports over the state in memory: what feeds them, and where they are kept. */
+/** The counts of reports and of sign-ins over the state in memory: what feeds them, and where they are kept. */
 
 import { unknownCountry, unknownProvider } from '../../geo/reader.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
@@ -8,14 +8,18 @@ import type { Sources } from '../../reputation/lists/sources.ts';
 import type { Entries } from '../../reputation/state/entries.ts';
 import type { AddedReport } from '../../reputation/state/events.ts';
 import { entryPages } from '../../reputation/state/page-lists.ts';
+import { createSignInCounts, type SignInCounts } from './sign-in-counts.ts';
 
 export interface Counting {
   readonly counts: ReportCounts;
+  readonly signIns: SignInCounts;
   readonly onReport: (event: AddedReport, at: number) => void;
 }
 
 /** Behind the pages of accounts, however many there may be once: these pages keep their numbers. */
 const countsPage = entryPages + 65_536;
+/** Behind the pages of the counts of reports, with room for more of them. */
+export const signInsPage = countsPage + 1_024;
 const nowhere: PlaceOf = () => ({ country: unknownCountry, network: unknownProvider });
 
 export function createCounting(options: {
@@ -29,5 +33,6 @@ export function createCounting(options: {
   const counts = createReportCounts(countsPage, touchPage);
   const { contributions } = entries;
   const factsOf = createReportFacts({ index, contributions, sources, placeOf });
-  return { counts, onReport: (event, at) => counts.add(factsOf(event, at), at) };
+  const signIns = createSignInCounts(signInsPage, touchPage);
+  return { counts, signIns, onReport: (event, at) => counts.add(factsOf(event, at), at) };
 }

@@ -29,6 +29,7 @@ import { profilePersonalData } from '../../signon/people/profile/profile-data.ts
 import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
 import { createReview, type Review } from '../../signon/people/review.ts';
 import type { TallyStats } from '../../signon/people/row-tally.ts';
+import type { SignOnEvent } from '../../signon/sessions/sign-in-log.ts';
 import {
   createSignInLog,
   type SignInLog,
@@ -74,7 +75,7 @@ interface SignonOptions {
   demo: boolean;
   tables: Pick<BoundedTables, 'add'>;
   onMail?: ((mail: Mail) => void) | undefined;
-  onSignOn?: (event: string) => void;
+  onSignOn?: (event: SignOnEvent) => void;
 }
 
 /** What fails half-way closes what it opened. */

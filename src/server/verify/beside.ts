@@ -51,7 +51,8 @@ export async function withMemory<T>(
   state.follower.start();
   try {
     await state.follower.catchUpTo(BigInt(view.counters.lastSeq));
-    const { index, sources, counts } = state;
+    const { index, sources } = state;
+    const { counts } = state.counting;
     const check = openCheck({ index, geo: createGeoFragments(openGeoReader(tables)) });
     const { contributions } = state.entries;
     const evidence = createEvidence({ index, contributions, sources, check });

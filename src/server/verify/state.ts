@@ -218,11 +218,14 @@ function reportsInTails(view: View): Map<string, number> {
 }
 
 function verifyRules({ view, findings }: StateCheck, { entries }: State): void {
-  let rows = 0;
-  for (const _ of rowsUnder(view, namespaces.allow)) rows += 1;
-  const rules = entries.contributions.rules();
-  if (rows === rules) return;
-  findings.add('rules', `the allowlist has ${rows} rules in the store, ${rules} in the index`);
+  const { contributions } = entries;
+  const compareCounts = (what: string, space: number, inIndex: number, unit: string) => {
+    const rows = [...rowsUnder(view, space)].length;
+    if (rows === inIndex) return;
+    findings.add('rules', `${what} ${rows} ${unit} in the store, ${inIndex} in the index`);
+  };
+  compareCounts('the allowlist has', namespaces.allow, contributions.rules(), 'rules');
+  compareCounts('the operator has', namespaces.ownEntry, contributions.own.size, 'own entries');
 }
 
 /** Of one kind. */

@@ -19,7 +19,7 @@ import { record, text, u16 } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { PersonalData } from '../people/deletion/deletion.ts';
 import { isErased } from '../people/deletion/erasure-mark.ts';
-import type { SecurityLog } from './security-log.ts';
+import type { SecurityEvent, SecurityLog } from './security-log.ts';
 
 export interface SignInEntry {
   /** Milliseconds since 1970. */
@@ -73,12 +73,16 @@ const rows = record<Omit<SignInEntry, 'at'>>(1, {
   status: u16,
 });
 
+/** An event of the account's log; or it was refused, or held back (too many attempts). */
+export type SignOnEvent = SecurityEvent | 'refused' | 'held_back';
+
 interface Heard {
   account: string;
-  event: string;
+  event: SignOnEvent;
 }
 
-interface Waiting extends Omit<SignInEntry, 'account'> {
+interface Waiting extends Omit<SignInEntry, 'account' | 'event'> {
+  readonly event: SignOnEvent;
   readonly account: string;
   readonly email: string | undefined;
 }
@@ -89,7 +93,7 @@ export function createSignInLog(options: {
   random: Random;
   log: Log;
   /** Told of each entry, also of one that the log has no room for. */
-  onSignOn?: (event: string) => void;
+  onSignOn?: (event: SignOnEvent) => void;
 }): SignInLog {
   const { store, clock, random, log } = options;
   const requests = new AsyncLocalStorage<Heard[]>();
@@ -171,7 +175,7 @@ export function createSignInLog(options: {
       return result;
     },
     listenTo(own) {
-      const hear = (account: string, event: string) =>
+      const hear = (account: string, event: SecurityEvent) =>
         void requests.getStore()?.push({ account, event });
       return {
         ...own,

@@ -14,6 +14,7 @@ import type { Log } from '../../core/log/log.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { type Change, commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { createEventId } from '../../store/event-id.ts';
 import { authorizationCodeKey, consentKey } from '../../store/keys.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 import type { SeenValues } from '../people/profile/seen-values.ts';
@@ -26,6 +27,7 @@ import {
   encodeTombstone,
 } from './code-row.ts';
 import type { Consents, StoredConsent } from './consents.ts';
+import { encodeSignIn } from './sign-in-events.ts';
 
 export const codeLifeMs = 300_000;
 const codeBytes = 32;
@@ -119,6 +121,7 @@ export function createCodes(options: {
     const done = await commitOnce(store, {
       check: [check, consentCheck, ...blocked.checks(clientId)],
       set: use === undefined ? [tombstone] : [tombstone, use],
+      events: [encodeSignIn(createEventId(clock, random), clientId)],
     });
     // A scope that was taken back since the code was issued is not given out.
     const scopes = grant.scopes.filter((scope) => consent.granted.includes(scope));

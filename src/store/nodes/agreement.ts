@@ -95,8 +95,11 @@ export async function openAgreement(store: PostgresStore, log: Log): Promise<Agr
       return {
         ...inner,
         async commit(commit): Promise<CommitResult> {
-          const detail = refusal(commit.events ?? []);
-          if (detail === undefined) return inner.commit(commit);
+          const isWritten = (event: NewEvent) =>
+            event.optional !== true || (versionOf(event) ?? 0) <= agreed;
+          const events = commit.events?.filter(isWritten) ?? [];
+          const detail = refusal(events);
+          if (detail === undefined) return inner.commit({ ...commit, events });
           return { ok: false, error: 'store_unavailable', seq: 0n, detail };
         },
       };

@@ -22,6 +22,8 @@ export const eventVersions: Record<string, readonly number[]> = {
   'agent.banned': [2],
   'allow.added': [1],
   'allow.removed': [1],
+  'entry.removed': [3],
+  'entry.set': [3],
   'key.created': [1, 1, 1],
   'key.revoked': [1],
   'list.begun': [1],
@@ -32,6 +34,7 @@ export const eventVersions: Record<string, readonly number[]> = {
   'report.added': [1, 1, 1],
   'reports.expired': [1],
   'reports.withdrawn': [1, 1],
+  'site.signed_in': [3],
 };
 
 /** The event version up to which this program reads. */

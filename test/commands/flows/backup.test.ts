@@ -75,12 +75,15 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
   const agent = (await server.cliJson('bouncer', 'add', person, 'agent', '--agent')).text;
   const bouncer = (await server.cliJson('bouncer', 'add', person, 'bouncer')).text;
   await ban(server, agent, bannedBefore);
+  await server.cliJson('entry', 'add', '9.9.8.0/24', '--score', '80', '--category', '14');
   const plain = `${directory.path}/plain.backup`;
   const { seq, encrypted } = await runJson(['backup', plain], server.dataDir);
   assert.equal(encrypted, false);
   assert.ok(!readFileSync(plain).includes(readFileSync(`${server.dataDir}/master.key`)));
   await report(server, since);
   await ban(server, agent, bannedSince);
+  await server.cliJson('entry', 'add', '9.9.8.0/24', '--score', '50');
+  await server.cliJson('entry', 'add', '9.9.7.0/24');
   const { text: laterKey } = await server.cliJson('key', 'create', person);
   const sealed = `${directory.path}/sealed.backup`;
   const later = await server.cliJson('backup', sealed);
@@ -160,6 +163,14 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
   };
   assert.deepEqual(await decision(bannedBefore), [bannedBefore]);
   assert.equal(await decision(bannedSince), undefined, 'banned behind the position');
+  const entries = (await again.cliJson('entry', 'list')) as Record<string, unknown>[];
+  assert.deepEqual(
+    entries.map(({ prefix, score, category }) => [prefix, score, category]),
+    [['9.9.8.0/24', 80, 14]],
+    'as they were at the position',
+  );
+  assert.equal((await again.cliJson('check', '9.9.8.1')).abuseConfidenceScore, 80);
+  assert.equal((await again.cliJson('check', '9.9.7.1')).abuseConfidenceScore, 0);
   assert.equal((await again.cli('account', 'show', person)).code, 0);
   directory.remove();
 });

@@ -124,6 +124,12 @@ it('each chart of the overview stands under its own heading', async () => {
   assert.equal(headingOf('Checks in each minute'), 'Checks');
 });
 
+it('the overview says what was done in words', async () => {
+  const { body } = await ada.get('/admin');
+  assert.match(body, /Second factor switched on<\/span>/);
+  assert.doesNotMatch(body, /sign_on:|challenges:|consents:|reports_refused:/);
+});
+
 it('a change wants a token of our own and a recent proof', async () => {
   const forged = await ada.post('/admin/allow/change', {
     ...{ do: 'add', prefix: '203.0.113.0/24', csrf: 'x'.repeat(43) },

@@ -1,12 +1,15 @@
 /** Known good stops reports, not lists; check, page, feed, bouncers, gate and DNS list say the same. */
 
 import assert from 'node:assert/strict';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { decode, encode } from '../../support/doors/dns.ts';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import {
+  accuserKeys,
+  accuserSettings,
+  allAccusers,
+  proveAgreement,
+} from '../../support/doors/accusers.ts';
+import { startTestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const email = 'sensor@example.org';
@@ -14,58 +17,7 @@ const reportedGood = '45.20.0.7';
 const listedGood = '45.20.0.9';
 const reportedOther = '45.21.0.7';
 
-async function isOnDnsList(server: TestServer, ip: string): Promise<boolean> {
-  const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
-  const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  try {
-    const answer = once(socket, 'message');
-    const name = `${ip.split('.').reverse().join('.')}.bl.test`;
-    socket.send(encode({ name, type: 'A' }), Number(endpoint!.split(':')[1]), '127.0.0.1');
-    return decode((await answer)[0] as Buffer).rcode === 'NOERROR';
-  } finally {
-    socket.close();
-  }
-}
-
-/** Who calls the address bad, by name. */
-async function accusersOf(server: TestServer, keys: Record<'api' | 'bouncer', string>, ip: string) {
-  const json = async (path: string, headers: Record<string, string>) => {
-    const answer = await server.fetch(path, { headers });
-    assert.equal(answer.status, 200, `${path}: ${answer.body}`);
-    return JSON.parse(answer.body);
-  };
-  const { data: check } = await json(`/api/v2/check?ipAddress=${ip}`, { Key: keys.api });
-  const { data: page } = await json(`/ip/${ip}`, { Accept: 'application/json' });
-  assert.equal(page.isWhitelisted, check.isWhitelisted, ip);
-  const decisions = await json(`/v1/decisions?ip=${ip}`, { 'X-Api-Key': keys.bouncer });
-  const feed = await server.fetch('/feeds/blocklist.txt');
-  const gate = await server.fetch('/gate/check', { headers: { 'X-Forwarded-For': ip } });
-  const said = {
-    check: check.malicious,
-    page: page.malicious,
-    bouncer: decisions !== null && decisions.length > 0,
-    feed: feed.body.split('\n').includes(ip),
-    gate: gate.headers['x-portcullis-verdict'] === 'block',
-    dns: await isOnDnsList(server, ip),
-  };
-  return Object.entries(said).flatMap(([name, is]) => (is ? name : []));
-}
-
-const all = 'check page bouncer feed gate dns';
-
-async function proveAgreement(server: TestServer, keys: Record<'api' | 'bouncer', string>) {
-  let said: unknown;
-  const wanted = { [reportedGood]: '', [listedGood]: all, [reportedOther]: all };
-  await within(async () => {
-    const found = Object.keys(wanted).map(
-      async (ip) => [ip, (await accusersOf(server, keys, ip)).join(' ')] as const,
-    );
-    said = Object.fromEntries(await Promise.all(found));
-    return JSON.stringify(said) === JSON.stringify(wanted);
-  }, 'all say the same').catch(() => assert.deepEqual(said, wanted));
-}
+const wanted = { [reportedGood]: '', [listedGood]: allAccusers, [reportedOther]: allAccusers };
 
 it('reports of a service have no effect anywhere, lists have everywhere, also after a restart', async () => {
   const data = makeTempDir('known-good-data');
@@ -76,19 +28,14 @@ it('reports of a service have no effect anywhere, lists have everywhere, also af
   const start = () =>
     startTestServer({
       ...{ threads: 2, demo: false, dataDir: data.path },
-      env: {
-        FEED_INTERVAL_SECONDS: '1',
-        ...{ TRUSTED_PROXIES: '127.0.0.1', CLIENT_LIMITS: 'off', REPUTATION: 'private' },
-        ...{ DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
-      },
+      env: accuserSettings,
     });
   try {
-    const keys = { api: '', bouncer: '' };
+    let keys = { api: '', bouncer: '' };
     {
       await using server = await start();
       await server.cliJson('account', 'create', email);
-      keys.api = (await server.cliJson('key', 'create', email)).text;
-      keys.bouncer = (await server.cliJson('bouncer', 'add', email, 'fw')).text;
+      keys = await accuserKeys(server, email);
       const bundle = '{"result":{"ipv4_cidrs":["45.20.0.0/24"]}}';
       const good = ['--known-good', '--format', 'cloudflare', '--source', 'edge-ranges'];
       const loaded = await server.cliJson('seed', file('good.json', bundle), ...good);
@@ -103,7 +50,7 @@ it('reports of a service have no effect anywhere, lists have everywhere, also af
         });
         assert.equal(answer.status, 200, answer.body);
       }
-      await proveAgreement(server, keys);
+      await proveAgreement(server, keys, wanted);
       const page = await server.fetch(`/ip/${reportedGood}`);
       for (const words of ['Known good', 'Content network', 'edge-ranges', '45.20.0.0/24']) {
         assert.ok(page.body.includes(words), words);
@@ -115,7 +62,7 @@ it('reports of a service have no effect anywhere, lists have everywhere, also af
       await server.stop();
     }
     await using server = await start();
-    await proveAgreement(server, keys);
+    await proveAgreement(server, keys, wanted);
   } finally {
     data.remove();
   }

@@ -99,7 +99,11 @@ async function takeAllBack(
   for (const { list, source, run } of sources.list()) {
     await fold.apply({ kind: 'list.expired', ref: { list, source, run } }, end);
   }
-  for (const prefix of pool) await fold.apply({ kind: 'allow.removed', ...prefix }, end);
+  const facts = { score: 1, category: 0, setSecond: 0, endSecond: 0 };
+  for (const prefix of pool) {
+    await fold.apply({ kind: 'allow.removed', ...prefix }, end);
+    await fold.apply({ kind: 'entry.removed', ...prefix, ...facts }, end);
+  }
   assert.deepEqual(sources.list(), []);
   assert.equal(entries.contributions.count(), 0);
   assert.equal(index.size(), 0);

@@ -1,6 +1,6 @@
 /**
  * What is asked for at the bound of a table is refused before anything is written, and what is let
- * in fits: lists, rows of lists, rules of the allowlist; with a server and without one.
+ * in fits: lists, rows of lists, rules of the allowlist, own entries; with a server and without one.
  */
 
 import assert from 'node:assert/strict';
@@ -10,6 +10,7 @@ import { createLog } from '../../../src/core/log/log.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { createAllowlist } from '../../../src/reputation/lists/allowlist.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
+import { createOwnEntries } from '../../../src/reputation/lists/own-entries.ts';
 import type { RowBatch } from '../../../src/reputation/state/events.ts';
 import { openState, type State } from '../../../src/server/state.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
@@ -136,6 +137,35 @@ it('a rule beyond the most is refused, a removed one makes room, rules made befo
   assert.equal(!third.ok && third.error, 'capacity_exceeded');
   assert.ok((await uncounted.remove('192.0.2.1')).ok);
   assert.ok((await uncounted.add('192.0.2.3', 'three')).ok);
+});
+
+it('an own entry beyond the most is refused, and one whose time is over ends by an event, with its place', async () => {
+  const entries = createOwnEntries({ store, clock, random, entriesMax: 2 });
+  const terms = { score: 90, category: 0, note: '', endsAt: 0 };
+  const endsAt = clock.now() + dayMs;
+  assert.ok((await entries.add('192.0.2.1', { ...terms, endsAt })).ok);
+  assert.ok((await entries.add('192.0.2.2', { ...terms, endsAt })).ok);
+  assert.ok((await entries.add('192.0.2.2', terms)).ok, 'set anew: it does not end');
+  const third = await entries.add('192.0.2.3', terms);
+  assert.equal(!third.ok && third.error, 'capacity_exceeded');
+  const state = await openServer();
+  await state.housekeep();
+  assert.equal(state.entries.contributions.own.size, 2, 'its time is not over');
+  clock.advance(dayMs);
+  await state.housekeep();
+  await state.follower.catchUpTo(await store.lastSeq());
+  assert.equal(state.entries.contributions.own.size, 1);
+  assert.deepEqual(
+    (await entries.list()).map(({ prefix }) => prefix),
+    ['192.0.2.2/32'],
+  );
+  const newest = state.index.listTimes[255];
+  assert.equal(newest, (clock.now() - dayMs) / 1_000);
+  await state.stop();
+  const again = await openServer();
+  assert.equal(again.index.listTimes[255], newest);
+  assert.ok((await entries.add('192.0.2.3', terms)).ok);
+  await again.stop();
 });
 
 it('what found no room is counted, and the count survives a stop and a crash', async () => {

@@ -193,6 +193,7 @@ export function stateShown(state: State): Record<string, unknown> {
     count: contributions.count(),
     sources: state.sources.list(),
     accounts: Buffer.from(encode(firstPage)).toString('hex'),
-    counts: pagesShown(state.counts.section),
+    counts: pagesShown(state.counting.counts.section),
+    signIns: pagesShown(state.counting.signIns.section),
   };
 }

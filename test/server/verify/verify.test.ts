@@ -23,6 +23,7 @@ before(async () => {
     env: { FEED_INTERVAL_SECONDS: '1' },
   });
   await server.cliJson('allow', 'add', '9.9.9.0/24');
+  await server.cliJson('entry', 'add', '9.9.8.0/24', '--score', '80');
   for (const ip of ['8.8.4.7', '1.0.0.77', '2001:4860::7']) {
     const headers = { Key: server.key, 'content-type': 'application/x-www-form-urlencoded' };
     const body = new URLSearchParams({ ip, categories: '18', comment: `about ${ip}` }).toString();
@@ -140,6 +141,11 @@ const faults: readonly [name: string, change: (tables: Tables) => void, found: R
     'a rule without an event',
     (tables) => void tables.entries.removeSync(rowOf(tables, namespaces.allow).key),
     /the allowlist has 0 rules in the store, 1 in the index/,
+  ],
+  [
+    'an own entry without an event',
+    (tables) => void tables.entries.removeSync(rowOf(tables, namespaces.ownEntry).key),
+    /the operator has 0 own entries in the store, 1 in the index/,
   ],
   [
     'a part of the feeds that is gone',

@@ -12,10 +12,18 @@ type Signon = Awaited<ReturnType<typeof openSignon>>;
 const hourMs = 3_600_000;
 const all = { part: '', skip: 0, limit: 50 };
 
+const signIns = async () => new Map([['shop.example', { today: 2, week: 5, month: 9 }]]);
+
 function listOf(signon: Signon, max?: number) {
   const { blocked } = signon.authorization;
   const pace = () => createTurns();
-  return createSiteList({ ...signon, blocked, pace, ...(max === undefined ? {} : { max }) });
+  return createSiteList({
+    ...signon,
+    blocked,
+    pace,
+    signIns,
+    ...(max === undefined ? {} : { max }),
+  });
 }
 
 /** A consent, used so many hours ago where a number is given. */
@@ -46,7 +54,12 @@ test('visitors, those of lately and the last sign-in are counted by site', async
   const page = await listOf(signon).page(all);
   const now = signon.clock.now();
   const of = (domain: string, visitors: number, day: number, week: number, lastUsedAt?: number) => {
-    return { domain, visitors, day, week, lastUsedAt, blockedBy: undefined };
+    const own = domain === 'shop.example' ? { today: 2, week: 5, month: 9 } : undefined;
+    const none = { today: 0, week: 0, month: 0 };
+    return {
+      ...{ domain, visitors, day, week, lastUsedAt, signIns: own ?? none },
+      blockedBy: undefined,
+    };
   };
   assert.deepEqual(page, {
     sites: [

@@ -29,6 +29,8 @@ const hourMs = 3_600_000;
 export function createListModel() {
   const sources = new Map<string, ModelSource>();
   const rules = new Set<string>();
+  /** Scores of own entries. */
+  const own = new Map<string, number>();
   const prefixes = new Map<string, Prefix>();
 
   function nameOf(prefix: Prefix): string {
@@ -40,6 +42,8 @@ export function createListModel() {
   function apply(event: ReputationEvent, at: number): void {
     if (event.kind === 'allow.added') rules.add(nameOf(event));
     else if (event.kind === 'allow.removed') rules.delete(nameOf(event));
+    else if (event.kind === 'entry.set') own.set(nameOf(event), event.score);
+    else if (event.kind === 'entry.removed') own.delete(nameOf(event));
     else if ('ref' in event) applyList(event, at);
   }
 
@@ -92,6 +96,7 @@ export function createListModel() {
       }
     }
     for (const name of rules) add(name, 0, entryFlags.allowlisted);
+    for (const [name, score] of own) add(name, score, entryFlags.seeded);
     return found;
   }
 

@@ -1,6 +1,6 @@
 /**
  * A random but plausible reputation journal: several sources of both kinds, runs that are
- * interrupted or overtaken, rows that come again, lists that end, allow rules. Prefixes of both
+ * interrupted or overtaken, rows that come again, lists that end, allow rules, own entries. Prefixes of both
  * families nest, and come from a pool small enough that events meet.
  */
 
@@ -66,8 +66,15 @@ export function createRandomJournal(options: JournalOptions): RandomJournal {
     if (choice < 76) return { event: { kind: 'list.ended', ref }, at };
     if (choice < 84) return { event: { kind: 'list.expired', ref }, at };
     const { family, words, length } = pick(pool);
-    const kind = choice < 92 ? 'allow.added' : 'allow.removed';
-    return { event: { kind, family, words, length }, at };
+    if (choice < 92) {
+      const kind = choice < 89 ? 'allow.added' : 'allow.removed';
+      return { event: { kind, family, words, length }, at };
+    }
+    const kind = choice < 97 ? 'entry.set' : 'entry.removed';
+    const said = { score: 1 + below(100), category: below(24) };
+    const setSecond = Math.floor(at / 1_000);
+    const endSecond = below(2) * (setSecond + below(1_000_000));
+    return { event: { kind, family, words, length, ...said, setSecond, endSecond }, at };
   }
 
   function batch(): RowBatch {

@@ -28,16 +28,22 @@ export interface ListEvidence {
   readonly name: string;
   /** 0 to 100; undefined for a list that gives no score. */
   readonly confidence: number | undefined;
-  readonly kind: 'bad' | 'anon' | 'good';
+  /** `own`: the operator's own entry, which has no name. */
+  readonly kind: 'bad' | 'anon' | 'good' | 'own';
+  /** Number of a report's category, of an own entry that has one. */
+  readonly category: number | undefined;
   /** Of a known-good list, where it says what the range belongs to. */
   readonly service: ServiceName | undefined;
   /** The entry that it names. */
   readonly entry: string;
   /** From when on it is known to say so: ms since 1970. What it said before is not kept. */
   readonly since: number;
-  /** Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. */
+  /**
+   * Of its last load, and when it is forgotten unless it is loaded again: ms since 1970. Of an own entry when
+   * it was set, and when it ends if it does.
+   */
   readonly loadedAt: number;
-  readonly endsAt: number;
+  readonly endsAt: number | undefined;
 }
 
 /** What the reports of one entry amount to. */
@@ -74,6 +80,9 @@ export interface EvidenceReader {
   of(family: 4 | 6, words: Uint32Array, nowMs: number): Evidence;
 }
 
+/** In JSON; a page has words for it. */
+const ownEntryName = 'operator';
+
 /** Entries around an address, at most one of each length. */
 const coveringMax = 129;
 
@@ -103,6 +112,7 @@ export function createEvidence(options: {
     const found: ListEvidence[] = [];
     for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
       const tag = contributions.tag[node]!;
+      if (kindOf(tag) === contributionKinds.own) found.push(ownEntry(node, nameOf(entry)));
       const kind = listKinds[kindOf(tag)];
       const source = kind && known.get(refOf(tag));
       if (kind === undefined || source === undefined) continue;
@@ -110,6 +120,7 @@ export function createEvidence(options: {
         name: source.source,
         confidence: kind === 'bad' ? contributions.listed[node]! & 0xff : undefined,
         kind,
+        category: undefined,
         service: kind === 'good' ? serviceOf(1 + contributions.detail[node]!) : undefined,
         entry: nameOf(entry),
         since: contributions.newest[node]! * 1_000 || source.refreshedAtMs,
@@ -118,6 +129,20 @@ export function createEvidence(options: {
       });
     }
     return found;
+  }
+
+  function ownEntry(node: number, entry: string): ListEvidence {
+    const said = contributions.listed[node]!;
+    const end = contributions.detail[node]!;
+    const setAt = contributions.newest[node]! * 1_000;
+    return {
+      ...{ name: ownEntryName, kind: 'own', entry, service: undefined },
+      confidence: said & 0xff,
+      category: said >>> 8 || undefined,
+      since: setAt,
+      loadedAt: setAt,
+      endsAt: end === 0 ? undefined : end * 1_000,
+    };
   }
 
   function reportsIn(entry: number, nowMs: number): ReportEvidence[] {
@@ -170,9 +195,11 @@ export function whyJson({ decidedBy, fallsBelowAt, lists, reports }: Evidence) {
   return {
     decidedBy: decidedBy ?? null,
     fallsBelowAt: fallsBelowAt === undefined ? null : date(fallsBelowAt),
-    lists: lists.map(({ name, kind, service, confidence, entry, since, loadedAt, endsAt }) => ({
-      ...{ name, kind, service: service ?? null, confidence: confidence ?? null, entry },
-      ...{ since: date(since), loadedAt: date(loadedAt), endsAt: date(endsAt) },
+    lists: lists.map(({ service, category, confidence, since, loadedAt, endsAt, ...named }) => ({
+      ...{ name: named.name, kind: named.kind, service: service ?? null },
+      ...{ category: category ?? null, confidence: confidence ?? null, entry: named.entry },
+      ...{ since: date(since), loadedAt: date(loadedAt) },
+      endsAt: endsAt === undefined ? null : date(endsAt),
     })),
     reports: reports.map(
       ({ entry, score, ceiling, reports: total, reporters, lastReportedAt, parts }) => ({

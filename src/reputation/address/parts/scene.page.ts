@@ -20,7 +20,7 @@ export interface IpPageComment {
 
 /** What decided how far reports may go; `ceiling`: the highest score that they may give. */
 export type ScoreReason =
-  | { readonly by: 'list' | 'full' | 'knownGood' }
+  | { readonly by: 'list' | 'own' | 'full' | 'knownGood' }
   | { readonly by: 'newcomers' | 'some' | 'earned' | 'held'; readonly ceiling: number };
 
 export interface IpPageData {

@@ -33,7 +33,23 @@ function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): Ht
 }
 
 function nameOf(of: ListEvidence | ReportEvidence, { text, format }: AddressScene): string {
+  if ('kind' in of && of.kind === 'own') return text.ip.evidence.own;
   return 'name' in of ? of.name : text.ip.evidence.reports(of.reports, format.number(of.reports));
+}
+
+/** Of what kind it is; of an own entry what for. */
+function kindNote({ kind, category }: ListEvidence, { text }: AddressScene): string | undefined {
+  if (kind !== 'own') return text.ip.evidence.kinds[kind];
+  return category === undefined ? undefined : text.categories[category - 1];
+}
+
+/** Since when it says so, and until when. */
+function listNote(said: ListEvidence, { data, text, format }: AddressScene): string {
+  const words = text.ip.evidence;
+  const loaded = format.ago(said.loadedAt, data.now);
+  const end = said.endsAt === undefined ? undefined : format.day(said.endsAt);
+  if (said.kind === 'own') return words.ownSince(loaded, end);
+  return words.list(format.day(said.since), loaded, end ?? '');
 }
 
 /** The score in one bar: each list and the reports, by what they add to those below. */
@@ -72,11 +88,11 @@ export function evidence(scene: AddressScene): Html {
     body: html`${scoreBar(layers, scene)}${shareList(
       [
         ...lists.map((list) => ({
-          name: html`<bdi>${list.name}</bdi> <span class="fact-note">${words.kinds[list.kind]}</span>`,
+          name: html`<bdi>${nameOf(list, scene)}</bdi> <span class="fact-note">${kindNote(list, scene)}</span>`,
           value: list.confidence ?? 0,
           formatted: list.confidence === undefined ? '–' : String(list.confidence),
           tone: toneOf(list),
-          note: html`${entryLink(list.entry, scene)}${words.list(format.day(list.since), format.ago(list.loadedAt, data.now), format.day(list.endsAt))}`,
+          note: html`${entryLink(list.entry, scene)}${listNote(list, scene)}`,
         })),
         ...reports.map((said) => ({
           name: nameOf(said, scene),

@@ -3,6 +3,8 @@
 import { createDirectory } from '../../../access/accounts/directory.ts';
 import { quotasInForce } from '../../../access/accounts/fold.ts';
 import { createKeyRecords } from '../../../access/keys/key-records.ts';
+import { plainScopes, scopeNames } from '../../../access/keys/key-scopes.ts';
+import { type KeyUse, readKeyUse } from '../../../access/keys/key-use.ts';
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { waitingFacts } from '../../../access/slots.ts';
 import type { ConsolePeople } from '../../../console/people/people.route.ts';
@@ -33,7 +35,10 @@ export interface ConsolePeopleParts {
   readonly state: Pick<State, 'access'>;
   /** By the account's index. */
   readonly ownReports: { readonly ofAccount: OwnReports['page'] };
-  readonly signon: Pick<SignonParts, 'accounts' | 'profiles' | 'ownKeys' | 'namedKeys' | 'signon'>;
+  readonly signon: Pick<
+    SignonParts,
+    'accounts' | 'profiles' | 'ownKeys' | 'namedKeys' | 'siteKeys' | 'signon'
+  >;
 }
 
 /** In whole points, 0 to 100; undefined before the first key. */
@@ -42,9 +47,13 @@ function roundedTrust({ access }: Pick<State, 'access'>, id: string): number | u
   return trust === undefined ? undefined : Math.round(trust);
 }
 
+function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
+  return { lastUsedAt: use?.lastUsedAt || undefined };
+}
+
 export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
   const { store, state, signon } = parts;
-  const { accounts, profiles, ownKeys, namedKeys: named } = signon;
+  const { accounts, profiles, ownKeys, namedKeys: named, siteKeys } = signon;
   const { sessions } = signon.signon;
   const directory = createDirectory({ store, accounts });
   const records = createKeyRecords(parts);
@@ -60,11 +69,14 @@ export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
 
   async function keysOf(id: string) {
     const own = await ownKeys.list(id);
-    const plain = own.map((key) => ({ id: key.id, name: '', createdAt: key.createdAt }));
-    const others = (await named.list(id)).map(({ id: keyId, name, createdAt }) => {
-      return { id: keyId, name, createdAt };
+    const plain = own.map(async ({ id: keyId, createdAt }) => {
+      const use = await readKeyUse(store, keyId);
+      return { id: keyId, name: '', createdAt, scopes: scopeNames(plainScopes), ...usedAt(use) };
     });
-    return [...plain, ...others];
+    const others = (await named.list(id)).map(({ id: keyId, name, createdAt, scopes, use }) => {
+      return { id: keyId, name, createdAt, scopes: scopeNames(scopes), ...usedAt(use) };
+    });
+    return [...(await Promise.all(plain)), ...others];
   }
 
   return {
@@ -72,14 +84,15 @@ export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
     async person(id) {
       const found = await directory.find(id);
       if (found === undefined) return undefined;
-      const [profile, open, keys, quotas] = await Promise.all([
+      const [profile, open, keys, siteKeysOfIt, quotas] = await Promise.all([
         profiles.load(id),
         sessions.list(id),
         keysOf(id),
+        siteKeys.ofAccount(id),
         quotasOf(id),
       ]);
       const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
-      return { ...found, ...facts, plans, sessions: open.length, keys };
+      return { ...found, ...facts, plans, sessions: open.length, keys, siteKeys: siteKeysOfIt };
     },
     async setDisabled(id, disabled) {
       const found = await directory.find(id);
@@ -98,6 +111,10 @@ export function consolePeople(parts: ConsolePeopleParts): ConsolePeople {
     async revokeKey(id, keyId) {
       const key = await records.find(keyId);
       return key?.record.account === id ? accounts.revokeKey(keyId) : fail('unknown_key');
+    },
+    async revokeSiteKey(id, keyId) {
+      const key = await siteKeys.find(keyId);
+      return key?.account === id ? siteKeys.revoke(keyId) : fail('unknown_key');
     },
   };
 }

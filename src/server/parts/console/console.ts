@@ -14,16 +14,18 @@ import type { ServiceFacts } from '../../../console/service/overview.page.ts';
 import { fail, ok } from '../../../core/result.ts';
 import { createAllowlist } from '../../../reputation/lists/allowlist.ts';
 import { urlLabel } from '../../../reputation/lists/import/download.ts';
+import { createOwnEntries } from '../../../reputation/lists/own-entries.ts';
 import { orderSource, sourceState } from '../../../reputation/lists/subscriptions/orders.ts';
 import {
   listSubscriptions,
   type Subscription,
 } from '../../../reputation/lists/subscriptions/subscriptions.ts';
-import { categoriesOf, categoryNames } from '../../../reputation/reports/categories.ts';
+import { categoriesOf } from '../../../reputation/reports/categories.ts';
 import { acceptRemoval } from '../../../reputation/requests/accept-removal.ts';
 import { createRemovals } from '../../../reputation/requests/removals.ts';
 import { createTips } from '../../../reputation/requests/tips.ts';
 import { catalogueFor } from '../../../reputation/words.ts';
+import { catalogueFor as signOnWords } from '../../../signon/words/words.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ConsoleFigures } from '../../figures/figures.ts';
 import type { State } from '../../state.ts';
@@ -75,15 +77,12 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     const { resident, heap, index } = figures.memory();
     const day = figures.reports.sum('quarter', now);
     const most = (trait: 'category' | 'country') => day.by(trait).slice(0, topShown);
-    const categories = most('category').map(({ name, count }) => {
-      return { name: `${name} ${categoryNames[Number(name) - 1] ?? ''}`, count };
-    });
     return {
       ...{ version: packageVersion(), startedAt, entries: state.index.size() },
       reports: figures.reports
         .series('quarter', now)
         .map(({ startMs, reports }) => ({ startMs, count: reports })),
-      ...{ categories, countries: most('country') },
+      ...{ categories: most('category'), countries: most('country') },
       minutes: figures.minutes(),
       did: didOf(figures, now),
       removalsWaiting: (await removals.list()).length,
@@ -119,9 +118,14 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
     },
     reports: consoleReports(ofPeople),
     people: consolePeople(ofPeople),
-    sites: consoleSites({ ...parts, blocked: sources.signon.authorization.blocked }),
+    sites: consoleSites({
+      ...{ ...parts, signIns: state.counting.signIns },
+      blocked: sources.signon.authorization.blocked,
+    }),
+    entries: createOwnEntries(parts),
     allowlist: createAllowlist(parts),
     names: { emailOf: (id) => accountEmail(store, id) },
+    eventNames: (language) => signOnWords(language).account.security.events,
     categoryNames: (language) => catalogueFor(language).categories,
   };
 }

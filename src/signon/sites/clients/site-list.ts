@@ -21,10 +21,19 @@ export interface ListedSite {
   /** Those of them whose last sign-in there was within 24 hours, and within 7 days. */
   readonly day: number;
   readonly week: number;
+  /** Undefined: they are not known here. */
+  readonly signIns: SignInSums | undefined;
   /** Undefined: no code was ever exchanged. */
   readonly lastUsedAt: number | undefined;
   /** The domain that is blocked: its own, or one above it. */
   readonly blockedBy: string | undefined;
+}
+
+/** How often a code was exchanged: today (UTC), and in 7 and 30 days with today. */
+export interface SignInSums {
+  readonly today: number;
+  readonly week: number;
+  readonly month: number;
 }
 
 export interface SitePage {
@@ -42,7 +51,7 @@ export interface SiteList {
   page(asked: { part: string; skip: number; limit: number }): Promise<SitePage>;
 }
 
-type CountedSite = Omit<ListedSite, 'blockedBy'>;
+type CountedSite = Omit<ListedSite, 'blockedBy' | 'signIns'>;
 
 interface Count {
   readonly sites: readonly CountedSite[];
@@ -58,12 +67,15 @@ const dayMs = 86_400_000;
 /** A count holds this long, and twenty times as long as it took. */
 const keptMs = 3_000;
 const keptTimes = 20;
+const noSignIns: SignInSums = { today: 0, week: 0, month: 0 };
 
 export function createSiteList(options: {
   store: Store;
   clock: Clock;
   blocked: Pick<BlockedSites, 'list' | 'namesOver'>;
   pace: () => Pace;
+  /** Of each site that has some; undefined: they are not known here. */
+  signIns: (nowMs: number) => Promise<ReadonlyMap<string, SignInSums> | undefined>;
   /** Sites that are counted. */
   max?: number;
 }): SiteList {
@@ -149,9 +161,10 @@ export function createSiteList(options: {
 
   return {
     async page({ part, skip, limit }) {
-      const [{ sites, domains, countedAt, isCut }, blocks] = await Promise.all([
+      const [{ sites, domains, countedAt, isCut }, blocks, signIns] = await Promise.all([
         counted(),
         blocked.list(),
+        options.signIns(clock.now()),
       ]);
       const names = new Set(blocks.map(({ domain }) => domain));
       const none = { visitors: 0, day: 0, week: 0, lastUsedAt: undefined };
@@ -160,7 +173,7 @@ export function createSiteList(options: {
       const meant = all.filter(({ domain }) => domain.includes(part));
       const shown = meant.slice(skip, skip + limit).map((site) => {
         const blockedBy = blocked.namesOver(site.domain).find((name) => names.has(name));
-        return { ...site, blockedBy };
+        return { ...site, signIns: signIns && (signIns.get(site.domain) ?? noSignIns), blockedBy };
       });
       return { sites: shown, found: meant.length, countedAt, isCut };
     },

@@ -23,7 +23,13 @@ const said = (evidence: number, ceiling = 100): ReportEvidence => ({
   ...{ firstReportedAt: ago(60), lastReportedAt: ago(1) },
 });
 const list = (confidence: number | undefined, days: number): ListEvidence => ({
-  ...{ name: 'a', kind: confidence === undefined ? 'anon' : 'bad', service: undefined, confidence },
+  ...{
+    name: 'a',
+    kind: confidence === undefined ? 'anon' : 'bad',
+    service: undefined,
+    category: undefined,
+    confidence,
+  },
   ...{ entry: '192.0.2.0/24', since: ago(days), loadedAt: nowMs, endsAt: nowMs },
 });
 

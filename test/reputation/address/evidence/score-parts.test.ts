@@ -38,7 +38,7 @@ function worldOf(reporters: readonly Said[]) {
 
 const list = (name: string, confidence: number | undefined): Evidence['lists'][number] => ({
   ...{ name, confidence, kind: confidence === undefined ? 'anon' : 'bad', service: undefined },
-  ...{ entry: '192.0.2.1', since: nowMs, loadedAt: nowMs, endsAt: nowMs },
+  ...{ category: undefined, entry: '192.0.2.1', since: nowMs, loadedAt: nowMs, endsAt: nowMs },
 });
 const reports = (score: number): Evidence['reports'][number] => ({
   ...{ entry: '192.0.2.1', score, ceiling: 100, reports: 1, reporters: 1 },

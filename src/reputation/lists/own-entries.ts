@@ -1,0 +1,144 @@
+/**
+ * The operator's own entries: what the operator says of a range by hand, with a score, as if one list more
+ * named it. The record holds the note, which nobody else sees; the journal event is what the index follows.
+ *
+ * An entry that ends is ended by an event, so that every node ends it at the same place.
+ */
+
+import { capacities } from '../../config.ts';
+import { fail, type Result } from '../../core/result.ts';
+import { parseIp } from '../../ip/address.ts';
+import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import { readPrefix } from '../../ip/written.ts';
+import { ownEntryKey, ownEntryPrefix } from '../../store/keys.ts';
+import { record, text, time, u8 } from '../../store/record.ts';
+import { categoryMax } from '../reports/categories.ts';
+import type { OwnEntryFacts } from '../state/events.ts';
+import { createRowSink } from './import/rows.ts';
+import { createRangeTable, type Ranged, type RangeParts, remarkFault } from './range-table.ts';
+
+export interface OwnTerms {
+  /** 1 to 100. */
+  readonly score: number;
+  /** Number of a report's category; 0: none. */
+  readonly category: number;
+  readonly note: string;
+  /** Milliseconds since 1970, whole seconds; 0: it does not end. */
+  readonly endsAt: number;
+}
+
+interface OwnRow extends OwnTerms {
+  /** Milliseconds since 1970, whole seconds. */
+  readonly setAt: number;
+}
+
+export type OwnEntry = Ranged<OwnRow>;
+
+export interface OwnEntries {
+  /** In place of what was set before. */
+  add(prefix: string, terms: OwnTerms): Promise<Result<OwnEntry>>;
+  /** `not_found` when there is no such entry. */
+  remove(prefix: string): Promise<Result<OwnEntry>>;
+  /** @param part of the range or of the note, or an address in the range; empty: all */
+  list(part?: string): Promise<OwnEntry[]>;
+  /** Ends it if its time is over. @returns whether it was */
+  end(prefix: string): Promise<boolean>;
+}
+
+export const ownEntryRow = record<OwnRow>(1, {
+  score: u8,
+  category: u8,
+  setAt: time,
+  endsAt: time,
+  note: text,
+});
+
+/** When it may end: seconds of the journal's events are 32 bits. */
+const endsAtMax = 0xffff_ffff * 1_000;
+
+export function createOwnEntries(parts: RangeParts & { readonly entriesMax?: number }): OwnEntries {
+  const { clock, entriesMax = capacities.ownEntries } = parts;
+  const table = createRangeTable<OwnRow>(parts, {
+    ledger: 'own_entries',
+    rowsMax: entriesMax,
+    full: `there are ${entriesMax} own entries already: load more as a list`,
+    missing: 'is no own entry',
+    codec: ownEntryRow,
+    keyOf: ownEntryKey,
+    under: ownEntryPrefix,
+    // What was said before stands in the journal once more: who takes events back needs it.
+    events: (prefix, before, after) => [
+      ...(before === undefined ? [] : [factsOf('entry.removed', prefix, before)]),
+      ...(after === undefined ? [] : [factsOf('entry.set', prefix, after)]),
+    ],
+  });
+
+  return {
+    async add(prefix, terms) {
+      const now = clock.now();
+      const fault = rangeFault(prefix) ?? termsFault(terms, now) ?? remarkFault(terms.note);
+      return fault ?? (await table.put(prefix, { ...terms, setAt: wholeSeconds(now) }));
+    },
+    remove: (prefix) => table.remove(prefix),
+    async list(part = '') {
+      const all = await table.list();
+      return part === '' ? all : all.filter(matching(part));
+    },
+    async end(prefix) {
+      const done = await table.remove(
+        prefix,
+        ({ endsAt }) => endsAt !== 0 && endsAt <= clock.now(),
+      );
+      return done.ok;
+    },
+  };
+}
+
+function factsOf<K extends string>(
+  kind: K,
+  prefix: Prefix,
+  { score, category, setAt, endsAt }: OwnRow,
+): { kind: K } & OwnEntryFacts {
+  return { kind, ...prefix, score, category, setSecond: setAt / 1_000, endSecond: endsAt / 1_000 };
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000;
+}
+
+/** The rules of a list's rows: a typing slip must not block a part of the Internet, or the operator's own net. */
+function rangeFault(text: string): Result<never> | undefined {
+  const prefix = readPrefix(text.trim());
+  if (!prefix.ok) return prefix;
+  // Nobody has a documentation address: demos and tests may name one.
+  const sink = createRowSink({ allowDocumentation: true });
+  const reason = sink.entry(formatPrefix(prefix.value), 0);
+  if (reason !== undefined) return fail('invalid_prefix', `The range ${reason}.`);
+  if (sink.stats.notPublic === 0) return undefined;
+  return fail('invalid_prefix', 'The range is not public, or holds addresses that are not.');
+}
+
+function termsFault(terms: OwnTerms, now: number): Result<never> | undefined {
+  const { score, category, endsAt } = terms;
+  if (!Number.isInteger(score) || score < 1 || score > 100) {
+    return fail('invalid_parameter', 'a score is a whole number from 1 to 100');
+  }
+  if (!Number.isInteger(category) || category < 0 || category > categoryMax) {
+    return fail('invalid_parameter', `a category is a number from 1 to ${categoryMax}`);
+  }
+  if (endsAt !== 0 && !(endsAt > now && endsAt <= endsAtMax && endsAt % 1_000 === 0)) {
+    return fail('invalid_parameter', 'the end must lie ahead, in this century');
+  }
+  return undefined;
+}
+
+function matching(part: string): (entry: OwnEntry) => boolean {
+  const words = new Uint32Array(4);
+  const family = parseIp(part, words);
+  const sought = part.toLowerCase();
+  return ({ prefix, note }) => {
+    if (prefix.includes(sought) || note.toLowerCase().includes(sought)) return true;
+    const range = family === 0 ? undefined : parsePrefix(prefix);
+    return range?.ok === true && family !== 0 && contains(range.value, family, words);
+  };
+}

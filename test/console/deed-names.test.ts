@@ -1,0 +1,48 @@
+/** What a server counts of its doings has words in both languages, whatever it is. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { deedName } from '../../src/console/service/deed-names.page.ts';
+import type { ErrorCode } from '../../src/core/errors.ts';
+import type { TallyName } from '../../src/server/figures/tally-names.ts';
+import { securityEvents } from '../../src/signon/sessions/security-log.ts';
+import { catalogueFor } from '../../src/signon/words/words.ts';
+import { errors } from '../../src/web/errors.ts';
+import type { PageFrame } from '../../src/web/layout/layout.ts';
+
+/** One more name of a tally, and this does not compile without it. */
+const others = {
+  'challenges:given': true,
+  'challenges:solved': true,
+  'challenges:failed': true,
+  'consents:allowed': true,
+  'consents:refused': true,
+  'sign_on:refused': true,
+  'sign_on:held_back': true,
+} as const satisfies Record<
+  Exclude<TallyName, `sign_on:${(typeof securityEvents)[number]}` | `reports_refused:${ErrorCode}`>,
+  true
+>;
+const names: readonly string[] = [
+  ...Object.keys(others),
+  ...securityEvents.map((event) => `sign_on:${event}`),
+  ...Object.keys(errors).map((code) => `reports_refused:${code}`),
+];
+
+for (const language of ['en', 'fr'] as const) {
+  const { events } = catalogueFor(language).account.security;
+  const said = (name: string) => deedName({ language } as PageFrame, events, name);
+
+  it(`each has words of its own in ${language}`, () => {
+    assert.ok(names.length > 60);
+    const words = names.map((name) => [name, said(name)] as const);
+    const raw = words.filter(([name, text]) => text === name);
+    assert.deepEqual(raw, []);
+  });
+
+  it(`a name of another version is left as it is in ${language}`, () => {
+    for (const name of ['sign_on:sent_to_the_moon', 'toString', 'sign_on:constructor', 'x:y:z']) {
+      assert.equal(said(name), name);
+    }
+  });
+}

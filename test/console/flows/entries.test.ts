@@ -1,0 +1,97 @@
+/** The console's own entries on a whole server: set, found, set anew and removed, as the command does it. */
+
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { startTestServer, type TestServer } from '../../support/server/server.ts';
+import { totpOn } from '../../support/signon/factors.ts';
+import { type OwnBrowser, openPeopleOf, type People } from '../../support/signon/person.ts';
+
+const operator = 'operator@example.org';
+const range = '45.40.0.0/24';
+let server: TestServer;
+let people: People;
+let ada: OwnBrowser;
+before(async () => {
+  server = await startTestServer({
+    ...{ threads: 1, demo: false, withKey: true, env: { CLIENT_LIMITS: 'off' } },
+  });
+  people = openPeopleOf(server);
+  await people.register(operator);
+  await server.cliJson('account', 'set-role', operator, 'operator');
+  ada = await people.signIn(operator);
+  await totpOn(ada);
+});
+after(async () => {
+  await people?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+});
+
+const scoreOf = async (ip: string) => (await server.check(ip)).abuseConfidenceScore;
+const post = (form: Record<string, string>) => ada.post('/admin/entries/change', form);
+
+it('an entry that is set shows at once, in words that are escaped, and counts', async () => {
+  assert.match((await ada.get('/admin/entries')).body, /There is no own entry yet/);
+  const note = '<b>from our logs</b>';
+  const terms = { score: '90', category: '14', until: '2099-12-31', note };
+  const done = await post({ do: 'add', prefix: range, ...terms });
+  assert.match(done.headers.location!, /^\/admin\/entries\?done=/, done.body);
+  const page = (await ada.get('/admin/entries')).body;
+  assert.ok(page.includes(range) && page.includes('Port Scan') && page.includes('&lt;b>from our'));
+  assert.ok(!page.includes(note));
+  assert.equal(await scoreOf('45.40.0.9'), 90);
+  const [listed] = await server.cliJson('entry', 'list');
+  assert.deepEqual(
+    [listed.prefix, listed.score, listed.category, listed.note, listed.endsAt],
+    [range, 90, 14, note, '2099-12-31T00:00:00+00:00'],
+  );
+});
+
+it('it is found by an address in it, by a part of the note, and not by another', async () => {
+  for (const part of ['45.40.0.77', 'OUR LOGS', '45.40.']) {
+    const { body } = await ada.get(`/admin/entries?part=${encodeURIComponent(part)}`);
+    assert.ok(body.includes(`/ip/${range}`), part);
+  }
+  assert.match((await ada.get('/admin/entries?part=45.41.0.7')).body, /There is no such entry/);
+});
+
+it('what makes no sense is refused and changes nothing; the log keeps no text of it', async () => {
+  const wrong: Record<string, string>[] = [
+    { score: '0' },
+    { score: '101' },
+    { score: 'high' },
+    { category: '24' },
+    { until: 'soon' },
+    { until: '2020-01-01' },
+    { prefix: '10.0.0.0/8' },
+    { prefix: 'eve@mail.example' },
+  ];
+  for (const terms of wrong) {
+    const answer = await post({ do: 'add', prefix: range, score: '50', ...terms });
+    assert.ok([400, 422].includes(answer.status), JSON.stringify(terms));
+  }
+  assert.equal((await post({ do: 'nothing', prefix: range })).status, 422);
+  assert.equal((await server.cliJson('entry', 'list'))[0].score, 90);
+  assert.doesNotMatch(JSON.stringify(await server.cliJson('audit')), /mail\.example|our logs/);
+});
+
+it('it is set anew and removed, and the audit log has each change', async () => {
+  await post({ do: 'add', prefix: range, score: '40' });
+  assert.equal(await scoreOf('45.40.0.9'), 40);
+  const gone = await post({ do: 'remove', prefix: range });
+  assert.equal(gone.status, 303);
+  assert.equal((await post({ do: 'remove', prefix: range })).status, 404);
+  assert.equal(await scoreOf('45.40.0.9'), 0);
+  await server.cliJson('entry', 'add', range, '--note', 'our logs', '--until', '2099-12-31');
+  const entries = (await server.cliJson('audit')) as Record<string, string>[];
+  assert.deepEqual(
+    entries
+      .filter(({ command, result }) => command!.startsWith('entry ') && result === 'done')
+      .map(({ command, after }) => [command, after]),
+    [
+      [`entry add ${range} score=90 category=14 until=2099-12-31`, `${range} set`],
+      [`entry add ${range} score=40`, `${range} set`],
+      [`entry remove ${range}`, `${range} removed`],
+      [`entry add ${range} score=100 until=2099-12-31`, ''],
+    ],
+  );
+});
