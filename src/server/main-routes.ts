@@ -339,16 +339,10 @@ export function mainRoutes(options: {
       allowDocumentation: options.demo,
     }),
     ...serviceRoutes({
-      guard,
-      assets,
-      endpoints,
-      clock,
-      metrics,
+      ...{ guard, assets, endpoints, clock, metrics, readiness },
+      ...{ baseUrl: config.baseUrl, siteName: config.siteName },
       metricsToken: config.metricsToken,
       isProxied: isProxied(config),
-      baseUrl: config.baseUrl,
-      siteName: config.siteName,
-      readiness,
     }),
   ];
   // Those of sign-on know their person by themselves.
