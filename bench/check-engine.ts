@@ -55,6 +55,7 @@ export function createCheckEngine(entries: number): CheckEngine {
     log: silent as never,
     memory: {
       heartbeat: new SharedArrayBuffer(8),
+      time: undefined,
       limits: createLimitMemory(8, systemRandom()),
       geo: geo.shared,
       bans: createBanTable(2).buffer,

@@ -17,6 +17,7 @@ import { capacities } from '../../config.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createHeartbeat } from '../../core/work/heartbeat.ts';
+import { shareTime } from '../../core/work/shared-time.ts';
 import { createDoorCounters, type DoorCounters } from '../../doors/door-counters.ts';
 import { passKeyPurpose } from '../../doors/gate/pass.ts';
 import { openSystems, type Systems } from '../../geo/systems/systems.ts';
@@ -86,12 +87,15 @@ export function openReputation(
   const { newAddresses, generationOf } = access;
   const heartbeat = createHeartbeat(clock);
   closers.add(heartbeat.start());
+  const time = upkeep.isShared ? shareTime(clock) : undefined;
+  if (time !== undefined) closers.add(time.start());
   const doorCounters = createDoorCounters(config.httpThreads);
   const memory: FrontEndMemory = {
     ...state.shared,
     geo,
     bans: banTable.buffer,
     heartbeat: heartbeat.buffer,
+    time: time?.buffer,
     limits: shares.memory('front ends', countedClientsMax),
     gate: {
       counters: doorCounters.buffer,

@@ -48,6 +48,8 @@ export interface FrontEndMemory extends SharedState {
   readonly bans: SharedArrayBuffer;
   /** Of the main thread, see core/work/heartbeat.ts. */
   readonly heartbeat: SharedArrayBuffer;
+  /** Where a database gives the time, see core/work/shared-time.ts. */
+  readonly time: SharedArrayBuffer | undefined;
   /** Where all front ends count their clients. */
   readonly limits: LimitMemory;
   readonly gate: GateMemory;

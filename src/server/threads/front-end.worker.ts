@@ -10,11 +10,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { openLimitRecords } from '../../access/quota/limit-records.ts';
 import { clientLimits } from '../../config/limits.ts';
-import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { openGarbageCollection } from '../../core/garbage.ts';
 import { createLog, type LogLevel } from '../../core/log/log.ts';
 import type { Result } from '../../core/result.ts';
+import { openSharedTime } from '../../core/work/shared-time.ts';
 import { createTimings } from '../../core/work/timings.ts';
 import { openAccessLog } from '../../http/access-log.ts';
 import { createForwarder, type Forwarder } from '../../http/forward.ts';
@@ -91,7 +91,7 @@ function tell(message: FromThread): void {
 }
 
 async function run(setup: ThreadSetup): Promise<void> {
-  const clock = systemClock();
+  const clock = openSharedTime(setup.memory.time);
   const log = createLog(setup.logLevel as LogLevel);
   const reader = openIpIndexReader(setup.reader);
   const forwarder = createForwarder({

@@ -6,7 +6,7 @@ import { openKeyTableReader } from '../../../access/keys/key-table.ts';
 import { openLabelReader } from '../../../access/keys/label-reader.ts';
 import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
 import { openQuotas, quotaKind } from '../../../access/quota/quota.ts';
-import { systemClock } from '../../../core/clock.ts';
+import { openSharedTime } from '../../../core/work/shared-time.ts';
 import { createDnsCounters } from '../../../doors/dns/counters.ts';
 import { createResponder } from '../../../doors/dns/responder.ts';
 import { createResponseRate } from '../../../doors/dns/response-rate.ts';
@@ -31,7 +31,7 @@ function tell(message: FromDoorThread): void {
 
 async function run(setup: DnsThreadSetup): Promise<void> {
   const { memory, zone, nameServers, baseUrl } = setup;
-  const clock = systemClock();
+  const clock = openSharedTime(memory.time);
   const reader = openIpIndexReader(setup.reader);
   const accounts = openAccountsTable(memory.accounts);
   const quotas = openQuotas({ handle: memory.quotas, accounts, clock });

@@ -2,9 +2,9 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
-import { systemClock } from '../../../core/clock.ts';
 import { createLog, type LogLevel } from '../../../core/log/log.ts';
 import { systemRandom } from '../../../core/random.ts';
+import { openSharedTime } from '../../../core/work/shared-time.ts';
 import { readEndpoint } from '../../../doors/endpoint.ts';
 import { createDecider } from '../../../doors/gate/decide.ts';
 import { createPasses } from '../../../doors/gate/pass.ts';
@@ -30,7 +30,7 @@ function tell(message: FromDoorThread): void {
 
 async function run(setup: SpoeThreadSetup): Promise<void> {
   const { memory } = setup;
-  const clock = systemClock();
+  const clock = openSharedTime(memory.time);
   const log = createLog(setup.logLevel as LogLevel);
   const reader = openIpIndexReader(setup.reader);
   const check = openCheck({
