@@ -136,7 +136,7 @@ const longer: Readonly<Record<string, number>> = {
   'src/main.ts': 110,
   'src/published/manifest/manifest.ts': 115,
   'src/reputation/blocklists/recipes.ts': 101,
-  'src/server/main-routes.ts': 170,
+  'src/server/main-routes.ts': 167,
   'src/signon/open-signon.ts': 138,
 };
 

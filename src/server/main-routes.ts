@@ -99,6 +99,8 @@ import type { RenderErrorPage } from '../web/shape.ts';
 import { endpoints } from './endpoints.ts';
 import type { ConsoleFigures } from './figures/figures.ts';
 import { isPage, withOneOrigin } from './one-origin.ts';
+import { firstRequests } from './parts/own/first-requests.ts';
+import { isProxied, proxiedHost } from './parts/proxied.ts';
 import { mayReadMetrics, type Readiness, serviceRoutes } from './service.route.ts';
 
 /** Clients and networks that are remembered, over all limits. */
@@ -294,17 +296,7 @@ export function mainRoutes(options: {
       spoe: config.spoeListen,
       sample: openSamples(docsFolder),
       keys: options.ownKeys,
-      async isBouncerSeen(accountId) {
-        await options.noteKeyUses();
-        const keys = await options.namedKeys.list(accountId);
-        const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
-        return newest?.use !== undefined;
-      },
-      seenOf(accountId) {
-        const slot = options.standingOf(accountId)?.slot;
-        const hours = slot === undefined ? [] : options.usage.of(slot);
-        return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
-      },
+      ...firstRequests(options),
     }),
     ...consoleRoutes({ ...options, desk }, options.console),
     ...captchaRoutes({ ...captcha, guard }),
@@ -370,27 +362,3 @@ export function mainRoutes(options: {
     withPerson,
   };
 }
-
-/**
- * Whether the settings say that something stands in front, told about or not: the server speaks
- * plain http itself, and on a loopback address nobody else reaches it. A proxy with the shortest
- * configuration names nobody in its headers.
- */
-function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolean {
-  const urls = [new URL(baseUrl), new URL(secureUrl)];
-  const isHidden = loopback.test(host);
-  return (
-    trustedProxies.length > 0 ||
-    urls.some(({ protocol }) => protocol === 'https:') ||
-    (isHidden && urls.some(({ hostname }) => !loopback.test(hostname)))
-  );
-}
-
-/** Where a proxy beside the server asks. Behind TLS that is not where visitors do. */
-function proxiedHost({ baseUrl, port }: Config): string {
-  const { protocol, host, hostname } = new URL(baseUrl);
-  if (protocol === 'https:') return `127.0.0.1:${port}`;
-  return host === hostname ? `${host}:80` : host;
-}
-
-const loopback = /^(127\.[0-9.]+|\[?::1\]?|(.+\.)?localhost)\.?$/i;

@@ -1,0 +1,32 @@
+/** Whether a key of an account was used yet: what /connect waits for. */
+
+import { keyScopes } from '../../../access/keys/key-scopes.ts';
+import type { NamedKeys } from '../../../access/keys/named-keys.ts';
+import type { Usage } from '../../../access/quota/usage.ts';
+
+export interface FirstRequests {
+  isBouncerSeen(accountId: string): Promise<boolean>;
+  /** How many requests its keys made. */
+  seenOf(accountId: string): number;
+}
+
+export function firstRequests(options: {
+  readonly noteKeyUses: () => Promise<void>;
+  readonly namedKeys: NamedKeys;
+  readonly usage: Usage;
+  readonly standingOf: (accountId: string) => { readonly slot: number } | undefined;
+}): FirstRequests {
+  return {
+    async isBouncerSeen(accountId) {
+      await options.noteKeyUses();
+      const keys = await options.namedKeys.list(accountId);
+      const newest = keys.findLast(({ scopes }) => (scopes & keyScopes.bouncer) !== 0);
+      return newest?.use !== undefined;
+    },
+    seenOf(accountId) {
+      const slot = options.standingOf(accountId)?.slot;
+      const hours = slot === undefined ? [] : options.usage.of(slot);
+      return hours.reduce((sum, { reads, writes }) => sum + reads + writes, 0);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** What the settings say of a proxy in front of the server. */
+
+import type { Config } from '../../config.ts';
+
+/**
+ * Whether the settings say that something stands in front, told about or not: the server speaks
+ * plain http itself, and on a loopback address nobody else reaches it. A proxy with the shortest
+ * configuration names nobody in its headers.
+ */
+export function isProxied({ trustedProxies, host, baseUrl, secureUrl }: Config): boolean {
+  const urls = [new URL(baseUrl), new URL(secureUrl)];
+  const isHidden = loopback.test(host);
+  return (
+    trustedProxies.length > 0 ||
+    urls.some(({ protocol }) => protocol === 'https:') ||
+    (isHidden && urls.some(({ hostname }) => !loopback.test(hostname)))
+  );
+}
+
+/** Where a proxy beside the server asks. Behind TLS that is not where visitors do. */
+export function proxiedHost({ baseUrl, port }: Config): string {
+  const { protocol, host, hostname } = new URL(baseUrl);
+  if (protocol === 'https:') return `127.0.0.1:${port}`;
+  return host === hostname ? `${host}:80` : host;
+}
+
+const loopback = /^(127\.[0-9.]+|\[?::1\]?|(.+\.)?localhost)\.?$/i;
