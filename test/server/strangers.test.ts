@@ -94,6 +94,21 @@ it('silent connections take no place of a node, and neither those of the others'
   }
 });
 
+it('a node opens many connections at once, and each is answered', async () => {
+  const at = (address: string, n: number) =>
+    Promise.all(Array.from({ length: n }, () => ask(address, { over: false })));
+  // Nobody knows it yet: with all that its two pools may open.
+  const first = await at('127.0.4.1', 48);
+  assert.deepEqual([...new Set(first)], [200]);
+  // Several nodes behind one address, of which one has asked for long over the same connection.
+  assert.equal(await ask('127.0.4.2'), 200);
+  clock.advance(50_000);
+  assert.equal(await ask('127.0.4.2'), 200);
+  clock.advance(50_000);
+  const many = await at('127.0.4.2', 200);
+  assert.deepEqual([...new Set(many)], [200]);
+});
+
 it('who brings wrong seals again and again is heard no more; a node beside it, and others, are', async () => {
   const wrong = { mac: '0'.repeat(64), over: false as const };
   assert.equal(await ask('127.0.2.1'), 200);

@@ -2,10 +2,11 @@
  * Connections of the internal listener that have not brought a right seal: whoever reaches the port can make
  * them, and must not take the places of nodes, nor their time.
  *
- * Bounds: `perClientMax` of a client (an IPv4 address, an IPv6 /64) and `totalMax` in all. The oldest makes
- * room, of the client itself or of the one with most: a node shows its seal with its first request, and is in
- * nobody's way from then on. One request at a time on each, and one wrong seal ends it. A client that brought
- * too many is sent away before anything is read, unless a node came from there lately.
+ * Bounds: `perClientMax` of a client (an IPv4 address, an IPv6 /64), `perNodeMax` of one where a right seal came
+ * from in the last minute, and `totalMax` in all. The oldest makes room, of the client itself or of the one
+ * with most, in whose place no node is known: a node shows its seal with its first request, and is in nobody's
+ * way from then on. One request at a time on each, and one wrong seal ends it. A client that brought too many
+ * is sent away before anything is read, unless a node is known there.
  */
 
 import type { Socket } from 'node:net';
@@ -15,7 +16,9 @@ import type { Clock } from '../../core/clock.ts';
 import { networksOf } from '../../ip/networks.ts';
 
 export const strangerBounds = {
-  perClientMax: 32,
+  /** A node may open nearly as many at once. */
+  perClientMax: 64,
+  perNodeMax: 256,
   totalMax: 512,
   /** Of a client in ten seconds. */
   wrongSealsMax: 200,
@@ -32,7 +35,7 @@ export interface Strangers {
   /** False: no more of this connection is read. Of each request, until `over`. */
   begin(socket: Socket): boolean;
   over(socket: Socket): void;
-  /** A right seal came: it is a node's from now on. */
+  /** A right seal came: it is a node's from now on. Of each request. */
   prove(socket: Socket): void;
   refuse(socket: Socket): void;
   readonly table: BoundedTable;
@@ -46,19 +49,16 @@ interface Stranger {
 
 export function createStrangers({
   clock,
-  ...given
 }: {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  readonly perClientMax?: number;
-  readonly totalMax?: number;
-  readonly wrongSealsMax?: number;
 }): Strangers {
-  const { perClientMax, totalMax, wrongSealsMax } = { ...strangerBounds, ...given };
+  const { perClientMax, perNodeMax, totalMax, wrongSealsMax } = strangerBounds;
   const limits = createClientLimits(
     { wrongSeals: { max: wrongSealsMax, windowMs: wrongSealsMs } },
     clientsMax,
   );
   const strangers = new Map<Socket, Stranger>();
+  const nodes = new WeakMap<Socket, string>();
   /** The oldest comes first in each. */
   const byClient = new Map<string, Set<Socket>>();
   /** Where nodes came from, and when; the quietest comes first. */
@@ -82,18 +82,26 @@ export function createStrangers({
     return (known.get(client) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs() - knownMs;
   }
 
-  function most(): Set<Socket> {
-    let found = byClient.values().next().value!;
-    for (const own of byClient.values()) if (own.size > found.size) found = own;
+  function most(): ReadonlySet<Socket> {
+    let found: ReadonlySet<Socket> = new Set();
+    for (const [client, own] of byClient) {
+      if (own.size > found.size && !isKnown(client)) found = own;
+    }
     return found;
+  }
+
+  function know(client: string): void {
+    known.delete(client);
+    known.set(client, clock.monotonicMs());
+    if (known.size > clientsMax) known.delete(known.keys().next().value!);
   }
 
   return {
     arrive(socket) {
       // Undefined when it is gone already.
       const { client } = networksOf(socket.remoteAddress ?? '');
-      const nowMs = clock.monotonicMs();
-      if (!isKnown(client) && limits.waitFor('wrongSeals', client, nowMs) > 0) {
+      const isOfNode = isKnown(client);
+      if (!isOfNode && limits.waitFor('wrongSeals', client, clock.monotonicMs()) > 0) {
         socket.destroy();
         return;
       }
@@ -101,7 +109,8 @@ export function createStrangers({
       byClient.set(client, own.add(socket));
       strangers.set(socket, { client, isAsking: false, isRefused: false });
       socket.once('close', () => leave(socket));
-      const [oldest] = own.size > perClientMax ? own : strangers.size > totalMax ? most() : [];
+      const ownMax = isOfNode ? perNodeMax : perClientMax;
+      const [oldest] = own.size > ownMax ? own : strangers.size > totalMax ? most() : [];
       if (oldest !== undefined) end(oldest);
     },
     begin(socket) {
@@ -119,12 +128,11 @@ export function createStrangers({
       if (stranger !== undefined) stranger.isAsking = false;
     },
     prove(socket) {
-      const stranger = strangers.get(socket);
-      if (stranger === undefined) return;
+      const client = strangers.get(socket)?.client ?? nodes.get(socket);
+      if (client === undefined) return;
       leave(socket);
-      known.delete(stranger.client);
-      known.set(stranger.client, clock.monotonicMs());
-      if (known.size > clientsMax) known.delete(known.keys().next().value!);
+      nodes.set(socket, client);
+      know(client);
     },
     refuse(socket) {
       const stranger = strangers.get(socket);
