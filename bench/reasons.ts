@@ -68,7 +68,7 @@ export const reasons: readonly Reason[] = [
       'Measured before pages came as bytes and ahead of their use, and before two costs of a report went: four walks ' +
       'over the networks that are counted, for each network that a full table lacks, and a copy of an object with ' +
       'numbers beyond 31 bits. Beside much other work of the machine a report that is read and applied cost 9 to 18 µs of ' +
-      'processor time where it had cost 23 to 38. What is left is spread: no function has more than a twentieth.',
+      'processor time where it had cost 23 to 38. What is left is spread: no function has more than a sixteenth.',
   },
   {
     bench: 'doors',

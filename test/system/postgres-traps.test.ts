@@ -326,10 +326,16 @@ it('a read of the journal is sent no rows behind its limit', async () => {
         const session = await real.session();
         return {
           ...session,
-          async pipeline(queries) {
-            const results = await session.pipeline(queries);
-            if (queries[0]?.name === 'journal') sent.push(results[0]!.rows.length);
-            return results;
+          async query<Row>(query: Query) {
+            const rows = await session.query<Row>(query);
+            if (query.name === 'journal') sent.push(rows.length);
+            return rows;
+          },
+          async copy(select) {
+            const messages = await session.copy(select);
+            // The last one is the end.
+            sent.push(messages.length - 1);
+            return messages;
           },
         };
       },
@@ -345,11 +351,14 @@ it('a read of the journal is sent no rows behind its limit', async () => {
       const seqsAfter = async (after: bigint, limit: number) =>
         (await store!.read(after, limit)).map(({ seq }) => Number(seq));
       assert.deepEqual(await seqsAfter(5n, 5), [6, 7, 8, 9, 10]);
+      // Behind a full page they are copied.
+      assert.deepEqual(await seqsAfter(10n, 5), [11, 12, 13, 14, 15]);
+      assert.deepEqual(await seqsAfter(15n, 6), [16, 17, 18, 19, 20, 21]);
       assert.deepEqual(await seqsAfter(5n, 6), [6, 7, 8, 9, 10, 11]);
       assert.deepEqual(await seqsAfter(20n, 1), [21]);
       assert.equal((await seqsAfter(0n, 100)).length, 50);
     },
     connect,
   );
-  assert.deepEqual(sent, [1, 2, 1, 5]);
+  assert.deepEqual(sent, [1, 1, 2, 2, 1, 5]);
 });
