@@ -3,15 +3,19 @@
 import { type Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
 import { openPeople } from '../signon/people.ts';
-import { createSessions } from '../signon/sessions/sessions.ts';
+import { createSessions, type Sessions } from '../signon/sessions/sessions.ts';
 import { accountArgument } from './shell/address.ts';
 import { createOutput } from './shell/output.ts';
-import { expect, withWorkspace } from './shell/workspace.ts';
+import { expect, type Workspace, withWorkspace } from './shell/workspace.ts';
 
 interface QuotaFlags {
   readonly readPerMinute?: number;
   readonly writePerMinute?: number;
   readonly json?: boolean;
+}
+
+export function sessionsOf(w: Workspace): Sessions {
+  return createSessions({ ...w, people: openPeople(w.store) });
 }
 
 /** @param perMinute a whole number that a quota may be */
@@ -44,7 +48,7 @@ export function addAccountOrders(account: Command, perMinute: (text: string) => 
       const output = createOutput(flags.json === true);
       const ended = await withWorkspace(async (w) => {
         const { id, email: address } = expect(await w.accounts.find(email));
-        expect(await createSessions({ ...w, people: openPeople(w.store) }).endAll(id));
+        expect(await sessionsOf(w).endAll(id));
         return address;
       });
       output.line(`account ${ended} is signed out everywhere`);

@@ -3,12 +3,14 @@
 import { Argument, Command, Option } from 'commander';
 import type { AccountInfo } from '../access/account-names.ts';
 import { createDirectory, type ListedAccount } from '../access/accounts/directory.ts';
+import { createSiteKeys } from '../access/keys/site-keys.ts';
 import { type Role, roles } from '../access/roles.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { type Plan, plans } from '../signon/people/profile/profile.ts';
+import { createProfiles } from '../signon/people/profile/profile-store.ts';
 import { createFactorReset } from '../signon/proofs/factors/factor-reset.ts';
-import { addAccountOrders } from './account-orders.ts';
+import { addAccountOrders, sessionsOf } from './account-orders.ts';
 import { sinceOf, takeBack } from './shell/abuse.ts';
 import { accountArgument } from './shell/address.ts';
 import { sayingWhoIsLeft } from './shell/operators.ts';
@@ -61,7 +63,7 @@ function account(): Command {
     });
   command
     .command('show')
-    .description('state, age and keys of an account')
+    .description('state, age, keys, plan and sessions of an account')
     .argument(
       '<email>',
       'mail address of the account, its id, or the former spelling of one to be confirmed anew',
@@ -70,12 +72,17 @@ function account(): Command {
     .action(async (email: string, flags: { json?: boolean }) => {
       const found = await withWorkspace(async (w) => {
         const account = expect(await w.accounts.find(email));
-        return { ...account, standing: await w.accounts.vouchedOf(account.id) };
+        const { id } = account;
+        const siteKeys = (await createSiteKeys(w).ofAccount(id)).map((key) => key.id);
+        const plan = (await createProfiles(w).load(id))?.plan ?? 'free';
+        const sessions = (await sessionsOf(w).list(id)).length;
+        const standing = await w.accounts.vouchedOf(id);
+        return { ...account, standing, plan, sessions, siteKeys };
       });
       print(
         found,
         flags.json,
-        `${found.email}  ${stateOf(found)}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}  standing ${found.standing}`,
+        `${found.email}  ${stateOf(found)}  since ${dateText(found.createdAt)}  id ${found.id}  keys ${found.keys.length}  site keys ${found.siteKeys.length}  standing ${found.standing}  plan ${found.plan}  sessions ${found.sessions}`,
       );
     });
   command

@@ -1,4 +1,4 @@
-/** `portcullis stats`: reports of a day, a week and 90 days, what lies in the store, how full tables are. */
+/** `portcullis stats`: reports of a day, a week and 90 days, what was done, what lies in the store, how full tables are. */
 
 import { statSync } from 'node:fs';
 import { Command } from 'commander';
@@ -28,7 +28,7 @@ const names = new Map(Object.entries(namespaces).map(([name, byte]) => [byte as 
 export function statsCommand(): Command {
   return new Command('stats')
     .description(
-      'reports of 24 hours, 7 and 90 days, rows and bytes by kind, journal, bounded tables; beside a running server too',
+      'reports of 24 hours, 7 and 90 days, what the server did, rows and bytes by kind, journal, bounded tables; beside a running server too',
     )
     .option('--json', 'print the result as JSON')
     .action(async (flags: { json?: boolean }) => {
@@ -52,6 +52,8 @@ export function statsCommand(): Command {
           ...tallies(tables),
           ['kind of entry', 'rows', 'bytes'],
           ...tallies(kinds),
+          ['what the server did', '24 hours', 'ever'],
+          ...stats.did.map(({ name, day, ever }) => [name, grouped(day), grouped(ever)]),
           ['bounded table', 'used', 'limit'],
           ...full,
         ]),
@@ -113,6 +115,8 @@ function reportsOf(counts: ReportCounts, nowMs: number) {
 async function collect() {
   // Loaded here, because it brings most of the server with it.
   const { withMemory } = await import('../../server/verify/beside.ts');
+  const { createTallies, deedsOf } = await import('../../server/figures/tallies.ts');
+  const { loadTallies } = await import('../../server/figures/sampling.ts');
   const { path, ...place } = existingStore();
   const { clock } = place;
   const tables = openTables(path);
@@ -122,6 +126,8 @@ async function collect() {
     const store = viewStore(view, clock.now());
     const { lastSeq, prunedThrough } = view.counters;
     const fill = await readFill(store);
+    const tallies = createTallies(clock.now());
+    await loadTallies(store, tallies);
     const used = async (table: Parameters<typeof readLedger>[1]) =>
       (await readLedger(store, table)).used;
     return {
@@ -129,6 +135,8 @@ async function collect() {
       reports: await withMemory({ ...place, view }, ({ counts }) =>
         reportsOf(counts, clock.now()),
       ).catch(() => null),
+      // As of the last minute, of this machine's server alone.
+      did: deedsOf(tallies, clock.now()),
       file: { bytes: statSync(`${path}/data.mdb`).size },
       journal: {
         first: prunedThrough + 1,

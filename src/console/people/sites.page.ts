@@ -6,7 +6,7 @@ import { card } from '../../web/components/card.ts';
 import { field } from '../../web/components/field.ts';
 import { actionButton, form, hidden } from '../../web/components/form.ts';
 import { type Html, html } from '../../web/html.ts';
-import { type Format, formatFor } from '../../web/layout/format.ts';
+import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.ts';
 import { type ConsoleView, consolePage, findForm, listing } from '../parts.page.ts';
 import { frameText } from '../words.ts';
@@ -41,19 +41,20 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
   const text = all.sites;
   const format = formatFor(frame.language);
   const { csrf, part, next } = view;
+  const counts = (each: readonly number[]) => each.map(format.number).join(' · ');
   const rows = view.sites.map((site) => [
     html`<span class="mono breaks">${site.domain}</span>`,
-    format.number(site.visitors),
-    format.number(site.day),
-    format.number(site.week),
-    signInsOf(site, format),
+    counts([site.visitors, site.day, site.week]),
+    site.signIns === undefined
+      ? '–'
+      : counts([site.signIns.today, site.signIns.week, site.signIns.month]),
     site.lastUsedAt === undefined ? all.never : format.moment(site.lastUsedAt),
     stateOf(frame, site),
     actOf(frame, site, csrf),
   ]);
   const columns = [
     text.site,
-    ...[text.visitors, text.day, text.week, text.signIns].map((title) => ({
+    ...[text.visitors, text.signIns].map((title) => ({
       title,
       numeric: true,
     })),
@@ -79,12 +80,6 @@ export function sitesPage(frame: PageFrame, view: SiteScreenView): string {
       ${more && html`<p><a href=${more}>${all.more}</a></p>`}
       ${card({ title: text.blockTitle, icon: 'alert', body: blocking })}`,
   });
-}
-
-function signInsOf({ signIns }: ShownSite, format: Format): Html {
-  if (signIns === undefined) return '–';
-  const { today, week, month } = signIns;
-  return [today, week, month].map(format.number).join(' · ');
 }
 
 function stateOf(frame: PageFrame, { domain, blockedBy }: ShownSite): Html {

@@ -31,6 +31,7 @@ export interface ServiceFacts {
   /** By name: challenges, sign-ins, consents, refusals; of the last day and ever. */
   readonly did: readonly { readonly name: string; readonly day: number; readonly ever: number }[];
   readonly removalsWaiting: number;
+  readonly tipsWaiting: number;
   readonly threads: number;
   /** Longest pause of each event loop lately, in seconds. */
   readonly pauses: readonly (readonly [thread: string, seconds: number])[];
@@ -58,6 +59,8 @@ export interface OverviewView extends ConsoleView {
 
 type OverviewText = ConsoleCatalogue['overview'];
 
+/** Of an address that no table has. */
+const unknownCountry = 'ZZ';
 /** The fullest ones. */
 const tablesShown = 12;
 
@@ -127,7 +130,8 @@ function reportsBy(
 ): Html {
   const { categories, countries } = service;
   if (categories.length === 0) return html`<p>${text.noReports}</p>`;
-  const named = (code: string) => format.country(code) ?? code;
+  const named = (code: string) =>
+    format.country(code) ?? (code === unknownCountry ? text.unknownCountry : code);
   return html`${countsTable(
     text.byCategory,
     [text.category, text.reports],
@@ -215,6 +219,7 @@ export function overviewPage(frame: PageFrame, view: OverviewView): string {
           text.waiting,
           html`<a href="/admin/removals">${format.number(service.removalsWaiting)}</a>`,
         ],
+        [text.tips, html`<a href="/admin/tips">${format.number(service.tipsWaiting)}</a>`],
         [text.threads, format.number(service.threads)],
         [text.uptime, text.hours(hours)],
         [text.version, service.version],

@@ -210,3 +210,12 @@ function shown(startMs: number, table: TopTable | undefined): TallyBucket {
     },
   };
 }
+
+/** What was done, by name, in the last day and ever; checks and requests are told elsewhere. */
+export function deedsOf(tallies: Pick<Tallies, 'inAll' | 'sum'>, nowMs: number) {
+  const day = new Map(tallies.sum('quarter', nowMs).map(({ name, count }) => [name, count]));
+  return tallies
+    .inAll()
+    .all.filter(({ name }) => name !== 'checks' && !name.startsWith('requests:'))
+    .map(({ name, count }) => ({ name, day: day.get(name) ?? 0, ever: count }));
+}

@@ -37,7 +37,10 @@ it('stats counts rows and bytes by kind, and says where the journal is', async (
   );
   assert.deepEqual(
     stats.bounds.map(({ name, limit }: { name: string; limit: number }) => [name, limit > 0]),
-    ['accounts', 'entries', 'contributions', 'lists', 'allow_rules'].map((name) => [name, true]),
+    ['accounts', 'entries', 'contributions', 'lists', 'allow_rules', 'own_entries'].map((name) => [
+      name,
+      true,
+    ]),
   );
   assert.equal(stats.reports.total, 0);
   assert.match((await runCli(['stats'], env)).stdout, /^account +2 +\d+$/m);

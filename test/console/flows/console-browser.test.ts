@@ -41,6 +41,15 @@ it('each screen is clean', { timeout: 900_000 }, async () => {
     ...queries,
     '/admin/allow': new URL(added.headers.location!, server.baseUrl).search,
   };
+  const entry = { do: 'add', prefix, score: '90', category: '22', until: '2099-12-31' };
+  const set = await own.post('/admin/entries/change', {
+    ...entry,
+    note: 'seen in our logs '.repeat(9),
+  });
+  assert.equal(set.status, 303, set.body);
+  await server.cliJson('key', 'create', email, '--name', 'firewall-at-home', '--scope', 'bouncer');
+  const hosts = ['--host', 'a-very-long-name-of-a-shop.example.com', '--host', 'example.org'];
+  await server.cliJson('sitekey', 'create', email, ...hosts);
   const sites = createBlockedSites({
     ...{ store: people.store, clock: systemClock(), rules: { demo: true } },
   });

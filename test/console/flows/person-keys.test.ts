@@ -30,6 +30,8 @@ it('shows the API keys and site keys of a person, never a text, and revokes one'
   for (const part of [keyId, 'firewall', 'bouncer', made.id, 'shop.example.com']) {
     assert.ok(page.includes(part), part);
   }
+  const told = await server.cliJson('account', 'show', member);
+  assert.deepEqual([told.siteKeys, told.plan, told.sessions], [[made.id], 'free', 0]);
   assert.ok(!page.includes(text) && !page.includes(foreign.id));
   const revoke = { do: 'revoke-site', id };
   assert.equal(

@@ -9,7 +9,16 @@ import { isShared } from '../../support/server/shared-store.ts';
 
 /** By their labels. */
 const tables = [
-  ...['accounts', 'keys', 'entries', 'contributions', 'lists', 'allow_rules', 'feed_entries'],
+  ...[
+    'accounts',
+    'keys',
+    'entries',
+    'contributions',
+    'lists',
+    'allow_rules',
+    'own_entries',
+    'feed_entries',
+  ],
   ...['in_flight', 'probes', 'arriving_bodies', 'unread_answers', 'unread_bytes'],
   ...[
     'refused_bodies',

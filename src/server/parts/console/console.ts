@@ -28,6 +28,7 @@ import { catalogueFor } from '../../../reputation/words.ts';
 import { catalogueFor as signOnWords } from '../../../signon/words/words.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ConsoleFigures } from '../../figures/figures.ts';
+import { deedsOf } from '../../figures/tallies.ts';
 import type { State } from '../../state.ts';
 import type { Opening } from '../dependencies.ts';
 import type { SignonParts } from '../signon.ts';
@@ -84,8 +85,9 @@ export function openConsole(opening: Opening, sources: ConsoleSources): ConsoleO
         .map(({ startMs, reports }) => ({ startMs, count: reports })),
       ...{ categories: most('category'), countries: most('country') },
       minutes: figures.minutes(),
-      did: didOf(figures, now),
+      did: deedsOf(figures.tallies, now),
       removalsWaiting: (await removals.list()).length,
+      tipsWaiting: (await tips.list()).length,
       ...{ threads: listening, pauses },
       tables: figures.tables(),
       store: figures.store(),
@@ -165,15 +167,6 @@ function checklistOf({ config, clock }: Opening, sources: ConsoleSources): Conso
       return fail('conflict', how === 'not_now' ? mailsFull : mailsEnough);
     },
   };
-}
-
-/** What was done is counted by name; requests have a place of their own. */
-function didOf({ tallies }: ConsoleFigures, now: number): ServiceFacts['did'] {
-  const day = new Map(tallies.sum('quarter', now).map(({ name, count }) => [name, count]));
-  return tallies
-    .inAll()
-    .all.filter(({ name }) => name !== 'checks' && !name.startsWith('requests:'))
-    .map(({ name, count }) => ({ name, day: day.get(name) ?? 0, ever: count }));
 }
 
 function errorsOf(figures: ConsoleFigures): Omit<ServiceFacts['errors'], 'forMs'> {
