@@ -65,7 +65,7 @@ it('an own entry counts everywhere, also after a restart, and until it is remove
         lists: [
           {
             ...{ name: 'operator', kind: 'own', service: null, category: 14, confidence: 90 },
-            ...{ entry: own, loadedAt: setAt, endsAt },
+            ...{ entry: own, since: setAt, loadedAt: setAt, endsAt },
           },
         ],
       });
