@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it, type TestContext } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
+import { OperatorError } from '../../src/core/errors.ts';
 import { type Key, scratchKey, text, u32 } from '../../src/store/keys.ts';
 import {
   type Connection,
@@ -361,4 +362,16 @@ it('a read of the journal is sent no rows behind its limit', async () => {
     connect,
   );
   assert.deepEqual(sent, [1, 1, 2, 2, 1, 5]);
+});
+
+it("tables that can not be made are the operator's matter, told in one line", async () => {
+  const url = await server.createDatabase();
+  await server.ask(url, 'create role guest login');
+  const options = { clock: systemClock(), log };
+  const made = openPostgresStore({ ...options, url: url.replace('postgres@', 'guest@') });
+  await assert.rejects(made, (error: Error) => {
+    assert.ok(error instanceof OperatorError);
+    assert.match(error.message, /tables can't be made: permission denied/);
+    return true;
+  });
 });
