@@ -100,6 +100,7 @@ it('silent connections take no place of a node, and neither those of the others'
 
 it('a node opens many connections at once, and each is answered', async () => {
   async function at(address: string, n: number): Promise<string[]> {
+    while (strangers!.used() > 0) await new Promise(setImmediate);
     const sockets = await Promise.all(Array.from({ length: n }, () => knock(address)));
     while (strangers!.used() < n) await new Promise(setImmediate);
     const answers = sockets.map((socket) => {
