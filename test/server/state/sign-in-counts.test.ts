@@ -81,6 +81,17 @@ it('each day counts for itself, after a checkpoint and a restart too, and beside
   await state.stop();
 });
 
+it('a day whose place comes round again begins at nothing', () => {
+  const counts = createSignInCounts(0, () => {});
+  const take = (site: string, at: number) =>
+    counts.takes({ ...encodeSignIn('id', site), seq: 1n, at });
+  take('a.example', clock.now());
+  const later = clock.now() + 30 * dayMs;
+  take('b.example', later);
+  take('a.example', clock.now());
+  assert.deepEqual([...counts.sums(later)], [['b.example', { today: 1, week: 1, month: 1 }]]);
+});
+
 it('a day keeps 1,000 sites, the busiest of them, and takes as much room however many come', () => {
   const counts = createSignInCounts(0, () => {});
   const at = clock.now();
