@@ -126,6 +126,26 @@ export function storeContract(factory: StoreFactory): void {
       });
     });
 
+    it('commits at once that rely on the same absent key all succeed', async () => {
+      await withStore(async (store) => {
+        const check = [{ key: a, version: null }];
+        // While it is written the others come together.
+        const before = store.commit({ set: [{ key: b, value: bytes('x') }] });
+        const made = await Promise.all(
+          Array.from({ length: 20 }, (_, i) =>
+            store.commit({ check, set: [{ key: row(i), value: bytes('x') }] }),
+          ),
+        );
+        assert.ok((await before).ok && made.every(({ ok }) => ok));
+        assert.equal(await store.get(a), undefined);
+        const claims = Array.from({ length: 20 }, () =>
+          store.commit({ check, set: [{ key: a, value: bytes('x') }] }),
+        );
+        const won = (await Promise.all(claims)).filter(({ ok }) => ok);
+        assert.equal(won.length, 1);
+      });
+    });
+
     it('refuses keys, values, times and limits out of bounds before anything is written', async () => {
       await withStore(async (store) => {
         const value = bytes('x');

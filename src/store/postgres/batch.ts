@@ -10,6 +10,7 @@ import type { EntryHeader } from '../rows.ts';
 /** A key that was seen to be absent stays locked by a row of this version until it is swept. */
 export const absentVersion = 0;
 const absentKeepMs = 60 * 60_000;
+const noValue = Buffer.alloc(0);
 
 export interface FetchedRow {
   readonly key: Buffer;
@@ -24,6 +25,8 @@ interface Slot {
   header: EntryHeader | undefined;
   value: Buffer | undefined;
   isChanged: boolean;
+  /** A commit relies on it to be absent: as long as it is, a row of the version for that locks it. */
+  isHeld: boolean;
 }
 
 export interface RowWrite {
@@ -77,6 +80,7 @@ export class Batch implements RowView {
         header: header.version === absentVersion ? undefined : header,
         value: undefined,
         isChanged: false,
+        isHeld: false,
       });
     }
   }
@@ -121,23 +125,23 @@ export class Batch implements RowView {
 
   /** A key that a commit relies on to be absent, and that nobody writes, is locked by a row. */
   holdAbsent(key: Key): void {
-    const slot = this.#slot(key);
-    if (slot.isStored || slot.isChanged) return;
-    slot.isChanged = true;
-    slot.value = Buffer.alloc(0);
-    slot.header = { version: absentVersion, expiresAt: this.nowMs + absentKeepMs };
+    this.#slot(key).isHeld = true;
   }
 
   /** In key order: two transactions never wait for each other. */
   result(): BatchWrites {
-    const changed = [...this.#slots.values()].filter(({ isChanged }) => isChanged);
+    const changed = [...this.#slots.values()].filter((slot) => slot.isChanged || isNewlyHeld(slot));
     changed.sort((a, b) => Buffer.compare(a.key, b.key));
     const written = changed.filter(({ header }) => header !== undefined);
     const rowOf = ({ key, value, header }: Slot): RowWrite => {
-      return { key, value: value!, version: header!.version, expiresAt: header!.expiresAt };
+      return header === undefined
+        ? { key, value: noValue, version: absentVersion, expiresAt: this.nowMs + absentKeepMs }
+        : { key, value: value!, version: header.version, expiresAt: header.expiresAt };
     };
     return {
-      inserts: written.filter(({ isStored }) => !isStored).map(rowOf),
+      inserts: changed
+        .filter((slot) => (slot.header !== undefined && !slot.isStored) || isNewlyHeld(slot))
+        .map(rowOf),
       updates: written.filter(({ isStored }) => isStored).map(rowOf),
       deletes: changed
         .filter(({ header, isStored }) => header === undefined && isStored)
@@ -150,10 +154,18 @@ export class Batch implements RowView {
     const name = nameOf(key);
     const found = this.#slots.get(name);
     if (found !== undefined) return found;
-    const slot = { key, isStored: false, header: undefined, value: undefined, isChanged: false };
+    const slot = {
+      ...{ key, isStored: false, header: undefined, value: undefined },
+      ...{ isChanged: false, isHeld: false },
+    };
     this.#slots.set(name, slot);
     return slot;
   }
+}
+
+/** Absent at the end, relied on, and not locked yet. */
+function isNewlyHeld({ isHeld, isStored, header }: Slot): boolean {
+  return isHeld && !isStored && header === undefined;
 }
 
 export function nameOf(bytes: Uint8Array): string {
