@@ -1,7 +1,6 @@
 /** Flows that `STORE=postgres` leaves out, by their path below test/: what they look at is the embedded store's alone. */
 export const embeddedOnly = {
   'commands/flows/backup.test.ts': 'backup and restore work on the embedded store',
-  'commands/flows/check.test.ts': 'check and stats read the embedded store',
   'commands/flows/cli-failures.test.ts': 'damages the folder of the embedded store',
   'commands/flows/doctor.test.ts': 'looks at the embedded store and at the settings of one machine',
   'commands/flows/first-use.test.ts': 'starts with no settings at all',

@@ -9,8 +9,6 @@ import { runCli } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const commands = [
-  ['stats'],
-  ['check', '192.0.2.1'],
   ['restore', 'file'],
   ['master-key', 'replace'],
 ];

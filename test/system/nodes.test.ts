@@ -289,7 +289,6 @@ it('what would be another one on each node is refused before anything is made', 
     ],
     [good, ['verify'], /works on the embedded store/],
     [good, ['compact'], /on the embedded store, .* use the means of the database\n$/],
-    [good, ['stats'], /works on the embedded store/],
     [{ ...good, DATABASE_URL: 'postgres://u:hidden@127.0.0.1:9/n' }, ['serve'], /can't be reached/],
     [{ DATA_DIR: `${directory.path}/1` }, ['allow', 'list'], /belongs to a node of a cluster/],
   ];

@@ -3,11 +3,9 @@
 import { Command } from 'commander';
 import { parseIp } from '../../ip/address.ts';
 import type { Evidence } from '../../reputation/address/evidence/evidence.ts';
-import { openTables } from '../../store/lmdb-tables.ts';
-import { openView } from '../../store/view.ts';
 import { canonicalAddress } from '../shell/address.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { existingStore } from '../shell/workspace.ts';
+import { withReading } from '../shell/workspace.ts';
 
 interface CheckFlags {
   readonly verbose?: boolean;
@@ -34,21 +32,16 @@ async function ask(address: string) {
   // Loaded here, because it brings most of the server with it.
   const { withMemory } = await import('../../server/verify/beside.ts');
   const { whyJson } = await import('../../reputation/address/evidence/evidence.ts');
-  const { path, ...place } = existingStore();
-  const tables = openTables(path);
-  const view = openView(tables);
-  try {
-    return await withMemory({ ...place, view }, ({ check, evidence: evidenceReader }) => {
-      const facts = JSON.parse(check.wideJson(address, place.clock.now())!) as object;
+  return await withReading((reading) =>
+    withMemory(reading, ({ check, evidence: evidenceReader }) => {
+      const now = reading.clock.now();
+      const facts = JSON.parse(check.wideJson(address, now)!) as object;
       const words = new Uint32Array(4);
       const family = parseIp(address, words) as 4 | 6;
-      const evidence = evidenceReader.of(family, words, place.clock.now());
+      const evidence = evidenceReader.of(family, words, now);
       return { facts, evidence, why: whyJson(evidence) };
-    });
-  } finally {
-    view.release();
-    await tables.root.close();
-  }
+    }),
+  );
 }
 
 function cell(value: unknown): string {

@@ -18,11 +18,14 @@ import { readPrefix } from '../../ip/written.ts';
 import { profileBeside } from '../../signon/people/profile/profile-companion.ts';
 import { createProfiles, type Profiles } from '../../signon/people/profile/profile-store.ts';
 import { suffixFault } from '../../signon/sites/clients/client-suffixes.ts';
+import { openTables } from '../../store/lmdb-tables.ts';
 import { awaitServer } from '../../store/lock.ts';
 import { openStoreOf } from '../../store/open.ts';
 import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
 import { internalKeyPurpose } from '../../store/relay/signed.ts';
 import type { Store } from '../../store/store.ts';
+import { asRead, viewStore } from '../../store/verify/view-store.ts';
+import { openView, type View } from '../../store/view.ts';
 import { checkNode, refuseShared } from './cluster.ts';
 
 export interface Workspace {
@@ -83,6 +86,39 @@ export function existingStore({ mayBeMissing = false } = {}) {
     refuseLostStore(dataDir, path);
   }
   return { config, path, clock: systemClock(), random: systemRandom() };
+}
+
+/** What a command reads that changes nothing. */
+export interface Reading {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Writes nothing. */
+  readonly store: Store;
+  readonly lastSeq: bigint;
+  /** The embedded store; undefined on a node. */
+  readonly embedded: { readonly path: string; readonly view: View } | undefined;
+}
+
+/** Reads what lies there, beside a running server or without one; of a node by way of its database. */
+export async function withReading<T>(run: (reading: Reading) => Promise<T>): Promise<T> {
+  if (settings().databaseUrl !== undefined) {
+    return await withWorkspace(async ({ config, clock, random, store }) => {
+      const lastSeq = await store.lastSeq();
+      return run({ config, clock, random, store: asRead(store), lastSeq, embedded: undefined });
+    });
+  }
+  const { path, ...place } = existingStore();
+  const tables = openTables(path);
+  const view = openView(tables);
+  try {
+    const store = viewStore(view, place.clock.now());
+    const lastSeq = BigInt(view.counters.lastSeq);
+    return await run({ ...place, store, lastSeq, embedded: { path, view } });
+  } finally {
+    view.release();
+    await tables.root.close();
+  }
 }
 
 /**

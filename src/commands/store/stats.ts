@@ -9,12 +9,11 @@ import { readFill } from '../../reputation/lists/room.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
 import { namespaces } from '../../store/keys.ts';
 import { readLedger } from '../../store/ledger.ts';
-import { openTables, tableNames } from '../../store/lmdb-tables.ts';
+import { tableNames } from '../../store/lmdb-tables.ts';
 import { readCheckpointSeq } from '../../store/projection.ts';
-import { viewStore } from '../../store/verify/view-store.ts';
-import { batchesOf, openView, type View } from '../../store/view.ts';
+import { batchesOf, type View } from '../../store/view.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
-import { existingStore } from '../shell/workspace.ts';
+import { withReading } from '../shell/workspace.ts';
 
 interface Count {
   rows: number;
@@ -34,7 +33,7 @@ export function statsCommand(): Command {
     .action(async (flags: { json?: boolean }) => {
       const output = createOutput(flags.json === true);
       const stats = await collect();
-      const { file, journal, tables, kinds, bounds } = stats;
+      const { file, journal, tables = {}, kinds = {}, bounds } = stats;
       const tallies = (counts: Record<string, Count>) =>
         Object.entries(counts).map(([name, { rows, bytes }]) => [
           name,
@@ -43,15 +42,20 @@ export function statsCommand(): Command {
         ]);
       const full = bounds.map(({ name, used, limit }) => [name, grouped(used), grouped(limit)]);
       const { first, last, checkpoint } = journal;
+      const from = first === undefined ? 'up' : grouped(first);
       const lines = [
         ...columns(reportRows(stats)).map((line) => line.trimEnd()),
-        `file ${grouped(file.bytes)} bytes`,
-        `journal ${grouped(first)} to ${grouped(last)}, checkpoint at ${grouped(checkpoint)}`,
+        ...(file === undefined ? [] : [`file ${grouped(file.bytes)} bytes`]),
+        `journal ${from} to ${grouped(last)}, checkpoint at ${grouped(checkpoint)}`,
         ...columns([
-          ['table', 'rows', 'bytes'],
-          ...tallies(tables),
-          ['kind of entry', 'rows', 'bytes'],
-          ...tallies(kinds),
+          ...(file === undefined
+            ? []
+            : [
+                ['table', 'rows', 'bytes'],
+                ...tallies(tables),
+                ['kind of entry', 'rows', 'bytes'],
+                ...tallies(kinds),
+              ]),
           ['what the server did', '24 hours', 'ever'],
           ...stats.did.map(({ name, day, ever }) => [name, grouped(day), grouped(ever)]),
           ['bounded table', 'used', 'limit'],
@@ -69,8 +73,11 @@ const topShown = 5;
 
 type Stats = Awaited<ReturnType<typeof collect>>;
 
-function reportRows({ reports }: Stats): string[][] {
-  if (reports === null) return [['reports', 'not counted: portcullis verify says what is wrong']];
+function reportRows({ reports, file }: Stats): string[][] {
+  if (reports === null) {
+    const next = file === undefined ? 'start a node here' : 'portcullis verify says what is wrong';
+    return [['reports', `not counted: ${next}`]];
+  }
   const top = (rows: readonly { name: string; reports: number }[]) =>
     rows
       .slice(0, topShown)
@@ -117,14 +124,9 @@ async function collect() {
   const { withMemory } = await import('../../server/verify/beside.ts');
   const { createTallies, deedsOf } = await import('../../server/figures/tallies.ts');
   const { loadTallies } = await import('../../server/figures/sampling.ts');
-  const { path, ...place } = existingStore();
-  const { clock } = place;
-  const tables = openTables(path);
-  const view = openView(tables);
-  try {
-    const { kinds, totals } = count(view);
-    const store = viewStore(view, clock.now());
-    const { lastSeq, prunedThrough } = view.counters;
+  return await withReading(async (reading) => {
+    const { clock, store, lastSeq, embedded } = reading;
+    const counted = embedded && count(embedded.view);
     const fill = await readFill(store);
     const tallies = createTallies(clock.now());
     await loadTallies(store, tallies);
@@ -132,19 +134,20 @@ async function collect() {
       (await readLedger(store, table)).used;
     return {
       // Of a damaged projection the rows are counted all the same.
-      reports: await withMemory({ ...place, view }, ({ counts }) =>
-        reportsOf(counts, clock.now()),
-      ).catch(() => null),
+      reports: await withMemory(reading, ({ counts }) => reportsOf(counts, clock.now())).catch(
+        () => null,
+      ),
       // As of the last minute, of this machine's server alone.
       did: deedsOf(tallies, clock.now()),
-      file: { bytes: statSync(`${path}/data.mdb`).size },
+      // Of a database its own means tell.
+      file: embedded && { bytes: statSync(`${embedded.path}/data.mdb`).size },
       journal: {
-        first: prunedThrough + 1,
-        last: lastSeq,
+        first: embedded && embedded.view.counters.prunedThrough + 1,
+        last: Number(lastSeq),
         checkpoint: Number(await readCheckpointSeq(store)),
       },
-      tables: totals,
-      kinds,
+      tables: counted?.totals,
+      kinds: counted?.kinds,
       // As the server left word of them; /metrics has these and more while it runs.
       bounds: [
         { name: 'accounts', used: await used('account_slots'), limit: capacities.accounts },
@@ -159,10 +162,7 @@ async function collect() {
         { name: 'own_entries', used: await used('own_entries'), limit: capacities.ownEntries },
       ],
     };
-  } finally {
-    view.release();
-    await tables.root.close();
-  }
+  });
 }
 
 function count(view: View) {

@@ -1,10 +1,11 @@
 /**
  * Memory as the server has it, for commands that read: loaded as at a start and brought up to the journal's
- * end, over a view of the store. Nothing is written, and a server may run beside it.
+ * end. Nothing is written, and a server may run beside it.
  */
 
 import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
+import { OperatorError } from '../../core/errors.ts';
 import { createLog } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { createGeoFragments } from '../../geo/fragments.ts';
@@ -12,26 +13,24 @@ import { openGeoReader } from '../../geo/reader.ts';
 import { createEvidence, type EvidenceReader } from '../../reputation/address/evidence/evidence.ts';
 import { type Check, openCheck } from '../../reputation/check/check.ts';
 import type { ReportCounts } from '../../reputation/counts/report-counts.ts';
-import { viewStore } from '../../store/verify/view-store.ts';
-import type { View } from '../../store/view.ts';
+import type { Store } from '../../store/store.ts';
 import { openGeoTables, placesIn } from '../parts/data.ts';
 import { openState, type State, type StateOptions } from '../state.ts';
 
 export interface BesideOptions {
-  readonly view: View;
+  /** One that writes nothing: what the state tidies up as it is loaded goes nowhere. */
+  readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** As of the last checkpoint; `follower` goes on from there. @param hides keys that are as if they were not there */
+/** As of the last checkpoint; `follower` goes on from there. */
 export function stateBeside(
-  { view, clock, random }: BesideOptions,
-  hides?: (key: Uint8Array) => boolean,
+  options: BesideOptions,
   more: Pick<StateOptions, 'placeOf'> = {},
 ): Promise<State> {
-  const store = viewStore(view, clock.now(), hides);
   const log = createLog('silent');
-  return openState({ ...more, store, clock, random, log, onFailure() {} });
+  return openState({ ...options, ...more, log, onFailure() {} });
 }
 
 export interface Memory {
@@ -40,17 +39,21 @@ export interface Memory {
   readonly counts: ReportCounts;
 }
 
-/** @throws what the follower met, when an event of the journal can't be applied */
+/** @throws OperatorError when memory can't be brought up to the journal */
 export async function withMemory<T>(
-  options: BesideOptions & { readonly config: Config },
+  options: BesideOptions & { readonly config: Config; readonly lastSeq: bigint },
   read: (memory: Memory) => T,
 ): Promise<T> {
-  const { view, config } = options;
+  const { store, clock, random, config, lastSeq } = options;
   const tables = openGeoTables({ config, log: createLog('silent') });
-  const state = await stateBeside(options, undefined, { placeOf: placesIn(tables) });
+  const state = await stateBeside({ store, clock, random }, { placeOf: placesIn(tables) });
   state.follower.start();
   try {
-    await state.follower.catchUpTo(BigInt(view.counters.lastSeq));
+    await state.follower.catchUpTo(lastSeq).catch((error: Error) => {
+      throw new OperatorError(
+        `memory can't be brought up to the journal (${error.message}): a server that starts here does it, or says why not`,
+      );
+    });
     const { index, sources } = state;
     const { counts } = state.counting;
     const check = openCheck({ index, geo: createGeoFragments(openGeoReader(tables)) });

@@ -80,9 +80,10 @@ async function loaded(
   check: StateCheck,
   hides: (key: Uint8Array) => boolean,
 ): Promise<State | undefined> {
-  const { findings } = check;
+  const { view, findings, clock, random } = check;
   try {
-    return await stateBeside(check, hides);
+    const store = viewStore(view, clock.now(), hides);
+    return await stateBeside({ store, clock, random });
   } catch (error) {
     findings.add('projection', `the projection can't be read: ${(error as Error).message}`);
     return undefined;

@@ -88,3 +88,20 @@ export function viewStore(
     close: async () => undefined,
   };
 }
+
+/** A store as one that writes nothing, as above. */
+export function asRead(store: Store): Store {
+  return {
+    ...store,
+    async commit({ set = [] }) {
+      return {
+        ok: true,
+        seq: await store.lastSeq(),
+        duplicate: false,
+        versions: set.map(() => 0),
+      };
+    },
+    pruneEvents: async () => 0,
+    sweep: async () => 0,
+  };
+}
