@@ -81,7 +81,7 @@ const open: readonly Endpoint[] = [
   ...feeds.feedEndpoints, // GET /feeds/*
   statsEndpoint, // GET /api/v2/stats
   ...radarEndpoints, // GET /radar, /radar/map.png, /radar/events, /radar/8/:octet, /radar/16/:network
-  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/key
+  ...connectEndpoints, // GET /connect, /connect/:target, /connect/seen, /connect/seen/:target, /connect/key
   ...docs.docsEndpoints, // GET /docs, /docs/, /docs/:page, /docs/*.md, /docs/search.json
   ...published.publishedEndpoints, // GET /manifest, /manifest.schema.json, /openapi.json, /llms.txt
   kit.kitEndpoint, // GET /kit.zip

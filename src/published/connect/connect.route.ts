@@ -37,9 +37,10 @@ import {
 const indexEndpoint = deskPage(connectPath, 'anyone');
 const seenEndpoint = deskPage(`${connectPath}/seen`, 'verified', { errors: ['store_unavailable'] });
 /** Of a screen that uses no key, or one of a bouncer. */
-const screenEndpoint = deskPage(`${connectPath}/seen/:target`, 'anyone', {
-  errors: ['store_unavailable'],
-});
+const screenEndpoint = {
+  ...deskPage(`${connectPath}/seen/:target`, 'anyone', { errors: ['store_unavailable'] }),
+  robots: 'disallow',
+} as const;
 /** For the requests that a page of the documentation sends. */
 const keyEndpoint = deskPage(`${connectPath}/key`, 'anyone', { errors: ['store_unavailable'] });
 const targetEndpoint = deskPage(`${connectPath}/:target`, 'anyone', {

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { hashKey, makeKey } from '../../../src/access/keys/key-format.ts';
 import { createKeyTable } from '../../../src/access/keys/key-table.ts';
+import { createSightingBoard } from '../../../src/access/marks/sighting-board.ts';
 import { quotaKind } from '../../../src/access/quota/gate.ts';
 import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
 import { manualClock } from '../../../src/core/clock.ts';
@@ -190,6 +191,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
       memory: {
         ...{ geo, keys: keyTable.handle, accounts: accounts.handle },
         bans: createBanTable(2).buffer,
+        marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
         quotas: createQuotaMemory(8),
         gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
       } as never,
@@ -273,6 +275,7 @@ test('a bulk answer is the plain one byte for byte, in lines and as JSON', async
     memory: {
       ...{ geo: geoOf(temporaryFolder(t)), keys: keyTable.handle, accounts: accounts.handle },
       bans: createBanTable(2).buffer,
+      marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
       quotas: createQuotaMemory(8),
       gate: { threads: 1, passKey: new Uint8Array(32), hasProxies: false },
     } as never,
