@@ -14,6 +14,8 @@ import type { Clock } from '../../core/clock.ts';
 import { parseIp } from '../../ip/address.ts';
 import type { Banned } from './ban-events.ts';
 import type { BanTable } from './ban-table.ts';
+import { createMost } from './most.ts';
+import { OldestFirst } from './oldest-first.ts';
 
 export const banMs = 4 * 3_600_000;
 /** So long an end is told to clients that come back. */
@@ -39,8 +41,8 @@ export interface IdleRow {
 
 interface Account {
   readonly id: string;
-  readonly active: Map<string, { untilMs: number; position: number }>;
-  readonly ended: Map<string, { endedMs: number; untilMs: number; position: number }>;
+  readonly active: OldestFirst<{ untilMs: number; position: number }>;
+  readonly ended: OldestFirst<{ endedMs: number; untilMs: number; position: number }>;
   lastPosition: number;
   /** Where its bans are in the shared table; −1: not there. */
   slot: number;
@@ -79,12 +81,19 @@ export function createBans(options: {
 }): Bans {
   const { clock, shared, perAccountMax, totalMax } = { ...banBounds, ...options };
   const accounts = new Map<string, Account>();
-  const idle = new Map<string, IdleRow>();
+  const idle = new OldestFirst<IdleRow>();
   const words = new Uint32Array(4);
   let around: BanSurroundings | undefined;
+  const most = { active: createMost<Account>(), ended: createMost<Account>() };
   let position = 0;
-  let total = 0;
-  let endedTotal = 0;
+
+  /** False: it is not there. */
+  function take(account: Account, which: 'active' | 'ended', address: string): boolean {
+    const before = account[which].size;
+    if (!account[which].delete(address)) return false;
+    most[which].less(account, before);
+    return true;
+  }
 
   function publish(account: Account, address: string): void {
     const untilMs = account.active.get(address)?.untilMs;
@@ -96,23 +105,23 @@ export function createBans(options: {
 
   /** No more is known of its end. */
   function forget(account: Account, address: string): void {
-    if (account.ended.delete(address)) endedTotal--;
+    take(account, 'ended', address);
   }
 
   /** A node that bans nobody settles none: those that do see to these, too. */
   function addIdle({ id }: Account, address: string, untilMs: number): void {
     idle.set(`${id} ${address}`, { account: id, address, untilMs });
-    if (idle.size > banBounds.totalMax) idle.delete(oldestOf(idle));
+    if (idle.size > banBounds.totalMax) idle.delete(idle.oldest()!);
   }
 
   function forgetOldest(account: Account): void {
-    const address = oldestOf(account.ended);
+    const address = account.ended.oldest()!;
     addIdle(account, address, account.ended.get(address)!.untilMs);
     forget(account, address);
   }
 
   function endOldest(account: Account, nowMs: number): void {
-    const address = oldestOf(account.active);
+    const address = account.active.oldest()!;
     addIdle(account, address, account.active.get(address)!.untilMs);
     end(account, address, nowMs);
   }
@@ -120,30 +129,19 @@ export function createBans(options: {
   function end(account: Account, address: string, nowMs: number): void {
     const untilMs = account.active.get(address)?.untilMs;
     if (untilMs === undefined) return;
-    account.active.delete(address);
-    total--;
+    take(account, 'active', address);
     account.lastPosition = ++position;
     forget(account, address);
+    most.ended.more(account, account.ended.size);
     account.ended.set(address, { endedMs: nowMs, untilMs, position });
-    endedTotal++;
     publish(account, address);
     if (account.ended.size > perAccountMax) forgetOldest(account);
-    if (endedTotal > totalMax) forgetOldest(withMost('ended', account));
-  }
-
-  function oldestOf(map: ReadonlyMap<string, unknown>): string {
-    return map.keys().next().value as string;
-  }
-
-  function withMost(which: 'active' | 'ended', known: Account): Account {
-    let most = known;
-    for (const other of accounts.values()) if (other[which].size > most[which].size) most = other;
-    return most;
+    if (most.ended.total() > totalMax) forgetOldest(most.ended.find(account));
   }
 
   function makeRoom(account: Account, nowMs: number): void {
     if (account.active.size > perAccountMax) endOldest(account, nowMs);
-    if (total > totalMax) endOldest(withMost('active', account), nowMs);
+    if (most.active.total() > totalMax) endOldest(most.active.find(account), nowMs);
   }
 
   /** Its slot may be another's by now, or its first. */
@@ -191,16 +189,18 @@ export function createBans(options: {
       const nowMs = clock.now();
       if (untilMs + endedMs <= nowMs) return;
       const account = accounts.get(id) ?? {
-        ...{ id, active: new Map(), ended: new Map(), lastPosition: 0, slot: -1, allowedAt: -1 },
+        ...{ id, active: new OldestFirst(), ended: new OldestFirst() },
+        ...{ lastPosition: 0, slot: -1, allowedAt: -1 },
       };
       accounts.set(id, account);
       for (const address of addresses) {
         const before = account.active.get(address);
         if (before !== undefined && before.untilMs >= untilMs) continue;
-        if (!account.active.delete(address)) total++;
+        take(account, 'active', address);
         forget(account, address);
         idle.delete(`${id} ${address}`);
         account.lastPosition = ++position;
+        most.active.more(account, account.active.size);
         account.active.set(address, { untilMs, position });
         if (untilMs <= nowMs) end(account, address, untilMs);
         else {
@@ -217,7 +217,11 @@ export function createBans(options: {
       return rows;
     },
     settle(rows) {
-      for (const { account, address } of rows) idle.delete(`${account} ${address}`);
+      for (const row of rows) {
+        const name = `${row.account} ${row.address}`;
+        // Another ban of it may have become idle meanwhile, and its row is there.
+        if (idle.get(name) === row) idle.delete(name);
+      }
     },
     position: () => position,
     of(id) {
@@ -235,6 +239,6 @@ export function createBans(options: {
       timer.unref();
       return () => clearInterval(timer);
     },
-    table: { name: 'agent_bans', used: () => total, limit: totalMax },
+    table: { name: 'agent_bans', used: most.active.total, limit: totalMax },
   };
 }

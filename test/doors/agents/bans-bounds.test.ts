@@ -1,4 +1,4 @@
-/** Bans of all accounts together: how many there are, and how many ends are remembered. */
+/** Bans of all accounts together: how many there are, how many ends are remembered, and which rows may go. */
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
@@ -49,4 +49,43 @@ it('many accounts with ever new addresses hold no more ends than bans, and nobod
   ban('a2', '45.10.0.9', '45.10.0.10');
   clock.advance(banMs);
   assert.equal(count(['a0', 'a1', 'a2'], 'ended'), 8);
+});
+
+it('at the bound of all together a ban does not look at every account', (t) => {
+  const accounts = 300;
+  const { clock, bans, ban } = setUp(accounts);
+  for (let n = 0; n < accounts; n++) ban(`a${n}`, `45.10.${n >> 8}.${n & 255}`);
+  clock.advance(1);
+  let looked = 0;
+  const { values } = Map.prototype;
+  t.mock.method(Map.prototype, 'values', function* counted(this: Map<unknown, unknown>) {
+    for (const value of values.call(this)) {
+      looked++;
+      yield value;
+    }
+  });
+  ban('one', '45.11.0.1', '45.11.0.2', '45.11.0.3');
+  t.mock.restoreAll();
+  assert.equal(bans.table.used(), accounts);
+  assert.ok(looked < accounts, `${looked} were looked at`);
+});
+
+it('a row that became idle anew while the one before was seen to is named again', () => {
+  const { clock, bans, ban } = setUp(1);
+  const idle = () => bans.idleRows(9).map(({ address, untilMs }) => [address, untilMs]);
+  ban('a', '45.10.0.1');
+  ban('a', '45.10.0.2');
+  const seen = bans.idleRows(9);
+  assert.deepEqual(idle(), [['45.10.0.1', clock.now() + banMs]]);
+  clock.advance(1);
+  ban('a', '45.10.0.1');
+  ban('a', '45.10.0.3');
+  bans.settle(seen);
+  assert.ok(
+    idle().some(([address, until]) => {
+      return address === '45.10.0.1' && until === clock.now() + banMs;
+    }),
+  );
+  bans.settle(bans.idleRows(9));
+  assert.deepEqual(idle(), []);
 });
