@@ -24,6 +24,7 @@ import { widthOf } from '../../ip/prefix.ts';
 import { entryScore, halfLivesAt } from '../check/score.ts';
 import { detailsKept, detailsSlack } from '../reports/store/details-bound.ts';
 import { entryFlags } from '../state/entry-flags.ts';
+import { type CrowdedAddress, createCrowd } from './crowd.ts';
 
 export interface EntryBands {
   /** When the survey began, ms since 1970. */
@@ -32,24 +33,17 @@ export interface EntryBands {
   readonly bands: Readonly<Record<ScoreBand, number>>;
 }
 
-/** An address and how many reports count for it. */
-export interface CrowdedAddress {
-  readonly family: 4 | 6;
-  readonly words: Uint32Array;
-  readonly reports: number;
-}
-
 export interface BandSurvey {
   /** Undefined until the first survey ends, moments after the start. */
   latest(): EntryBands | undefined;
-  /** @param crowded addresses with `crowdMin` reports or more, as many as are noted */
+  /** @param crowded addresses with `crowdMin` reports or more; of many a part, and the others in turn */
   onEnd(callback: (crowded: readonly CrowdedAddress[]) => void): void;
   stop(): void;
 }
 
 /** Of those with more reports than that, details go (reports/store/details-bound.ts). */
 const crowdMin = detailsKept + detailsSlack;
-/** What is behind the first so many waits until others have fewer. */
+/** Of one survey. */
 const crowdedMax = 1_000;
 
 /** A step takes 0.5 to 1.6 ms of the processor, a survey of a million entries 0.3 to 0.9 s in all. */
@@ -108,7 +102,7 @@ export function startBandSurvey(options: {
 }): BandSurvey {
   const { index, clock } = options;
   const callbacks: ((crowded: readonly CrowdedAddress[]) => void)[] = [];
-  let crowded: CrowdedAddress[] = [];
+  const crowd = createCrowd(crowdedMax);
   let latest: EntryBands | undefined;
   let spentMs = 0;
   let timer: NodeJS.Timeout;
@@ -120,15 +114,14 @@ export function startBandSurvey(options: {
 
   function note(entry: number): void {
     const reports = reportsOf(index.records, entry);
-    if (reports < crowdMin || crowded.length === crowdedMax) return;
+    if (reports < crowdMin) return;
     const { family, words, length } = index.prefixOf(entry)!;
     // A /64 counts the reports of its hosts.
-    if (length === widthOf(family)) crowded.push({ family, words, reports });
+    if (length === widthOf(family)) crowd.meet({ family, words, reports });
   }
 
   function begin(): void {
     spentMs = 0;
-    crowded = [];
     const bands = { clean: 0, low: 0, suspect: 0, malicious: 0 };
     goOn(surveyStart, clock.now(), bands);
   }
@@ -144,6 +137,7 @@ export function startBandSurvey(options: {
     }
     const entries = Object.values(bands).reduce((sum, count) => sum + count, 0);
     latest = { at, entries, bands };
+    const crowded = crowd.take();
     for (const callback of callbacks) callback(crowded);
     later(begin, Math.max(restMs, restFactor * spentMs));
   }

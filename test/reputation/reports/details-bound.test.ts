@@ -360,3 +360,20 @@ test('an address is looked at again when more have come than the slack', async (
   for (const account of accounts) await reports.report(account, address);
   assert.equal(await run(13), 2, 'three more than there were');
 });
+
+test('an address that was looked at is known to be while others come up in its place', async () => {
+  clock = manualClock(start);
+  const reports = open({}, seededRandom(33));
+  for (const address of [71, 72]) {
+    for (let n = 0; n < 3; n++) {
+      for (const account of accounts) await reports.report(account, address);
+      clock.advance(16 * minuteMs);
+    }
+  }
+  const keeper = createDetailsKeeper(store, { kept, slack: 3 });
+  const run = (address: number, counted: number) =>
+    keeper.run([{ ...about(address), reports: counted }]);
+  assert.deepEqual([await run(71, 9), await run(72, 9)], [4, 4]);
+  for (const account of ['a0', 'a1']) await reports.report(account, 71);
+  assert.equal(await run(71, 11), 0, 'not three more');
+});

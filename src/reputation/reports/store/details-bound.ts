@@ -49,6 +49,8 @@ export const detailsKept = 10_000;
 /** So many more may be there before they are looked at. */
 export const detailsSlack = 500;
 
+/** Addresses that are known to have been looked at. One that is forgotten is looked at once more than it must be. */
+const lookedMax = 65_536;
 /** Of one commit: three rows each go. */
 const rowsPerCommit = 200;
 const pageRows = 500;
@@ -119,25 +121,30 @@ export function createDetailsKeeper(
     stop?: AbortSignal,
   ): Promise<number>;
 } {
-  /** Reports of an address when it was looked at. */
-  let looked = new Map<string, number>();
+  /** Reports of an address when it was looked at; the one that came up longest ago is the first. */
+  const looked = new Map<string, number>();
+
+  function note(name: string, reports: number): void {
+    looked.set(name, reports);
+    if (looked.size > lookedMax) looked.delete(looked.keys().next().value!);
+  }
+
   return {
     async run(crowded, stop) {
-      const before = looked;
-      looked = new Map();
       let folded = 0;
       for (const { family, words, reports } of crowded) {
         if (reports < kept + slack || stop?.aborted === true) continue;
         const name = formatIp(family, words);
-        const last = before.get(name) ?? 0;
+        const last = looked.get(name) ?? 0;
+        looked.delete(name);
         if (last > 0 && reports < last + slack) {
           // Fewer when some were taken back: those that come in their place count as more.
-          looked.set(name, Math.min(last, reports));
+          note(name, Math.min(last, reports));
           continue;
         }
         const done = await boundDetails(store, { family, words }, { kept, stop });
         folded += done.folded;
-        if (done.isWhole) looked.set(name, reports);
+        if (done.isWhole) note(name, reports);
       }
       return folded;
     },
