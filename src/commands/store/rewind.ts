@@ -31,6 +31,7 @@ import {
   type Key,
   listRowKey,
   ownEntryKey,
+  reportByAccountKey,
   reportByAddressPrefix,
   reportByIdKey,
   reportGuardKey,
@@ -133,8 +134,10 @@ async function forgetReport(
       if (report?.account !== event.account) continue;
       if (!('reportedSecond' in event)) continue;
       if (Math.floor(report.reportedAt / 1_000) !== event.reportedSecond) continue;
-      const id = reportByIdKey(Buffer.from(report.id, 'base64url'));
-      return remove(store, [key, id, reportGuardKey(event.account, address)]);
+      const id = Buffer.from(report.id, 'base64url');
+      const byAccount = reportByAccountKey(report.account, report.reportedAt, id);
+      const guard = reportGuardKey(report.account, address);
+      return remove(store, [key, reportByIdKey(id), byAccount, guard]);
     }
   }
   const row = await tailOf(store, event.account, address);

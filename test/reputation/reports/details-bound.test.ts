@@ -22,7 +22,11 @@ import { tailAddresses } from '../../../src/reputation/reports/store/tails.ts';
 import { decodeEvent, type ReputationEvent } from '../../../src/reputation/state/events.ts';
 import { takeBackReports } from '../../../src/reputation/voices/taking-back.ts';
 import { erasedRow } from '../../../src/store/erased.ts';
-import { reportTailDuePrefix, reportTailPrefix } from '../../../src/store/keys.ts';
+import {
+  reportByAccountPrefix,
+  reportTailDuePrefix,
+  reportTailPrefix,
+} from '../../../src/store/keys.ts';
 import { openLmdbStore } from '../../../src/store/lmdb.ts';
 import type { CommitResult, Store } from '../../../src/store/store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
@@ -342,6 +346,17 @@ test('a restore to an earlier position takes a report out of a tail, too', async
   await forget(store, events.slice(0, 2));
   assert.equal(await counted(), 0);
   assert.deepEqual(await rows(reportTailPrefix(addressBytes(4, words(address)))), []);
+});
+
+test('a restore to an earlier position leaves nothing of a report in the index of its account', async () => {
+  clock = manualClock(start);
+  const before = await store.lastSeq();
+  await open({}, seededRandom(34)).report('a9', 0x1200_0000);
+  const indexed = () => rows(reportByAccountPrefix('a9'));
+  assert.equal((await indexed()).length, 1);
+  const [added] = await store.read(before, 1);
+  await forget(store, [decodeEvent(added!.kind, added!.version, added!.body)!]);
+  assert.deepEqual(await indexed(), []);
 });
 
 test('an address is looked at again when more have come than the slack', async () => {
