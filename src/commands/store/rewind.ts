@@ -26,16 +26,19 @@ import { createWriter } from '../../store/codec.ts';
 import {
   agentBanKey,
   allowKey,
+  allowPrefix,
   feedHeadKey,
   feedsBehindKey,
   type Key,
   listRowKey,
   ownEntryKey,
+  ownEntryPrefix,
   reportByAccountKey,
   reportByAddressPrefix,
   reportByIdKey,
   reportGuardKey,
 } from '../../store/keys.ts';
+import { type LedgerTable, readLedger } from '../../store/ledger.ts';
 import type { Tables } from '../../store/lmdb-tables.ts';
 import { pagesUnder } from '../../store/pages.ts';
 import type { Commit, Store } from '../../store/store.ts';
@@ -113,6 +116,16 @@ export async function forget(store: Store, dropped: readonly Rewound[]): Promise
       default:
     }
   }
+  const has = (space: Key) => [...seen].some((key) => key.startsWith(`${space},`));
+  if (has(allowPrefix())) await countAnew(store, 'allow_rules', allowPrefix());
+  if (has(ownEntryPrefix())) await countAnew(store, 'own_entries', ownEntryPrefix());
+}
+
+/** Of a table of the operator's rows, which are the count. */
+async function countAnew(store: Store, table: LedgerTable, under: Key): Promise<void> {
+  let rows = 0;
+  for await (const page of pagesUnder(store, under)) rows += page.length;
+  await write(store, { set: [(await readLedger(store, table)).set(rows)] });
 }
 
 /** The next start builds them anew; their versions go on, for who reads changes. */

@@ -1,0 +1,52 @@
+/** A restore to an earlier position: what the operator says of ranges is counted as it is then. */
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { forget, type Rewound } from '../../src/commands/store/rewind.ts';
+import { manualClock } from '../../src/core/clock.ts';
+import { createLog } from '../../src/core/log/log.ts';
+import { seededRandom } from '../../src/core/random.ts';
+import { createAllowlist } from '../../src/reputation/lists/allowlist.ts';
+import { createOwnEntries } from '../../src/reputation/lists/own-entries.ts';
+import { decodeEvent } from '../../src/reputation/state/events.ts';
+import { readLedger } from '../../src/store/ledger.ts';
+import { openLmdbStore } from '../../src/store/lmdb.ts';
+import { value } from '../support/house/result.ts';
+import { makeTempDir } from '../support/server/temp-dir.ts';
+
+it('rules and own entries that came or went since are counted as those that are left', async () => {
+  const directory = makeTempDir('rewind');
+  const clock = manualClock(1_800_000_000_000);
+  const store = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
+  const parts = { store, clock, random: seededRandom(3) };
+  const [entries, rules] = [createOwnEntries(parts), createAllowlist(parts)];
+  const add = async (prefix: string) =>
+    value(await entries.add(prefix, { score: 90, category: 0, note: '', endsAt: 0 }));
+  const counts = async () => [
+    (await readLedger(store, 'own_entries')).used,
+    (await readLedger(store, 'allow_rules')).used,
+  ];
+  await add('45.10.0.1');
+  await add('45.10.0.2');
+  value(await rules.add('45.11.0.1', ''));
+  assert.deepEqual(await counts(), [2, 1]);
+  const before = await store.lastSeq();
+  await add('45.10.0.3');
+  value(await entries.remove('45.10.0.1'));
+  value(await entries.remove('45.10.0.2'));
+  value(await rules.add('45.11.0.2', ''));
+  value(await rules.add('45.11.0.3', ''));
+  assert.deepEqual(await counts(), [1, 3]);
+  const dropped: Rewound[] = [];
+  for (const { kind, version, body } of await store.read(before, 100)) {
+    dropped.push(decodeEvent(kind, version, body)!);
+  }
+  await forget(store, dropped);
+  assert.deepEqual(
+    [(await entries.list()).map(({ prefix }) => prefix), (await rules.list()).length],
+    [['45.10.0.1/32', '45.10.0.2/32'], 1],
+  );
+  assert.deepEqual(await counts(), [2, 1]);
+  await store.close();
+  directory.remove();
+});
