@@ -4,8 +4,8 @@
  * what a command is told before it writes holds when it has written, beside a running server or
  * without one.
  *
- * The tables themselves lie in the server's memory and follow the journal. The server compares both
- * at its start and now and then, and mends the row; an older version's store has none until then.
+ * The tables themselves lie in the server's memory and follow the journal. Of accounts and lists the server
+ * compares both at its start and now and then, and mends the row; an older version's store has none until then.
  */
 
 import { createWriter, decode } from './codec.ts';

@@ -34,6 +34,7 @@ it('rules and own entries that came or went since are counted as those that are 
   await add('45.10.0.3');
   value(await entries.remove('45.10.0.1'));
   value(await entries.remove('45.10.0.2'));
+  value(await rules.add('45.11.0.1', 'another reason'));
   value(await rules.add('45.11.0.2', ''));
   value(await rules.add('45.11.0.3', ''));
   assert.deepEqual(await counts(), [1, 3]);
@@ -43,8 +44,8 @@ it('rules and own entries that came or went since are counted as those that are 
   }
   await forget(store, dropped);
   assert.deepEqual(
-    [(await entries.list()).map(({ prefix }) => prefix), (await rules.list()).length],
-    [['45.10.0.1/32', '45.10.0.2/32'], 1],
+    [await entries.list(), await rules.list()].map((rows) => rows.map(({ prefix }) => prefix)),
+    [['45.10.0.1/32', '45.10.0.2/32'], ['45.11.0.1/32']],
   );
   assert.deepEqual(await counts(), [2, 1]);
   await store.close();

@@ -35,9 +35,11 @@ export function createAllowlist(parts: RangeParts & { readonly rulesMax?: number
     codec: bareRecord<Rule>({ addedAt: time, reason: text }),
     keyOf: allowKey,
     under: allowPrefix,
-    events: (prefix, _before, after) => [
-      { kind: after === undefined ? 'allow.removed' : 'allow.added', ...prefix },
-    ],
+    events(prefix, before, after) {
+      // Another reason is none of the index's business, and who takes events back must not take the rule.
+      if (before !== undefined && after !== undefined) return [];
+      return [{ kind: after === undefined ? 'allow.removed' : 'allow.added', ...prefix }];
+    },
   });
   return {
     add: async (prefix, reason) =>
