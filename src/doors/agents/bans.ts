@@ -9,6 +9,7 @@
  * The store keeps no more than that: what ends or is forgotten at a bound is named, and its row goes (ban-store.ts).
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { parseIp } from '../../ip/address.ts';
@@ -22,6 +23,8 @@ export const banMs = 4 * 3_600_000;
 export const endedMs = 24 * 3_600_000;
 export const banBounds = { perAccountMax: 10_000, totalMax: 65_536 } as const;
 const lookMs = 1_000;
+/** Bans that end in one turn of the event loop: those of one alert are over together. */
+const endsPerTurn = 250;
 
 /** Of one account. The oldest comes first in each. */
 export interface OwnBans {
@@ -168,20 +171,25 @@ export function createBans(options: {
     }
   }
 
-  function look(id: string, account: Account): void {
+  /** @param room so many may end or be forgotten. @returns what is left of it; 0: there may be more */
+  function look(id: string, account: Account, room = Number.POSITIVE_INFINITY): number {
+    let left = room;
     const nowMs = clock.now();
     place(id, account);
     endAllowed(account, nowMs);
     // All last equally long, so that the oldest ends first.
     for (const [address, { untilMs }] of account.active) {
       if (untilMs > nowMs) break;
+      if (left-- === 0) return 0;
       end(account, address, untilMs);
     }
     for (const [address, one] of account.ended) {
       if (one.endedMs > nowMs - endedMs) break;
+      if (left-- === 0) return 0;
       forget(account, address);
     }
     if (account.active.size + account.ended.size === 0) accounts.delete(id);
+    return left;
   }
 
   return {
@@ -231,13 +239,30 @@ export function createBans(options: {
     },
     start(surroundings) {
       around = surroundings;
-      const lookAtAll = () => {
-        for (const [id, account] of accounts) look(id, account);
-      };
-      lookAtAll();
-      const timer = setInterval(lookAtAll, lookMs);
+      for (const [id, account] of accounts) look(id, account);
+      let isStopped = false;
+      let isLooking = false;
+      async function lookAtAll(): Promise<void> {
+        isLooking = true;
+        let room = endsPerTurn;
+        for (const [id, account] of accounts) {
+          while (!isStopped) {
+            room = look(id, account, room);
+            if (room > 0) break;
+            await nextTurn();
+            room = endsPerTurn;
+          }
+        }
+        isLooking = false;
+      }
+      const timer = setInterval(() => {
+        if (!isLooking) void lookAtAll();
+      }, lookMs);
       timer.unref();
-      return () => clearInterval(timer);
+      return () => {
+        isStopped = true;
+        clearInterval(timer);
+      };
     },
     table: { name: 'agent_bans', used: most.active.total, limit: totalMax },
   };

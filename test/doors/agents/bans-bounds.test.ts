@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../src/core/clock.ts';
 import { createBanTable } from '../../../src/doors/agents/ban-table.ts';
 import { banMs, createBans, endedMs } from '../../../src/doors/agents/bans.ts';
@@ -88,4 +89,26 @@ it('a row that became idle anew while the one before was seen to is named again'
   );
   bans.settle(bans.idleRows(9));
   assert.deepEqual(idle(), []);
+});
+
+it('many bans that are over together end in more than one turn of the event loop', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const clock = manualClock(1_800_000_000_000);
+  const bans = createBans({ clock, shared: createBanTable(64) });
+  const stop = bans.start({ slotOf: () => 3, isSpared: () => false, allowChanges: () => 0 });
+  const addresses = Array.from({ length: 1_000 }, (_, n) => `45.10.${n >> 8}.${n & 255}`);
+  for (const [i, account] of ['a', 'b', 'c'].entries()) {
+    const own = addresses.slice(i * 300, i * 300 + 300);
+    bans.apply({ account, untilMs: clock.now() + banMs, addresses: own });
+  }
+  clock.advance(banMs);
+  t.mock.timers.tick(1_000);
+  const left = [];
+  while (bans.table.used() > 0) {
+    left.push(bans.table.used());
+    await nextTurn();
+  }
+  assert.deepEqual(left, [650, 400, 150]);
+  assert.equal(bans.of('c')!.ended.size, 300);
+  stop();
 });
