@@ -246,7 +246,8 @@ export function createBans(options: {
         isLooking = true;
         let room = endsPerTurn;
         for (const [id, account] of accounts) {
-          while (!isStopped) {
+          // Gone meanwhile, its name may be on a new one.
+          while (!isStopped && accounts.get(id) === account) {
             room = look(id, account, room);
             if (room > 0) break;
             await nextTurn();

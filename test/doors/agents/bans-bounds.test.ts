@@ -112,3 +112,23 @@ it('many bans that are over together end in more than one turn of the event loop
   assert.equal(bans.of('c')!.ended.size, 300);
   stop();
 });
+
+it('an account that is forgotten and bans anew between two turns keeps its new ban', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const clock = manualClock(1_800_000_000_000);
+  const bans = createBans({ clock, shared: createBanTable(64) });
+  const stop = bans.start({ slotOf: () => 3, isSpared: () => false, allowChanges: () => 0 });
+  const ban = (addresses: string[]) =>
+    bans.apply({ account: 'a', untilMs: clock.now() + banMs, addresses });
+  ban(Array.from({ length: 400 }, (_, n) => `45.10.${n >> 8}.${n & 255}`));
+  clock.advance(banMs);
+  assert.equal(bans.of('a')!.ended.size, 400);
+  clock.advance(endedMs);
+  t.mock.timers.tick(1_000);
+  assert.equal(bans.of('a'), undefined, 'the rest of it is over, too');
+  ban(['45.11.0.1']);
+  await nextTurn();
+  await nextTurn();
+  assert.deepEqual([...(bans.of('a')?.active.keys() ?? [])], ['45.11.0.1']);
+  stop();
+});
