@@ -179,6 +179,7 @@ function sessionOf(client: pg.Client, PgQuery: typeof pg.Query, drop: () => void
   function assertOnStandby(): void {
     if (isOnStandby) return;
     drop();
+    endQuietly(client);
     throw new Error('the wait for the standby was ended: whether it has the commit is unknown');
   }
 
