@@ -128,7 +128,8 @@ for (const threads of threadCounts)
       }
       assert.equal((await get('/', { Host: `[::1]:${port}` })).status, 307);
       for (const path of ['/feeds/blocklist.txt', '/captcha/new', '/healthz', '/manifest']) {
-        assert.equal((await get(path, byAddress)).status, 200, path);
+        // The first feeds of a busy machine take a while.
+        await within(async () => (await get(path, byAddress)).status === 200, path);
       }
       const headers = { ...byAddress, Key: server.key };
       assert.equal((await get('/api/v2/check?ipAddress=192.0.2.61', headers)).status, 200);
