@@ -87,19 +87,10 @@ export const reasons: readonly Reason[] = [
   },
   {
     bench: 'flood',
-    row: 'a flooded address: reports kept',
-    why:
-      'Each report is kept for a year, some 0.8 KB with its place among those of its account, however many there are ' +
-      'of one address. The score needs none of them and nobody reads behind the newest 50,000. To let older ones go, ' +
-      'what they count would have to be kept for each account: for the day on which it takes them back, and for ' +
-      'the end of the year.',
-  },
-  {
-    bench: 'flood',
     row: 'a flooded address: one of the first',
     why:
-      'All 200,000 reports of the address are walked in slices of 3 ms to find those of one account, here beside ' +
-      'much other work of the machine. An index of an account’s reports is there, by time and not by address.',
+      'The 10,000 reports of the address that have details are walked in slices of 3 ms to find those of one account. ' +
+      'An index of an account’s reports is there, by time and not by address.',
   },
   {
     bench: 'idle',
