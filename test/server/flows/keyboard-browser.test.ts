@@ -64,6 +64,8 @@ async function problemsOf(page: Page, url: string): Promise<string[]> {
     if (++stops > stopsMax) return [...problems, `more than ${stopsMax} stops, at ${stop.name}`];
     await page.keyboard.press('Tab');
   }
+  // What a stop asked for is not broken off.
+  await page.waitForLoadState('networkidle');
   await page.goto(url);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
