@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
@@ -112,10 +112,9 @@ for (const threads of threadCounts)
       }
       assert.equal(log.includes(state), false);
       if (isShared) return;
-      const folder = join(server.dataDir, 'store');
-      for (const name of readdirSync(folder)) {
-        assert.equal(readFileSync(join(folder, name)).includes(email.concat('&')), false);
-      }
+      // Not LMDB's lock file: who closes it here loses the locks of this process, and with them its place.
+      const file = join(server.dataDir, 'store', 'data.mdb');
+      assert.equal(readFileSync(file).includes(email.concat('&')), false);
     });
 
     it('a seal that is altered, foreign or used up leads to a clear page', async () => {
