@@ -4,10 +4,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { hiddenOf } from '../../support/browser/web-visitor.ts';
+import { holdersOf } from '../../support/server/data-files.ts';
 import {
   type Answer,
   startTestServer,
@@ -112,9 +112,7 @@ for (const threads of threadCounts)
       }
       assert.equal(log.includes(state), false);
       if (isShared) return;
-      // Not LMDB's lock file: who closes it here loses the locks of this process, and with them its place.
-      const file = join(server.dataDir, 'store', 'data.mdb');
-      assert.equal(readFileSync(file).includes(email.concat('&')), false);
+      assert.deepEqual(holdersOf(join(server.dataDir, 'store'), email.concat('&')), []);
     });
 
     it('a seal that is altered, foreign or used up leads to a clear page', async () => {
