@@ -13,7 +13,11 @@ import { OperatorError } from '../../core/errors.ts';
 import { type Banned, decodeBanned, isBanEvent } from '../../doors/agents/ban-events.ts';
 import { formatPrefix } from '../../ip/prefix.ts';
 import { ownEntryRow } from '../../reputation/lists/own-entries.ts';
-import { addressBytes, decodeRow } from '../../reputation/reports/store/report-rows.ts';
+import {
+  addressBytes,
+  decodeRow,
+  keysOfStored,
+} from '../../reputation/reports/store/report-rows.ts';
 import { changeTail, tailOf, withoutReport } from '../../reputation/reports/store/tails.ts';
 import {
   decodeEvent,
@@ -33,9 +37,7 @@ import {
   listRowKey,
   ownEntryKey,
   ownEntryPrefix,
-  reportByAccountKey,
   reportByAddressPrefix,
-  reportByIdKey,
   reportGuardKey,
 } from '../../store/keys.ts';
 import { type LedgerTable, readLedger } from '../../store/ledger.ts';
@@ -81,6 +83,9 @@ export function takeBack(tables: Tables, to: number): Rewound[] {
 export async function forget(store: Store, dropped: readonly Rewound[]): Promise<void> {
   if (dropped.length > 0) await setFeedsBehind(store);
   const seen = new Set<string>();
+  /** The first event of a range tells what was before. */
+  const isFirst = (key: Key) => seen.size < seen.add(String(key)).size;
+  const changed = new Map<LedgerTable, Key>();
   for (const event of dropped) {
     switch (event.kind) {
       case 'report.added':
@@ -97,28 +102,24 @@ export async function forget(store: Store, dropped: readonly Rewound[]): Promise
         break;
       case 'allow.added':
       case 'allow.removed': {
-        // The first of them tells what was before.
         const key = allowKey(formatPrefix(event));
-        if (seen.has(String(key))) break;
-        seen.add(String(key));
+        if (!isFirst(key)) break;
+        changed.set('allow_rules', allowPrefix());
         await (event.kind === 'allow.added' ? remove(store, [key]) : restoreRule(store, key));
         break;
       }
       case 'entry.set':
       case 'entry.removed': {
-        // The first of them tells what was before.
         const key = ownEntryKey(formatPrefix(event));
-        if (seen.has(String(key))) break;
-        seen.add(String(key));
+        if (!isFirst(key)) break;
+        changed.set('own_entries', ownEntryPrefix());
         await (event.kind === 'entry.set' ? remove(store, [key]) : restoreEntry(store, key, event));
         break;
       }
       default:
     }
   }
-  const has = (space: Key) => [...seen].some((key) => key.startsWith(`${space},`));
-  if (has(allowPrefix())) await countAnew(store, 'allow_rules', allowPrefix());
-  if (has(ownEntryPrefix())) await countAnew(store, 'own_entries', ownEntryPrefix());
+  for (const [table, under] of changed) await countAnew(store, table, under);
 }
 
 /** Of a table of the operator's rows, which are the count. */
@@ -147,10 +148,8 @@ async function forgetReport(
       if (report?.account !== event.account) continue;
       if (!('reportedSecond' in event)) continue;
       if (Math.floor(report.reportedAt / 1_000) !== event.reportedSecond) continue;
-      const id = Buffer.from(report.id, 'base64url');
-      const byAccount = reportByAccountKey(report.account, report.reportedAt, id);
       const guard = reportGuardKey(report.account, address);
-      return remove(store, [key, reportByIdKey(id), byAccount, guard]);
+      return remove(store, [...keysOfStored(address, report), guard]);
     }
   }
   const row = await tailOf(store, event.account, address);

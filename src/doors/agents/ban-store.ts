@@ -9,6 +9,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { createTurns } from '../../core/work/turns.ts';
 import { parseIp } from '../../ip/address.ts';
 import { commitOnce } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
@@ -93,7 +94,13 @@ export function createBanStore(options: {
 
   return {
     async save(account, given) {
-      const addresses = [...new Set(given)].filter(mayBeBanned).slice(-banBounds.perAccountMax);
+      const turns = createTurns();
+      const listable: string[] = [];
+      for (const address of new Set(given)) {
+        if (turns.isOver()) await turns.next();
+        if (mayBeBanned(address)) listable.push(address);
+      }
+      const addresses = listable.slice(-banBounds.perAccountMax);
       for (let at = 0; at < addresses.length; at += perCommitMax) {
         const done = await write(account, addresses.slice(at, at + perCommitMax));
         if (!done.ok) return done;

@@ -12,9 +12,7 @@ import {
   erasedKey,
   type Key,
   readReportTailDueKey,
-  reportByAccountKey,
   reportByAddressPrefix,
-  reportByIdKey,
   reportTailByAccountKey,
   reportTailDueKey,
   reportTailDuePrefix,
@@ -29,7 +27,7 @@ import type {
   Store,
 } from '../../../store/store.ts';
 import type { Reported } from '../../state/events.ts';
-import { addressBytes, addressOf, decodeRow } from './report-rows.ts';
+import { addressBytes, addressOf, decodeRow, keysOfStored } from './report-rows.ts';
 import type { StoredReport } from './report-store.ts';
 import {
   changeTail,
@@ -171,12 +169,12 @@ async function fold(
   const del: Key[] = [];
   const byAccount = new Map<string, StoredReport[]>();
   const days = new Set<number>();
-  for (const { key, report } of details) {
-    const { account, reportedAt } = report;
-    const id = Buffer.from(report.id, 'base64url');
-    del.push(key, reportByIdKey(id), reportByAccountKey(account, reportedAt, id));
-    byAccount.set(account, [...(byAccount.get(account) ?? []), report]);
-    days.add(dayOf(reportedAt));
+  for (const { report } of details) {
+    del.push(...keysOfStored(address, report));
+    const own = byAccount.get(report.account);
+    if (own === undefined) byAccount.set(report.account, [report]);
+    else own.push(report);
+    days.add(dayOf(report.reportedAt));
   }
   const accounts = [...byAccount].map(async ([account, reports]) => ({
     ...{ account, reports, row: await tailOf(store, account, address) },

@@ -4,7 +4,6 @@
  * went (details-bound.ts) only the counts are left.
  */
 
-import { createTurns } from '../../../core/work/turns.ts';
 import type { ReportStore, StoredReport } from './report-store.ts';
 import { countSince } from './tails.ts';
 
@@ -50,7 +49,6 @@ export async function readHistory(
     if (total === reportsWalkedMax || !isWanted(total)) break;
   }
   if (window.withTails === true && isWanted(total)) {
-    const turns = createTurns();
     for await (const page of store.tails(address.family, address.words)) {
       for (const tail of page) {
         const count = countSince(tail, since);
@@ -59,7 +57,6 @@ export async function readHistory(
         accounts.add(tail.reporter);
         lastReportedAt = Math.max(lastReportedAt ?? 0, tail.newestAt);
       }
-      if (turns.isOver()) await turns.next();
       if (!isWanted(total)) break;
     }
   }

@@ -1,6 +1,12 @@
 /** The bytes of reports at rest: an address, a row under its address, a row by its id. */
 
 import { createWriter, decode } from '../../../store/codec.ts';
+import {
+  type Key,
+  reportByAccountKey,
+  reportByAddressKey,
+  reportByIdKey,
+} from '../../../store/keys.ts';
 import type { Report } from '../report.ts';
 import type { Reporter, StoredReport } from './report-store.ts';
 
@@ -19,6 +25,27 @@ export function addressOf(bytes: Uint8Array): { family: 4 | 6; words: Uint32Arra
   if (view[0] === 4) words[0] = view.readUInt32BE(13);
   else for (let i = 0; i < 4; i++) words[i] = view.readUInt32BE(1 + 4 * i);
   return { family: view[0] === 4 ? 4 : 6, words };
+}
+
+/** Its row under the address, by its id, and in the index of its account: they come and go together. */
+export function keysOf(
+  address: Uint8Array,
+  { account, reportedAt }: Pick<StoredReport, 'account' | 'reportedAt'>,
+  id: Uint8Array,
+): [byAddress: Key, byId: Key, byAccount: Key] {
+  return [
+    reportByAddressKey(address, reportedAt, id),
+    reportByIdKey(id),
+    reportByAccountKey(account, reportedAt, id),
+  ];
+}
+
+/** Of a report that was read: its id is text. */
+export function keysOfStored(
+  address: Uint8Array,
+  report: Pick<StoredReport, 'account' | 'reportedAt' | 'id'>,
+): Key[] {
+  return keysOf(address, report, Buffer.from(report.id, 'base64url'));
 }
 
 const layout = 1;

@@ -8,13 +8,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
-import { createTurns } from '../../../core/work/turns.ts';
 import { createEventId } from '../../../store/event-id.ts';
 import {
   erasureKey,
   type Key,
-  reportByAccountKey,
-  reportByAddressKey,
   reportByAddressPrefix,
   reportByIdKey,
   reportByIdPrefix,
@@ -34,6 +31,7 @@ import {
   decodeRow,
   encodeIdRow,
   encodeRow,
+  keysOf,
   reportedAtIn,
 } from './report-rows.ts';
 import { withdrawReports } from './report-withdrawal.ts';
@@ -61,12 +59,6 @@ export interface Reporter {
   readonly country: string;
   /** Of the client address, see network.ts; absent: unknown. */
   readonly network?: number;
-}
-
-interface ReportRow {
-  readonly key: Key;
-  readonly version: number;
-  readonly report: StoredReport;
 }
 
 export interface ReportStore {
@@ -176,7 +168,9 @@ export function createReportStore(options: {
     const address = addressBytes(report.family, report.words);
     const guard = reportGuardKey(reporter.account, address);
     const id = newId(report.reportedAt);
-    const { family, words } = report;
+    const { account } = reporter;
+    const { family, words, reportedAt } = report;
+    const [byAddress, byId, byAccount] = keysOf(address, { account, reportedAt }, id);
     const body = {
       kind: 'report.added',
       account: reporter.account,
@@ -195,11 +189,11 @@ export function createReportStore(options: {
       set: [
         { key: guard, ...guards.row() },
         {
-          key: reportByAddressKey(address, report.reportedAt, id),
+          key: byAddress,
           value: encodeRow({ ...reporter, slot: generationOf(reporter.slot) }, report),
         },
-        { key: reportByIdKey(id), value: encodeIdRow(reporter.account, address) },
-        { key: reportByAccountKey(reporter.account, report.reportedAt, id), value: address },
+        { key: byId, value: encodeIdRow(account, address) },
+        { key: byAccount, value: address },
       ],
       events: [event(body)],
     });
@@ -208,24 +202,13 @@ export function createReportStore(options: {
     return fail(result.failedCheck === 0 ? 'duplicate_report' : 'unauthenticated');
   }
 
-  async function* rows(address: Uint8Array): AsyncGenerator<readonly ReportRow[]> {
-    const turns = createTurns();
-    for await (const page of pagesUnder(store, reportByAddressPrefix(address), pageOptions)) {
-      const found: ReportRow[] = [];
-      for (const { key, value, version } of page) {
-        const report = decodeRow(key, value);
-        if (report !== undefined) found.push({ key, version, report });
-      }
-      yield found;
-      if (turns.isOver()) await turns.next();
-    }
-  }
-
   async function* pages(family: 4 | 6, words: Uint32Array, since: number) {
-    for await (const page of rows(addressBytes(family, words))) {
-      const reports = page.map(({ report }) => report).filter((r) => r.reportedAt >= since);
+    const prefix = reportByAddressPrefix(addressBytes(family, words));
+    for await (const page of pagesUnder(store, prefix, pageOptions)) {
+      const found = page.flatMap(({ key, value }) => decodeRow(key, value) ?? []);
+      const reports = found.filter(({ reportedAt }) => reportedAt >= since);
       yield reports;
-      if (reports.length < page.length) return;
+      if (reports.length < found.length) return;
     }
   }
 
@@ -323,14 +306,16 @@ export function createReportStore(options: {
     const del: Key[] = [];
     const events = [];
     for (const { key, value } of due) {
-      del.push(key);
       const row = decodeIdRow(value);
-      if (row === undefined) continue;
+      if (row === undefined) {
+        del.push(key);
+        continue;
+      }
+      const { account, address } = row;
       const id = key.subarray(1);
       const reportedAt = Buffer.from(id).readUIntBE(0, 6);
-      del.push(reportByAddressKey(row.address, reportedAt, id));
-      del.push(reportByAccountKey(row.account, reportedAt, id));
-      events.push(expiredEvent({ account: row.account, ...addressOf(row.address), reports: 1 }));
+      del.push(...keysOf(address, { account, reportedAt }, id));
+      events.push(expiredEvent({ account, ...addressOf(address), reports: 1 }));
     }
     const check = due.map(({ key, version }) => ({ key, version }));
     return store.commit({ check, del, events });

@@ -5,17 +5,11 @@
 
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { type Change, untilUndisturbed } from '../../../store/change.ts';
-import {
-  type Key,
-  reportByAccountKey,
-  reportByAddressPrefix,
-  reportByIdKey,
-  reportGuardKey,
-} from '../../../store/keys.ts';
+import { reportByAddressPrefix, reportGuardKey } from '../../../store/keys.ts';
 import { pagesUnder } from '../../../store/pages.ts';
 import type { Commit, NewEvent, RowCheck, Store } from '../../../store/store.ts';
 import type { ReputationEvent } from '../../state/events.ts';
-import { addressBytes, decodeRow } from './report-rows.ts';
+import { addressBytes, decodeRow, keysOfStored } from './report-rows.ts';
 import { changeTail, countSince, dayMs, type TailCheck, tailOf, without } from './tails.ts';
 
 export interface Withdrawal {
@@ -35,6 +29,7 @@ interface OwnReport extends RowCheck {
 
 /** All that goes. */
 interface Found {
+  readonly address: Uint8Array;
   /** Renewed by each report of the account and address. */
   readonly guard: RowCheck;
   readonly tail: TailCheck;
@@ -75,7 +70,10 @@ export async function withdrawReports(
       const done = await store.commit({
         check: [...rows.check, ...reports.map(({ key, version }) => ({ key, version }))],
         set: rows.set ?? [],
-        del: [...(rows.del ?? []), ...reports.flatMap((report) => rowsOf(account, report))],
+        del: [
+          ...(rows.del ?? []),
+          ...reports.flatMap((report) => keysOfStored(found.address, { account, ...report })),
+        ],
         events: [event({ ...said, ...part })],
       });
       if (!done.ok) return done.error === 'check_failed' ? 'lost' : fail('store_unavailable');
@@ -110,7 +108,7 @@ async function find(store: Store, { account, family, words, since }: Withdrawal)
   const isAll =
     own.length === reports.length &&
     (tail.tail === undefined || inTail === countSince(tail.tail, 0));
-  return { guard, tail, inTail, reports: own, isAll };
+  return { address, guard, tail, inTail, reports: own, isAll };
 }
 
 function withTail({ guard, tail }: Found, since: number): Required<Pick<Commit, 'check'>> & Commit {
@@ -120,9 +118,4 @@ function withTail({ guard, tail }: Found, since: number): Required<Pick<Commit, 
   const left = without(tail.tail, (day) => day * dayMs >= since);
   if (left.days.size === tail.tail.days.size) return { check };
   return { check, ...changeTail(tail, left) };
-}
-
-function rowsOf(account: string, { key, id, reportedAt }: OwnReport): Key[] {
-  const bytes = Buffer.from(id, 'base64url');
-  return [key, reportByIdKey(bytes), reportByAccountKey(account, reportedAt, bytes)];
 }
