@@ -133,7 +133,7 @@ export interface Signon {
   readonly outbox: Pick<Outbox, 'newest'>;
   /** How many rows strangers caused, and of how many. */
   rowsOfStrangers(): readonly TallyStats[];
-  /** Counts those that were there before; for the process that serves. */
+  /** Counts those that were there before, and keys stored backup codes; for the process that serves. */
   restore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -216,6 +216,7 @@ export function openSignon(options: SignonOptions): Signon {
   });
   const phoneCodes = createPhoneCodes({
     ...parts,
+    masterKey,
     shares,
     sender,
     bounds: options.texts ?? { countries: ['*'], perDay: 200 },
@@ -279,6 +280,7 @@ export function openSignon(options: SignonOptions): Signon {
     async restore() {
       await links.restore();
       await restorePending(store, pendingAccounts);
+      await secondFactors.restore();
     },
     async close() {
       await Promise.all([erasures, mailer, notices, strength, library].map((part) => part.close()));

@@ -265,6 +265,7 @@ export const sessionByAccountPrefix = (id: string): Key =>
 
 /** 6c account-id. */
 export const secondFactorKey = (id: string): Key => encodeKey(namespaces.secondFactor, text(id));
+export const secondFactorPrefix = (): Key => encodeKey(namespaces.secondFactor);
 
 /** 6d credential-id: unique over all accounts by `check: null`. */
 export const passkeyKey = (id: Uint8Array): Key => encodeKey(namespaces.passkey, raw(id));

@@ -10,7 +10,7 @@ import { createOutput } from '../shell/output.ts';
 import { openingOf, readMasterKey, settings } from '../shell/workspace.ts';
 
 const losses =
-  'Authenticator apps must be set up anew (account reset-factor), API keys go on working and are shown ' +
+  'Authenticator apps and their backup codes must be set up anew (account reset-factor), API keys go on working and are shown ' +
   'no more, requests and CAPTCHA receipts under way end, and each consent is asked for once more. ' +
   'Accounts, passwords, passkeys, reports and lists stay';
 

@@ -1,10 +1,12 @@
 /** Phone codes, and the webhook that carries them. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { after, before, beforeEach, it } from 'node:test';
 import { webhookMessages } from '../../../src/signon/people/messages.ts';
 import { normalisePhone, phoneCodeLifeMs } from '../../../src/signon/proofs/factors/phone.ts';
+import { phoneCodeKey } from '../../../src/store/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { type Bench, openBench, visitor } from '../account-fixture.ts';
@@ -188,4 +190,14 @@ it('the webhook gets JSON; a refusal, a redirect and silence are failures; the l
   // Without the time, whose digits may be any.
   const told = JSON.stringify(lines.map((line) => ({ ...line, time: undefined })));
   assert.doesNotMatch(told, /336|123456|code/);
+});
+
+it('whoever has the store alone can try no code', async () => {
+  value(await send());
+  const row = await bench.store.get(phoneCodeKey(account));
+  const stored = Buffer.from(row!.value).toString('hex');
+  for (const text of [`phone code ${account} ${codeSent()}`, `${account} ${codeSent()}`]) {
+    const digest = createHash('sha256').update(text).digest('hex');
+    assert.equal(stored.includes(digest.slice(0, 32)), false);
+  }
 });

@@ -8,16 +8,18 @@
  * networks, and over all in a day. In memory: a restart begins a new day.
  */
 
+import { createHmac } from 'node:crypto';
 import {
   isSupportedCountry,
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
+import { deriveKey, type MasterKey } from '../../../access/keys/master-key.ts';
 import { createClientLimits } from '../../../access/quota/client-limits.ts';
 import { ownShares, type Shares } from '../../../access/shares/shares.ts';
 import type { BoundedTable } from '../../../core/bounded-tables.ts';
 import type { Clock } from '../../../core/clock.ts';
-import { equalBytes, sha256 } from '../../../core/digest.ts';
+import { equalBytes } from '../../../core/digest.ts';
 import type { Log } from '../../../core/log/log.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
@@ -107,6 +109,7 @@ export function createPhoneCodes(options: {
   store: Store;
   clock: Clock;
   random: Random;
+  masterKey: MasterKey;
   sender: MessageSender;
   bounds: PhoneBounds;
   log: Log;
@@ -119,6 +122,7 @@ export function createPhoneCodes(options: {
     store,
     clock,
     random,
+    masterKey,
     sender,
     bounds,
     service,
@@ -127,6 +131,10 @@ export function createPhoneCodes(options: {
   } = options;
   const all = { max: bounds.perDay, windowMs: dayMs };
   const limits = createClientLimits({ ...phoneLimits, all }, shares.room('texts', subjectsMax));
+  // A plain digest would tell the code to whoever reads the store: a million are hashed in a second.
+  const key = deriveKey(masterKey, 'phone codes');
+  const hashOf = (accountId: string, code: string): Uint8Array =>
+    createHmac('sha256', key).update(`${accountId} ${code}`).digest();
 
   /** Whole seconds to wait; 0: it is counted. What is refused by one takes nothing of the next. */
   function waitFor(account: string, number: string, visitor: Visitor): number {
@@ -215,11 +223,6 @@ function sixDigits(random: Random): string {
     if (value < limit) return String(value % 1_000_000).padStart(6, '0');
   }
   throw new Error('the source of randomness is broken');
-}
-
-/** Of no use for guessing: a million codes are hashed in a second. The tries protect it. */
-function hashOf(accountId: string, code: string): Uint8Array {
-  return sha256(`phone code ${accountId} ${code}`);
 }
 
 function rowOf(accountId: string, code: OpenCode) {

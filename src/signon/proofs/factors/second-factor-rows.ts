@@ -9,7 +9,7 @@ export interface Factor {
   /** Sealed base32 secret. */
   readonly sealed: Uint8Array;
   readonly lastStep: number;
-  /** Of the codes that are left. */
+  /** Of the codes that are left (backup-codes.ts). */
   readonly backupHashes: readonly Uint8Array[];
 }
 
@@ -20,11 +20,13 @@ const factorCodec = record<Factor>(1, {
   backupHashes: list(bytes),
 });
 export const encodeFactor = factorCodec.encode;
+/** Undefined for a damaged row. */
+export const readFactor = factorCodec.decode;
 
 export async function loadFactor(store: Pick<Store, 'get'>, accountId: string) {
   const key = secondFactorKey(accountId);
   const row = await store.get(key);
-  const factor = row && factorCodec.decode(row.value);
+  const factor = row && readFactor(row.value);
   // A damaged row must not switch the second factor off.
   if (row && !factor) throw new Error(`the second factor of account ${accountId} is damaged`);
   return { key, version: row?.version ?? null, factor };

@@ -11,7 +11,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { MasterKey } from '../../../access/keys/master-key.ts';
 import { seal, open as unseal } from '../../../access/keys/seal.ts';
 import type { Clock } from '../../../core/clock.ts';
-import { equalBytes, sha256 } from '../../../core/digest.ts';
+import { equalBytes } from '../../../core/digest.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
@@ -20,6 +20,7 @@ import type { AccountChanges, ChangeRequest } from '../../people/account-changes
 import { notErased } from '../../people/deletion/erasure-mark.ts';
 import type { Session } from '../../sessions/sessions.ts';
 import type { Visitor } from '../../visitor.ts';
+import { createBackupCodes } from './backup-codes.ts';
 import {
   encodeFactor,
   type Factor,
@@ -56,6 +57,8 @@ export interface SecondFactors {
   matches(accountId: string, code: string): Promise<boolean>;
   /** Uses a code up. `invalid_code` for wrong, used and malformed ones alike. */
   use(accountId: string, code: string): Promise<Result<'totp' | 'backup'>>;
+  /** For the start: stored backup codes of before get their key (backup-codes.ts). */
+  restore(): Promise<void>;
 }
 
 const periodSeconds = 30;
@@ -64,11 +67,10 @@ const digits = 6;
 const stepsAround = 1;
 const secretBytes = 20;
 const backupCodeCount = 10;
-/** 50 bits each: with the delays of attempts.ts far out of reach. */
+/** 50 bits each: with the delays of attempts.ts far out of reach, and in the store with its key. */
 const backupCodeLength = 10;
 /** Crockford's base 32: no letter that looks like a digit. */
 const backupAlphabet = '0123456789abcdefghjkmnpqrstvwxyz';
-const backupHashBytes = 16;
 const codeLengthMax = 32;
 
 export function createSecondFactors(options: {
@@ -81,6 +83,10 @@ export function createSecondFactors(options: {
   changes: Pick<AccountChanges, 'allows' | 'make'>;
 }): SecondFactors {
   const { store, clock, random, masterKey, service, changes } = options;
+
+  const backupCodes = createBackupCodes(masterKey);
+  const backupHash = (accountId: string, code: string) =>
+    backupCodes.hash(accountId, spaceless(code));
 
   const load = (accountId: string) => loadFactor(store, accountId);
 
@@ -191,9 +197,10 @@ export function createSecondFactors(options: {
   }
 
   /** What is left of the factor once this code is used up; undefined for one that doesn't count. */
-  function afterUse(accountId: string, factor: Factor | undefined, given: string) {
+  function afterUse(accountId: string, stored: Factor | undefined, given: string) {
     const code = given.length > codeLengthMax ? '' : spaceless(given);
-    if (!factor || factor.enabledAt === 0) return undefined;
+    if (!stored || stored.enabledAt === 0) return undefined;
+    const factor = backupCodes.keyed(stored);
     const step = stepOf(accountId, factor, code);
     const left = factor.backupHashes.filter((h) => !equalBytes(h, backupHash(accountId, code)));
     if (step !== undefined) return { kind: 'totp' as const, used: { ...factor, lastStep: step } };
@@ -227,6 +234,7 @@ export function createSecondFactors(options: {
       return afterUse(accountId, factor, code) !== undefined;
     },
     use,
+    restore: () => backupCodes.keyStored(store),
     async renewBackupCodes(session, visitor) {
       const request = { session, visitor, event: 'backup_codes_made' } as const;
       const done = await change(request, (factor) => {
@@ -247,8 +255,4 @@ export function createSecondFactors(options: {
 /** As people type codes: in groups, with capitals. */
 function spaceless(code: string): string {
   return code.replace(/[\s-]/gu, '').toLowerCase();
-}
-
-function backupHash(accountId: string, code: string): Uint8Array {
-  return sha256(`backup code ${accountId} ${spaceless(code)}`).subarray(0, backupHashBytes);
 }
