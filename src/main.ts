@@ -146,6 +146,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
     serverAddresses: ownAddresses(),
     exampleAddresses: opening.exampleAddresses ?? [],
     exampleSiteKey: opening.exampleSiteKey?.(),
+    outboxName: opening.outboxName,
     console: openConsole(opening, {
       ...{ store, state, signon, ownReports, figures: counted.figures },
       newestBackupAt: () => backups?.newestAt() ?? 0,

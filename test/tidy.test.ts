@@ -133,10 +133,10 @@ const functionLinesMax = 90;
 const longer: Readonly<Record<string, number>> = {
   'src/commands/accounts.ts': 92,
   'src/commands/program.ts': 103,
-  'src/main.ts': 110,
+  'src/main.ts': 112,
   'src/published/manifest/manifest.ts': 115,
   'src/reputation/blocklists/recipes.ts': 101,
-  'src/server/main-routes.ts': 167,
+  'src/server/main-routes.ts': 172,
   'src/signon/open-signon.ts': 138,
 };
 

@@ -16,7 +16,7 @@ import { type ListFormatName, parseList } from '../reputation/lists/import/parse
 import { loadList } from '../reputation/lists/load-list.ts';
 import type { ListKind } from '../reputation/state/events.ts';
 import type { Mail } from '../signon/mail/mailer.ts';
-import { outboxPath } from '../signon/mail/outbox.route.ts';
+import { outboxPathOf } from '../signon/mail/outbox.route.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { profileBeside } from '../signon/people/profile/profile-companion.ts';
 import { createProfiles } from '../signon/people/profile/profile-store.ts';
@@ -118,8 +118,13 @@ async function loadDemoList(
 }
 
 /** What a newcomer reads: four commands that work when pasted. */
-export function welcome(options: { config: Config; port: number; keys: DemoKeys }): string {
-  const { config, port, keys } = options;
+export function welcome(options: {
+  config: Config;
+  port: number;
+  keys: DemoKeys;
+  outboxName: string;
+}): string {
+  const { config, port, keys, outboxName } = options;
   const key = keys.apiKey;
   // Links and passkeys belong to BASE_URL; a port that nobody named is not in it.
   const base = config.port === port ? config.baseUrl : `http://localhost:${port}`;
@@ -129,7 +134,7 @@ export function welcome(options: { config: Config; port: number; keys: DemoKeys 
 Portcullis is running at ${base}/ with demo data (addresses in documentation ranges).
 Demo API key: ${key}
 Demo site key, for the CAPTCHA on a web site: ${keys.siteKey}
-${config.smtpUrl === undefined ? `Mails of the demo, with their links: ${base}${outboxPath}\n` : ''}Demo sign-in at ${base}/signin: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
+${config.smtpUrl === undefined ? `Mails of the demo, with their links: ${base}${outboxPathOf(outboxName)}\n` : ''}Demo sign-in at ${base}/signin: ${demoEmail}, password ${keys.password ?? 'as you have set it'}
 
 A malicious address, a suspect one, an IPv6 one:
 

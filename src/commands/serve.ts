@@ -8,10 +8,11 @@ import type { Config } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { createLog, type Log } from '../core/log/log.ts';
-import { systemRandom } from '../core/random.ts';
+import { randomToken, systemRandom } from '../core/random.ts';
 import { loadNative } from '../http/native.ts';
 import { startServer } from '../main.ts';
 import type { Mail } from '../signon/mail/mailer.ts';
+import { outboxNameBytes } from '../signon/mail/outbox.route.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { type DemoKeys, demoAddresses, loadDemo, mailLine, welcome } from './demo.ts';
 import { loadKnownGood } from './known-good.ts';
@@ -41,6 +42,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   const masterKey = checkMasterKey(config, random);
   if (config.databaseUrl === undefined) await compactIfWished(config, log);
   let demoKeys: DemoKeys | undefined;
+  const outboxName = randomToken(random, outboxNameBytes);
   let failure: unknown;
   let wake = () => {};
   const stopped = new Promise<void>((resolve) => {
@@ -71,6 +73,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     },
     demo: options.demo,
     ...(options.demo ? { onMail: (mail: Mail) => void process.stdout.write(mailLine(mail)) } : {}),
+    ...(options.demo ? { outboxName } : {}),
     exampleAddresses: options.demo ? demoAddresses : [],
     exampleSiteKey: () => demoKeys?.siteKey,
     async prepare(store) {
@@ -86,7 +89,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     log.warn({ err: error }, 'known-good list: not loaded'),
   );
   if (demoKeys !== undefined) {
-    process.stdout.write(welcome({ config, port: server.port, keys: demoKeys }));
+    process.stdout.write(welcome({ config, port: server.port, keys: demoKeys, outboxName }));
   }
   await stopped;
   if (failure === undefined && config.drainMs > 0) {

@@ -99,7 +99,7 @@ const open: readonly Endpoint[] = [
   exchange.exchangeEndpoint, // GET /api.php
   exchange.exchangeByFormEndpoint, // POST /api.php
   avatar.avatarEndpoint, // GET /avatars/:name
-  outbox.outboxEndpoint, // GET /outbox
+  outbox.outboxEndpoint, // GET /outbox/:name
   gateEndpoint, // GET /gate/check
   envoyEndpoint, // GET /gate/envoy/*
   gateEndpoints.show, // GET /.portcullis/challenge

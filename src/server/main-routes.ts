@@ -70,7 +70,7 @@ import type { Removals } from '../reputation/requests/removals.ts';
 import { requestRoutes } from '../reputation/requests/requests.route.ts';
 import type { Tips } from '../reputation/requests/tips.ts';
 import type { SpaceOptions } from '../signon/account/space.route.ts';
-import { outboxPath, outboxRoute } from '../signon/mail/outbox.route.ts';
+import { outboxRoute } from '../signon/mail/outbox.route.ts';
 import type { Signon } from '../signon/open-signon.ts';
 import type { Avatars } from '../signon/people/profile/avatars.ts';
 import type { Profiles } from '../signon/people/profile/profile-store.ts';
@@ -178,6 +178,8 @@ export function mainRoutes(options: {
   allowChanges: () => number;
   /** Documentation ranges may be reported. */
   demo: boolean;
+  /** The last part of the address of the page that shows a demo's mails. */
+  outboxName: string | undefined;
   /** Canonical addresses of this machine. */
   serverAddresses: readonly string[];
   /** Shown under the address box of the home page. */
@@ -211,17 +213,18 @@ export function mainRoutes(options: {
   const turns = createTurns(clock.monotonicMs);
   const kit = openKit();
   const assets = openAssets();
-  const hasOutbox = options.demo && config.smtpUrl === undefined && !isProxied(config);
+  const { outboxName } = options;
+  const keepsMails = options.demo && config.smtpUrl === undefined;
+  const hasOutbox = keepsMails && outboxName !== undefined && !isProxied(config);
   const radarMode = config.radar ?? (options.demo ? 'public' : 'operators');
   const links = {
     ...siteLinks,
-    ...(hasOutbox ? { outbox: outboxPath } : {}),
     ...(radarMode === 'public' ? { radar: '/radar' } : {}),
   };
   const radarNow = (frame: Parameters<typeof radarNumbers>[0]) =>
     radarNumbers(frame, { ...options, now: clock.now(), ofIpv4: undefined });
   const tools = createPageTools({
-    ...{ assets, links, https, origin: config.baseUrl, siteName: config.siteName },
+    ...{ assets, links, https, origin: config.baseUrl, siteName: config.siteName, hasOutbox },
   });
   const renderPage = createRenderErrorPage(tools);
   const { log, profiles } = options;
@@ -260,6 +263,7 @@ export function mainRoutes(options: {
     }),
     outboxRoute({
       ...{ guard, tools, baseUrl: config.baseUrl },
+      name: outboxName,
       read: hasOutbox ? options.signon.outbox.newest : undefined,
     }),
     ...published.routes,

@@ -39,6 +39,7 @@ export function createPageTools(options: {
   /** Scheme and host of the pages. */
   origin?: string;
   siteName?: string | undefined;
+  hasOutbox?: boolean;
 }): PageTools {
   const { https, ...frame } = options;
   return {

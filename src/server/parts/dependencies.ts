@@ -24,6 +24,8 @@ export interface ServerDependencies {
   readonly demo?: boolean;
   /** Told of each mail that is written to the outbox; the demo's. */
   readonly onMail?: (mail: Mail) => void;
+  /** The last part of the address of the page that shows the outbox; the demo's. */
+  readonly outboxName?: string;
   /** Offered on the home page; the demo's. */
   readonly exampleAddresses?: readonly string[];
   /** Of the widget on the CAPTCHA page; asked after `prepare`. The demo's. */

@@ -1,10 +1,12 @@
 /**
- * GET /outbox: the mails of a demo, with links that sign in. For this machine's own browser alone: a
- * loopback peer, nothing in between, and a loopback name in `Host`, so that a site whose name was
- * turned to this machine (DNS rebinding) reads nothing. Anything else, and a server that is no demo
- * or sends its mails, answers 404.
+ * GET /outbox/:name: the mails of a demo, with links that sign in. Its name is random at each start, and the
+ * terminal alone prints it: a proxy that adds no header looks like a browser of this machine. Besides, a
+ * loopback peer, nothing in between that says so, and a loopback name in `Host` are asked for, so that a site
+ * whose name was turned to this machine (DNS rebinding) reads nothing. Anything else, and a server that is no
+ * demo or sends its mails, answers 404.
  */
 
+import { equalBytes } from '../../core/digest.ts';
 import { fail } from '../../core/result.ts';
 import { forwardingHeaders } from '../../http/client-ip.ts';
 import type { Request } from '../../http/message.ts';
@@ -16,9 +18,10 @@ import { noStore } from '../../web/shape.ts';
 import { outboxPage } from './outbox.page.ts';
 import type { OutboxMessage } from './outbox-files.ts';
 
-export const outboxPath = '/outbox';
+/** Bytes of its name. */
+export const outboxNameBytes = 16;
 
-export const outboxEndpoint = openPage(outboxPath, {
+export const outboxEndpoint = openPage('/outbox/:name', {
   headers: [...pageRequestHeaders, 'host', ...forwardingHeaders],
   robots: 'disallow',
 });
@@ -27,17 +30,30 @@ export function outboxRoute(options: {
   guard: Guard;
   tools: PageTools;
   baseUrl: string;
+  /** The last part of its address. */
+  name: string | undefined;
   /** The newest messages; undefined where there is no such page. */
   read: (() => Promise<readonly OutboxMessage[]>) | undefined;
 }): PlainRoute {
-  const { guard, tools, baseUrl, read } = options;
+  const { guard, tools, baseUrl, name, read } = options;
   return guard.open(outboxEndpoint, async (request) => {
-    if (read === undefined || !isOwnBrowser(request)) return fail('not_found');
+    if (read === undefined || name === undefined) return fail('not_found');
+    if (!isOwnBrowser(request) || !isNamed(request.path, name)) return fail('not_found');
     const language = languageOf(request);
     const messages = await read();
     const headers = [...tools.headers(language), noStore];
     return { status: 200, headers, body: outboxPage(tools.frame(language), { messages, baseUrl }) };
   });
+}
+
+/** Returns the address that the terminal prints. */
+export function outboxPathOf(name: string): string {
+  return `/outbox/${name}`;
+}
+
+/** Compares in a time that tells nothing of the name. */
+function isNamed(path: string, name: string): boolean {
+  return equalBytes(Buffer.from(path), Buffer.from(outboxPathOf(name)));
 }
 
 function isOwnBrowser({ headers, clientIp }: Request): boolean {

@@ -44,7 +44,7 @@ export const signonEn = {
   },
   checkMail: {
     title: 'Look into your mailbox',
-    demo: 'This is a demo, whose mails stay on this machine:',
+    demo: 'This is a demo, whose mails stay on this machine. Its terminal shows the link, and the address of a page with all mails.',
     registered:
       'We have sent a mail to this address. Open its link within 24 hours and your account is ready.',
     registeredAt: (email: string) =>

@@ -47,7 +47,7 @@ export const signonFr: typeof signonEn = {
   },
   checkMail: {
     title: 'Regardez votre courrier',
-    demo: 'Ceci est une démo, dont les courriels restent sur cette machine :',
+    demo: 'Ceci est une démo, dont les courriels restent sur cette machine. Son terminal montre le lien, et l’adresse d’une page avec tous les courriels.',
     registered:
       'Nous avons envoyé un message à cette adresse. Ouvrez son lien dans les 24 heures et votre compte est prêt.',
     registeredAt: (email) =>

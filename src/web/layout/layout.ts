@@ -29,6 +29,8 @@ export interface PageFrame {
   readonly lookupAction?: string;
   /** Put on the page's script and style elements; see security-headers.ts. */
   readonly nonce?: string | undefined;
+  /** A demo keeps its mails on a page of this machine, whose address the terminal alone tells. */
+  readonly hasOutbox?: boolean;
   /** Which link of the navigation this page is. */
   readonly current?: LinkName;
   /**
@@ -94,7 +96,6 @@ const footerLinks: readonly LinkName[] = [
   'manifest',
   'guide',
   'source',
-  'outbox',
 ];
 
 export function frameText(frame: PageFrame): Catalogue {

@@ -35,7 +35,6 @@ export const en = {
     guide: 'llms.txt',
     kit: 'Integration kit',
     source: 'Source code',
-    outbox: 'Mails of this demo',
   },
   lookup: {
     label: 'IP address',

@@ -32,7 +32,6 @@ export const fr: Catalogue = {
     manifest: 'Manifeste',
     guide: 'llms.txt',
     kit: 'Kit d’intégration',
-    outbox: 'Courriels de cette démo',
     source: 'Code source',
   },
   lookup: {

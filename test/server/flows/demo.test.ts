@@ -26,6 +26,10 @@ for (const threads of threadCounts)
     const get = (path: string, headers: FetchOptions['headers'] = {}) =>
       server.fetch(path, { headers: { ...host(), ...headers } });
 
+    /** The terminal alone has it. */
+    const outboxPath = () =>
+      /(\/outbox\/[\w-]{22})\n/.exec(server.stdout())?.[1] ?? assert.fail(server.stdout());
+
     before(async () => {
       port = await freePort();
       [server, plain] = await Promise.all([
@@ -53,12 +57,12 @@ for (const threads of threadCounts)
     it('the terminal names the page of its mails', async () => {
       await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
       const said = server.stdout();
-      assert.ok(said.includes(`http://localhost:${port}/outbox`), said);
+      assert.ok(said.includes(`http://localhost:${port}${outboxPath()}\n`), said);
       assert.doesNotMatch(said, /http:\/\/127/);
     });
 
     it('a mail is shown decoded, with its link to follow, and as text whatever it says', async () => {
-      assert.ok((await get('/outbox')).body.includes('Nothing was sent so far.'));
+      assert.ok((await get(outboxPath())).body.includes('Nothing was sent so far.'));
       const link = `http://localhost:${port}/verify?token=${'a=b'.repeat(30)}`;
       const foreign = `http://localhost:${port}.evil.example/ https://evil.example/x javascript:alert(1)`;
       const subject = `Adresse vérifiée ${hostile}`;
@@ -67,7 +71,7 @@ for (const threads of threadCounts)
         subject,
         text: `Bonjour é\n\n${link}\n\n${foreign} ${hostile}`,
       });
-      const { status, headers, body } = await get('/outbox');
+      const { status, headers, body } = await get(outboxPath());
       assert.equal(status, 200);
       assert.equal(headers['cache-control'], 'no-store');
       assert.ok(body.includes(`<a href="${link}">${link}</a>`), body);
@@ -81,7 +85,7 @@ for (const threads of threadCounts)
         body,
         /<img|<script>|href="(http:\/\/localhost:\d+\.evil|https:\/\/evil|javascript)/,
       );
-      const french = await get('/outbox', { 'Accept-Language': 'fr' });
+      const french = await get(outboxPath(), { 'Accept-Language': 'fr' });
       assert.ok(french.body.includes('Courriels de cette démo'));
     });
 
@@ -98,18 +102,59 @@ for (const threads of threadCounts)
         { Host: `0.0.0.0:${port}` },
       ];
       for (const headers of strangers) {
-        const answer = await get('/outbox', headers);
+        const answer = await get(outboxPath(), headers);
         assert.ok(
           [400, 404].includes(answer.status),
           `${JSON.stringify(headers)} ${answer.status}`,
         );
         assert.doesNotMatch(answer.body, /ada@mail|token=/);
       }
-      const elsewhere = await plain.fetch('/outbox', { headers: { Host: 'localhost' } });
+      const elsewhere = await plain.fetch(outboxPath(), { headers: { Host: 'localhost' } });
       assert.equal(elsewhere.status, 404);
-      const footer = (await plain.fetch('/')).body;
-      assert.ok(!footer.includes('/outbox'));
-      assert.ok((await get('/register')).body.includes('href="/outbox"'));
+    });
+
+    it('whoever does not know its address reads no mail, also behind a proxy that adds no header', async () => {
+      const name = outboxPath();
+      const guesses = ['/outbox', '/outbox/', '/outbox?', `/outbox/${'A'.repeat(22)}`, '/outbox/*'];
+      for (const path of [
+        ...guesses,
+        name.slice(0, -1),
+        `${name}A`,
+        `${name}/`,
+        name.toUpperCase(),
+      ]) {
+        for (const accept of ['text/html', 'application/json', '*/*']) {
+          const answer = await get(path, { Accept: accept });
+          assert.equal(answer.status, 404, `${path} ${accept}`);
+          assert.doesNotMatch(answer.body, /ada@mail|token=/);
+        }
+      }
+    });
+
+    it('no page and no file of the service tells its address', async () => {
+      const secret = outboxPath().slice('/outbox/'.length);
+      const paths = [
+        '/',
+        '/register',
+        '/register/sent',
+        '/recover/sent',
+        '/signin',
+        '/docs',
+        '/docs/sign-in-button',
+      ];
+      for (const path of [
+        ...paths,
+        '/manifest',
+        '/llms.txt',
+        '/robots.txt',
+        '/openapi.json',
+        '/nothing',
+      ]) {
+        const { body, headers } = await get(path);
+        assert.ok(!`${body}${JSON.stringify(headers)}`.includes(secret), path);
+        assert.doesNotMatch(body, /href="\/outbox/, path);
+      }
+      assert.match((await get('/register/sent')).body, /Its terminal shows the link/);
     });
 
     it('a page by address leads to localhost, a call of a program is answered', async () => {

@@ -9,7 +9,7 @@ export const notJson: Readonly<Record<string, readonly RegExp[]>> = {
     /^GET \/ip(\/\*)?$/,
     /^(GET|POST) \/(removal|report)$/,
     /^GET \/captcha$/,
-    /^GET \/outbox$/,
+    /^GET \/outbox\/:name$/,
     /^POST \/looks$/,
     /^(GET|POST) \/captcha\/$/,
     /^(GET|POST) \/\.portcullis\/challenge$/,

@@ -3,7 +3,7 @@
 import { button } from '../../../web/components/button.ts';
 import { form } from '../../../web/components/form.ts';
 import { notice } from '../../../web/components/notice.ts';
-import { type Html, html, safeHref } from '../../../web/html.ts';
+import { type Html, html } from '../../../web/html.ts';
 import type { PageFrame } from '../../../web/layout/layout.ts';
 import { narrowPage } from '../../sessions/narrow.page.ts';
 import { type Onward, onwardFields, onwardHref } from '../../sessions/onward.page.ts';
@@ -12,10 +12,8 @@ import { type PersonPace, timeText } from '../pacing.ts';
 
 /** A demo's mails go nowhere: where they can be read. */
 export function demoMails(frame: PageFrame): Html {
-  const { outbox } = frame.links;
-  if (outbox === undefined) return null;
-  const { demo } = frameText(frame).signon.checkMail;
-  return html`<p>${demo} <a href=${safeHref(outbox)}>${frameText(frame).links.outbox}</a></p>`;
+  if (frame.hasOutbox !== true) return null;
+  return html`<p>${frameText(frame).signon.checkMail.demo}</p>`;
 }
 
 export interface RegisteredData extends Onward {
