@@ -108,7 +108,10 @@ async function openPage(
     ...{ tools: pageTools, sessions, cookies, visitOf, callers, baseUrl, log: tools.log },
     strengthOf: async () => 'weak',
   });
-  const [route] = authorizeRoutes({ desk, authorization, clock: tools.clock });
+  const [route] = authorizeRoutes({
+    ...{ desk, authorization, clock: tools.clock },
+    config: { baseUrl },
+  });
   const query = new URLSearchParams({
     ...{ client_id: 'example.com', redirect_uri: 'https://www.example.com/cb' },
     ...{ response_type: 'code', scope: scopeNames.join(' '), state: 'x'.repeat(43) },

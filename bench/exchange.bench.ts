@@ -67,7 +67,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { request } = reading;
   const asked = { query: String(new URLSearchParams(parameters)), askedAt: clock.now() };
   const people = Array.from({ length: plan.people }, (_, i): SignedInVisitor => {
-    return { sessionId: `session-${i}`, accountId: `account-${i}`, signedInAt: 0, verified: true };
+    const ids = { sessionId: `session-${i}`, accountId: `account-${i}` };
+    return { ...ids, signedInAt: 0, verified: true, issuer: 'https://sso.example' };
   });
 
   async function connect(person: SignedInVisitor): Promise<void> {

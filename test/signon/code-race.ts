@@ -28,7 +28,8 @@ export async function raceForCodes(
   try {
     await store.commit({ set: [profiles.newRow('a', 'a@mail.example', true)] });
     await profiles.update('a', (profile) => ({ ok: true, value: { ...profile, ...ada } }));
-    const session = { sessionId: 's', accountId: 'a', signedInAt: 0, verified: true };
+    const issuer = 'https://sso.example';
+    const session = { sessionId: 's', accountId: 'a', signedInAt: 0, verified: true, issuer };
     const reading = authorization.read(parametersOf(goodParameters));
     assert.ok(reading.kind === 'request');
     const form = await authorization.transactions.begin(

@@ -81,6 +81,7 @@ export async function openSignon(options: { path?: string } = {}) {
     accountId: 'account-1',
     signedInAt: startMs - 1_000,
     verified: true,
+    issuer: 'https://sso.example',
   };
 
   async function addPerson(accountId: string, profile: Partial<Profile> = ada): Promise<void> {

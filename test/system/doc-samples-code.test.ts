@@ -181,8 +181,18 @@ for (const demo of [true, false])
           assert.equal((await visit(path, fresh)).status, 400, 'the second time');
           const other = await begin();
           const state = new URL(other.address).searchParams.get('state');
-          const refused = await visit(`/callback.php?error=%3Cb%3E&state=${state}`, other.cookie);
+          const from = back.searchParams.get('iss')!;
+          const refused = await visit(
+            `/callback.php?error=%3Cb%3E&iss=${from}&state=${state}`,
+            other.cookie,
+          );
           assert.equal(await refused.text(), 'No sign-in: &lt;b&gt;');
+          for (const iss of ['', '&iss=https://evil.example', '&iss[]=x']) {
+            const begun = await begin();
+            const sent = new URL(begun.address).searchParams.get('state');
+            const mixedUp = `/callback.php?code=x${iss}&state=${sent}`;
+            assert.equal((await visit(mixedUp, begun.cookie)).status, 400, iss);
+          }
         } finally {
           await ended(child);
           root.remove();
@@ -248,12 +258,22 @@ for line in sys.stdin:
           assert.equal(given, sampleEmail);
           assert.equal(await turn(back.search.slice(1)), 'this sign-in was not begun here');
           const state = new URL(await turn('')).searchParams.get('state');
-          assert.equal(await turn(`error=access_denied&state=${state}`), null);
+          const from = `iss=${back.searchParams.get('iss')}`;
+          assert.equal(await turn(`error=access_denied&${from}&state=${state}`), null);
+          for (const iss of ['', '&iss=https://evil.example']) {
+            const begun = new URL(await turn('')).searchParams.get('state');
+            const answer = await turn(`code=x${iss}&state=${begun}`);
+            assert.equal(answer, 'this sign-in was not begun here', iss);
+          }
           await turn('');
           const stranger = await turn('code=x&state=%C3%A9%C2%A0%FF');
           assert.equal(stranger, 'this sign-in was not begun here', 'no ASCII');
           const later = new URL(await turn('')).searchParams.get('state');
-          assert.equal(await turn(`code=unknown&state=${later}`), null, 'a code that is none');
+          assert.equal(
+            await turn(`code=unknown&${from}&state=${later}`),
+            null,
+            'a code that is none',
+          );
         } finally {
           await ended(child.process);
           root.remove();

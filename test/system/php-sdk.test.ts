@@ -200,13 +200,18 @@ for (const transport of ['CurlTransport', 'StreamTransport'])
       const started = await begin();
       const other = await begin();
       const code = new URLSearchParams(await consented(other)).get('code');
-      const injected = `code=${code}&state=${started.kept.state}`;
+      const from = `iss=${encodeURIComponent(server.baseUrl)}`;
+      const injected = `code=${code}&${from}&state=${started.kept.state}`;
       assert.equal((await finish(started.kept, injected)).thrown, 'InvalidGrant');
       const elsewhere = await begin('other.example.org');
       const foreign = new URLSearchParams(await consented(elsewhere)).get('code');
-      const substituted = `code=${foreign}&state=${started.kept.state}`;
+      const substituted = `code=${foreign}&${from}&state=${started.kept.state}`;
       assert.equal((await finish(started.kept, substituted)).thrown, 'InvalidGrant');
       assert.equal((await finish(started.kept, `code=x&state=y`)).thrown, 'StateMismatch');
+      for (const iss of ['', '&iss=https%3A%2F%2Fevil.example']) {
+        const mixedUp = `code=x&state=${started.kept.state}${iss}`;
+        assert.equal((await finish(started.kept, mixedUp)).thrown, 'InvalidCallback');
+      }
     });
 
     withPhp('check and report', async () => {

@@ -70,8 +70,12 @@ describe('WordPress: whom the plugin lets in', () => {
     return target.searchParams;
   }
 
-  const comeBack = (visitor: Agent, state: string, more = '&code=c0de') =>
-    visitor.get(`${callback}&state=${state}${more}`);
+  const comeBack = (
+    visitor: Agent,
+    state: string,
+    more = '&code=c0de',
+    iss = `&iss=${encodeURIComponent(provider.origin)}`,
+  ) => visitor.get(`${callback}&state=${state}${iss}${more}`);
 
   async function signIn(visitor: Agent = createAgent(site)): Promise<Answer> {
     return comeBack(visitor, (await leave(visitor)).get('state')!);

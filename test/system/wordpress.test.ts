@@ -149,7 +149,8 @@ describe('WordPress: the plugin with a whole server', () => {
       'code',
     );
     const callback = '/wp-admin/admin-post.php?action=portcullis_sign_in_callback';
-    const answer = await visitor.get(`${callback}&state=${state}&code=${code}`);
+    const from = `&iss=${encodeURIComponent(server.baseUrl)}`;
+    const answer = await visitor.get(`${callback}&state=${state}${from}&code=${code}`);
     assert.equal(answer.status, 400);
     assert.match(answer.body, /meant for another site/);
     assert.ok(![...visitor.cookies.keys()].some((name) => name.startsWith('wordpress_logged')));

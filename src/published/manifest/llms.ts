@@ -32,6 +32,7 @@ export function llmsText(options: {
     `- The browser goes to \`${baseUrl}/authorize.php\` with \`client_id\`, \`redirect_uri\`, \`response_type=code\`, \`scope\`, \`state\`, and best \`code_challenge\` with \`code_challenge_method=S256\`.`,
     `- The site's server then calls \`GET ${baseUrl}/api.php?code=…&client_id=…&redirect_uri=…&code_verifier=…\` and gets the profile as JSON. The code works once, for ${codeLifeMs / 1_000} seconds. Never from a browser.`,
     '- Make a random `state`, keep it in the session, compare it on return, and answer 400 when it differs.',
+    `- Each answer has \`iss=${baseUrl}\` (RFC 9207), errors too. A site that knows several services compares it, and answers 400 when it differs or is missing.`,
     `- Scopes: \`${scopeNames.join(' ')}\`. A field that was refused or is empty is absent from the profile. Key users by \`service_id\`.`,
     `- The IP API at \`${secureUrl}/api/v2/\` wants an API key in the header \`Key\`; its names are those of AbuseIPDB v2. CrowdSec bouncers take \`${secureUrl}/\` as their local API, with a key of their own in \`X-Api-Key\`; its agents report there, with a key that was made for an agent as password. Proxies ask \`${secureUrl}/gate/check\` by forward authentication, HAProxy over SPOE, Dovecot \`${secureUrl}/policy/dovecot\` as its auth policy. Feeds, \`/api/v2/stats\` and the CAPTCHA's calls want none.`,
     '',

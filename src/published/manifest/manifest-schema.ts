@@ -46,6 +46,7 @@ export const manifestSchema: JsonMembers = closed(
     endpoints: urls(...endpointNames),
     response_types: { const: ['code'] },
     response_modes: { const: ['query'] },
+    authorization_response_iss_parameter_supported: { const: true },
     scopes: list(closed({ name: text, fields: list(closed({ name: text, description: text })) })),
     authorization_code: closed({
       lifetime_seconds: { type: 'integer', minimum: 1 },

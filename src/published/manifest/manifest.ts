@@ -106,6 +106,7 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
     endpoints,
     response_types: [responseType],
     response_modes: ['query'],
+    authorization_response_iss_parameter_supported: true,
     scopes: scopeNames.map((name) => ({
       name,
       fields: scopeFields[name].map((field) => ({

@@ -51,6 +51,8 @@ export interface SignedInVisitor extends SessionFacts {
   /** Public id that stays when the token is renewed; never the token. */
   readonly sessionId: string;
   readonly accountId: string;
+  /** The address of this service, which each answer names (`iss`). */
+  readonly issuer: string;
 }
 
 export interface AskedScope {
@@ -237,7 +239,7 @@ export function createAuthorization(options: {
       scopes: request.scopes.filter((scope) => consent.granted.includes(scope)),
       codeChallenge: request.codeChallenge,
     });
-    return { row, address: codeAddress(request, code) };
+    return { row, address: codeAddress(request, session.issuer, code) };
   }
 
   function consentCheck(parties: ConsentParties, consent: StoredConsent | undefined): RowCheck {
@@ -253,6 +255,7 @@ export function createAuthorization(options: {
   /** Runs a read and a checked commit until nobody interfered; gives the address. */
   async function addressAfter(
     request: AuthorizationRequest,
+    { issuer }: SignedInVisitor,
     attempt: () => Promise<Result<{ commit: Commit; address: string }>>,
   ): Promise<Result<string>> {
     const settled = await untilUndisturbed(async () => {
@@ -261,11 +264,11 @@ export function createAuthorization(options: {
       return written(await commitOnce(store, next.value.commit), next.value.address);
     });
     const isUnavailable = !settled.ok && settled.error === 'store_unavailable';
-    return isUnavailable ? ok(errorAddress(request, 'temporarily_unavailable')) : settled;
+    return isUnavailable ? ok(errorAddress(request, issuer, 'temporarily_unavailable')) : settled;
   }
 
   async function issue(request: AuthorizationRequest, session: SignedInVisitor, kept?: Kept) {
-    return addressAfter(request, async () => {
+    return addressAfter(request, session, async () => {
       const { parties, agreed: consent, version } = await isAgreed(request, session);
       // Who decides anew is told of the block.
       const isBlocked = await blocked.isBlocked(parties.clientId);
@@ -298,7 +301,7 @@ export function createAuthorization(options: {
     const isNew = (await consents.find(partiesOf(request, session))) === undefined;
     const place = isNew ? await consents.claim(session.accountId) : undefined;
     if (isNew && place === undefined) return fail('too_many_sites');
-    const done = addressAfter(request, async () => {
+    const done = addressAfter(request, session, async () => {
       const form = await transactions.find(id, session.sessionId);
       if (form === undefined) return fail('unknown_transaction');
       const { parties, consent: before, version, today } = await stateOf(request, session);
@@ -337,7 +340,7 @@ export function createAuthorization(options: {
     const done = await store.commit({ check: [check], del: [del] });
     if (!done.ok && done.error === 'check_failed') return fail('unknown_transaction');
     // Refusing needs nothing saved: the form ends by itself.
-    return ok(errorAddress(form.request, 'access_denied', 'the person refused'));
+    return ok(errorAddress(form.request, session.issuer, 'access_denied', 'the person refused'));
   }
 
   async function exchange(redemption: Redemption) {

@@ -215,15 +215,24 @@ function checkLoginHint(parameters: AuthorizeParameters): Result<Found> {
     : ok({ loginHint: hint });
 }
 
-/** Where the browser goes with a code. */
-export function codeAddress(target: AnswerTarget, code: string): string {
-  return answerAddress(target.redirect, [['code', code], ...stateOf(target)]);
+/**
+ * Where the browser goes with a code.
+ * @param issuer BASE_URL: `iss` tells a site that knows several services whose answer it is (RFC 9207)
+ */
+export function codeAddress(target: AnswerTarget, issuer: string, code: string): string {
+  return answerAddress(target.redirect, [['code', code], ['iss', issuer], ...stateOf(target)]);
 }
 
 /** Where the browser goes with an error. `detail` is for the client's developer: ASCII, no data. */
-export function errorAddress(target: AnswerTarget, error: AuthorizeError, detail = ''): string {
+export function errorAddress(
+  target: AnswerTarget,
+  issuer: string,
+  error: AuthorizeError,
+  detail = '',
+): string {
   const description = detail === '' ? [] : [['error_description', detail] as const];
-  return answerAddress(target.redirect, [['error', error], ...description, ...stateOf(target)]);
+  const answer = [['error', error] as const, ...description, ['iss', issuer] as const];
+  return answerAddress(target.redirect, [...answer, ...stateOf(target)]);
 }
 
 function stateOf({ state }: AnswerTarget): readonly (readonly [string, string])[] {

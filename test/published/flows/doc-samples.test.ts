@@ -315,7 +315,15 @@ for (const demo of [true, false])
           const sent = await visit('/login');
           const headers = { Cookie: sent!.headers.get('set-cookie')!.split(';')[0]! };
           const state = new URL(sent!.headers.get('location')!).searchParams.get('state');
-          assert.equal((await visit(`/callback?code=x&state=${state}`, headers))?.status, 500);
+          const back = `/callback?code=x&iss=${encodeURIComponent(away)}&state=${state}`;
+          assert.equal((await visit(back, headers))?.status, 500);
+          for (const iss of ['', `&iss=${encodeURIComponent(origin)}`]) {
+            const next = await visit('/login');
+            const cookie = { Cookie: next!.headers.get('set-cookie')!.split(';')[0]! };
+            const own = new URL(next!.headers.get('location')!).searchParams.get('state');
+            const mixedUp = await visit(`/callback?code=x${iss}&state=${own}`, cookie);
+            assert.equal(mixedUp?.status, 400, iss);
+          }
           assert.equal((await visit('/'))?.status, 404);
         } finally {
           child.process.kill('SIGKILL');

@@ -46,9 +46,19 @@ it('the site of the README signs a visitor in', async () => {
     assert.equal(await (await visit(back.pathname + back.search)).text(), 'Not our sign-in.');
     // What comes in the address is shown as text, and what is no address does not end the site.
     const { searchParams } = new URL((await visit('/')).headers.get('location')!);
-    const refused = await visit(`/callback?error=<b>no</b>&state=${searchParams.get('state')}`);
+    const from = `&iss=${encodeURIComponent(new URL(sent).origin)}`;
+    const refused = await visit(
+      `/callback?error=<b>no</b>${from}&state=${searchParams.get('state')}`,
+    );
     assert.equal(await refused.text(), '<b>no</b>');
     assert.match(refused.headers.get('content-type') ?? '', /^text\/plain/);
+    for (const other of ['', '&iss=https://evil.example', `${from}0`]) {
+      const left = new URL((await visit('/')).headers.get('location')!);
+      const answer = await visit(
+        `/callback?code=x${other}&state=${left.searchParams.get('state')}`,
+      );
+      assert.equal(await answer.text(), 'The answer of another service.');
+    }
     assert.equal((await visit('//')).status, 500);
     assert.equal((await visit('/')).status, 303);
   } finally {

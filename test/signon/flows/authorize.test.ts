@@ -107,10 +107,14 @@ for (const threads of threadCounts)
         assert.equal(back.searchParams.get('error'), error, label);
         assert.equal(back.searchParams.get('state'), 's1');
         assert.equal(back.searchParams.get('x'), '1');
+        assert.deepEqual(back.searchParams.getAll('iss'), [server.baseUrl]);
         const shown = await stranger.get(authorizePath(changes));
         assert.equal(shown.status, 200, label);
         assert.equal(shown.headers.location, undefined);
         assert.ok(mainOf(shown.body).includes(`error=${error}&amp;`), label);
+        const link = /href="(https:\/\/example\.com\/cb[^"]*)"/.exec(mainOf(shown.body))![1]!;
+        const linked = new URL(link.replaceAll('&amp;', '&')).searchParams;
+        assert.deepEqual(linked.getAll('iss'), [server.baseUrl], label);
         assert.ok(mainOf(shown.body).includes('<strong>example.com</strong>'));
       }
     });
@@ -129,7 +133,9 @@ for (const threads of threadCounts)
         const { id, csrf } = consentFormIn(await person.get(authorizePath({ state })));
         const denied = await person.post('/authorize.php/consent', { id, csrf, decision: 'deny' });
         assert.equal(denied.status, 303);
-        assert.deepEqual(new URL(denied.headers.location!).searchParams.getAll('state'), [state]);
+        const refused = new URL(denied.headers.location!).searchParams;
+        assert.deepEqual(refused.getAll('state'), [state]);
+        assert.deepEqual(refused.getAll('iss'), [server.baseUrl]);
       }
       const none = await person.get(authorizePath({ state: undefined, prompt: 'none' }));
       assert.equal(new URL(none.headers.location!).searchParams.has('state'), false);

@@ -98,7 +98,7 @@ for (const threads of threadCounts)
         'age',
       ]);
       assert.equal(back.origin + back.pathname, 'https://example.com/cb');
-      assert.deepEqual([...back.searchParams.keys()], ['x', 'code', 'state']);
+      assert.deepEqual([...back.searchParams.keys()], ['x', 'code', 'iss', 'state']);
       const answer = await exchange(codeOf(back));
       assert.equal(answer.status, 200);
       assert.equal(answer.headers['x-sso-client'], 'example.com');
@@ -171,6 +171,7 @@ for (const threads of threadCounts)
       const back = new URL(answer.headers.location!);
       assert.equal(back.origin + back.pathname, 'https://t.example.com/cb');
       assert.equal(back.searchParams.get('state'), 's1');
+      assert.deepEqual(back.searchParams.getAll('iss'), [server.baseUrl]);
       const exchanged = await exchange(codeOf(back));
       assert.equal(exchanged.headers['x-sso-client'], 't.example.com');
       const profile = exchanged.json() as Record<string, unknown>;

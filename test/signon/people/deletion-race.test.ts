@@ -215,12 +215,14 @@ const acts: Record<string, (w: World, p: Person) => Promise<Act | [Act, number]>
     () =>
       w.avatars.put(id, Uint8Array.of(1)),
   'a consent': async (w, { id, session }) => {
-    const who = { sessionId: session.id, accountId: id, signedInAt: 0, verified: true };
+    const facts = { signedInAt: 0, verified: true, issuer: 'https://sso.example' };
+    const who = { sessionId: session.id, accountId: id, ...facts };
     const form = value(await beginForm(w, session.id));
     return () => allow(w, form, who);
   },
   'a code under a consent': async (w, { id, session }) => {
-    const who = { sessionId: session.id, accountId: id, signedInAt: 0, verified: true };
+    const facts = { signedInAt: 0, verified: true, issuer: 'https://sso.example' };
+    const who = { sessionId: session.id, accountId: id, ...facts };
     value(await allow(w, value(await beginForm(w, session.id)), who));
     // The first code is dead, and its row goes by itself.
     w.clock.advance(300_000);

@@ -12,6 +12,8 @@ import {
 } from '../../../src/signon/sites/authorize.ts';
 import { goodParameters, parametersOf } from '../fixture.ts';
 
+const issuer = 'https://sso.example';
+
 type Changes = Readonly<Record<string, string | undefined>>;
 
 function read(changes: Changes = {}): AuthorizeReading {
@@ -93,10 +95,11 @@ test('every other fault may be told to the client, with its state', () => {
     const reading = read(changes);
     assert.ok(reading.kind === 'error', JSON.stringify(changes));
     assert.equal(reading.error, error, JSON.stringify(changes));
-    const address = new URL(errorAddress(reading.target, reading.error, reading.detail));
+    const address = new URL(errorAddress(reading.target, issuer, reading.error, reading.detail));
     assert.equal(address.origin, 'https://example.com');
     assert.equal(address.searchParams.get('error'), error);
     assert.equal(address.searchParams.get('state'), goodParameters.state);
+    assert.deepEqual(address.searchParams.getAll('iss'), [issuer]);
     assert.equal(address.searchParams.get('x'), '1');
     assert.match(address.search, /^[\x21-\x7e]*$/);
   }
@@ -120,7 +123,7 @@ test('a state that is too long is an error without a state, never a shortened on
   for (const state of [`${longest}x`, '\ud800']) {
     const reading = read({ state });
     assert.ok(reading.kind === 'error' && reading.error === 'invalid_request');
-    assert.doesNotMatch(errorAddress(reading.target, reading.error), /state=/);
+    assert.doesNotMatch(errorAddress(reading.target, issuer, reading.error), /state=/);
   }
 });
 
@@ -128,7 +131,11 @@ test('any state comes back as it was, behind a code and behind an error', () => 
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (state) => {
       const target = request({ state });
-      for (const address of [codeAddress(target, 'c'), errorAddress(target, 'access_denied')]) {
+      const addresses = [
+        codeAddress(target, issuer, 'c'),
+        errorAddress(target, issuer, 'access_denied'),
+      ];
+      for (const address of addresses) {
         assert.match(address, /^https:\/\/example\.com\/cb\?x=1&[\x21-\x7e]*$/);
         assert.equal(new URL(address).searchParams.get('state'), state);
         assert.equal(new URL(address).hash, '');
@@ -137,11 +144,11 @@ test('any state comes back as it was, behind a code and behind an error', () => 
     { seed: 21 },
   );
   assert.equal(
-    codeAddress(request({ state: '' }), 'c'),
-    'https://example.com/cb?x=1&code=c&state=',
+    codeAddress(request({ state: '' }), issuer, 'c'),
+    'https://example.com/cb?x=1&code=c&iss=https%3A%2F%2Fsso.example&state=',
   );
   assert.equal(
-    codeAddress(request({ state: undefined }), 'c'),
-    'https://example.com/cb?x=1&code=c',
+    codeAddress(request({ state: undefined }), issuer, 'c'),
+    'https://example.com/cb?x=1&code=c&iss=https%3A%2F%2Fsso.example',
   );
 });

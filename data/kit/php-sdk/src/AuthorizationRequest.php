@@ -98,6 +98,11 @@ final class AuthorizationRequest
         if (!is_string($state) || !hash_equals($this->state, $state)) {
             throw new StateMismatch('The state is not the one that was sent out.');
         }
+        // An answer of another service than the one that was asked (RFC 9207).
+        $issuer = $query['iss'] ?? null;
+        if (!is_string($issuer) || !$this->baseUrl->isIssuer($issuer)) {
+            throw new InvalidCallback('The answer is not of the service that was asked.');
+        }
         $error = $query['error'] ?? null;
         if (is_string($error) && preg_match('/^[a-z_]{1,64}$/D', $error) === 1) {
             $description = $query['error_description'] ?? '';

@@ -45,6 +45,23 @@ final class BaseUrl
         return $this->text . $path . $suffix;
     }
 
+    /** Whether `iss` of an answer names this service (RFC 9207): `https://a.example:443/` is `https://a.example`. */
+    public function isIssuer(string $issuer): bool
+    {
+        return $issuer !== '' && self::normal($issuer) === self::normal($this->text);
+    }
+
+    private static function normal(string $text): string
+    {
+        $plain = rtrim($text, '/');
+        if (preg_match('~^(https?)://([^/:]+|\[[^\]/]*\])(:\d+)?(/.*)?$~Di', $plain, $parts) !== 1) {
+            return '';
+        }
+        $scheme = strtolower($parts[1]);
+        $port = ($parts[3] ?? '') === ($scheme === 'https' ? ':443' : ':80') ? '' : ($parts[3] ?? '');
+        return $scheme . '://' . strtolower($parts[2]) . $port . ($parts[4] ?? '');
+    }
+
     public function text(): string
     {
         return $this->text;

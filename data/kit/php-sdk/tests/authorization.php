@@ -56,7 +56,7 @@ return static function (): void {
         $stored = unserialize(serialize($request->toArray()), ['allowed_classes' => false]);
         $back = AuthorizationRequest::fromArray($stored);
         Check::same($request->toArray(), $back->toArray());
-        Check::same('c0de', $back->verify(['state' => $request->state, 'code' => 'c0de']));
+        Check::same('c0de', $back->verify(['state' => $request->state, 'iss' => 'https://sso.example', 'code' => 'c0de']));
     });
 
     Check::that('an entry that is missing or damaged is a state that does not match', static function () use ($new): void {
@@ -77,15 +77,44 @@ return static function (): void {
 
     Check::that('an error is told as it came', static function () use ($new): void {
         $request = $new();
-        $query = ['state' => $request->state, 'error' => 'access_denied', 'error_description' => 'No.', 'code' => 'c'];
+        $query = ['state' => $request->state, 'iss' => 'https://sso.example', 'error' => 'access_denied', 'error_description' => 'No.', 'code' => 'c'];
         $refused = Check::throws(AuthorizationRefused::class, static fn () => $request->verify($query));
         Check::same(['access_denied', 'No.'], [$refused->error, $refused->description]);
+    });
+
+    Check::that('an answer of another service is refused, its error too', static function () use ($new): void {
+        $request = $new();
+        $others = [
+            null, '', 'https://other.example', 'https://sso.example.evil.example', 'http://sso.example',
+            'https://sso.example:8443', 'https://sso.example/x', 'sso.example', ['https://sso.example'], true, 0,
+        ];
+        foreach ($others as $issuer) {
+            foreach ([['code' => 'c0de'], ['error' => 'access_denied']] as $answer) {
+                $query = ['state' => $request->state, 'iss' => $issuer] + $answer;
+                Check::throws(InvalidCallback::class, static fn () => $request->verify($query));
+            }
+        }
+        Check::throws(InvalidCallback::class, static fn () => $request->verify(['state' => $request->state, 'code' => 'c']));
+    });
+
+    Check::that('the service is the same however its address was typed', static function (): void {
+        $ways = [
+            'https://sso.example' => 'https://sso.example',
+            'https://SSO.example:443/' => 'https://sso.example',
+            'HTTPS://sso.example/' => 'https://sso.example',
+            'http://localhost:8080' => 'http://localhost:8080',
+            'http://[::1]:80' => 'http://[::1]',
+        ];
+        foreach ($ways as $typed => $issuer) {
+            $request = AuthorizationRequest::create($typed, 'a.example', 'https://a.example/');
+            Check::same('c', $request->verify(['state' => $request->state, 'iss' => $issuer, 'code' => 'c']));
+        }
     });
 
     Check::that('neither code nor error', static function () use ($new): void {
         $request = $new();
         foreach ([null, '', ['x'], str_repeat('x', 513)] as $code) {
-            $query = ['state' => $request->state, 'code' => $code, 'error' => '<script>'];
+            $query = ['state' => $request->state, 'iss' => 'https://sso.example', 'code' => $code, 'error' => '<script>'];
             Check::throws(InvalidCallback::class, static fn () => $request->verify($query));
         }
     });

@@ -9,6 +9,7 @@
  * HEAD is refused: these GETs keep requests and issue codes, and programs send HEAD on their own.
  */
 
+import type { Config } from '../../../config.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { lookAlikeOf } from '../../../core/names/look-alike.ts';
 import { domainOf } from '../../../core/names/mail-address.ts';
@@ -18,6 +19,7 @@ import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { reviewPath } from '../../../web/guard/desk.ts';
 import { deskPage } from '../../../web/guard/desk-endpoint.ts';
+import { askedOrigin } from '../../../web/guard/intake/form.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
 import { onwardHref } from '../../sessions/onward.page.ts';
 import {
@@ -62,6 +64,7 @@ export const authorizeEndpoints = {
 };
 
 export interface AuthorizeOptions {
+  readonly config: Pick<Config, 'baseUrl'>;
   readonly desk: Desk;
   readonly clock: Clock;
   readonly authorization: Pick<
@@ -91,19 +94,29 @@ export function signInHref(query: string): string {
   return `${signInPath}?${query}`;
 }
 
-export function signedInOf(session: Session): SignedInVisitor {
+export function signedInOf(session: Session, { request }: Visit, baseUrl: string): SignedInVisitor {
   const { id, accountId, createdAt, authenticatedAt, confirmed } = session;
   const signedInAt = Math.max(createdAt, authenticatedAt);
-  return { sessionId: id, accountId, signedInAt, verified: confirmed };
+  const issuer = askedOrigin(request, baseUrl);
+  return { sessionId: id, accountId, signedInAt, verified: confirmed, issuer };
 }
 
-/** Whom the request is answered for. While a review is due nobody: it comes first. */
-function askedOf({ session }: Visit): SignedInVisitor | undefined {
-  return session === undefined || session.reviewing ? undefined : signedInOf(session);
-}
-
-export function authorizeRoutes({ desk, authorization, clock }: AuthorizeOptions): PlainRoute[] {
+export function authorizeRoutes(options: AuthorizeOptions): PlainRoute[] {
+  const { desk, authorization, clock, config } = options;
   const { transactions } = authorization;
+  const { baseUrl } = config;
+
+  function addressOf({ request }: Visit, { target, error, detail }: ErrorAnswer): string {
+    return errorAddress(target, askedOrigin(request, baseUrl), error, detail);
+  }
+
+  /** Whom the request is answered for. While a review is due nobody: it comes first. */
+  function askedOf(visit: Visit): SignedInVisitor | undefined {
+    const { session } = visit;
+    return session === undefined || session.reviewing
+      ? undefined
+      : signedInOf(session, visit, baseUrl);
+  }
 
   /** By the id of a request that is kept for this session or this browser. */
   async function resume(visit: Visit, id: string, hasChanged: boolean): Promise<Reply> {
@@ -148,9 +161,11 @@ export function authorizeRoutes({ desk, authorization, clock }: AuthorizeOptions
       case 'consent':
         return ask(course, decision.request);
       case 'redirect-error':
-        return desk.go(visit, addressOf(decision));
+        return desk.go(visit, addressOf(visit, decision));
       case 'name-target':
-        return desk.show(visit, (frame) => nameTargetPage(frame, decision, addressOf(decision)));
+        return desk.show(visit, (frame) =>
+          nameTargetPage(frame, decision, addressOf(visit, decision)),
+        );
       default:
         decision satisfies never;
         throw new TypeError('no such decision');
@@ -205,7 +220,7 @@ export function authorizeRoutes({ desk, authorization, clock }: AuthorizeOptions
       redirectHost: request.redirect.host,
       email: session.email,
       lookAlike: await lookAlike(request.client, session),
-      ...(await authorization.asked(request, signedInOf(session), id)),
+      ...(await authorization.asked(request, signedInOf(session, visit, baseUrl), id)),
       hasChanged: course.hasChanged,
       action: consentPath,
       id,
@@ -243,8 +258,4 @@ export function authorizeRoutes({ desk, authorization, clock }: AuthorizeOptions
       resume(visit, query.get('id') ?? '', query.has('changed')),
     ),
   ];
-}
-
-function addressOf({ target, error, detail }: ErrorAnswer): string {
-  return errorAddress(target, error, detail);
 }

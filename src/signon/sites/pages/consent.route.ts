@@ -4,6 +4,7 @@
  * address are the kept request's, whatever else was sent. One form, one answer.
  */
 
+import type { Config } from '../../../config.ts';
 import type { Failure, Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
@@ -21,29 +22,26 @@ export const consentEndpoint = deskForm(consentPath, 'anyone', {
 });
 
 export function consentRoute(options: {
+  config: Pick<Config, 'baseUrl'>;
   desk: Desk;
   authorization: Pick<Authorization, 'allow' | 'deny' | 'transactions'>;
 }): PlainRoute {
-  const { desk, authorization } = options;
+  const { desk, authorization, config } = options;
 
   async function handle(visit: Visit, form: Params): Promise<Reply> {
     const { session } = visit;
     if (session === undefined || session.reviewing) return over(visit);
     const id = form.get('id') ?? '';
+    const who = signedInOf(session, visit, config.baseUrl);
     switch (form.get('decision')) {
       case 'allow':
         return answered(
           visit,
-          await authorization.allow(
-            id,
-            signedInOf(session),
-            form.all('scope'),
-            form.get('shown') ?? '',
-          ),
+          await authorization.allow(id, who, form.all('scope'), form.get('shown') ?? ''),
           id,
         );
       case 'deny':
-        return answered(visit, await authorization.deny(id, signedInOf(session)), id);
+        return answered(visit, await authorization.deny(id, who), id);
       case 'switch': {
         // Whoever signs in next in this browser may answer it, and the present one no more.
         const withdrawn = await authorization.transactions.withdraw(id, session.id);

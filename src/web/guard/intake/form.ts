@@ -27,10 +27,14 @@ export function isOwnOrigin(request: Request, baseUrl: string): boolean {
   if (lines.length === 0) return true;
   const origin = lines[0]!;
   if (lines.length > 1) return false;
+  return origin === new URL(baseUrl).origin || origin === askedOrigin(request, baseUrl);
+}
+
+/** BASE_URL, or on plain http the loopback name of `Host` by which the service was asked. */
+export function askedOrigin(request: Request, baseUrl: string): string {
   const own = new URL(baseUrl);
-  if (origin === own.origin) return true;
   const host = firstHeader(request, 'host') ?? '';
-  return own.protocol === 'http:' && loopback.test(host) && origin === `http://${host}`;
+  return own.protocol === 'http:' && loopback.test(host) ? `http://${host}` : own.origin;
 }
 
 /** Of every token that we make (web/guard/visit.ts, sessions). */

@@ -115,7 +115,7 @@ final class Sign_In {
 	/** @return array<string, string> */
 	private static function query(): array {
 		$query = array();
-		foreach ( array( 'state', 'code', 'error', 'error_description' ) as $name ) {
+		foreach ( array( 'state', 'iss', 'code', 'error', 'error_description' ) as $name ) {
 			// phpcs:ignore WordPress.Security.NonceVerification.Recommended
 			if ( isset( $_GET[ $name ] ) && is_string( $_GET[ $name ] ) ) {
 				$query[ $name ] = sanitize_text_field( wp_unslash( $_GET[ $name ] ) ); // phpcs:ignore WordPress.Security.NonceVerification.Recommended
