@@ -18,6 +18,8 @@ export interface Arrival {
   /** 0 if none is declared. */
   readonly contentLength: number;
   readonly isChunked: boolean;
+  /** Coding of the body, as it came. */
+  readonly contentEncoding: string | undefined;
   readonly wantsClose: boolean;
 }
 

@@ -15,6 +15,8 @@ export class HeaderScan {
   /** Only filled when `keepLines`; `''` when it comes twice. */
   requestId: string | undefined;
   traceparent: string | undefined;
+  /** Lines of a repeated one joined by `, `; only filled when `keepLines`. */
+  contentEncoding: string | undefined;
   /** Every line of every wanted header; only filled when `keepLines`. */
   lines: Record<string, string[]> = {};
   contentLength = 0;
@@ -55,6 +57,7 @@ export class HeaderScan {
     this.lines = {};
     this.requestId = undefined;
     this.traceparent = undefined;
+    this.contentEncoding = undefined;
   }
 
   /** Called by the library for each line, name in lower case. 3 lines cost 0.5 µs together. */
@@ -89,6 +92,12 @@ export class HeaderScan {
         break;
       case 15:
         if (this.#keepForwarded && name === 'x-forwarded-for') this.forwarded.push(value);
+        break;
+      case 16:
+        if (this.#keepLines && name === 'content-encoding') {
+          const before = this.contentEncoding;
+          this.contentEncoding = before === undefined ? value : `${before}, ${value}`;
+        }
         break;
       case 17:
         if (name === 'transfer-encoding') {

@@ -1,10 +1,11 @@
 /**
- * Why the transport itself refuses a request, in the fixed order 411, 404, 405, 413, 429, 503,
- * 400. Pure: whether there is a place is passed in.
+ * Why the transport itself refuses a request, in the fixed order 411, 404, 405, 413, 415 (coding), 429,
+ * 503, 400. Pure: whether there is a place is passed in.
  */
 
 import type { ErrorCode } from '../core/errors.ts';
-import type { Arrival } from './arrival.ts';
+import { type Arrival, hasBody } from './arrival.ts';
+import { codingRefusal } from './codings.ts';
 import type { HttpLimits } from './limits.ts';
 import { type Header, type Problem, problem } from './message.ts';
 import type { Route } from './router.ts';
@@ -33,6 +34,10 @@ export function refusalOf(
   const tolerated = Math.max(bytesMax, limits.strayBodyBytesMax);
   if (arrival.contentLength > tolerated || (arrival.isChunked && bytesMax === 0)) {
     return tooLarge(bytesMax);
+  }
+  if (bytesMax > 0 && hasBody(arrival)) {
+    const refusal = codingRefusal(arrival.contentEncoding, route.takesGzip === true);
+    if (refusal !== undefined) return refusal;
   }
   if (busy !== undefined) return busy;
   if (path.length > limits.pathCharsMax || !printable.test(path)) {

@@ -27,6 +27,8 @@ interface RouteBase {
   readonly cors?: { readonly allowHeaders: readonly string[] };
   /** On a GET that changes something: HEAD gets 405 and never reaches the handler. */
   readonly noHead?: boolean;
+  /** A body packed by gzip is taken: its handler unpacks it, see `codings.ts`. */
+  readonly takesGzip?: boolean;
   /** Reached by its path with more slashes between its parts, too, and with one at the end. */
   readonly takesStraySlashes?: boolean;
   /** With `unknownPath`: reached only with this cookie; without it the transport answers 404. */

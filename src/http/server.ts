@@ -325,6 +325,7 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     headers: scan.lines,
     contentLength: scan.contentLength,
     isChunked: scan.chunked,
+    contentEncoding: scan.contentEncoding,
     wantsClose: scan.wantsClose,
   });
 }

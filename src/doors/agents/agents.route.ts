@@ -14,7 +14,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
-import type { Answer, Guard } from '../../web/guard/guard.ts';
+import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../web/shape.ts';
 import type { BouncerUses } from '../bouncers/bouncer-uses.ts';
 import { keyIdOf } from '../bouncers/live.route.ts';
@@ -28,7 +28,7 @@ const alertsBytesMax = 1_024 * 1_024;
 /** One write pays for so many alerts. */
 const alertsPerWrite = 100;
 const headers = ['authorization', 'user-agent'] as const;
-const bodyHeaders = [...headers, 'content-type', 'content-encoding'] as const;
+const bodyHeaders = [...headers, 'content-type'] as const;
 
 export const loginEndpoint = endpoint({
   method: 'POST',
@@ -38,8 +38,8 @@ export const loginEndpoint = endpoint({
   thread: 'main',
   headers: bodyHeaders,
   handlerLimits: ['agentLogin', 'agentCalls'],
-  body: { types: ['json'], bytesMax: loginBytesMax },
-  errors: ['unauthenticated', 'unsupported_media_type'],
+  body: { types: ['json'], bytesMax: loginBytesMax, takesGzip: true },
+  errors: ['unauthenticated'],
   docs: loginDocs,
 });
 
@@ -64,8 +64,8 @@ export const alertsEndpoint = endpoint({
   thread: 'main',
   headers: bodyHeaders,
   cost: { quota: 'write', more: 'for each 100 alerts begun' },
-  body: { types: ['json'], bytesMax: alertsBytesMax },
-  errors: ['unsupported_media_type', 'store_unavailable'],
+  body: { types: ['json'], bytesMax: alertsBytesMax, takesGzip: true },
+  errors: ['store_unavailable'],
   docs: alertsDocs,
 });
 
@@ -125,7 +125,13 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
   }
 
-  function login(request: Request): Answer {
+  function login(request: Request): Promise<Answer> {
+    return guard.unpacked(loginEndpoint, request, (whole) =>
+      whole.ok ? letIn(whole.value) : whole,
+    );
+  }
+
+  function letIn(request: Request): Answer {
     const refused = unlessJson(request);
     if (refused !== undefined) return refused;
     const body = parseJsonObject(request.body);
@@ -179,6 +185,13 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     const tell = (failure: Failure) => guard.tell(alertsEndpoint, failure, call.headers);
     const refused = unlessJson(request);
     if (refused !== undefined) return tell(refused);
+    return guard.unpacked(alertsEndpoint, request, (whole) =>
+      whole.ok ? taken(whole.value, keyText, call) : tell(whole),
+    );
+  }
+
+  async function taken(request: Request, keyText: string, call: KeyedCall): Promise<Answer> {
+    const tell = (failure: Failure) => guard.tell(alertsEndpoint, failure, call.headers);
     const read = await readAlerts(request.body, options.turns);
     if (read === undefined) {
       return tell(fail('bad_request', `the body is no array of at most ${alertsMax} alerts`));
@@ -222,8 +235,6 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
 }
 
 function unlessJson(request: Request): Failure | undefined {
-  const encoding = firstHeader(request, 'content-encoding') ?? 'identity';
   const isJson = mediaType(firstHeader(request, 'content-type')) === 'json';
-  if (isJson && encoding.trim().toLowerCase() === 'identity') return undefined;
-  return fail('unsupported_media_type', 'the body must be JSON, without compression');
+  return isJson ? undefined : fail('unsupported_media_type', 'the body must be JSON');
 }

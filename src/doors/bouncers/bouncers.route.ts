@@ -48,7 +48,7 @@ export const usageEndpoint = endpoint({
   thread: 'main',
   headers,
   handlerLimits: ['decisionsStream'],
-  body: { types: ['json'], bytesMax: usageBytesMax },
+  body: { types: ['json'], bytesMax: usageBytesMax, takesGzip: true },
   errors: [],
   docs: usageDocs,
 });
@@ -122,15 +122,18 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
       uses.note(keyId, { agent, address });
       return replyOf(answer.parts, answer.isGzip);
     }),
-    guard.open(usageEndpoint, (request): Answer => {
+    guard.open(usageEndpoint, async (request): Promise<Answer> => {
       const keyId = bouncerOf(request)?.keyId;
       if (keyId === undefined) return forbidden;
       const refused = limited('decisionsStream', keyId, request);
       if (refused !== undefined) return refused;
-      const usage = readUsage(request.body);
-      if (usage === undefined) return fail('bad_request', 'the body is no usage metrics');
-      uses.note(keyId, { ...seen(request), ...usage });
-      return { status: 201, headers: [noStore] };
+      return guard.unpacked(usageEndpoint, request, (whole): Answer => {
+        if (!whole.ok) return whole;
+        const usage = readUsage(whole.value.body);
+        if (usage === undefined) return fail('bad_request', 'the body is no usage metrics');
+        uses.note(keyId, { ...seen(request), ...usage });
+        return { status: 201, headers: [noStore] };
+      });
     }),
   ];
 }

@@ -36,7 +36,7 @@ export const checkBulkEndpoint = endpoint({
   thread: 'any',
   cost: { quota: 'read', more: 'for each address' },
   headers: ['content-type'],
-  body: { types: ['json', 'text'], bytesMax: bodyBytesMax },
+  body: { types: ['json', 'text'], bytesMax: bodyBytesMax, takesGzip: true },
   errors: [],
   robots: 'disallow',
   docs: checkBulkDocs,

@@ -35,7 +35,7 @@ export const clearAddressEndpoint = endpoint({
   shape: 'api',
   thread: 'main',
   cost: { quota: 'write' },
-  body: { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax },
+  body: { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax, takesGzip: true },
   errors: ['unsupported_media_type', 'store_unavailable'],
   robots: 'disallow',
   docs: clearAddressDocs,

@@ -65,7 +65,7 @@ export const reportEndpoint = endpoint({
   shape: 'api',
   thread: 'main',
   cost: { quota: 'write' },
-  body: { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax },
+  body: { types: ['form', 'multipart', 'json'], bytesMax: bodyBytesMax, takesGzip: true },
   errors: [
     'unsupported_media_type',
     'duplicate_report',

@@ -90,6 +90,8 @@ export function createFrontEnd(options: {
   limits?: ClientLimits<ClientLimitName>;
   /** Which front end it is; the main thread, which answers nothing of it, stands in for the first. */
   thread?: number;
+  /** Around each look at the index that comes later than its request. */
+  within?: <T>(work: () => T) => T;
 }): FrontEnd {
   const { memory, index, clock, log } = options;
   const accounts = openAccountsTable(memory.accounts);
@@ -109,7 +111,10 @@ export function createFrontEnd(options: {
   const passes = createPasses({ key: passKey, clock, random });
   const isSpent = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
   // Nothing of what they answer is a page.
-  const guard = createGuard({ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) });
+  const guard = createGuard({
+    ...{ gate, callers, log, renderPage: () => ({ html: '', headers: [] }) },
+    ...(options.within === undefined ? {} : { within: options.within }),
+  });
   const count = counted.recorder('dovecot', thread);
   const spotMark = createMarkSpotter(memory.marks, clock);
   const shares = createLoginShares(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));

@@ -102,13 +102,13 @@ async function run(setup: ThreadSetup): Promise<void> {
   const bounds = setup.clientLimitsOn ? clientLimits : undefined;
   const records = openLimitRecords(memory.limits);
   const limits = bounds && createClientLimits(bounds, records);
+  const within = duringTurn(reader);
   const frontEnd = createFrontEnd({
-    ...{ memory, index: reader, clock, log, thread: setup.thread },
+    ...{ memory, index: reader, clock, log, thread: setup.thread, within },
     ...(limits === undefined ? {} : { limits }),
   });
   let held: Served = {};
   const serve = openServed(() => held, frontEnd);
-  const within = duringTurn(reader);
   const counters = createThreadCounters(setup.threads, setup.paths, setup.counters);
   const count = counters.recorder(setup.thread);
   const timings = createTimings(setup.threads + 1, setup.timings);

@@ -7,6 +7,7 @@
 import type { ClientLimitName } from '../../config/limits.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import type { Failure } from '../../core/result.ts';
+import { codingHeader } from '../../http/codings.ts';
 import { logFieldsOf, type Request } from '../../http/message.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import type { Described } from '../openapi.ts';
@@ -67,7 +68,10 @@ export interface Endpoint {
   readonly headers?: readonly string[];
   readonly body?: {
     readonly types: readonly BodyType[];
+    /** Also of a packed body, once it is unpacked. */
     readonly bytesMax: number;
+    /** It may be packed by gzip. */
+    readonly takesGzip?: boolean;
   };
   readonly queryCharsMax?: number;
   /** Milliseconds for the whole exchange, where the server's own deadline does not fit. */
@@ -130,6 +134,14 @@ const ofTransport: readonly ErrorCode[] = [
   'internal',
 ];
 
+/** Of the transport, where a body is taken. */
+const ofBody: readonly ErrorCode[] = [
+  'body_too_large',
+  'body_timeout',
+  'length_required',
+  'unsupported_media_type',
+];
+
 /** Every error that a caller of the endpoint can meet. */
 export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
   const { who, body, cost, shape } = declared;
@@ -137,7 +149,7 @@ export function errorsOf(declared: Endpoint): ReadonlySet<ErrorCode> {
   const isLimited = limitsOf(declared).length > 0;
   return new Set<ErrorCode>([
     ...ofTransport,
-    ...(body === undefined ? [] : (['body_too_large', 'body_timeout', 'length_required'] as const)),
+    ...(body === undefined ? [] : ofBody),
     ...(['api-key', 'agent', 'operator'].includes(who) ? (['unauthenticated'] as const) : []),
     ...(who === 'api-key' ? (['wrong_scope'] as const) : []),
     ...(who === 'bouncer' ? (['forbidden'] as const) : []),
@@ -192,13 +204,15 @@ type RouteFacts = Omit<PlainRoute, 'kind' | 'handle'>;
 export function routeFacts(declared: Endpoint, guardHeaders: readonly string[] = []): RouteFacts {
   const { method, path, who, shape, body, queryCharsMax, timeoutMs, cors, noHead, isProbe } =
     declared;
+  const coding = body?.takesGzip === true ? [codingHeader] : [];
   return {
     method,
     path,
     who,
     shape,
-    headers: [...new Set([...guardHeaders, ...(declared.headers ?? [])])],
+    headers: [...new Set([...guardHeaders, ...coding, ...(declared.headers ?? [])])],
     ...(body === undefined ? {} : { bodyBytesMax: body.bytesMax }),
+    ...(body?.takesGzip === true ? { takesGzip: true } : {}),
     ...(queryCharsMax === undefined ? {} : { queryCharsMax }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(cors === undefined ? {} : { cors }),

@@ -8,12 +8,13 @@
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
-import { keyScopes } from '../../access/keys/key-scopes.ts';
+import { type KeyScope, keyScopes } from '../../access/keys/key-scopes.ts';
 import { type Gate, quotaKind } from '../../access/quota/gate.ts';
-import { type Failure, fail, type Result } from '../../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
 import { type Params, parseQuery } from '../../http/query.ts';
 import type { Caller, PlainRoute } from '../../http/router.ts';
+import { createUnpacking, isPacked } from '../../http/unpacking.ts';
 import { wrongScopeDetail } from '../errors.ts';
 import { type RenderErrorPage, tellFailure } from '../shape.ts';
 import type { Callers } from './callers.ts';
@@ -69,6 +70,15 @@ export interface Guard {
       readonly onRefused?: (failure: Failure) => void;
     },
   ): PlainRoute;
+  /**
+   * What `use` makes of the request once its body is unpacked, to no more than the endpoint's bound.
+   * `keyed` and `keyedFields` do it by themselves; an open endpoint does it when it knows its caller.
+   */
+  unpacked<T>(
+    declared: Endpoint,
+    request: Request,
+    use: (unpacked: Result<Request>) => T | Promise<T>,
+  ): Promise<T>;
   /** The failure in the endpoint's shape. */
   tell(declared: Endpoint, failure: Failure, headers?: readonly Header[]): Reply;
   /**
@@ -88,9 +98,24 @@ export interface GuardOptions {
   readonly callers: Pick<Callers, 'take'>;
   readonly renderPage: RenderErrorPage;
   readonly log: FailureNotes;
+  /** Around what goes on in a later turn of the event loop than the one in which the request came. */
+  readonly within?: <T>(work: () => T) => T;
 }
 
-export function createGuard({ gate, callers, renderPage, log }: GuardOptions): Guard {
+export function createGuard(options: GuardOptions): Guard {
+  const { gate, callers, renderPage, log, within = (work) => work() } = options;
+  const unpacking = createUnpacking();
+
+  function unpacked<T>(
+    declared: Endpoint,
+    request: Request,
+    use: (one: Result<Request>) => T | Promise<T>,
+  ): Promise<T> {
+    return unpacking.whole(request, declared.body?.bytesMax ?? 0, (one) =>
+      within(() => use(one.ok ? one : unreadable(declared, one))),
+    );
+  }
+
   function tell(
     declared: Endpoint,
     failure: Failure,
@@ -136,8 +161,7 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
     unitsOf = () => 1,
   ) {
     const { quota } = declared.cost!;
-    const ofQuota = quota === 'write' ? 'report' : 'check';
-    const scope = declared.who === 'agent' ? 'agent' : ofQuota;
+    const scope = scopeOf(declared);
     const slot = gate.authenticate(keyText, keyScopes[scope]);
     if (slot < 0) {
       const isOther = slot === otherScope && declared.who === 'api-key';
@@ -180,6 +204,7 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
   return {
     tell,
     admit,
+    unpacked,
     open: (declared, handle) => ({
       kind: 'plain',
       ...routeFacts(declared),
@@ -196,39 +221,62 @@ export function createGuard({ gate, callers, renderPage, log }: GuardOptions): G
         const query = parseQuery(request.query, { lists: declared.lists ?? [] });
         const inQuery = query.ok ? query.value.get('key') : undefined;
         const keyText = firstHeader(request, 'key') ?? inQuery;
-        const held: { asked?: ReturnType<typeof read> } = {};
-        const admitted = admit(declared, request, keyText, () => {
-          const asked = query.ok ? read(query.value, request) : query;
-          held.asked = asked;
-          return asked.ok ? (unitsOf?.(asked.value) ?? 1) : 1;
-        });
-        if ('failure' in admitted)
-          return tell(declared, admitted.failure, admitted.headers, request);
-        const ignored = query.ok ? ignoredParameters(query.value.names, known) : undefined;
-        const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
-        const asked = held.asked!;
-        const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
-        return told(declared, answer, call.headers, request);
+        async function answerTo(whole: Result<Request>): Promise<Reply> {
+          const held: { asked?: ReturnType<typeof read> } = {};
+          const admitted = admit(declared, request, keyText, () => {
+            const params = query.ok && !whole.ok ? whole : query;
+            const asked = params.ok ? read(params.value, whole.ok ? whole.value : request) : params;
+            held.asked = asked;
+            return asked.ok ? (unitsOf?.(asked.value) ?? 1) : 1;
+          });
+          if ('failure' in admitted)
+            return tell(declared, admitted.failure, admitted.headers, request);
+          const ignored = query.ok ? ignoredParameters(query.value.names, known) : undefined;
+          const call = ignored === undefined ? admitted.call : withHeader(admitted.call, ignored);
+          const asked = held.asked!;
+          const answer = asked.ok ? await handle(asked.value, call, caller) : asked;
+          return told(declared, answer, call.headers, request);
+        }
+        // Nothing is unpacked for a stranger.
+        const isKnown = isPacked(request) && gate.authenticate(keyText, scopeBit(declared)) >= 0;
+        return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));
       },
     }),
     keyedFields: (declared, handle, { keyField, onRefused } = {}) => ({
       kind: 'plain',
       ...routeFacts(declared, ['key', 'content-type']),
-      async handle(request, caller) {
-        const fields = await readFields(request);
-        const other = keyField !== undefined && fields.ok ? fields.value.text(keyField) : undefined;
-        const admitted = admit(declared, request, keyOf(request, fields) ?? other);
-        if ('failure' in admitted) {
-          if (admitted.failure.error !== 'unauthenticated') onRefused?.(admitted.failure);
-          return tell(declared, admitted.failure, admitted.headers, request);
-        }
-        const { call } = admitted;
-        const answer = fields.ok ? await handle(fields.value, call, caller) : fields;
-        if ('ok' in answer && answer.error !== 'unauthenticated') onRefused?.(answer);
-        return told(declared, answer, call.headers, request);
-      },
+      handle: (request, caller) =>
+        unpacked(declared, request, async (whole) => {
+          const fields = whole.ok ? await readFields(whole.value) : whole;
+          const other =
+            keyField !== undefined && fields.ok ? fields.value.text(keyField) : undefined;
+          const admitted = admit(declared, request, keyOf(request, fields) ?? other);
+          if ('failure' in admitted) {
+            if (admitted.failure.error !== 'unauthenticated') onRefused?.(admitted.failure);
+            return tell(declared, admitted.failure, admitted.headers, request);
+          }
+          const { call } = admitted;
+          const answer = fields.ok ? await handle(fields.value, call, caller) : fields;
+          if ('ok' in answer && answer.error !== 'unauthenticated') onRefused?.(answer);
+          return told(declared, answer, call.headers, request);
+        }),
     }),
   };
+}
+
+function scopeOf({ who, cost }: Endpoint): KeyScope {
+  if (who === 'agent') return 'agent';
+  return cost?.quota === 'write' ? 'report' : 'check';
+}
+
+function scopeBit(declared: Endpoint): number {
+  return keyScopes[scopeOf(declared)];
+}
+
+/** In the API a body that can't be read is a fault of a parameter: 422, as for malformed JSON. */
+export function unreadable({ shape }: Endpoint, failure: Failure): Failure {
+  const isFault = shape === 'api' && failure.error === 'bad_request';
+  return isFault ? fail('invalid_parameter', failure.detail, 'body') : failure;
 }
 
 /** The same call; its replies have one more header. */

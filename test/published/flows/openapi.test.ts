@@ -273,6 +273,15 @@ for (const threads of threadCounts) {
       assert.deepEqual([...problems], []);
     });
 
+    it('describes bodies in a coding that nobody takes', async () => {
+      const headers = { 'Content-Encoding': 'br', 'Content-Length': '3' };
+      for (const { method, path } of targetsOf(contract)) {
+        if (method !== 'POST' && method !== 'DELETE') continue;
+        assert.equal((await ask(path, { method, headers, body: 'x=1' })).status, 415, path);
+      }
+      assert.deepEqual([...problems], []);
+    });
+
     it('describes chunked bodies, and bodies that never come', async () => {
       const file = { Key: server.key, 'Content-Type': 'multipart/form-data; boundary=b' };
       const withBody = targetsOf(contract)

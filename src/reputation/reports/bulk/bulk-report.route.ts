@@ -8,13 +8,13 @@
 import type { BoundedTables } from '../../../core/bounded-tables.ts';
 import { type Failure, fail, type Result } from '../../../core/result.ts';
 import { clientCountry, type GeoReader } from '../../../geo/reader.ts';
-
 import { firstHeader, type Header, type Reply, type Request } from '../../../http/message.ts';
 import { type FormSink, readPartsInto } from '../../../http/multipart.ts';
 import { parseQuery } from '../../../http/query.ts';
 import type { StreamRoute } from '../../../http/router.ts';
+import { PackedBodyError, unpackedPieces } from '../../../http/unpacking.ts';
 import { endpoint, streamFacts } from '../../../web/guard/endpoint.ts';
-import type { Guard, KeyedCall } from '../../../web/guard/guard.ts';
+import { type Guard, type KeyedCall, unreadable } from '../../../web/guard/guard.ts';
 import { jsonType, noStore } from '../../../web/shape.ts';
 import type { Check } from '../../check/check.ts';
 import { clientNetwork } from '../../voices/client-network.ts';
@@ -24,8 +24,9 @@ import { type BulkSaveOptions, saveBulk } from './bulk-save.ts';
 
 const csvBytesMax = 8 * 1024 * 1024;
 const partsMax = 16;
-/** Room for the form around the file. */
-const bodyBytesMax = csvBytesMax + 64 * 1024;
+/** Room for the form around the file; no more is unpacked of a body whose key has not come yet. */
+const formBytesMax = 64 * 1024;
+const bodyBytesMax = csvBytesMax + formBytesMax;
 /** For the upload and the saving. */
 const timeoutMs = 25_000;
 /** One write pays for so many rows. */
@@ -68,7 +69,7 @@ export const bulkReportEndpoint = endpoint({
   thread: 'main',
   cost: { quota: 'write', more: 'for each 100 rows begun' },
   headers: ['key', 'content-type'],
-  body: { types: ['multipart'], bytesMax: bodyBytesMax },
+  body: { types: ['multipart'], bytesMax: bodyBytesMax, takesGzip: true },
   timeoutMs,
   errors: ['unsupported_media_type', 'store_unavailable', 'overloaded'],
   robots: 'disallow',
@@ -122,7 +123,10 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
       if (found.sender?.failure !== undefined) {
         return tell(found.sender.failure, found.sender.headers);
       }
-      const read = await readForm(request, body, found);
+      const pieces = unpackedPieces(request, body, () =>
+        found.sender === undefined ? formBytesMax : bodyBytesMax,
+      );
+      const read = await readForm(request, pieces, found);
       found.sender ??= identify(request, undefined);
       const { headers, failure } = found.sender;
       if (failure !== undefined) return tell(failure, headers);
@@ -131,6 +135,11 @@ export function bulkReportRoute(options: BulkReportOptions): StreamRoute {
       const rows = found.file?.end() ?? missing;
       if (!rows.ok) return tell(rows, headers);
       return await save(request.clientIp, found.sender, rows.value);
+    } catch (error) {
+      if (!(error instanceof PackedBodyError)) throw error;
+      const { sender } = found;
+      if (sender === undefined) return tell(fail('unauthenticated'), []);
+      return tell(unreadable(bulkReportEndpoint, error.failure), sender.headers);
     } finally {
       const call = found.sender?.call;
       if (call !== undefined) leave(call.slot);
