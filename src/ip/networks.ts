@@ -1,11 +1,14 @@
 /**
  * The networks that a client belongs to, as names to count by: the smallest that one subscriber has
  * (IPv4 /32, IPv6 /64) and the one that a provider gives out whole (IPv4 /24, IPv6 /48). Whoever has
- * one address of a network can have all, so a bound that counts addresses bounds nobody. The one
- * place where addresses are grouped so, for limits per client and for places of the transport.
+ * one address of a network can have all, so a bound that counts addresses bounds nobody. Behind a
+ * translator or tunnel (behind.ts) a client is its IPv4 address: one /64 of NAT64 has all of IPv4, and who
+ * has one IPv4 address has a whole /48 of 6to4. The one place where addresses are grouped so, for limits
+ * per client and for places of the transport.
  */
 
 import { parseIp } from './address.ts';
+import { embeddedIp4 } from './behind.ts';
 
 export interface Networks {
   readonly client: string;
@@ -24,12 +27,17 @@ export function networksOf(clientIp: string): Networks {
 
 /** `family` and `words` as `parseIp` gives them: IPv4 in the first word, IPv6 in four. */
 export function clientOf(family: 4 | 6, words: Uint32Array): string {
-  const first = words[0]!.toString(36);
-  return family === 4 ? first : `${first}:${words[1]!.toString(36)}`;
+  const quad = quadOf(family, words);
+  return quad >= 0 ? quad.toString(36) : `${words[0]!.toString(36)}:${words[1]!.toString(36)}`;
 }
 
 function wideClientOf(family: 4 | 6, words: Uint32Array): string {
-  const first = words[0]!;
-  if (family === 4) return `${(first >>> 8).toString(36)}/24`;
-  return `${first.toString(36)}:${(words[1]! >>> 16).toString(36)}/48`;
+  const quad = quadOf(family, words);
+  if (quad >= 0) return `${(quad >>> 8).toString(36)}/24`;
+  return `${words[0]!.toString(36)}:${(words[1]! >>> 16).toString(36)}/48`;
+}
+
+/** A private one counts too: these are names, and nobody is trusted by them. */
+function quadOf(family: 4 | 6, words: Uint32Array): number {
+  return family === 4 ? words[0]! : embeddedIp4(words);
 }

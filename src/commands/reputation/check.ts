@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
 import type { Evidence } from '../../reputation/address/evidence/evidence.ts';
 import { canonicalAddress } from '../shell/address.ts';
 import { columns, createOutput, dateText, grouped } from '../shell/output.ts';
@@ -37,7 +38,7 @@ async function ask(address: string) {
       const now = reading.clock.now();
       const facts = JSON.parse(check.wideJson(address, now)!) as object;
       const words = new Uint32Array(4);
-      const family = parseIp(address, words) as 4 | 6;
+      const family = lookBehind(parseIp(address, words) as 4 | 6, words);
       const evidence = evidenceReader.of(family, words, now);
       return { facts, evidence, why: whyJson(evidence) };
     }),

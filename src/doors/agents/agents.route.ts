@@ -12,6 +12,7 @@ import { mediaType, parseJsonObject } from '../../http/body.ts';
 import { firstHeader, type Request } from '../../http/message.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
@@ -169,7 +170,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       if (ip === undefined || result === undefined || isRemark) continue;
       if (!result.ok && neverBanned.has(result.error)) continue;
       if (stoppedAt !== undefined && Date.parse(stoppedAt) + banMs <= clock.now()) continue;
-      const family = parseIp(ip.trim(), words);
+      const family = lookBehind(parseIp(ip.trim(), words), words);
       if (family !== 0) addresses.push(formatIp(family, words));
     }
     return addresses;

@@ -14,6 +14,7 @@ import { parseQuery } from '../../http/query.ts';
 import type { HotRequest, HotRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind, networkBehind } from '../../ip/behind.ts';
 import { formatNetwork, type Prefix, parsePrefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { bouncerErrorBody, jsonType, noStore } from '../../web/shape.ts';
@@ -117,7 +118,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
 
   /** By what everybody may know, else by what the account's own agents found. */
   function ofAddress(text: string, slot: number): string | undefined {
-    const family = parseIp(text, address);
+    const family = lookBehind(parseIp(text, address), address);
     if (family === 0) return undefined;
     const known = decide(family, address, widthOf(family));
     const nowMs = clock.now();
@@ -131,7 +132,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
   function ofNetwork(text: string): string | undefined {
     const prefix = parsePrefix(text, 'mask');
     if (!prefix.ok) return undefined;
-    const { family, words, length } = prefix.value;
+    const { family, words, length } = networkBehind(prefix.value);
     return decide(family, words, length);
   }
 

@@ -12,6 +12,7 @@ import { firstHeader, type Reply, type Request } from '../../http/message.ts';
 import { parseQuery } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
@@ -117,7 +118,7 @@ export function createPolicyDoor(options: PolicyDoorOptions): PolicyDoor {
         return attempt;
       }
       const keyId = keyIdOf(keyText);
-      const family = parseIp(attempt.value.remote, words);
+      const family = lookBehind(parseIp(attempt.value.remote, words), words);
       // Who guesses passwords is judged by name for ever, and uses up nothing that others need.
       const isBeyondShare = family !== 0 && shares.isBeyond(keyId, family, words);
       const isQuestion = command === 'allow';

@@ -14,6 +14,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
+import { embeddedIp4 } from '../../ip/behind.ts';
 import { passSeconds } from './policy.ts';
 
 /** Whoever composes the service derives the signing key for this purpose. */
@@ -154,13 +155,14 @@ function valueAt(cookies: string, at: number): string | undefined {
   return cookies.slice(start, end);
 }
 
-/** The first 24 bits of IPv4. */
+/** The first 24 bits of IPv4, also of an address that a translator or tunnel speaks for. */
 function highOf(family: 4 | 6, words: Uint32Array): number {
-  return family === 4 ? (words[0]! & 0xffffff00) >>> 0 : words[0]!;
+  const quad = family === 4 ? words[0]! : embeddedIp4(words);
+  return quad >= 0 ? (quad & 0xffffff00) >>> 0 : words[0]!;
 }
 
 function lowOf(family: 4 | 6, words: Uint32Array): number {
-  return family === 4 ? 0 : words[1]!;
+  return family === 4 || embeddedIp4(words) >= 0 ? 0 : words[1]!;
 }
 
 const hostShape = /^([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/;

@@ -24,6 +24,7 @@ import {
   strengthOf,
 } from '../../index/records.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
 import { formatNetwork, formatPrefix, maskWords, parsePrefix } from '../../ip/prefix.ts';
 import { specialUse } from '../../ip/special.ts';
 import type { Callers } from '../../web/guard/callers.ts';
@@ -123,7 +124,7 @@ export function ipPageRoutes(options: IpPageOptions): PlainRoute[] {
     const refusal = admit(request, asJson);
     if (refusal !== undefined) return refusal;
     const address = new Uint32Array(4);
-    const family = parseIp(request.param, address);
+    const family = lookBehind(parseIp(request.param, address), address);
     if (family === 0) {
       // With its slash percent-encoded.
       const network = parsePrefix(request.param, 'mask');

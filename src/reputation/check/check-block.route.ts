@@ -14,6 +14,7 @@ import { countryOf, type GeoReader } from '../../geo/reader.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp } from '../../ip/address.ts';
+import { networkBehind } from '../../ip/behind.ts';
 import { describeBlock } from '../../ip/block.ts';
 import { formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
@@ -127,5 +128,5 @@ function readAsked(params: Params): Result<Asked> {
     const detail = `The network ${formatPrefix(network.value)} is too large: IPv4 networks may be /16 to /32, IPv6 networks /48 to /128.`;
     return fail('network_too_large', detail, 'network');
   }
-  return ok({ network: network.value, maxAgeDays: Number(days) });
+  return ok({ network: networkBehind(network.value), maxAgeDays: Number(days) });
 }

@@ -9,6 +9,7 @@ import { isoSecondsBytes, writeIsoSeconds } from '../../core/iso-seconds.ts';
 import type { GeoFragments } from '../../geo/fragments.ts';
 import { LAST_REPORTED_AT, type Records, ROW_SHIFT, reportersOf } from '../../index/records.ts';
 import { writeIp4, writeIp6, writeNumber } from '../../ip/address-writer.ts';
+import { addressBehind } from '../../ip/behind.ts';
 import { isPublic } from '../../ip/special.ts';
 import type { Verdict } from './check.ts';
 
@@ -98,9 +99,25 @@ function writeBegin(
   let at = family === 4 ? writeIp4(view, begun, words[0]!) : writeIp6(view, begun, words, 0);
   at = write(view, at, score);
   at = writeNumber(view, at, v.score);
-  at = geo.write(view, at, family, words);
+  at = writePlace(view, at, geo, family, words);
   at = write(view, at, anonymous[v.anonymousExit ? 1 : 0]!);
   return writeNumber(view, at, v.reports + v.listReports);
+}
+
+const behind = new Uint32Array(4);
+
+/** Where the address is that stands behind this one. */
+function writePlace(
+  view: DataView,
+  at: number,
+  geo: GeoFragments,
+  family: 4 | 6,
+  words: Uint32Array,
+): number {
+  const quad = addressBehind(family, words);
+  if (quad < 0) return geo.write(view, at, family, words);
+  behind[0] = quad;
+  return geo.write(view, at, 4, behind);
 }
 
 export function createCheckBody(geo: GeoFragments, records: Records): CheckBody {

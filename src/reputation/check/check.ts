@@ -4,7 +4,8 @@
  * The score is the highest over all entries that cover the address (a fresh host entry must not
  * hide a bad network), and so are the flags. Reports are those of the most specific entry that
  * was reported; what lists add to them is added up over all entries. Above a known-good range only
- * lists count. An allowlist entry anywhere above wins over all of it.
+ * lists count. An allowlist entry anywhere above wins over all of it. What is said of the IPv4 address that
+ * stands behind an IPv6 one (ip/behind.ts) is said of both.
  */
 
 import type { GeoFragments } from '../../geo/fragments.ts';
@@ -12,6 +13,7 @@ import { COVERING_MAX } from '../../index/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { META, REPORTS, REPORTS_MASK, ROW_SHIFT, STRENGTH } from '../../index/records.ts';
 import { parseIp } from '../../ip/address.ts';
+import { addressBehind } from '../../ip/behind.ts';
 import { entryFlags } from '../state/entry-flags.ts';
 import { createCheckBody, createSevenWriter } from './check-body.ts';
 import { entryScore, halfLivesAt, maliciousScore } from './score.ts';
@@ -64,7 +66,9 @@ export function openCheck(options: {
   const write = createCheckBody(geo, records);
   const writeJudged = createSevenWriter(geo);
   const address = new Uint32Array(4);
-  const covering = new Int32Array(COVERING_MAX);
+  const covering = new Int32Array(2 * COVERING_MAX);
+  const ofIp6 = new Int32Array(COVERING_MAX);
+  const behind = new Uint32Array(4);
   const verdict: Verdict = {
     score: 0,
     anonymousExit: false,
@@ -78,8 +82,19 @@ export function openCheck(options: {
     decidedBy: 0,
   };
 
+  /** Fills `covering`, that of the IPv4 address behind it first. @returns how many entries */
+  function entriesOf(family: 4 | 6, words: Uint32Array): number {
+    const quad = addressBehind(family, words);
+    if (quad < 0) return index.covering(family, words, covering);
+    behind[0] = quad;
+    const count = index.covering(4, behind, covering);
+    const more = index.covering(6, words, ofIp6);
+    for (let i = 0; i < more; i++) covering[count + i] = ofIp6[i]!;
+    return count + more;
+  }
+
   function judge(family: 4 | 6, words: Uint32Array, nowMs: number): Verdict {
-    const count = index.covering(family, words, covering);
+    const count = entriesOf(family, words);
     const nowHalfLives = halfLivesAt(nowMs);
     let flags = 0;
     /** By all that is said, and by lists alone: which one counts is known at the end. */

@@ -3,6 +3,7 @@
 import { fail, ok, type Result } from '../../core/result.ts';
 import type { Params } from '../../http/query.ts';
 import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
 import {
   addressRequiredDetail,
   invalidAddressDetail,
@@ -15,9 +16,10 @@ const dayMs = 86_400_000;
 const maxAgeDaysDefault = 365;
 
 export interface Address {
+  /** Of what stands behind it: reports name that. */
   readonly family: IpFamily;
   readonly words: Uint32Array;
-  /** Canonical. */
+  /** Canonical, as it was asked for. */
   readonly text: string;
 }
 
@@ -28,7 +30,8 @@ export function readAddress(text: string | undefined): Result<Address> {
   const words = new Uint32Array(4);
   const family = parseIp(text, words);
   if (family === 0) return fail('invalid_parameter', invalidAddressDetail, 'ipAddress');
-  return ok({ family, words, text: formatIp(family, words) });
+  const canonical = formatIp(family, words);
+  return ok({ family: lookBehind(family, words), words, text: canonical });
 }
 
 /** `maxAgeInDays` as the time from which reports count, milliseconds since 1970. */

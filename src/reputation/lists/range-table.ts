@@ -8,6 +8,7 @@ import { capacities } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { networkBehind } from '../../ip/behind.ts';
 import { formatPrefix, type Prefix } from '../../ip/prefix.ts';
 import { readPrefix } from '../../ip/written.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
@@ -94,8 +95,10 @@ export function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>): Rang
   }
 
   async function put(text: string, row: T): Promise<Result<Ranged<T>>> {
-    const prefix = readPrefix(text.trim());
-    if (!prefix.ok) return prefix;
+    const read = readPrefix(text.trim());
+    if (!read.ok) return read;
+    // What a translator or tunnel speaks for is told apart by its IPv4 address.
+    const prefix = ok(networkBehind(read.value));
     const name = formatPrefix(prefix.value);
     const key = keyOf(name);
     return await untilUndisturbed(async () => {
@@ -121,8 +124,11 @@ export function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>): Rang
     text: string,
     which: (row: T) => boolean = () => true,
   ): Promise<Result<Ranged<T>>> {
-    const prefix = readPrefix(text.trim());
-    if (!prefix.ok) return prefix;
+    const read = readPrefix(text.trim());
+    if (!read.ok) return read;
+    // A row of before may be kept as it was written.
+    const isKept = (await store.get(keyOf(formatPrefix(read.value)))) !== undefined;
+    const prefix = isKept ? read : ok(networkBehind(read.value));
     const name = formatPrefix(prefix.value);
     const key = keyOf(name);
     return await untilUndisturbed(async () => {

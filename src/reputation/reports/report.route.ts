@@ -10,6 +10,7 @@ import { fail, ok, type Result } from '../../core/result.ts';
 import type { GeoReader } from '../../geo/reader.ts';
 import { clientCountry } from '../../geo/reader.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { textBehind } from '../../ip/behind.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Answer, Guard, KeyedCall } from '../../web/guard/guard.ts';
 import { addressIn, type Fields } from '../../web/guard/intake/fields.ts';
@@ -87,7 +88,7 @@ export function reportRoute(options: ReportRouteOptions): PlainRoute {
     const report = readReport(input.value, {
       now: clock.now(),
       allowDocumentation: options.allowDocumentation,
-      ownAddresses: { has: (ip) => ip === request.clientIp || serverAddresses.has(ip) },
+      ownAddresses: { has: (ip) => ip === textBehind(request.clientIp) || serverAddresses.has(ip) },
     });
     if (!report.ok) return report;
     const { ip, family, words } = report.value;

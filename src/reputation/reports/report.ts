@@ -4,6 +4,7 @@
 
 import { fail, ok, type Result } from '../../core/result.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
 import { specialUse } from '../../ip/special.ts';
 import { categoryMask, categoryMax } from './categories.ts';
 
@@ -61,7 +62,8 @@ export function readReport(input: ReportInput, rules: ReportRules): Result<ReadR
   const words = new Uint32Array(4);
   const text = input.ip?.trim() ?? '';
   if (text === '') return fail('invalid_parameter', 'The ip field is required.', 'ip');
-  const family = parseIp(text, words);
+  // Whoever is reported in the form of a translator or tunnel is the IPv4 address.
+  const family = lookBehind(parseIp(text, words), words);
   if (family === 0)
     return fail('invalid_parameter', 'The ip must be a valid IPv4 or IPv6 address.', 'ip');
   const ip = formatIp(family, words);

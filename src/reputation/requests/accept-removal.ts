@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { parseIp } from '../../ip/address.ts';
+import { textBehind } from '../../ip/behind.ts';
 import type { Store } from '../../store/store.ts';
 import { createAllowlist } from '../lists/allowlist.ts';
 import { createReportStore } from '../reports/store/report-store.ts';
@@ -13,16 +14,18 @@ const reportsPerStep = 10_000;
 
 /**
  * The request goes last, so that one that was cut short can be granted again.
- * @param address canonical
+ * @param given canonical
  * @param allow put it on the allowlist too, so that no list blocks it
  * @returns how many reports went; `not_found` without a request
  */
 export async function acceptRemoval(
   parts: { store: Store; clock: Clock; random: Random },
-  address: string,
+  given: string,
   allow: boolean,
 ): Promise<Result<number>> {
   const removals = createRemovals(parts);
+  const isKept = (await removals.find(given)) !== undefined;
+  const address = isKept ? given : textBehind(given);
   if ((await removals.find(address)) === undefined) {
     return fail('not_found', `there is no request for ${address}`);
   }

@@ -6,6 +6,7 @@
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { textBehind } from '../../ip/behind.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import {
   type Asked,
@@ -67,7 +68,7 @@ export function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const waitSeconds = callers.take('removal', visit.request);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
     if (!isSpokenOf(asked)) return show(visit, asked, reason);
-    const fromAddress = visit.request.clientIp === asked.ip;
+    const fromAddress = textBehind(visit.request.clientIp) === asked.ip;
     const done = await removals.add(asked.ip, { reason, fromAddress, signedIn });
     if (done.ok) return desk.go(visit, `/removal?address=${asked.ip}`);
     const isFull = done.error === 'capacity_exceeded';

@@ -8,6 +8,7 @@ import { clientCountry } from '../../geo/reader.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
+import { textBehind } from '../../ip/behind.ts';
 import { statusOf } from '../../web/errors.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
 import { type Report, readReport } from '../reports/report.ts';
@@ -102,7 +103,7 @@ export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
       {
         now: clock.now(),
         allowDocumentation,
-        ownAddresses: { has: (own) => own === clientIp || serverAddresses.has(own) },
+        ownAddresses: { has: (own) => own === textBehind(clientIp) || serverAddresses.has(own) },
       },
     );
     if (!said.ok) return refuse(said);

@@ -3,6 +3,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
 import { parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
 import type { Check } from '../check/check.ts';
 import { networkNumber } from './network.ts';
 
@@ -16,7 +17,7 @@ export interface ClientNetworkOptions {
 export function clientNetwork(options: ClientNetworkOptions, clientIp: string): number {
   const { geo, check, clock } = options;
   const words = new Uint32Array(4);
-  const family = parseIp(clientIp, words);
+  const family = lookBehind(parseIp(clientIp, words), words);
   if (family === 0) return 0;
   const provider = providerOf(geo.find(family, words));
   return networkNumber({

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { parseIp } from '../../../src/ip/address.ts';
 import type { TestServer } from '../server/server.ts';
 import { within } from '../server/server.ts';
 import { decode, encode } from './dns.ts';
@@ -26,6 +27,15 @@ export async function accuserKeys(server: TestServer, email: string): Promise<Ac
   };
 }
 
+/** Octets, or nibbles. */
+function reversed(ip: string): string {
+  if (!ip.includes(':')) return ip.split('.').reverse().join('.');
+  const words = new Uint32Array(4);
+  assert.equal(parseIp(ip, words), 6, ip);
+  const digits = Array.from(words, (word) => word.toString(16).padStart(8, '0')).join('');
+  return Array.from(digits).reverse().join('.');
+}
+
 async function isOnDnsList(server: TestServer, ip: string): Promise<boolean> {
   const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
   const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
@@ -33,7 +43,7 @@ async function isOnDnsList(server: TestServer, ip: string): Promise<boolean> {
   await once(socket, 'listening');
   try {
     const answer = once(socket, 'message');
-    const name = `${ip.split('.').reverse().join('.')}.bl.test`;
+    const name = `${reversed(ip)}.bl.test`;
     socket.send(encode({ name, type: 'A' }), Number(endpoint!.split(':')[1]), '127.0.0.1');
     return decode((await answer)[0] as Buffer).rcode === 'NOERROR';
   } finally {

@@ -3,6 +3,7 @@
  * slices. What every entry and every address must show follows from it.
  */
 
+import { addressBehind } from '../../../src/ip/behind.ts';
 import { formatPrefix, type Prefix } from '../../../src/ip/prefix.ts';
 import { entryFlags } from '../../../src/reputation/state/entry-flags.ts';
 import type { ListKind, ReputationEvent } from '../../../src/reputation/state/events.ts';
@@ -113,8 +114,12 @@ export function judgeSlowly(
 ): { score: number; anonymousExit: boolean; allowlisted: boolean; malicious: boolean } {
   let score = 0;
   let flags = 0;
+  const quad = addressBehind(family, words);
+  const isCovering = ({ prefix }: ModelEntry) =>
+    (prefix.family === family && startsWith(words, prefix)) ||
+    (quad >= 0 && prefix.family === 4 && startsWith(Uint32Array.of(quad), prefix));
   for (const entry of entries) {
-    if (entry.prefix.family !== family || !startsWith(words, entry.prefix)) continue;
+    if (!isCovering(entry)) continue;
     score = Math.max(score, entry.score);
     flags |= entry.flags;
   }

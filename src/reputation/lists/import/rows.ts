@@ -4,6 +4,7 @@
  *
  * - host bits behind a prefix length are cleared and the entry counts as normalised;
  * - a prefix or range that would cover a large part of the Internet is refused as bad;
+ * - an address or network in the form of a translator or tunnel is the IPv4 one that stands behind it;
  * - special-use addresses (private, loopback, reserved …), and prefixes that hold some, are left
  *   out and counted apart; documentation ranges pass when asked for;
  * - the same prefix may come more than once: `collectRows` keeps its highest score, and of that
@@ -12,6 +13,7 @@
 
 import type { IpFamily } from '../../../ip/address.ts';
 import { parseIp } from '../../../ip/address.ts';
+import { embeddedBits, lookBehind, networkBehind } from '../../../ip/behind.ts';
 import {
   contains,
   type IpRange,
@@ -141,9 +143,9 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
       masked = true;
     }
     if (!prefix.ok) return 'not a prefix';
-    if (prefix.value.length < prefixLengthMin[prefix.value.family]) return tooWide;
+    if (isPrefixTooWide(prefix.value)) return tooWide;
     if (masked) stats.normalised++;
-    putPrefix(prefix.value, said);
+    putPrefix(networkBehind(prefix.value), said);
     return undefined;
   }
 
@@ -152,7 +154,9 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
     if (!range.ok) return range.detail ?? 'not a range';
     if (isTooWide(range.value)) return tooWide;
     const { family, first, last } = range.value;
-    for (const prefix of rangeToPrefixes(family, first, last)) putPrefix(prefix, said);
+    for (const prefix of rangeToPrefixes(family, first, last)) {
+      putPrefix(networkBehind(prefix), said);
+    }
     return undefined;
   }
 
@@ -161,7 +165,7 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
     entry(text, score, reports = 1) {
       said.score = score;
       said.reports = Math.max(1, Math.min(reports, rowReportsMax));
-      const family = parseIp(text, scratch);
+      const family = lookBehind(parseIp(text, scratch), scratch);
       if (family !== 0) {
         if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, said);
         else stats.notPublic++;
@@ -221,6 +225,12 @@ function coversSpecialUse(prefix: Prefix): boolean {
     if (anchor.words.some((word, i) => word !== prefix.words[i])) return true;
   }
   return false;
+}
+
+/** A large part of IPv4 is too much in the form of a translator, too. */
+function isPrefixTooWide(prefix: Prefix): boolean {
+  const bits = embeddedBits(prefix);
+  return prefix.length < prefixLengthMin[prefix.family] || (bits >= 0 && bits < prefixLengthMin[4]);
 }
 
 /** True when the range holds more addresses than the widest prefix that is taken. */
