@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { after, before, it } from 'node:test';
+import { refusesHostileHeads, startCredulousApp } from '../support/doors/hostile-heads.ts';
 import {
   type Ask,
   asker,
@@ -13,6 +14,7 @@ import {
   clean,
   judge,
   page,
+  proxyLine,
   sample,
   seedVisitors,
   startApp,
@@ -35,7 +37,7 @@ const start = (more: Readonly<Record<string, string>>) =>
 let server: TestServer;
 let app: Server;
 let spoePort = '';
-let haproxy: ChildProcess | undefined;
+const running: ChildProcess[] = [];
 let errors = '';
 let ask: Ask;
 
@@ -46,13 +48,14 @@ before(async () => {
   await seedVisitors(server, directory.path);
   const site = await startApp();
   app = site.server;
-  ask = await startHaproxy({ 8080: server.port, 3000: site.port, 9002: Number(spoePort) });
+  ({ ask } = await startHaproxy('site', site.port));
 });
 
 after(async () => {
-  if (haproxy !== undefined && haproxy.exitCode === null) {
-    const ended = once(haproxy, 'exit');
-    haproxy.kill('SIGTERM');
+  for (const one of running) {
+    if (one.exitCode !== null || one.pid === undefined) continue;
+    const ended = once(one, 'exit');
+    one.kill('SIGTERM');
     await ended;
   }
   app?.close();
@@ -62,20 +65,20 @@ after(async () => {
 });
 
 /** Visitors come through another proxy, which says by its own protocol who they are. */
-const opening = (address: string) =>
-  address.includes(':')
-    ? `PROXY TCP6 ${address} ::1 40000 80\r\n`
-    : `PROXY TCP4 ${address} 127.0.0.1 40000 80\r\n`;
-
-async function startHaproxy(ports: Readonly<Record<number, number>>): Promise<Ask> {
+async function startHaproxy(
+  name: string,
+  behind: number,
+  change = { spoe: (text: string) => text, global: '' },
+): Promise<{ ask: Ask; port: number }> {
+  const ports = { 8080: server.port, 3000: behind, 9002: Number(spoePort) };
   const port = await freePort();
-  const spoe = `${directory.path}/portcullis.conf`;
+  const spoe = `${directory.path}/${name}-portcullis.conf`;
   // A machine that has much to do must not let anybody in.
   const patient = sample('spoe', ports).replace(
     /timeout (processing|hello) \w+/g,
     'timeout $1 10s',
   );
-  writeFileSync(spoe, patient);
+  writeFileSync(spoe, change.spoe(patient));
   const site = sample('haproxy', ports)
     .replace('bind :80', `bind 127.0.0.1:${port} accept-proxy`)
     .replace('timeout connect 1s', 'timeout connect 60s')
@@ -83,15 +86,16 @@ async function startHaproxy(ports: Readonly<Record<number, number>>): Promise<As
   const times = ['connect 60s', 'client 120s', 'server 120s', 'check 60s'].map(
     (one) => `    timeout ${one}\n`,
   );
-  const config = `${directory.path}/haproxy.cfg`;
-  writeFileSync(config, `defaults\n${times.join('')}\n${site}`);
-  haproxy = spawn('haproxy', ['-db', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const config = `${directory.path}/${name}.cfg`;
+  writeFileSync(config, `global\n${change.global}\ndefaults\n${times.join('')}\n${site}`);
+  const haproxy = spawn('haproxy', ['-db', '-f', config], { stdio: ['ignore', 'ignore', 'pipe'] });
   // Where it isn't installed each test says so.
   haproxy.on('error', () => {});
   haproxy.stderr!.on('data', (part: Buffer) => {
     errors += part;
   });
-  return asker(port, opening);
+  running.push(haproxy);
+  return { ask: asker(port, proxyLine), port };
 }
 
 const isBlocked = async () => (await statusOf(ask, blocked)) === 403;
@@ -132,6 +136,28 @@ it('no cookie and no path of a visitor gets him past his verdict', async (contex
   const statuses = (await Promise.all(many)).map(({ status }) => status);
   assert.deepEqual([...new Set(statuses.filter((_, i) => i % 2 === 0))], [403]);
   assert.deepEqual([...new Set(statuses.filter((_, i) => i % 2 === 1))], [200]);
+});
+
+it('no head of a blocked visitor gets him in, nor with larger buffers', async (context) => {
+  if (!hasTool(context, 'haproxy')) return;
+  await using credulous = await startCredulousApp();
+  for (const [name, global] of [
+    ['usual', ''],
+    ['large', 'tune.bufsize 131072'],
+  ] as const) {
+    const asIs = (text: string) => text;
+    const proxy = await startHaproxy(name, credulous.port, { spoe: asIs, global });
+    await refusesHostileHeads({ ...proxy, credulous, opening: proxyLine });
+  }
+});
+
+it('a question that Portcullis refuses lets nobody in', async (context) => {
+  if (!hasTool(context, 'haproxy')) return;
+  await using credulous = await startCredulousApp();
+  const mistaken = (text: string) => text.replace('challenge=50', 'chalenge=50');
+  const proxy = await startHaproxy('mistaken', credulous.port, { spoe: mistaken, global: '' });
+  await within(async () => (await statusOf(proxy.ask, blocked)) === 503, 'the refusal');
+  assert.equal(await statusOf(proxy.ask, clean), 503);
 });
 
 it('while Portcullis is away everybody gets in, and it counts again when it is back', async (context) => {

@@ -1,4 +1,4 @@
-/** What HAProxy asks, answered by the gate's own decision; what it must not ask sets no variable. */
+/** What HAProxy asks, answered by the gate's own decision; what it must not ask is refused. */
 
 import type { Decider } from '../gate/decide.ts';
 import { hostOf, passCookie } from '../gate/pass.ts';
@@ -16,12 +16,13 @@ export function createAgent(options: {
 }): Agent {
   const { decider, count, warn, isDraining } = options;
 
-  function refuse(outcome: SpoeOutcome, reason: string): undefined {
+  function refuse(outcome: SpoeOutcome, reason: string): SpoeAnswer {
     count(outcome);
     warn(reason);
+    return { verdict: 'refuse', score: 0 };
   }
 
-  function answer({ family, words, host, cookie, policy }: SpoeQuestion): SpoeAnswer | undefined {
+  function answer({ family, words, host, cookie, policy }: SpoeQuestion): SpoeAnswer {
     const read = decider.policyOf(policy);
     if (!read.ok) return refuse('bad_policy', read.detail ?? read.error);
     if (family === 0) return refuse('no_address', noAddress);

@@ -1,8 +1,8 @@
 /**
  * One connection of HAProxy, as bytes in and bytes out: HELLO, then a question in each NOTIFY and an ACK
  * for it, in turn. What is no such frame ends the connection with the status that the protocol has for it.
- * A question that can't be answered gets an ACK that sets nothing: HAProxy then knows no verdict and
- * goes on. At most one frame is held, an answer is never longer than `ackBytesMax`.
+ * A question that can't be answered is told so: HAProxy then lets nobody in by it. A frame without one gets
+ * an ACK that sets nothing. At most one frame is held, an answer is never longer than `ackBytesMax`.
  */
 
 import type { GateVerdict } from '../gate/policy.ts';
@@ -35,14 +35,15 @@ export interface SpoeQuestion {
 }
 
 export interface SpoeAnswer {
-  readonly verdict: GateVerdict;
+  /** `refuse`: the question can't be answered, so nobody is let in by it. */
+  readonly verdict: GateVerdict | 'refuse';
   /** 0 to 100. */
   readonly score: number;
 }
 
 export interface Agent {
-  /** The question is good until it returns. Undefined: there is no verdict. */
-  answer(question: SpoeQuestion): SpoeAnswer | undefined;
+  /** The question is good until it returns. */
+  answer(question: SpoeQuestion): SpoeAnswer;
   /** Whether checks of health are told to look elsewhere. */
   isDraining(): boolean;
 }
@@ -83,7 +84,7 @@ const setAction = (name: string, value: readonly number[]) => [
   ...value,
 ];
 /** All but the score itself, which is one byte. */
-const actionsOf = (verdict: GateVerdict) =>
+const actionsOf = (verdict: SpoeAnswer['verdict']) =>
   Buffer.from([
     ...setAction(spoeNames.variables[0], stringValue(verdict)),
     ...setAction(spoeNames.variables[1], [valueType.int32]),
@@ -92,6 +93,7 @@ const actions = {
   allow: actionsOf('allow'),
   challenge: actionsOf('challenge'),
   block: actionsOf('block'),
+  refuse: actionsOf('refuse'),
 } as const;
 const scores = Array.from({ length: 101 }, (_, score) => Buffer.of(score));
 

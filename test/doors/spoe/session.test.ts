@@ -149,13 +149,14 @@ it('a pass lets a suspect in, alone or in a Cookie header; forged or foreign it 
   );
 });
 
-it('no address, a bad policy and a damaged index set nothing and end nothing', () => {
+it('no address, a bad policy and a damaged index are refused, and end nothing', () => {
   const { verdict, counted, warned, take } = open();
-  assert.deepEqual(verdict({}), {});
-  assert.deepEqual(verdict({ ip: null }), {});
-  assert.deepEqual(verdict({ ip: '45.10.0.90' }), {}, 'a string');
-  assert.deepEqual(verdict({ ip: address('45.10.0.90'), policy: 'chalenge=50' }), {});
-  assert.deepEqual(verdict({ ip: address('45.10.0.66') }), {});
+  const refused = { verdict: 'refuse', score: 0 };
+  assert.deepEqual(verdict({}), refused);
+  assert.deepEqual(verdict({ ip: null }), refused);
+  assert.deepEqual(verdict({ ip: '45.10.0.90' }), refused, 'a string');
+  assert.deepEqual(verdict({ ip: address('45.10.0.90'), policy: 'chalenge=50' }), refused);
+  assert.deepEqual(verdict({ ip: address('45.10.0.66') }), refused);
   const once = ['no_address', 'no_address', 'no_address', 'bad_policy', 'failed'];
   assert.deepEqual(counted, once);
   assert.match(warned[3]!, /There is no parameter chalenge/);

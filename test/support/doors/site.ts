@@ -61,7 +61,8 @@ export type Ask = (address: string, path: string, options?: Asked) => Promise<An
  */
 export function asker(port: number, opening?: (address: string) => string): Ask {
   return async (address, path, { method = 'GET', body, headers = {} } = {}) => {
-    const all = { Host: 'site.example', 'X-Forwarded-For': address, ...headers };
+    const told = { 'X-Forwarded-For': address, Visitor: address };
+    const all = { Host: 'site.example', ...told, ...headers };
     const options = { port, host: '127.0.0.1', method, path, headers: all };
     const createConnection = () => {
       const socket = connect(port, '127.0.0.1');
@@ -85,6 +86,12 @@ export function asker(port: number, opening?: (address: string) => string): Ask 
     });
   };
 }
+
+/** What a proxy in front sends first, by the protocol for it. */
+export const proxyLine = (address: string) =>
+  address.includes(':')
+    ? `PROXY TCP6 ${address} ::1 40000 80\r\n`
+    : `PROXY TCP4 ${address} 127.0.0.1 40000 80\r\n`;
 
 export const page = { Accept: 'text/html,application/xhtml+xml', 'Sec-Fetch-Mode': 'navigate' };
 const formType = 'application/x-www-form-urlencoded';
