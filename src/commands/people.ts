@@ -20,8 +20,12 @@ export async function withNewPasswords<T>(
 ): Promise<T> {
   const strength = openPasswordStrength();
   try {
-    const service = new URL(options.config.baseUrl).hostname;
     const { log, config } = options;
+    const { siteName } = config;
+    const service = [
+      new URL(config.baseUrl).hostname,
+      ...(siteName === undefined ? [] : [siteName]),
+    ];
     const { pwnedRangeUrl: rangeUrl } = config;
     const breached = rangeUrl && log ? createBreachedPasswords({ rangeUrl, log }) : undefined;
     return await run(

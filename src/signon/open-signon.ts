@@ -182,7 +182,10 @@ export function openSignon(options: SignonOptions): Signon {
   const strength = options.strength ?? openPasswordStrength();
   const { pwnedRangeUrl: rangeUrl } = options;
   const breached = rangeUrl === undefined ? undefined : createBreachedPasswords({ rangeUrl, log });
-  const newPasswords = createNewPasswords({ passwords, strength, service, breached });
+  const newPasswords = createNewPasswords({
+    ...{ passwords, strength, breached },
+    service: options.siteName === undefined ? service : [service, options.siteName],
+  });
   const sessions = createSessions({ store, clock, random, people });
   const notices = createNotices({ ...options, mailer, pages });
   const changes = createAccountChanges({

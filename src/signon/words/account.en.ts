@@ -199,7 +199,7 @@ export const accountEn = {
     passwordChange: 'Change the password',
     passwordErrors: {
       length: 'A password has 8 to 256 characters.',
-      weak: 'This password is easy to guess. Use several unrelated words, or a password manager.',
+      weak: 'This password is easy to guess, or it holds the name of this service, your mail address, or a season or month with a year. Use several unrelated words, or a password manager.',
     },
     totpTitle: 'Second factor',
     totpOff: 'Off. With it, a stolen password alone opens nothing.',

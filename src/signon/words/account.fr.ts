@@ -212,7 +212,7 @@ export const accountFr: AccountCatalogue = {
     passwordChange: 'Changer le mot de passe',
     passwordErrors: {
       length: 'Un mot de passe a 8 à 256 caractères.',
-      weak: 'Ce mot de passe se devine facilement. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
+      weak: 'Ce mot de passe se devine facilement, ou contient le nom de ce service, votre adresse e-mail, ou une saison ou un mois avec une année. Prenez plusieurs mots sans lien, ou un gestionnaire de mots de passe.',
     },
     totpTitle: 'Second facteur',
     totpOff: 'Désactivé. Avec lui, un mot de passe volé n’ouvre rien à lui seul.',

@@ -166,7 +166,8 @@ export const signonEn = {
         : `There were too many attempts. Wait ${Math.ceil(seconds / 60)} minutes before the next one.`,
     invalid_link: 'This link was used already, has expired, or never existed.',
     invalid_code: 'This code is wrong, was used already, or has expired.',
-    weak_password: 'This password is easy to guess. Choose another one.',
+    weak_password:
+      'This password is easy to guess, or it holds the name of this service, your mail address, or a season or month with a year. Choose another one.',
     invalid_parameter: 'Something in the form is not as it should be.',
     bad_request: 'The form is damaged. Go back and send it again.',
     unsupported_media_type: 'The form is damaged. Go back and send it again.',

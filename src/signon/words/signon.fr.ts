@@ -167,7 +167,8 @@ export const signonFr: typeof signonEn = {
         : `Il y a eu trop d’essais. Patientez ${Math.ceil(seconds / 60)} minutes avant le prochain.`,
     invalid_link: 'Ce lien a déjà servi, a expiré ou n’a jamais existé.',
     invalid_code: 'Ce code est faux, a déjà servi ou a expiré.',
-    weak_password: 'Ce mot de passe est facile à deviner. Choisissez-en un autre.',
+    weak_password:
+      'Ce mot de passe est facile à deviner, ou contient le nom de ce service, votre adresse e-mail, ou une saison ou un mois avec une année. Choisissez-en un autre.',
     invalid_parameter: 'Quelque chose ne va pas dans le formulaire.',
     bad_request: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',
     unsupported_media_type: 'Le formulaire est abîmé. Revenez en arrière et renvoyez-le.',

@@ -2,6 +2,7 @@
 
 import { fail, type Result } from '../../../core/result.ts';
 import type { BreachedPasswords } from './breached-passwords.ts';
+import { holdsContext } from './context-words.ts';
 import type { Turn } from './password-queue.ts';
 import type { PasswordStrength } from './password-strength.ts';
 import { normalisePassword, type Passwords, passwordLength } from './passwords.ts';
@@ -17,11 +18,13 @@ export interface NewPasswords {
 export function createNewPasswords(options: {
   passwords: Passwords;
   strength: PasswordStrength;
-  service: string;
+  /** What the service is called: its host, its name. A password that holds one is weak. */
+  service: string | readonly string[];
   /** Without one the lists that come with the program are all. */
   breached?: BreachedPasswords | undefined;
 }): NewPasswords {
-  const { passwords, strength, service, breached } = options;
+  const { passwords, strength, breached } = options;
+  const service = [options.service].flat();
   return {
     async accept(password, email, turn) {
       const normal = normalisePassword(password);
@@ -29,7 +32,8 @@ export function createNewPasswords(options: {
         const { min, max } = passwordLength;
         return fail('invalid_parameter', `A password has ${min} to ${max} characters.`, 'password');
       }
-      const judged = await strength.check(normal, [email, ...email.split(/[@.]/), service]);
+      if (holdsContext(normal, service, email)) return fail('weak_password', undefined, 'password');
+      const judged = await strength.check(normal, [email, ...email.split(/[@.]/), ...service]);
       if (!judged.ok) return judged;
       if (await breached?.has(normal)) return fail('weak_password', undefined, 'password');
       return passwords.hash(normal, turn);
