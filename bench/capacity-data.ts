@@ -145,7 +145,7 @@ async function addAccounts(
     const eventId = () => createEventId(clock, random);
     events.push(encodeAccessEvent(eventId(), { ...created, slot: 'first_key' }));
     if (made === undefined) return;
-    const slot = await claimSlot(store, { id, createdAt, hadKeys: false }, withKeys);
+    const slot = await claimSlot(store, { id, createdAt, hadKeys: false }, withKeys, 'operator');
     if (!slot.ok) throw new Error(slot.error);
     const { facts } = slot.value;
     const sealed = seal(masterKey, random, `${id}/${made.id}`, made.text);

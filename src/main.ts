@@ -12,8 +12,6 @@ import { createTimings } from './core/work/timings.ts';
 import { createPasses } from './doors/gate/pass.ts';
 import { claimPort } from './http/port-claim.ts';
 import { createEvidence } from './reputation/address/evidence/evidence.ts';
-import { createRemovals } from './reputation/requests/removals.ts';
-import { createTips } from './reputation/requests/tips.ts';
 import { type OwnBackups, startOwnBackups } from './server/backup/own-backups.ts';
 import { registerFigures } from './server/figures/figure-metrics.ts';
 import { openFigures } from './server/figures/open-figures.ts';
@@ -31,6 +29,7 @@ import { openWebhooks } from './server/parts/own/webhooks.ts';
 import { openExchange } from './server/parts/peers.ts';
 import { openRadar } from './server/parts/radar.ts';
 import { openReputation } from './server/parts/reputation.ts';
+import { openRequests } from './server/parts/requests.ts';
 import { startSignon } from './server/parts/signon.ts';
 import { startSubscriptions } from './server/parts/subscriptions.ts';
 import type { State } from './server/state.ts';
@@ -129,8 +128,7 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
       ...{ index: state.index, sources: state.sources, check: reputation.frontEnd.check },
       contributions: state.entries.contributions,
     }),
-    removals: createRemovals({ store, clock }),
-    tips: createTips({ store, clock }),
+    ...openRequests({ store, clock, masterKey }),
     passes: createPasses({ key: reputation.memory.gate.passKey, clock, random }),
     ...{ accountOf: access.idOf, standingOf: access.standingOf },
     noteKeyUses: data.noteKeyUses,

@@ -12,6 +12,14 @@ export type Role = (typeof roles)[number];
 
 const operatorByte = 1;
 
+/** Of a bound on what all accounts have together: so much is left for operators, whatever strangers store. */
+const operatorsPart = 64;
+
+/** How many of a server-wide bound somebody may fill. At most `max`, for operators and their commands. */
+export function roomFor(role: Role, max: number): number {
+  return role === 'operator' ? max : max - Math.floor(max / operatorsPart);
+}
+
 /** What makes it so. */
 export function roleRow(accountId: string, role: Role): { set?: [SetRow]; del?: [Key] } {
   const key = accountRoleKey(accountId);

@@ -24,6 +24,7 @@ import type { RowCheck, SetRow, Store } from '../store/store.ts';
 import { type Account, isBlank, newAccount, readFacts, writeFacts } from './account-row.ts';
 import { encodeAccessEvent } from './accounts/events.ts';
 import type { AccessFold } from './accounts/fold.ts';
+import { type Role, roomFor } from './roles.ts';
 
 /** Longer than any request is under way and any quota remembers: a minute, and bodies that trickle. */
 export const slotRestMs = 10 * 60_000;
@@ -71,22 +72,25 @@ const nothing = new Uint8Array();
 
 /**
  * A slot for an account that is about to get a key: one it holds, or a free one.
- * `capacity_exceeded` when `slotsMax` accounts have keys or something that outlives them.
+ * `capacity_exceeded` when `slotsMax` accounts have keys or something that outlives them; operators, and
+ * whom they make a key for, have a share of these places to themselves.
  */
 export async function claimSlot(
   store: Store,
   account: { readonly id: string; readonly createdAt: number; readonly hadKeys: boolean },
   slotsMax: number,
+  role: Role,
 ): Promise<Result<SlotClaim>> {
   const row = await readRow(store, account.id);
   if (row.isHeld) return ok({ check: [row.check], set: [], facts: nothing });
   const ledger = await readLedger(store, 'account_slots');
   // Of an older version's store it is known who has a key, not who has a slot.
   if (!ledger.known && !account.hadKeys) return fail('capacity_exceeded', notCounted);
-  if (ledger.known && ledger.used >= slotsMax) {
+  const room = roomFor(role, slotsMax);
+  if (ledger.known && ledger.used >= room) {
     return fail(
       'capacity_exceeded',
-      `no room for another account with API keys: all ${slotsMax} places are taken`,
+      `no room for another account with API keys: all ${room} places are taken`,
     );
   }
   const facts = row.facts ?? newAccount('', account.createdAt, true);

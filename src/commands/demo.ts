@@ -54,7 +54,7 @@ export async function loadDemo(tools: DemoTools): Promise<DemoKeys> {
   await loadDemoList(tools, 'seed', 'demo.csv', 'csv');
   await loadDemoList(tools, 'anon', 'demo-anon.txt', 'anon');
   const beside = profileBeside(createProfiles(tools));
-  const accounts = createAccounts({ ...tools, beside });
+  const accounts = createAccounts({ ...tools, by: 'operator', beside });
   const found = await accounts.find(demoEmail);
   const account = found.ok
     ? found.value

@@ -161,6 +161,7 @@ export function mainRoutes(options: {
   evidence: EvidenceReader;
   removals: Removals;
   tips: Tips;
+  networkMark: (clientIp: string) => Uint8Array;
   systems: Systems;
   accountOf: (slot: number) => string | undefined;
   passes: Pick<Passes, 'issue'>;

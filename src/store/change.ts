@@ -5,11 +5,12 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { fail, ok, type Result } from '../core/result.ts';
-import type { Commit, Store } from './store.ts';
+import type { Commit, RowCheck, SetRow, Store } from './store.ts';
 
 const triesMax = 8;
-/** Of those whose turn it is: only other processes interfere. */
-const turnTriesMax = 40;
+/** Of those whose turn it is: only other processes interfere, each with one of its own. */
+const turnTriesMax = 250;
+const pauseMsMax = 50;
 
 /** `lost`: a check failed, nothing was written. */
 export type Change<T> = Result<T> | 'lost';
@@ -18,6 +19,17 @@ export async function commitOnce(store: Store, commit: Commit): Promise<Change<v
   const done = await store.commit(commit);
   if (done.ok) return ok(undefined);
   return done.error === 'check_failed' ? 'lost' : fail('store_unavailable', done.detail);
+}
+
+/** What a caller puts into the commit of somebody else's change. */
+export interface Also {
+  /** What must hold in it, read anew at each attempt; a failure ends the change. */
+  readonly check?: () => Promise<Result<readonly RowCheck[]>>;
+  readonly set?: readonly SetRow[];
+}
+
+export async function checksOf({ check }: Also): Promise<Result<readonly RowCheck[]>> {
+  return check === undefined ? ok([]) : check();
 }
 
 /** The value that a commit stands for, once it is written. */
@@ -39,24 +51,34 @@ export async function untilUndisturbed<T>(
     const result = await attempt();
     if (result !== 'lost') return result;
     // Those who lost the same race do not meet again at once.
-    if (i > 0) await delay(Math.random() * i);
+    if (i > 0) await delay(Math.random() * Math.min(i, pauseMsMax));
   }
   return fail('store_unavailable', 'the record is being changed by others all the time');
 }
 
-const turns = new WeakMap<Store, Promise<unknown>>();
+const turns = new WeakMap<object, Map<string, Promise<unknown>>>();
 
 /**
  * As `untilUndisturbed`, for changes that all write one row, such as a count of all: those of this process
  * come one after the other, in order. Side by side only one of them would succeed at a time, and the
  * others lose their tries to each other. Who waits is bounded by the requests that may be under way.
+ *
+ * @param row names what they all write
  */
-export function inTurn<T>(store: Store, attempt: () => Promise<Change<T>>): Promise<Result<T>> {
-  const before = turns.get(store) ?? Promise.resolve();
+export function inTurn<T>(
+  store: object,
+  attempt: () => Promise<Change<T>>,
+  row = 'account slots',
+): Promise<Result<T>> {
+  const queues = turns.get(store) ?? new Map<string, Promise<unknown>>();
+  turns.set(store, queues);
+  const before = queues.get(row) ?? Promise.resolve();
   const done = before.then(() => untilUndisturbed(attempt, turnTriesMax));
-  turns.set(
-    store,
-    done.catch(() => undefined),
-  );
+  const settled = done
+    .catch(() => undefined)
+    .then(() => {
+      if (queues.get(row) === settled) queues.delete(row);
+    });
+  queues.set(row, settled);
   return done;
 }

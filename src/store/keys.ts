@@ -42,6 +42,10 @@ export const leaseKey = (name: string): Key => encodeKey(namespaces.lease, text(
 /** 06: what this machine's server did, counted (server/figures/tallies.ts). */
 export const talliesKey = (): Key => encodeKey(namespaces.tallies);
 
+/** 07 rows-name 00 [account-id 00]: changed by each commit that adds a row under a bound (bounded-rows.ts). */
+export const boundKey = (rows: string, accountId?: string): Key =>
+  encodeKey(namespaces.bound, text(rows), ...given(accountId));
+
 /** 10 account-id. */
 export const accountKey = (id: string): Key => encodeKey(namespaces.account, text(id));
 export const accountPrefix = (): Key => encodeKey(namespaces.account);

@@ -17,6 +17,7 @@ export const namespaces = {
   ledger: 0x04,
   lease: 0x05,
   tallies: 0x06,
+  bound: 0x07,
   account: 0x10,
   accountByEmail: 0x11,
   apiKey: 0x12,

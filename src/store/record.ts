@@ -129,6 +129,14 @@ export function since<T>(
   };
 }
 
+/** Of a bare record: rows of before end here. */
+export function addedLast<T>(field: Field<T>, former: T): Field<T> {
+  return {
+    write: field.write,
+    read: (input, found) => (input.remaining() === 0 ? former : field.read(input, found)),
+  };
+}
+
 /** Kept as something else than it is worked with. */
 export function mapped<T, Stored>(
   stored: Field<Stored>,

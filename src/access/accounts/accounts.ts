@@ -12,7 +12,14 @@ import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress, readMailAddress } from '../../core/names/mail-address.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, inTurn, untilUndisturbed, written } from '../../store/change.ts';
+import {
+  type Also,
+  checksOf,
+  commitOnce,
+  inTurn,
+  untilUndisturbed,
+  written,
+} from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import { accountByEmailKey, accountKey, apiKeyKey, erasureKey } from '../../store/keys.ts';
 import type { NewEvent, RowCheck, SetRow, Store } from '../../store/store.ts';
@@ -27,6 +34,7 @@ import { createKeyRecords, newKeyRows, type StoredKey } from '../keys/key-record
 import type { MasterKey } from '../keys/master-key.ts';
 import { open, seal } from '../keys/seal.ts';
 import type { Vouched } from '../quota/points.ts';
+import { roleOf } from '../roles.ts';
 import { changeFacts, claimSlot } from '../slots.ts';
 import { findVouched, vouchedRow } from '../vouching.ts';
 import { perMinuteMax } from './accounts-table.ts';
@@ -67,11 +75,10 @@ export interface Accounts {
   /**
    * Makes a key and shows its text, the only time that the text leaves sealed storage unasked.
    * `capacity_exceeded`: no room for another account with keys; nothing is made.
-   * @param also must hold in the commit that makes it, and is written with it
    */
   createKey(
     email: string,
-    also?: { readonly check?: readonly RowCheck[]; readonly set?: readonly SetRow[] },
+    also?: Also,
   ): Promise<Result<{ id: string; text: string; replaces?: string }>>;
   revokeKey(keyId: string): Promise<Result<KeyInfo>>;
   listKeys(): Promise<KeyInfo[]>;
@@ -93,6 +100,8 @@ export function createAccounts(options: {
   masterKey: MasterKey;
   /** Accounts that may have keys at one time. */
   slotsMax?: number;
+  /** Whose word makes the keys; without one, the account's own. */
+  by?: 'operator';
   /** What others keep beside an account, written in the commit that makes it. */
   beside?: (accountId: string, email: string) => readonly SetRow[];
 }): Accounts {
@@ -227,7 +236,7 @@ export function createAccounts(options: {
 
   function createKey(
     email: string,
-    also: { readonly check?: readonly RowCheck[]; readonly set?: readonly SetRow[] } = {},
+    also: Also = {},
   ): Promise<Result<{ id: string; text: string; replaces?: string }>> {
     return inTurn(store, async () => {
       const found = await load(email);
@@ -250,9 +259,12 @@ export function createAccounts(options: {
       }
       const { createdAt } = account.record;
       const hadKeys = account.record.keys.length > 0;
-      const slot = await claimSlot(store, { id: account.id, createdAt, hadKeys }, slotsMax);
+      const role = options.by ?? (await roleOf(store, account.id));
+      const slot = await claimSlot(store, { id: account.id, createdAt, hadKeys }, slotsMax, role);
       if (!slot.ok) return slot;
       const said = await findVouched(store, account.id);
+      const more = await checksOf(also);
+      if (!more.ok) return more;
       const made = makeKey(random);
       const record: KeyRecord = {
         account: account.id,
@@ -267,7 +279,7 @@ export function createAccounts(options: {
         { key: apiKeyKey(made.id), version: null },
         ...slot.value.check,
         { key: said.key, version: said.version },
-        ...(also.check ?? []),
+        ...more.value,
       ];
       const keyIds = [...live.map((k) => k.id), made.id];
       const set: SetRow[] = [

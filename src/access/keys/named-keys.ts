@@ -2,13 +2,22 @@
  * Keys with a name, beside the account's own one: for bouncers and other programs that keep their key
  * for years. Each says what it may be used for, and none is touched when the account's key is replaced.
  *
- * Bounds: `perAccountMax` of an account and `totalMax` in all. At the bound none is made.
+ * Bounds: `perAccountMax` of an account and `totalMax` in all, of which operators have a share to themselves.
+ * Both hold whoever races. At the bound none is made.
  */
 
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, inTurn, untilUndisturbed, written } from '../../store/change.ts';
+import { holdBounds } from '../../store/bounded-rows.ts';
+import {
+  type Also,
+  checksOf,
+  commitOnce,
+  inTurn,
+  untilUndisturbed,
+  written,
+} from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
 import {
   accountKey,
@@ -23,6 +32,7 @@ import type { AccountInfo } from '../account-names.ts';
 import { type Accounts, accountRow } from '../accounts/accounts.ts';
 import { encodeAccessEvent } from '../accounts/events.ts';
 import { decodeAccount, encodeKeyRecord, type KeyRecord, labelId } from '../accounts/records.ts';
+import { type Role, roleOf, roomFor } from '../roles.ts';
 import { claimSlot } from '../slots.ts';
 import { findVouched } from '../vouching.ts';
 import { hashKey, makeKey } from './key-format.ts';
@@ -30,13 +40,12 @@ import { createKeyRecords, newKeyRows } from './key-records.ts';
 import { type KeyScope, scopeBits } from './key-scopes.ts';
 import { type KeyUse, readKeyUse } from './key-use.ts';
 import type { MasterKey } from './master-key.ts';
-import type { Also } from './own-keys.ts';
 import { seal } from './seal.ts';
 
 export const namedKeyBounds = { perAccountMax: 50, totalMax: 8_192 } as const;
 
-/** Places in the table of keys: one may have a DNS label too, and two commands at once go beyond the bound. */
-export const namedHashesMax = 2 * (namedKeyBounds.totalMax + 64);
+/** Places in the table of keys: one may have a DNS label too. */
+export const namedHashesMax = 2 * namedKeyBounds.totalMax;
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const labelAlphabet = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -87,8 +96,12 @@ export function createNamedKeys(options: {
   accounts: Pick<Accounts, 'find'>;
   /** Accounts that may have keys at one time. */
   slotsMax: number;
+  /** Whose word makes the keys; without one, the account's own. */
+  by?: 'operator';
+  totalMax?: number;
 }): NamedKeys {
   const { store, clock, random, masterKey, accounts, slotsMax } = options;
+  const { perAccountMax, totalMax } = { ...namedKeyBounds, ...options };
   const records = createKeyRecords(options);
 
   async function idsUnder(prefix: Key): Promise<string[]> {
@@ -113,9 +126,8 @@ export function createNamedKeys(options: {
   const list = async (accountId: string) => load(await idsUnder(apiKeyByAccountPrefix(accountId)));
 
   /** A failure: why the account can have no such key now. */
-  async function refusal(account: AccountInfo, name: string): Promise<Result<void>> {
+  async function refusal(account: AccountInfo, name: string, role: Role): Promise<Result<void>> {
     const { email } = account;
-    const { perAccountMax, totalMax } = namedKeyBounds;
     if (account.pendingUntil !== 0)
       return fail('conflict', `${email} has not verified its mail address yet`);
     if (account.disabled) return fail('conflict', `${email} is disabled`);
@@ -129,8 +141,9 @@ export function createNamedKeys(options: {
         `${email} has ${perAccountMax} named keys, the most there may be`,
       );
     }
-    if ((await idsUnder(apiKeyByAccountPrefix())).length >= totalMax) {
-      return fail('capacity_exceeded', `there are ${totalMax} named keys, the most there may be`);
+    const room = roomFor(role, totalMax);
+    if ((await idsUnder(apiKeyByAccountPrefix())).length >= room) {
+      return fail('capacity_exceeded', `there are ${room} named keys, the most there may be`);
     }
     return ok(undefined);
   }
@@ -150,12 +163,16 @@ export function createNamedKeys(options: {
       const row = await store.get(accountKey(account));
       const owner = row && decodeAccount(row.value);
       if (row === undefined || owner === undefined) return 'lost';
-      const refused = await refusal({ id: account, ...owner }, name);
+      const role = options.by ?? (await roleOf(store, account));
+      const held = await holdBounds(store, [{ rows: 'named_keys' }]);
+      const refused = await refusal({ id: account, ...owner }, name, role);
       if (!refused.ok) return refused;
       const about = { id: account, createdAt: owner.createdAt, hadKeys: owner.keys.length > 0 };
-      const slot = await claimSlot(store, about, slotsMax);
+      const slot = await claimSlot(store, about, slotsMax, role);
       if (!slot.ok) return slot;
       const said = await findVouched(store, account);
+      const more = await checksOf(also);
+      if (!more.ok) return more;
       const { id, text } = makeKey(random);
       const label = wantsLabel ? makeLabel(random) : undefined;
       const record: KeyRecord = {
@@ -174,7 +191,8 @@ export function createNamedKeys(options: {
           { key: apiKeyKey(id), version: null },
           { key: said.key, version: said.version },
           ...slot.value.check,
-          ...(also.check ?? []),
+          ...held.check,
+          ...more.value,
         ],
         set: [
           ...newKeyRows(id, record),
@@ -182,6 +200,7 @@ export function createNamedKeys(options: {
           // Unchanged: of two that add at the same time the second one looks at the names again.
           accountRow(account, owner),
           ...slot.value.set,
+          ...held.set,
           ...(also.set ?? []),
         ],
         events: [

@@ -4,8 +4,9 @@
  */
 
 import { fail, ok, type Result } from '../../core/result.ts';
+import type { Also } from '../../store/change.ts';
 import { accountKey } from '../../store/keys.ts';
-import type { RowCheck, SetRow, Store } from '../../store/store.ts';
+import type { SetRow, Store } from '../../store/store.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { decodeAccount } from '../accounts/records.ts';
 import type { KeyRecords } from './key-records.ts';
@@ -20,20 +21,10 @@ export interface OwnKey {
   readonly endsAt: number;
 }
 
-/** Of the same commit. */
-export interface Also {
-  readonly check?: readonly RowCheck[];
-  readonly set?: readonly SetRow[];
-}
-
 export interface OwnKeys {
   /** Those that still work, oldest first: at most two. */
   list(accountId: string): Promise<readonly OwnKey[]>;
-  /**
-   * A first key, or one in place of the former, which lives on for a day. `conflict` with two.
-   * @param also what must hold in the commit that makes it, else `store_unavailable`, and what is
-   *   written with it
-   */
+  /** A first key, or one in place of the former, which lives on for a day. `conflict` with two. */
   create(accountId: string, also?: Also): Promise<Result<{ id: string; text: string }>>;
   /** `unknown_key` also for one that ended. */
   reveal(accountId: string, keyId: string): Promise<Result<string>>;

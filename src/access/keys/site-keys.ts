@@ -10,6 +10,7 @@ import { domainToASCII } from 'node:url';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
+import { addWithin } from '../../store/bounded-rows.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import {
   accountKey,
@@ -66,7 +67,6 @@ export const siteKeysPerAccountMax = 100;
 export const hostsMax = 20;
 /** RFC 1035, 2.3.4, as text. */
 const hostCharactersMax = 253;
-const pageRows = 500;
 const rows = record<Omit<SiteKey, 'id'>>(
   2,
   {
@@ -111,11 +111,13 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
     return entry && decodeRow(id, entry.value);
   }
 
-  /** Ids of an account: the bound on their number keeps this to one page. */
   async function idsOf(accountId: string): Promise<string[]> {
     const prefix = siteKeyByAccountPrefix(accountId);
-    const rows = await store.scan(prefix, { limit: pageRows });
-    return rows.map(({ key }) => textOf(key, prefix.length));
+    const ids: string[] = [];
+    for await (const page of pagesUnder(store, prefix)) {
+      ids.push(...page.map(({ key }) => textOf(key, prefix.length)));
+    }
+    return ids;
   }
 
   async function create(
@@ -125,7 +127,8 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
   ): Promise<Result<SiteKey>> {
     const names = normaliseHosts(hosts);
     if (!names.ok) return names;
-    return await untilUndisturbed(async () => {
+    const bound = { rows: 'site_keys', account: accountId } as const;
+    return await addWithin(store, [bound], async (held) => {
       const key = accountKey(accountId);
       const entry = await store.get(key);
       const account = entry && decodeAccount(entry.value);
@@ -144,8 +147,10 @@ export function createSiteKeys(options: { store: Store; clock: Clock; random: Ra
         check: [
           { key, version: entry.version },
           { key: siteKeyKey(id), version: null },
+          ...held.check,
         ],
         set: [
+          ...held.set,
           { key: siteKeyKey(id), value: rows.encode(made) },
           { key: siteKeyByAccountKey(accountId, id), value: new Uint8Array() },
         ],

@@ -7,5 +7,10 @@ import { checkMasterKey, type Workspace } from './workspace.ts';
 export function namedKeysOf(workspace: Workspace): NamedKeys {
   const { config, random } = workspace;
   const masterKey = checkMasterKey(config, random);
-  return createNamedKeys({ ...workspace, masterKey, slotsMax: capacities.accounts });
+  return createNamedKeys({
+    ...workspace,
+    masterKey,
+    slotsMax: capacities.accounts,
+    by: 'operator',
+  });
 }

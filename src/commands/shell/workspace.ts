@@ -153,7 +153,12 @@ export function workspaceOf(
   masterKey: MasterKey,
 ): Workspace {
   const profiles = createProfiles(parts);
-  const accounts = createAccounts({ ...parts, masterKey, beside: profileBeside(profiles) });
+  const accounts = createAccounts({
+    ...parts,
+    masterKey,
+    by: 'operator',
+    beside: profileBeside(profiles),
+  });
   return { ...parts, accounts, profiles };
 }
 

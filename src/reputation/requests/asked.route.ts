@@ -25,6 +25,8 @@ export interface RequestPageOptions {
   readonly desk: AnyDesk<Requester>;
   readonly removals: Removals;
   readonly tips: Tips;
+  /** Of a client's address (queue.ts). */
+  readonly networkMark: (clientIp: string) => Uint8Array;
   readonly challenges: FormChallenges;
   readonly callers: Pick<Callers, 'take'>;
   readonly check: Check;

@@ -1,20 +1,77 @@
 /**
  * What visitors ask or say of addresses and the operator has to decide: one row for each address, bounded,
- * each for a while. Beyond the bound a new one is refused.
+ * each for a while.
+ *
+ * Whoever has a better standing takes the place of what was there: who asks from the address itself comes
+ * first, then who is signed in, then anybody. One network (IPv4 /24, IPv6 /48) has `perNetworkMax` rows at
+ * most. At `max` a row of the lowest standing gives way, of the network that has most of these, the oldest
+ * first; a new one whose own network has most, or whose standing is lower than all there are, is refused.
+ * The bounds hold whoever races.
+ *
+ * Of the network only a mark is kept, under a key: it tells that two rows are of the same one, no more.
  */
 
+import { createHmac } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { textBehind } from '../../ip/behind.ts';
+import { networksOf } from '../../ip/networks.ts';
+import { addWithin, type BoundedRows } from '../../store/bounded-rows.ts';
+import { commitOnce, written } from '../../store/change.ts';
 import type { Key } from '../../store/keys.ts';
 import { pagesUnder } from '../../store/pages.ts';
+import { addedLast, fixed, oneOf } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 
-export interface AddressQueue<T extends { readonly at: number }> {
-  /** One that is there already stays as it is. `capacity_exceeded` at the bound. */
-  add(address: string, row: Omit<T, 'at'>): Promise<Result<void>>;
+/** The lowest first. */
+const standings = ['anyone', 'signed_in', 'from_address'] as const;
+export type AskerStanding = (typeof standings)[number];
+
+/** Who asks. */
+export interface Asker {
+  readonly standing: AskerStanding;
+  /** Of `networkMarks`. */
+  readonly network: Uint8Array;
+}
+
+export const queueBounds = { max: 1_000, perNetworkMax: 20 } as const;
+const markBytes = 8;
+const noMark = new Uint8Array(markBytes);
+const stranger: Asker = { standing: 'anyone', network: noMark };
+
+/** What a row keeps of its asker, at its end. Rows of before say nothing of it. */
+export const askerFields = {
+  standing: addedLast<AskerStanding>(oneOf(standings), 'anyone'),
+  network: addedLast<Uint8Array>(fixed(markBytes), noMark),
+};
+
+/** @param key of this service. @returns the mark of a client's network */
+export function networkMarks(key: Uint8Array): (clientIp: string) => Uint8Array {
+  return (clientIp) =>
+    createHmac('sha256', key)
+      .update(networksOf(textBehind(clientIp)).network)
+      .digest()
+      .subarray(0, markBytes);
+}
+
+export function isBetter(standing: AskerStanding, than: AskerStanding): boolean {
+  return standings.indexOf(standing) > standings.indexOf(than);
+}
+
+interface Kept extends Asker {
+  readonly at: number;
+}
+
+export interface AddressQueue<T extends Kept> {
+  /**
+   * One that is there already stays as it is, unless the new one has a better standing.
+   * `capacity_exceeded` at a bound.
+   * @param from without one: anybody, from a network of its own
+   */
+  add(address: string, row: Omit<T, keyof Kept>, from?: Asker): Promise<Result<void>>;
   find(address: string): Promise<T | undefined>;
-  /** Oldest first. */
-  list(): Promise<(T & { readonly address: string })[]>;
+  /** Oldest first, without the asker. */
+  list(): Promise<(Omit<T, keyof Asker> & { readonly address: string })[]>;
   /** `not_found` when there is none. */
   remove(address: string): Promise<Result<T>>;
 }
@@ -24,23 +81,25 @@ export interface QueueOptions {
   readonly clock: Clock;
   /** Rows at one time. */
   readonly max?: number;
+  readonly perNetworkMax?: number;
 }
 
-const queueMax = 1_000;
 const keptMs = 90 * 86_400_000;
 
 /** @param rows how a row is written, and where: the address is the text of its key. */
-export function createAddressQueue<T extends { readonly at: number }>(
-  { store, clock, max = queueMax }: QueueOptions,
+export function createAddressQueue<T extends Kept>(
+  options: QueueOptions,
   rows: {
+    readonly name: BoundedRows;
     readonly codec: { encode(row: T): Uint8Array; decode(bytes: Uint8Array): T | undefined };
     readonly keyOf: (address: string) => Key;
     readonly prefix: () => Key;
   },
 ): AddressQueue<T> {
+  const { store, clock, max, perNetworkMax } = { ...queueBounds, ...options };
   const { codec, keyOf, prefix } = rows;
 
-  async function list() {
+  async function all() {
     const found: (T & { readonly address: string })[] = [];
     for await (const page of pagesUnder(store, prefix())) {
       for (const { key, value } of page) {
@@ -52,31 +111,93 @@ export function createAddressQueue<T extends { readonly at: number }>(
     return found.sort((a, b) => a.at - b.at);
   }
 
-  async function find(address: string): Promise<T | undefined> {
-    const row = await store.get(keyOf(address));
-    return row && codec.decode(row.value);
+  async function list() {
+    return (await all()).map(({ standing: _standing, network: _network, ...row }) => row);
   }
 
-  return {
-    find,
-    list,
-    async add(address, row) {
-      if ((await find(address)) !== undefined) return ok(undefined);
-      if ((await list()).length >= max) {
-        return fail('capacity_exceeded', `There are ${max} requests already: ask again later.`);
+  async function load(address: string) {
+    const key = keyOf(address);
+    const entry = await store.get(key);
+    const row = entry && codec.decode(entry.value);
+    return { row, check: { key, version: entry?.version ?? null } };
+  }
+
+  function add(
+    address: string,
+    row: Omit<T, keyof Kept>,
+    from: Asker = stranger,
+  ): Promise<Result<void>> {
+    return addWithin(store, [{ rows: rows.name }], async (held) => {
+      const there = await load(address);
+      if (there.row !== undefined && !isBetter(from.standing, there.row.standing)) {
+        return ok(undefined);
       }
+      const others = (await all()).filter((other) => other.address !== address);
+      const out = makeRoom(others, { ...from, address }, { max, perNetworkMax });
+      if (!out.ok) return out;
+      // One that was decided meanwhile has left its place.
+      const del = out.value.map((one) => keyOf(one.address));
       const at = clock.now();
-      const value = codec.encode({ ...row, at } as T);
-      const done = await store.commit({
-        set: [{ key: keyOf(address), value, expiresAt: at + keptMs }],
+      const value = codec.encode({ ...row, ...from, at } as unknown as T);
+      const set = { key: there.check.key, value, expiresAt: at + keptMs };
+      const done = await commitOnce(store as Store, {
+        check: [there.check, ...held.check],
+        set: [set, ...held.set],
+        del,
       });
-      return done.ok ? ok(undefined) : fail('store_unavailable');
-    },
-    async remove(address) {
-      const row = await find(address);
-      if (row === undefined) return fail('not_found', `nothing waits for ${address}`);
-      const done = await store.commit({ del: [keyOf(address)] });
-      return done.ok ? ok(row) : fail('store_unavailable');
-    },
-  };
+      return written(done, undefined);
+    });
+  }
+
+  async function remove(address: string): Promise<Result<T>> {
+    const { row } = await load(address);
+    if (row === undefined) return fail('not_found', `nothing waits for ${address}`);
+    const done = await store.commit({ del: [keyOf(address)] });
+    return done.ok ? ok(row) : fail('store_unavailable');
+  }
+
+  return { find: async (address) => (await load(address)).row, list, add, remove };
+}
+
+type Asked = Asker & { readonly address: string };
+type Other = Asked & Kept;
+
+/**
+ * Which of the others give way to a new one: none or one.
+ * @param others oldest first
+ */
+function makeRoom(
+  others: readonly Other[],
+  asker: Asked,
+  { max, perNetworkMax }: { max: number; perNetworkMax: number },
+): Result<readonly Other[]> {
+  const network = nameOf(asker);
+  const near = others.filter((one) => nameOf(one) === network);
+  if (near.length >= perNetworkMax) {
+    const lower = lowest(near);
+    if (isBetter(asker.standing, lower[0]!.standing)) return ok([lower[0]!]);
+    const detail = `There are ${perNetworkMax} requests of this network already: ask again later.`;
+    return fail('capacity_exceeded', detail);
+  }
+  if (others.length < max) return ok([]);
+  const full = fail('capacity_exceeded', `There are ${max} requests already: ask again later.`);
+  const lower = lowest(others);
+  const { standing } = lower[0] ?? { standing: 'from_address' };
+  if (lower.length === 0 || isBetter(standing, asker.standing)) return full;
+  const counts = new Map<string, number>();
+  for (const one of lower) counts.set(nameOf(one), (counts.get(nameOf(one)) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  const isAlike = standing === asker.standing;
+  if (isAlike && (counts.get(network) ?? 0) >= most) return full;
+  return ok([lower.find((one) => counts.get(nameOf(one)) === most)!]);
+}
+
+function lowest(rows: readonly Other[]): Other[] {
+  const standing = standings.find((one) => rows.some((row) => row.standing === one));
+  return rows.filter((row) => row.standing === standing);
+}
+
+/** A row of before is of a network of its own. */
+function nameOf({ network, address }: Asked): string {
+  return Buffer.compare(network, noMark) === 0 ? address : Buffer.from(network).toString('hex');
 }

@@ -17,7 +17,8 @@ import {
   type RequestPageOptions,
   tooMany,
 } from './asked.route.ts';
-import { readReason } from './removals.ts';
+import { isBetter } from './queue.ts';
+import { readReason, standingOf } from './removals.ts';
 import { removalPage } from './requests.page.ts';
 
 export const removalEndpoints = {
@@ -31,15 +32,25 @@ export const removalEndpoints = {
 type Wrong = 'reason' | 'challenge' | 'full';
 
 export function removalRoutes(options: RequestPageOptions): PlainRoute[] {
-  const { desk, removals, challenges, callers, check, clock, allowDocumentation } = options;
+  const { desk, removals, challenges, callers, check, clock, networkMark, allowDocumentation } =
+    options;
 
   function isSpokenOf({ family, words }: Asked): boolean {
     const { score, reports, anonymousExit } = check.judge(family, words, clock.now());
     return score > 0 || reports > 0 || anonymousExit;
   }
 
+  function askerIn(visit: PersonVisit, { ip }: Asked) {
+    const clientIp = textBehind(visit.request.clientIp);
+    const told = { fromAddress: clientIp === ip, signedIn: isVerified(visit) };
+    return { told, from: { standing: standingOf(told), network: networkMark(clientIp) } };
+  }
+
   async function show(visit: PersonVisit, asked: Asked, reason = '', wrong?: Wrong) {
-    const open = await removals.find(asked.ip);
+    const there = await removals.find(asked.ip);
+    const isFirst =
+      there !== undefined && isBetter(askerIn(visit, asked).from.standing, there.standing);
+    const open = isFirst ? undefined : there;
     const isOver = open === undefined && !isSpokenOf(asked);
     const needsChallenge = open === undefined && !isOver && !isVerified(visit);
     const challenge = needsChallenge ? challenges.make(visit.request) : ('signed-in' as const);
@@ -55,8 +66,7 @@ export function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const asked = addressIn(form, allowDocumentation);
     if (asked === undefined) return desk.problem(visit, noAddress);
     const typed = form.get('reason') ?? '';
-    const signedIn = isVerified(visit);
-    const answer = signedIn ? undefined : challenges.answerIn(visit.request, form);
+    const answer = isVerified(visit) ? undefined : challenges.answerIn(visit.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
       return desk.problem(visit, tooMany(answer.waitSeconds));
     }
@@ -68,8 +78,8 @@ export function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const waitSeconds = callers.take('removal', visit.request);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
     if (!isSpokenOf(asked)) return show(visit, asked, reason);
-    const fromAddress = textBehind(visit.request.clientIp) === asked.ip;
-    const done = await removals.add(asked.ip, { reason, fromAddress, signedIn });
+    const { told, from } = askerIn(visit, asked);
+    const done = await removals.add(asked.ip, { reason, ...told }, from);
     if (done.ok) return desk.go(visit, `/removal?address=${asked.ip}`);
     const isFull = done.error === 'capacity_exceeded';
     return isFull ? show(visit, asked, reason, 'full') : desk.problem(visit, done);

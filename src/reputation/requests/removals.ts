@@ -1,10 +1,17 @@
-/** Requests to take back what is said of an address. Who asked is not kept. */
+/** Requests to take back what is said of an address. Who asked is not kept; queue.ts says what a row tells of it. */
 
 import { removalKey, removalPrefix } from '../../store/keys.ts';
 import { bareRecord, flag, text, time } from '../../store/record.ts';
-import { type AddressQueue, createAddressQueue, type QueueOptions } from './queue.ts';
+import {
+  type AddressQueue,
+  type Asker,
+  type AskerStanding,
+  askerFields,
+  createAddressQueue,
+  type QueueOptions,
+} from './queue.ts';
 
-export interface Removal {
+export interface Removal extends Asker {
   readonly at: number;
   /** In the words of who asked. */
   readonly reason: string;
@@ -18,7 +25,18 @@ export type Removals = AddressQueue<Removal>;
 
 export const reasonLengths = { min: 10, max: 1_000 } as const;
 
-const codec = bareRecord<Removal>({ at: time, reason: text, fromAddress: flag, signedIn: flag });
+const codec = bareRecord<Removal>({
+  at: time,
+  reason: text,
+  fromAddress: flag,
+  signedIn: flag,
+  ...askerFields,
+});
+
+export function standingOf(from: Pick<Removal, 'fromAddress' | 'signedIn'>): AskerStanding {
+  if (from.fromAddress) return 'from_address';
+  return from.signedIn ? 'signed_in' : 'anyone';
+}
 
 /** Of what was typed; undefined: too short or too long. Control characters become spaces. */
 export function readReason(typed: string): string | undefined {
@@ -28,5 +46,6 @@ export function readReason(typed: string): string | undefined {
 }
 
 export function createRemovals(options: QueueOptions): Removals {
-  return createAddressQueue(options, { codec, keyOf: removalKey, prefix: removalPrefix });
+  const rows = { name: 'removals', codec, keyOf: removalKey, prefix: removalPrefix } as const;
+  return createAddressQueue(options, rows);
 }

@@ -118,7 +118,9 @@ export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     const waitSeconds = callers.take('tip', visit.request);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
     const { categories: mask, comment } = said.value;
-    const done = await tips.add(ip, { categories: mask, comment });
+    const standing = isVerified(visit) ? 'signed_in' : 'anyone';
+    const network = options.networkMark(clientIp);
+    const done = await tips.add(ip, { categories: mask, comment }, { standing, network });
     return done.ok ? show(visit, ip, { isSent: true }) : refuse(done);
   }
 

@@ -2,16 +2,18 @@
  * Webhooks of accounts: where to tell of which addresses, and what waits to be told. One row a hook, each
  * change a commit under a check of it: what was taken up is told after a restart too, at least once.
  *
- * Bounds: `webhookBounds`. Where too much waits the oldest goes, and is counted.
+ * Bounds: `webhookBounds`, whoever races; of `totalMax` operators have a share to themselves. Where too much waits the oldest goes, and is counted.
  */
 
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { open, seal } from '../../access/keys/seal.ts';
+import { roleOf, roomFor } from '../../access/roles.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { addWithin } from '../../store/bounded-rows.ts';
+import { type Also, checksOf, commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../store/keys.ts';
 import { pagesUnder } from '../../store/pages.ts';
 import { bytes, group, list, oneOf, record, text, time, u8, u32 } from '../../store/record.ts';
@@ -94,7 +96,6 @@ export interface Webhooks {
   all(): Promise<StoredWebhook[]>;
   /**
    * The secret is shown this one time. `invalid_parameter` with its name, `capacity_exceeded`.
-   * @param also for the commit that makes it
    */
   create(
     account: string,
@@ -103,7 +104,7 @@ export interface Webhooks {
       readonly threshold: number;
       readonly watches: readonly string[];
     },
-    also?: Pick<Commit, 'check' | 'set'>,
+    also?: Also,
   ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
   /** `not_found` also for somebody else's. @param also written in the commit that removes it */
   remove(account: string, id: string, also?: Commit['set']): Promise<Result<void>>;
@@ -162,6 +163,7 @@ export function createWebhooks(options: {
   masterKey: MasterKey;
   /** What is wrong with the address of a hook; undefined when nothing is. */
   faultOf: (url: URL) => Promise<string | undefined>;
+  totalMax?: number;
 }): Webhooks {
   const { store, clock, random, masterKey } = options;
   const { list, all, find, remove } = storedWebhooks(store);
@@ -171,7 +173,7 @@ export function createWebhooks(options: {
     wanted: Parameters<Webhooks['create']>[1],
     also: Parameters<Webhooks['create']>[2] = {},
   ) {
-    const { perAccountMax, totalMax, urlCharsMax } = webhookBounds;
+    const { perAccountMax, totalMax, urlCharsMax } = { ...webhookBounds, ...options };
     const isUrl = wanted.url.length <= urlCharsMax && URL.canParse(wanted.url);
     if (!isUrl) return { ...fail('invalid_parameter'), parameter: 'url' };
     const url = new URL(wanted.url);
@@ -183,10 +185,7 @@ export function createWebhooks(options: {
     }
     const watches = readWatches(wanted.watches);
     if (watches === undefined) return { ...fail('invalid_parameter'), parameter: 'watches' };
-    if ((await list(account)).length >= perAccountMax) {
-      return fail('capacity_exceeded');
-    }
-    if ((await all()).length >= totalMax) return fail('capacity_exceeded');
+    const role = await roleOf(store, account);
     const id = randomToken(random, 9);
     const secret = `whsec_${Buffer.from(random.bytes(32)).toString('base64')}`;
     const hook: Webhook = {
@@ -196,12 +195,22 @@ export function createWebhooks(options: {
       ...{ waiting: [], failures: 0, nextTryAt: 0, triedAt: 0, outcome: '' },
       ...{ delivered: 0, dropped: 0 },
     };
-    const done = await store.commit({
+    const bounds = [{ rows: 'webhooks', account } as const, { rows: 'webhooks' } as const];
+    return addWithin(store, bounds, async (held) => {
+      if ((await list(account)).length >= perAccountMax) return fail('capacity_exceeded');
+      if ((await all()).length >= roomFor(role, totalMax)) return fail('capacity_exceeded');
+      const set = [{ key: webhookKey(account, id), value: rows.encode(hook) }];
       // One under way while its account is deleted would be left behind.
-      check: [{ key: erasureKey(account), version: null }, ...(also.check ?? [])],
-      set: [{ key: webhookKey(account, id), value: rows.encode(hook) }, ...(also.set ?? [])],
+      const notGone = { key: erasureKey(account), version: null };
+      if ((await store.get(notGone.key)) !== undefined) return fail('unknown_account');
+      const more = await checksOf(also);
+      if (!more.ok) return more;
+      const done = await commitOnce(store, {
+        check: [...held.check, notGone, ...more.value],
+        set: [...held.set, ...set, ...(also.set ?? [])],
+      });
+      return written(done, { id, secret });
     });
-    return done.ok ? ok({ id, secret }) : fail('store_unavailable');
   }
 
   function change(
@@ -246,13 +255,12 @@ export function createWebhooks(options: {
   };
 }
 
+const removedAtOnce = 10;
+
 /** Those of a deleted account go. @throws when nothing can be written */
 export async function removeWebhooks(store: Store, account: string): Promise<void> {
   for (;;) {
-    // Requests at the same moment can have made more than an account may have.
-    const found = await store.scan(webhookPrefix(account), {
-      limit: 2 * webhookBounds.perAccountMax,
-    });
+    const found = await store.scan(webhookPrefix(account), { limit: removedAtOnce });
     if (found.length === 0) return;
     const done = await store.commit({ del: found.map(({ key }) => key) });
     if (!done.ok) throw new Error('webhooks could not be removed');
@@ -261,14 +269,9 @@ export async function removeWebhooks(store: Store, account: string): Promise<voi
 
 /** What an account watches and where it is told. */
 export async function webhooksOf(store: Store, account: string) {
-  const found = await store.scan(webhookPrefix(account), {
-    limit: 2 * webhookBounds.perAccountMax,
-  });
-  return found.flatMap(({ value }) => {
-    const hook = rows.decode(value);
-    if (hook === undefined) return [];
-    const { url, threshold, createdAt, watches } = hook;
-    return [{ url, threshold, createdAt, watches: watches.map(({ prefix }) => prefix) }];
+  const hooks = await storedWebhooks(store).list(account);
+  return hooks.map(({ url, threshold, createdAt, watches }) => {
+    return { url, threshold, createdAt, watches: watches.map(({ prefix }) => prefix) };
   });
 }
 

@@ -7,7 +7,6 @@ import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
-import { unchanged } from '../people.ts';
 import { frameText } from '../words/words.ts';
 import { offeredScopes } from './keys/named-keys.page.ts';
 import { type KeysPage, namedKeyRoutes, namedKeysOf } from './keys/named-keys.route.ts';
@@ -81,8 +80,8 @@ export function keyRoutes(space: Space): PlainRoute[] {
     const tooOften = signon.changes.count(visit.session.accountId);
     if (tooOften !== undefined) return space.refuse(visit, 'keys', tooOften);
     const told = await space.change(visit, 'api_key_made');
-    const check = unchanged(visit.session.person);
-    const made = await ownKeys.create(visit.session.accountId, { check, set: told.set });
+    const also = { check: () => space.stands(visit), set: told.set };
+    const made = await ownKeys.create(visit.session.accountId, also);
     if (!made.ok && made.error === 'conflict') {
       return show(visit, { status: 409, failed: frameText(visit.frame).account.keys.two });
     }

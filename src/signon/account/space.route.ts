@@ -10,9 +10,10 @@ import type { SiteKeys } from '../../access/keys/site-keys.ts';
 import type { Gate } from '../../access/quota/gate.ts';
 import type { Usage } from '../../access/quota/usage.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Failure } from '../../core/result.ts';
+import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import type { Reply } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
+import type { RowCheck } from '../../store/store.ts';
 import { doneIn, doneMark } from '../../web/done-mark.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { Desk, Visit } from '../desk.route.ts';
@@ -20,6 +21,7 @@ import type { Signon } from '../open-signon.ts';
 import type { Avatars } from '../people/profile/avatars.ts';
 import type { Profiles } from '../people/profile/profile-store.ts';
 import type { Review } from '../people/review.ts';
+import { isActive, unchanged } from '../people.ts';
 import { failureText } from '../sessions/failure.page.ts';
 import type { Onwards } from '../sessions/onward.route.ts';
 import type { ChangeEvent } from '../sessions/security-log.ts';
@@ -153,7 +155,18 @@ export function createSpace(options: SpaceOptions) {
     };
   }
 
-  return { ...options, profileOf, viewOf, refuse, back, donePath, change };
+  /**
+   * For the commit of such a change: the account is active, and nothing that the session rests on was changed
+   * since the request came. Other changes of the account do not stand in its way.
+   */
+  async function stands({ session }: OwnVisit): Promise<Result<readonly RowCheck[]>> {
+    const person = await signon.people.byId(session.accountId);
+    const { epoch, factors } = session.person.credentials;
+    const isSame = person?.credentials.epoch === epoch && person.credentials.factors === factors;
+    return isSame && isActive(person) ? ok(unchanged(person)) : fail('form_expired');
+  }
+
+  return { ...options, profileOf, viewOf, refuse, back, donePath, change, stands };
 }
 
 export type Space = ReturnType<typeof createSpace>;

@@ -23,7 +23,6 @@ import type { RowCheck, SetRow, Store } from '../../store/store.ts';
 import { isVerified, type People, type Person, unchanged } from '../people.ts';
 import { securityLogMax } from '../sessions/security-log.ts';
 import { sessionIdsOf } from '../sessions/session-records.ts';
-import { sessionsPerAccountMax } from '../sessions/sessions.ts';
 import { createRowTally, type RowTally } from './row-tally.ts';
 
 /** How long a registration waits for its verification before the address is free again. */
@@ -115,8 +114,8 @@ async function givingWay(
 
 /** Rows that a request under way, or a stranger who names the address, leaves at an account. */
 async function tracesOf(store: Store, id: string): Promise<Key[]> {
-  // Twice the bound, as elsewhere: it may be passed for a moment.
-  const sessions = await sessionIdsOf(store, id, 2 * sessionsPerAccountMax);
+  const sessions = await sessionIdsOf(store, id);
+  // Twice the bound: it may be passed for a moment.
   const log = await store.scan(securityLogPrefix(id), { limit: 2 * securityLogMax });
   const own = sessions
     .map((text) => Buffer.from(text, 'base64url'))

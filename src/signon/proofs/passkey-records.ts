@@ -6,6 +6,7 @@ import {
   passkeyByAccountPrefix,
   passkeyKey,
 } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { bytes, flag, list, oneOf, record, since, text, time, u32 } from '../../store/record.ts';
 import type { SetRow, Store } from '../../store/store.ts';
 
@@ -103,6 +104,8 @@ export function passkeyKeysOf(accountId: string, id: Uint8Array): Key[] {
   return [passkeyKey(id), passkeyByAccountKey(accountId, id)];
 }
 
+const pageRows = 50;
+
 export interface StoredPasskey {
   readonly id: Uint8Array;
   readonly version: number;
@@ -118,16 +121,21 @@ export async function findPasskey(
   return row && record ? { id, version: row.version, record } : undefined;
 }
 
-/** In order of their ids, at most `limit`. */
+/** In order of their ids, all or at most `limit`. */
 export async function passkeysOf(
   store: Store,
   accountId: string,
-  limit: number,
+  limit = Number.POSITIVE_INFINITY,
 ): Promise<StoredPasskey[]> {
   const prefix = passkeyByAccountPrefix(accountId);
-  const rows = await store.scan(prefix, { limit });
-  const found = await Promise.all(
-    rows.map(({ key }) => findPasskey(store, key.subarray(prefix.length))),
-  );
-  return found.filter((p) => p !== undefined);
+  const passkeys: StoredPasskey[] = [];
+  const rows = Math.min(limit, pageRows);
+  for await (const page of pagesUnder(store, prefix, { limit: rows })) {
+    const found = await Promise.all(
+      page.map(({ key }) => findPasskey(store, key.subarray(prefix.length))),
+    );
+    passkeys.push(...found.filter((p) => p !== undefined));
+    if (passkeys.length >= limit) return passkeys.slice(0, limit);
+  }
+  return passkeys;
 }

@@ -190,7 +190,7 @@ export function createPasskeys(options: {
     reauthenticationOptions: (session) => requestOptions('reauthenticate', session.accountId),
     reauthenticate,
     async list(accountId) {
-      const own = await passkeysOf(store, accountId, passkeysMax * 2);
+      const own = await passkeysOf(store, accountId);
       return own.map(infoOf).sort((a, b) => a.createdAt - b.createdAt);
     },
     remove,

@@ -7,6 +7,7 @@ import {
   sessionByAccountPrefix,
   sessionKey,
 } from '../../store/keys.ts';
+import { pagesUnder } from '../../store/pages.ts';
 import { bytes, oneOf, record, since, text, time, varint } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -68,14 +69,20 @@ export const { encode: encodeSession, decode: decodeSession } = record<SessionRe
   1,
 );
 
-/** Ids of an account's sessions, at most `limit`; some may be over. */
+/** Ids of an account's sessions, all or at most `limit`; some may be over. */
 export async function sessionIdsOf(
   store: Store,
   accountId: string,
-  limit: number,
+  limit = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
-  const rows = await store.scan(sessionByAccountPrefix(accountId), { limit });
-  return rows.map(({ key }) => Buffer.from(key.subarray(-idBytes)).toString('base64url'));
+  const ids: string[] = [];
+  for await (const page of pagesUnder(store, sessionByAccountPrefix(accountId))) {
+    for (const { key } of page) {
+      ids.push(Buffer.from(key.subarray(-idBytes)).toString('base64url'));
+    }
+    if (ids.length >= limit) return ids.slice(0, limit);
+  }
+  return ids;
 }
 
 /** Both rows of a session. */

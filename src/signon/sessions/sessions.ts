@@ -189,7 +189,7 @@ export function createSessions(options: {
 
   /** Keys of the oldest sessions, so that one more stays within the bound. */
   async function surplus(accountId: string, max: number) {
-    const ids = await sessionIdsOf(store, accountId, sessionsPerAccountMax * 2);
+    const ids = await sessionIdsOf(store, accountId);
     if (ids.length < max) return [];
     const found = await Promise.all(
       ids.map(async (id) => ({ id, seenAt: (await load(id))?.record.lastSeenAt ?? 0 })),
@@ -305,7 +305,7 @@ export function createSessions(options: {
 
   async function list(accountId: string, currentId?: string): Promise<SessionInfo[]> {
     const infos: SessionInfo[] = [];
-    for (const id of await sessionIdsOf(store, accountId, sessionsPerAccountMax * 2)) {
+    for (const id of await sessionIdsOf(store, accountId)) {
       const record = (await load(id))?.record;
       if (!record || !(await ownerOf(record))) continue;
       const { createdAt, lastSeenAt, agent, country, method } = record;
@@ -345,7 +345,7 @@ export function createSessions(options: {
 
   /** Keys of all the account's sessions but one. */
   async function keysOfOthers(accountId: string, id?: string) {
-    const ids = await sessionIdsOf(store, accountId, sessionsPerAccountMax * 2);
+    const ids = await sessionIdsOf(store, accountId);
     return ids.filter((other) => other !== id).flatMap((other) => sessionKeysOf(accountId, other));
   }
 

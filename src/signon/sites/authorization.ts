@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
+import { commitOnce, inTurn, untilUndisturbed, written } from '../../store/change.ts';
 import { consentKey, profileKey } from '../../store/keys.ts';
 import type { Commit, RowCheck, Store } from '../../store/store.ts';
 import { notErased } from '../people/deletion/erasure-mark.ts';
@@ -45,6 +45,8 @@ import {
 import { createRequestSeals, type RequestSeals } from './request-seal.ts';
 import { inOrder, type Scope } from './scopes.ts';
 import { createTransactions, type Transactions } from './transactions.ts';
+
+const noneAdded = { check: [], set: [] } as const;
 
 /** The live session of a request. */
 export interface SignedInVisitor extends SessionFacts {
@@ -252,17 +254,22 @@ export function createAuthorization(options: {
     return { key: profileKey(accountId), version: version ?? null };
   }
 
-  /** Runs a read and a checked commit until nobody interfered; gives the address. */
+  /**
+   * Runs a read and a checked commit until nobody interfered; gives the address.
+   * @param row that all of them write
+   */
   async function addressAfter(
     request: AuthorizationRequest,
     { issuer }: SignedInVisitor,
     attempt: () => Promise<Result<{ commit: Commit; address: string }>>,
+    row?: string,
   ): Promise<Result<string>> {
-    const settled = await untilUndisturbed(async () => {
+    async function once() {
       const next = await attempt();
       if (!next.ok) return next;
       return written(await commitOnce(store, next.value.commit), next.value.address);
-    });
+    }
+    const settled = await (row === undefined ? untilUndisturbed(once) : inTurn(store, once, row));
     const isUnavailable = !settled.ok && settled.error === 'store_unavailable';
     return isUnavailable ? ok(errorAddress(request, issuer, 'temporarily_unavailable')) : settled;
   }
@@ -298,39 +305,44 @@ export function createAuthorization(options: {
     if (first === undefined || !session.verified) return fail('unknown_transaction');
     const { request } = first;
     const granted = inOrder(['openid', ...names]);
-    const isNew = (await consents.find(partiesOf(request, session))) === undefined;
-    const place = isNew ? await consents.claim(session.accountId) : undefined;
-    if (isNew && place === undefined) return fail('too_many_sites');
-    const done = addressAfter(request, session, async () => {
-      const form = await transactions.find(id, session.sessionId);
-      if (form === undefined) return fail('unknown_transaction');
-      const { parties, consent: before, version, today } = await stateOf(request, session);
-      // The form is shown once more, which tells of the block.
-      const isBlocked = await blocked.isBlocked(parties.clientId);
-      if (isBlocked || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
-      const { consent, row: consentRow } = consents.decided(
-        before,
-        parties,
-        request.scopes,
-        granted,
-        today,
-      );
-      const { row, address } = codeFor(request, session, consent);
-      const { check, del } = form.consume;
-      const commit: Commit = {
-        check: [
-          check,
-          consentCheck(parties, before),
-          profileCheck(parties, version),
-          notErased(parties.accountId),
-          ...blocked.checks(parties.clientId),
-        ],
-        del: [del],
-        set: [consentRow, row],
-      };
-      return ok({ commit, address });
-    });
-    return done.finally(() => place?.leave());
+    return addressAfter(
+      request,
+      session,
+      async () => {
+        const form = await transactions.find(id, session.sessionId);
+        if (form === undefined) return fail('unknown_transaction');
+        const { parties, consent: before, version, today } = await stateOf(request, session);
+        // The form is shown once more, which tells of the block.
+        const isBlocked = await blocked.isBlocked(parties.clientId);
+        if (isBlocked || shown !== fingerprints.ofForm(id, today)) return fail('conflict');
+        const { consent, row: consentRow } = consents.decided(
+          before,
+          parties,
+          request.scopes,
+          granted,
+          today,
+        );
+        // Who has agreed before takes no place.
+        const room = before === undefined ? await consents.room(session.accountId) : noneAdded;
+        if (room === undefined) return fail('too_many_sites');
+        const { row, address } = codeFor(request, session, consent);
+        const { check, del } = form.consume;
+        const commit: Commit = {
+          check: [
+            check,
+            ...room.check,
+            consentCheck(parties, before),
+            profileCheck(parties, version),
+            notErased(parties.accountId),
+            ...blocked.checks(parties.clientId),
+          ],
+          del: [del],
+          set: [consentRow, row, ...room.set],
+        };
+        return ok({ commit, address });
+      },
+      `consents ${session.accountId}`,
+    );
   }
 
   async function deny(id: string, session: SignedInVisitor) {

@@ -10,6 +10,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
+import { type HeldBounds, holdBounds } from '../../store/bounded-rows.ts';
 import { consentKey, consentPrefix, consentUseKey, type Key } from '../../store/keys.ts';
 import { pagesUnder } from '../../store/pages.ts';
 import {
@@ -79,20 +80,16 @@ export interface Consents {
     shown?: SeenValues,
   ): { readonly consent: Consent; readonly row: SetRow };
   /**
-   * Room for one consent more, until `leave` is called after its commit. Undefined: the account has
-   * as many as it may.
+   * For the commit that adds a consent, whoever races: the account has room for it. Undefined: it has as
+   * many as it may.
    */
-  claim(accountId: string): Promise<Claim | undefined>;
+  room(accountId: string): Promise<HeldBounds | undefined>;
   /** The row that notes a use now, or none while the last one is fresh. */
   useRow(parties: ConsentParties): Promise<SetRow | undefined>;
   /** Of an account, by client id and origin. */
   list(accountId: string): Promise<ConnectedSite[]>;
   /** All origins of a client, or all clients. @returns how many consents went */
   revoke(accountId: string, clientId?: string): Promise<Result<number>>;
-}
-
-export interface Claim {
-  leave(): void;
 }
 
 /** Of an account; a site counts once for each address that it is sent to. */
@@ -156,38 +153,11 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     };
   }
 
-  /** Claims whose commit is under way, and places that were taken meanwhile: no place is taken twice. */
-  const claims = new Map<string, { open: number; ended: number }>();
-
-  function close(accountId: string, of: { open: number }): void {
-    of.open--;
-    if (of.open === 0) claims.delete(accountId);
-  }
-
-  async function claim(accountId: string): Promise<Claim | undefined> {
-    const of = claims.get(accountId) ?? { open: 0, ended: 0 };
-    claims.set(accountId, of);
-    of.open++;
-    const endedBefore = of.ended;
+  async function room(accountId: string): Promise<HeldBounds | undefined> {
+    const held = await holdBounds(store, [{ rows: 'consents', account: accountId }]);
     let count = 0;
-    try {
-      for await (const page of pages(consentPrefix(accountId))) count += page.length;
-    } catch (error) {
-      close(accountId, of);
-      throw error;
-    }
-    // The row of a place that was taken during the count may lie in a page that was read before.
-    const unseen = of.ended - endedBefore;
-    if (count + of.open + unseen <= consentsPerAccountMax) {
-      return {
-        leave() {
-          of.ended++;
-          close(accountId, of);
-        },
-      };
-    }
-    close(accountId, of);
-    return undefined;
+    for await (const page of pages(consentPrefix(accountId))) count += page.length;
+    return count < consentsPerAccountMax ? held : undefined;
   }
 
   async function lastUse(parties: ConsentParties): Promise<number | undefined> {
@@ -232,7 +202,7 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     return ok(count);
   }
 
-  return { find, decided, claim, useRow, list, revoke };
+  return { find, decided, room, useRow, list, revoke };
 }
 
 /** Of the fields of these scopes. */

@@ -153,18 +153,24 @@ it('others solve a challenge; from the address itself is noted, and a refusal ch
   const fields = hiddenOf(await person.get(`/report?address=${other}`), '/report');
   const body = new URLSearchParams({ ...fields, categories: '18' }).toString();
   assert.equal((await person.post('/report', body)).status, 303);
+  const before = await person.submit(await person.get(`/removal?address=${other}`), '/removal', {
+    reason: 'Somebody who has an account asks.',
+  });
+  assert.equal(before.status, 303);
   const visitor = webVisitor(server, { 'X-Forwarded-For': other });
   const path = `/removal?address=${other}`;
   const wrong = await visitor.submit(await visitor.get(path), '/removal', {
     ...{ reason, captcha_answer: 'wrong' },
   });
   assert.equal(wrong.status, 422);
-  assert.deepEqual(await server.cliJson('removals', 'list'), []);
+  assert.equal((await server.cliJson('removals', 'list'))[0].signedIn, true, 'as it was');
   const said = new URLSearchParams({ reason }).toString();
   const sent = await solves(visitor, '/removal', other, said);
   assert.equal(sent.status, 303, sent.body.slice(0, 500));
   const [open] = await server.cliJson('removals', 'list');
   assert.deepEqual([open.fromAddress, open.signedIn], [true, false]);
+  // Somebody else is told that it was asked for, signed in or not, and can't ask in its place.
+  assert.match((await person.get(path)).body, /The operator was asked on/);
   assert.deepEqual(await server.cliJson('removals', 'refuse', other), { address: other });
   assert.deepEqual(await server.cliJson('removals', 'list'), []);
   assert.doesNotMatch((await visitor.get(path)).body, /The operator was asked on/);

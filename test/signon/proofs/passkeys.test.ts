@@ -215,6 +215,33 @@ it('a removed passkey opens nothing; there is a most; a disabled account stays o
   assert.equal((await passkeys.list(id)).length, passkeysMax - 1);
 });
 
+it('the last places go to as many passkeys as there are, from however many sessions at once', async () => {
+  const { id, key } = await enrolled();
+  let own = await sessionBy(key);
+  const { passkeys, sessions } = bench.signon;
+  const free = 2;
+  const made = async () => createAuthenticator(random, origin);
+  for (let i = 1; i < passkeysMax - free; i++) {
+    const answer = (await made()).create(value(await passkeys.registrationOptions(own)));
+    const { token } = value(await passkeys.register(own, answer, `key ${i}`, visitor));
+    own = (await sessions.find(token))!;
+  }
+  const asked = [];
+  for (let i = 0; i < 6; i++) {
+    const one = await sessionBy(key);
+    const answer = (await made()).create(value(await passkeys.registrationOptions(one)));
+    asked.push({ one, answer, by: i % 2 === 0 ? passkeys : bench.other.passkeys });
+  }
+  const done = await Promise.all(
+    asked.map(({ one, answer, by }) => by.register(one, answer, 'raced', visitor)),
+  );
+  assert.deepEqual(done.map(errorOf).sort(), [
+    ...Array<string>(4).fill('conflict'),
+    ...['none', 'none'],
+  ]);
+  assert.equal((await passkeys.list(id)).length, passkeysMax);
+});
+
 it('a passkey that was stored without a handle of its own has its account’s id', () => {
   const before = createWriter().u8(1).text('account').text('phone').bytes(Uint8Array.of(1, 2));
   const bytes = before.u32(3).varint(1).text('usb').u8(1).f64(4).f64(5).finish();

@@ -6,6 +6,7 @@ import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { seededRandom } from '../../../src/core/random.ts';
 import { sessionLife, sessionsPerAccountMax } from '../../../src/signon/sessions/sessions.ts';
+import { sessionByAccountPrefix } from '../../../src/store/keys.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
@@ -207,6 +208,19 @@ it('the oldest session goes when there are too many', async () => {
   for (let i = 0; i < sessionsPerAccountMax; i++) await bench.signIn(email, first);
   assert.equal(await bench.signon.sessions.find(first.token), undefined);
   assert.equal((await bench.signon.sessions.list(id)).length, sessionsPerAccountMax);
+});
+
+it('of 120 sign-ins at once through two processes all succeed, and so many sessions are left', async () => {
+  const id = await bench.person(email);
+  const person = (await bench.signon.people.byId(id))!;
+  const opened = await Promise.all(
+    Array.from({ length: 120 }, (_, n) =>
+      [bench.signon, bench.other][n % 2]!.signIn.proven(person, 'passkey', visitor),
+    ),
+  );
+  assert.deepEqual(new Set(opened.map(errorOf)), new Set(['none']));
+  const left = await bench.store.scan(sessionByAccountPrefix(id), { limit: 500 });
+  assert.equal(left.length, sessionsPerAccountMax);
 });
 
 it('a password hashed with other parameters is hashed anew at the next sign-in', async () => {

@@ -6,8 +6,10 @@
 
 import { capacities } from '../../../config.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
+import { addWithin } from '../../../store/bounded-rows.ts';
 import { commitOnce, untilUndisturbed, written } from '../../../store/change.ts';
 import { subscriptionKey, subscriptionPrefix } from '../../../store/keys.ts';
+import { pagesUnder } from '../../../store/pages.ts';
 import {
   flag,
   group,
@@ -86,9 +88,6 @@ export interface Subscription extends SubscriptionTerms, SubscriptionOutcome {
   readonly state: (typeof subscriptionStates)[number];
 }
 
-/** More than there may be: two commands at once may add one too many. */
-const scanRows = 1_000;
-
 const untried: SubscriptionOutcome = {
   ...{ dueAt: 0, triedAt: 0, freshAt: 0, loadedAt: 0 },
   ...{ run: '', digest: '', etag: '', lastModified: '' },
@@ -150,8 +149,11 @@ export interface FoundSubscription {
 }
 
 export async function listSubscriptions(store: Store): Promise<Subscription[]> {
-  const found = await store.scan(subscriptionPrefix(), { limit: scanRows });
-  return found.flatMap(({ value }) => rows.decode(value) ?? []);
+  const found: Subscription[] = [];
+  for await (const page of pagesUnder(store, subscriptionPrefix())) {
+    found.push(...page.flatMap(({ value }) => rows.decode(value) ?? []));
+  }
+  return found;
 }
 
 export async function findSubscription(
@@ -170,19 +172,22 @@ export async function addSubscription(
   terms: SubscriptionTerms,
   now: number,
 ): Promise<Result<Subscription>> {
-  if ((await listSubscriptions(store)).length >= capacities.sources) {
-    return fail('capacity_exceeded', `there are ${capacities.sources} sources, which is the most`);
-  }
   const row: Subscription = { ...terms, ...untried, addedAt: now, state: 'active' };
   const key = subscriptionKey(terms.name);
-  const done = await commitOnce(store, {
-    check: [{ key, version: null }],
-    set: [{ key, value: rows.encode(row) }],
+  return addWithin(store, [{ rows: 'sources' }], async (held) => {
+    if ((await store.get(key)) !== undefined) {
+      return fail('conflict', `there is a source '${terms.name}' already: give another --source`);
+    }
+    if ((await listSubscriptions(store)).length >= capacities.sources) {
+      const most = capacities.sources;
+      return fail('capacity_exceeded', `there are ${most} sources, which is the most`);
+    }
+    const done = await commitOnce(store, {
+      check: [{ key, version: null }, ...held.check],
+      set: [{ key, value: rows.encode(row) }, ...held.set],
+    });
+    return written(done, row);
   });
-  if (done === 'lost') {
-    return fail('conflict', `there is a source '${terms.name}' already: give another --source`);
-  }
-  return done.ok ? ok(row) : done;
 }
 
 /**

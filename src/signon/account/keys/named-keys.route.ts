@@ -6,7 +6,6 @@ import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { deskForm } from '../../../web/guard/desk-endpoint.ts';
-import { unchanged } from '../../people.ts';
 import type { OwnVisit, Space } from '../space.route.ts';
 import {
   type NamedKeysView,
@@ -68,13 +67,13 @@ export function namedKeyRoutes(space: Space, page: KeysPage): PlainRoute[] {
   const { desk, namedKeys, signon } = space;
 
   async function create(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { accountId, person } = visit.session;
+    const { accountId } = visit.session;
     const tooOften = signon.changes.count(accountId);
     if (tooOften !== undefined) return space.refuse(visit, 'keys', tooOften);
     const name = (form.get('name') ?? '').slice(0, typedCharsMax);
     const scopes = offeredScopes.filter((scope) => form.get(scope) === 'on');
     const told = await space.change(visit, 'api_key_made');
-    const also = { check: unchanged(person), set: told.set };
+    const also = { check: () => space.stands(visit), set: told.set };
     const made = await namedKeys.add(accountId, { name, scopes }, also);
     if (!made.ok) {
       const isWrong = made.error === 'invalid_parameter';

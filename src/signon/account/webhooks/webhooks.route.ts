@@ -4,9 +4,9 @@ import type { Result } from '../../../core/result.ts';
 import type { Reply } from '../../../http/message.ts';
 import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
-import type { RowCheck, SetRow } from '../../../store/store.ts';
+import type { Also } from '../../../store/change.ts';
+import type { SetRow } from '../../../store/store.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
-import { unchanged } from '../../people.ts';
 import { frameText } from '../../words/words.ts';
 import type { OwnVisit, Space, ViewChange } from '../space.route.ts';
 import { type WebhookLine, type WebhooksView, webhooksPage } from './webhooks.page.ts';
@@ -15,7 +15,7 @@ export const webhookEndpoints = {
   show: deskPage('/account/webhooks', 'verified', { errors: ['store_unavailable'] }),
   create: deskForm('/account/webhooks/create', 'confirmed', {
     backTo: '/account/webhooks',
-    errors: ['invalid_parameter', 'too_many_attempts', 'capacity_exceeded'],
+    errors: ['invalid_parameter', 'too_many_attempts', 'capacity_exceeded', 'unknown_account'],
   }),
   test: deskForm('/account/webhooks/test', 'verified', {
     errors: ['not_found', 'too_many_attempts'],
@@ -34,7 +34,7 @@ export interface SpaceWebhooks {
       readonly threshold: number;
       readonly watches: readonly string[];
     },
-    also: { readonly check: readonly RowCheck[]; readonly set: readonly SetRow[] },
+    also: Also,
   ): Promise<Result<{ readonly id: string; readonly secret: string }>>;
   remove(account: string, id: string, also: readonly SetRow[]): Promise<Result<void>>;
   /** One event that says no more than that it is a test. */
@@ -62,7 +62,7 @@ export function webhookRoutes(space: Space): PlainRoute[] {
   }
 
   async function create(visit: OwnVisit, form: Params): Promise<Reply> {
-    const { accountId, person } = visit.session;
+    const { accountId } = visit.session;
     const tooOften = signon.changes.count(accountId);
     if (tooOften !== undefined) return space.refuse(visit, 'webhooks', tooOften);
     const typed = {
@@ -76,7 +76,7 @@ export function webhookRoutes(space: Space): PlainRoute[] {
       threshold: /^\d{1,3}$/.test(typed.threshold) ? Number(typed.threshold) : 0,
       watches: typed.watches.split(/[\s,]+/).filter((text) => text !== ''),
     };
-    const also = { check: unchanged(person), set: told.set };
+    const also = { check: () => space.stands(visit), set: told.set };
     const made = await webhooks.create(accountId, wanted, also);
     if (made.ok) {
       await told.done();

@@ -26,6 +26,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { Random } from '../../../core/random.ts';
 import { fail, ok, type Result } from '../../../core/result.ts';
 import { createTurns, type Pace } from '../../../core/work/turns.ts';
+import { boundKeysOf } from '../../../store/bounded-rows.ts';
 import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
 import { type ErasedList, erasedRow } from '../../../store/erased.ts';
 import { createEventId } from '../../../store/event-id.ts';
@@ -212,6 +213,7 @@ export function createDeletion(options: {
       set: [markRow(id, tells ? { state: 'farewell', email, language } : { state: 'over' }, clock)],
       del: [
         ...[accountKey(id), accountStandingKey(id), accountRoleKey(id), credentialsKey(id)],
+        ...boundKeysOf(id),
         ...(own ? [nameRow] : []),
       ],
     });

@@ -88,7 +88,7 @@ function passkeyData({ store }: PersonalDataSources): PersonalData {
   return {
     name: 'passkeys',
     async exportOf(accountId) {
-      const list = await passkeysOf(store, accountId, pageRows);
+      const list = await passkeysOf(store, accountId);
       return list.map(({ record: { name, createdAt, lastUsedAt } }) => {
         return { name, createdAt: dateText(createdAt), lastUsedAt: dateText(lastUsedAt) };
       });

@@ -13,7 +13,7 @@ import type { Log } from '../../../core/log/log.ts';
 import { readKnownAddress } from '../../../core/names/mail-address.ts';
 import type { Random } from '../../../core/random.ts';
 import { type Failure, fail, ok, type Result } from '../../../core/result.ts';
-import { commitOnce, untilUndisturbed } from '../../../store/change.ts';
+import { type Change, commitOnce, inTurn } from '../../../store/change.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { notErased } from '../../people/deletion/erasure-mark.ts';
@@ -224,7 +224,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     const given = visitor.browser !== undefined && hashOfToken(visitor.browser) !== undefined;
     const browser = given ? visitor.browser! : newToken(random).text;
     const mark = browserHash(proven.id, browser);
-    return untilUndisturbed(async () => {
+    async function attempt(): Promise<Change<SignedIn>> {
       const person = await people.byId(proven.id);
       if (!person || person.account.disabled || !sameProof(person, proven)) {
         return fail('sign_in_refused');
@@ -258,7 +258,9 @@ export function createSignIn(options: SignInOptions): SignIn {
       const { id: sessionId, token } = opened.value;
       const verified = isConfirmed(person);
       return ok({ kind: 'signed_in', token, sessionId, accountId: person.id, verified, browser });
-    });
+    }
+    // Each writes the credentials, so those of one account wait for each other.
+    return inTurn(store, attempt, `credentials ${proven.id}`);
   }
 
   async function isSpent(also: NonNullable<OpenRequest['also']>): Promise<boolean> {
