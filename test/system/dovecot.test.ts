@@ -81,3 +81,28 @@ it('Dovecot refuses who has a bad name, and its failed logins become a report', 
     directory.remove();
   }
 });
+
+it('the page shows both forms, and each has only what its version knows', async (context) => {
+  const samples = openSamples(['dovecot', 'dovecot24']);
+  const old = samples.take('docs/DOVECOT.md, Set it up', 'dovecot');
+  const current = samples.take('docs/DOVECOT.md, Set it up', 'dovecot24');
+  // A setting of 2.3 that is gone, its variables, and a list on one line are fatal in 2.4.
+  assert.doesNotMatch(current, /timeout_msecs|%\{rip\}|%s\b|attributes =/);
+  assert.match(current, /^auth_policy_request_attributes \{\n( {2}\w+ = %\{\w+\}\n)+\}$/m);
+  for (const name of ['server_url', 'server_api_header', 'hash_nonce']) {
+    for (const text of [old, current])
+      assert.match(text, new RegExp(`^auth_policy_${name} = .`, 'm'));
+  }
+  if (!hasTool(context, 'doveconf')) return;
+  const { stdout: version } = spawnSync('dovecot', ['--version'], { encoding: 'utf8' });
+  const isOld = /^2\.3\./.test(version);
+  const own = makeTempDir('dove-shown');
+  context.after(() => own.remove());
+  const reads = (policy: string) => {
+    const path = `${own.path}/shown.conf`;
+    const head = isOld ? '' : 'dovecot_config_version = 2.4.0\ndovecot_storage_version = 2.4.0\n';
+    writeFileSync(path, `${head}${policy}`);
+    return spawnSync('doveconf', ['-n', '-c', path], { encoding: 'utf8' }).status === 0;
+  };
+  assert.deepEqual([reads(old), reads(current)], [isOld, !isOld]);
+});
