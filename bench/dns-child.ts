@@ -19,6 +19,7 @@ async function startOurs(entries: number): Promise<number> {
     ...{ zone, nameServers: [], baseUrl: 'https://portcullis.example', counters },
     judge: frontEnd.check.judge,
     isListable: () => true,
+    hasBelow: () => false,
     format: formatIp,
     isAllowed: () => true,
     accountOf: () => -1,

@@ -49,6 +49,7 @@ function open(
     baseUrl: 'https://portcullis.example.org',
     judge,
     isListable: (family, words) => !isPrivate(family, words),
+    hasBelow: (first) => below.has(first),
     format: formatIp,
     isAllowed: () => allowed,
     accountOf: (text) => (text === label ? 1 : text === spentLabel ? 2 : -1),
@@ -74,6 +75,9 @@ function open(
     },
   };
 }
+
+/** Of these first 16 bits of IPv6 something is known. */
+const below = new Set([0, 0x0064, 0x2001, 0x2400, 0x8888]);
 
 const dns = open();
 
@@ -145,6 +149,22 @@ const rows: readonly (readonly [name: string, type: string, answer: string])[] =
   [`${label}.bl.example.org`, 'A', 'NOERROR SOA 3600'],
   // Four nibbles are an IPv4 address, listed or not, and the beginning of 2001::/16.
   ['1.0.0.2.bl.example.org', 'A', 'NOERROR SOA 60'],
+  ['0.0.4.2.bl.example.org', 'A', 'NOERROR SOA 60'],
+  ['0.0.0.0.bl.example.org', 'A', 'NOERROR SOA 60'],
+  ['4.6.0.0.bl.example.org', 'A', 'NOERROR SOA 60'],
+  // No IPv6 entry can be below, or none is.
+  ['8.8.8.8.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['4.4.8.8.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['1.1.1.1.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['1.0.0.1.score.bl.example.org', 'TXT', 'NXDOMAIN SOA 60'],
+  ['1.0.4.2.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['9.9.9.3.anon.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['8.8.8.8.8.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['f.f.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['0.c.f.0.bl.example.org', 'A', 'NXDOMAIN SOA 60'],
+  ['8.b.d.0.1.0.0.2.bl.example.org', 'A', 'NOERROR SOA 3600'],
+  ['b.9.f.f.4.6.0.0.bl.example.org', 'A', 'NOERROR SOA 3600'],
+  ['0.0.0.0.0.0.bl.example.org', 'A', 'NOERROR SOA 3600'],
   ['2.0.0.1.bl.example.org', 'A', 'NOERROR 127.0.0.2 300'],
   ['bl.example.org', 'NS', 'NOERROR ns1.example.org 3600 ns2.example.org 3600'],
   ['bl.example.org', 'A', 'NOERROR SOA 3600'],

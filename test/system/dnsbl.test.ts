@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawnSync } from 'node:child_process';
+import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -288,5 +289,46 @@ group "rbl" { symbols { RBL_PORTCULLIS { weight = 4.0; } } }
     assert.ok(!(await symbols('45.10.0.8')).includes('RBL_PORTCULLIS'));
   } finally {
     await stop(child);
+  }
+});
+
+it('rbldnsd over the same entries gives the same codes for whole addresses', async (context) => {
+  if (!hasTool(context, 'rbldnsd')) return;
+  const peerPort = await freePort();
+  const test = '127.0.0.2';
+  writeFileSync(`${directory.path}/four.zone`, `:127.0.0.3:\n${test}\n45.10.0.7\n2.0.0.1\n`);
+  writeFileSync(`${directory.path}/six.zone`, ':127.0.0.3:\n::ffff:7f00:2\n2001:500:1::7\n');
+  const zones = [`${zone}:ip4trie:four.zone`, `${zone}:ip6trie:six.zone`];
+  const peer = spawn(
+    '/usr/sbin/rbldnsd',
+    ['-n', '-w', directory.path, '-b', `127.0.0.1/${peerPort}`, ...zones],
+    { stdio: 'ignore' },
+  );
+  try {
+    const codeOf = async (from: number, name: string, type: 'A' | 'TXT') => {
+      const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+      resolver.setServers([`127.0.0.1:${from}`]);
+      const asked = type === 'A' ? resolver.resolve4(name) : resolver.resolveTxt(name);
+      return await asked.then(
+        () => 'found',
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+    };
+    const listed = `7.0.10.45.${zone}`;
+    await within(async () => (await codeOf(peerPort, listed, 'A')) === 'found', 'the peer');
+    await within(async () => (await codeOf(port, listed, 'A')) === 'found', 'the row');
+    const six = (digits: string) => [...digits].reverse().join('.');
+    const names = ['7.0.10.45', '8.0.10.45', '1.0.0.2', '2.0.0.127', '1.0.0.127', '0.0.0.127'];
+    names.push(six('20010500000100000000000000000007'), six('20010500000100000000000000000008'));
+    names.push(six('00000000000000000000ffff7f000002'), six('00000000000000000000ffff7f000001'));
+    names.push('256.0.10.45', 'x.7.0.10.45', 'www', '10.8.8.8');
+    for (let i = 0; i < 100; i++) names.push([i % 10, i % 7, i % 4, 4 + (i % 6)].join('.'));
+    for (const name of names) {
+      const whole = `${name}.${zone}`;
+      const said = await codeOf(port, whole, 'A');
+      assert.equal(said, await codeOf(peerPort, whole, 'A'), whole);
+    }
+  } finally {
+    await stop(peer);
   }
 });

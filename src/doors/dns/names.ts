@@ -29,8 +29,11 @@ export interface Meaning {
   /** Of the address that is named. */
   family: 4 | 6;
   readonly words: Uint32Array;
-  /** The four octets are the beginning of an IPv6 address, too. */
-  hasBelow: boolean;
+  /**
+   * Four octets of one digit each are nibbles, too: the first 16 bits of IPv6 addresses, in which something
+   * may stand. -1: nothing can stand below this name.
+   */
+  below: number;
   /** Where the zone's name begins in the message. */
   zoneAt: number;
 }
@@ -57,7 +60,7 @@ export function createNameReader(zone: string): NameReader {
     markLabel: -1,
     family: 4,
     words: new Uint32Array(4),
-    hasBelow: false,
+    below: -1,
     zoneAt: 0,
   };
   const { words } = meaning;
@@ -75,7 +78,7 @@ export function createNameReader(zone: string): NameReader {
     meaning.keyLabel = -1;
     meaning.markLabel = -1;
     meaning.zone = 'malicious';
-    meaning.hasBelow = false;
+    meaning.below = -1;
     const below = question.labels - zoneLabels.length;
     meaning.kind = 'foreign';
     if (below < 0) return meaning;
@@ -140,12 +143,14 @@ export function createNameReader(zone: string): NameReader {
       words[i >> 3] = (words[i >> 3]! << 4) | (digit & 15);
     }
     if (areOctets && count === octets) {
-      words[0] = quad;
       // `1.0.0.2` may go on to 2001::/16: who asks step by step must not be told that nothing follows.
-      meaning.hasBelow = areNibbles;
+      if (areNibbles && mayBegin(words[0]!, 16)) meaning.below = words[0]!;
+      words[0] = quad;
       return address(4);
     }
-    return count === nibbles ? address(6) : 'part';
+    if (count === nibbles) return address(6);
+    const isBegun = areOctets || mayBegin(words[0]!, 4 * Math.min(count, 8));
+    return isBegun ? 'part' : 'nothing';
   }
 
   /** An IPv4-mapped address is the IPv4 address, here as everywhere. */
@@ -159,6 +164,17 @@ export function createNameReader(zone: string): NameReader {
   }
 
   return { read };
+}
+
+/**
+ * True when an address that can be listed begins with these bits: 2000::/3, and what embeds IPv4 in ::/16 and
+ * 64::/16, the test address among it.
+ */
+function mayBegin(value: number, bits: number): boolean {
+  const first = bits > 16 ? value >>> (bits - 16) : value << (16 - bits);
+  if (first >>> 13 === 1) return true;
+  const known = bits > 16 ? 0xffff : (0xffff << (16 - bits)) & 0xffff;
+  return first === 0 || first === (0x0064 & known);
 }
 
 /** 26 characters of base32 (RFC 4648): DNS names lose case, so an API key can't stand in one. */

@@ -32,6 +32,8 @@ export interface ResponderOptions {
   judge(family: 4 | 6, words: Uint32Array, nowMs: number): Listing;
   /** False of special-use addresses, such as private ones: they are never listed. */
   isListable(family: 4 | 6, words: Uint32Array): boolean;
+  /** True when something is known of IPv6 addresses that begin with these 16 bits. */
+  hasBelow(first: number): boolean;
   format(family: 4 | 6, words: Uint32Array): string;
   /** May ask without a key, and without a limit. */
   isAllowed(family: 4 | 6, words: Uint32Array): boolean;
@@ -152,7 +154,8 @@ export function createResponder(options: ResponderOptions): Responder {
     const last = listedAs(name);
     if (last === 0) {
       const { unlisted } = ttl;
-      const bytes = name.hasBelow ? writer.noData(unlisted) : writer.noSuchName(unlisted);
+      const hasBelow = name.below >= 0 && options.hasBelow(name.below);
+      const bytes = hasBelow ? writer.noData(unlisted) : writer.noSuchName(unlisted);
       return tell('unlisted', bytes);
     }
     if (type === recordType.A || type === recordType.ANY) {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -23,14 +24,14 @@ let port = 0;
 
 before(async () => {
   server = await startTestServer({
-    threads: 1,
+    ...{ threads: 1, demo: false, withKey: true },
     nodeArguments: ['--import', saboteur],
     env: { DNS_ZONE: 'bl.test', DNS_LISTEN: '127.0.0.1:0', DNS_ALLOW: '127.0.0.1' },
   });
   const line = await server.child.errorLine((text) => text.includes('"msg":"dns: listening"'));
   const [endpoint] = (JSON.parse(line) as { listen: string[] }).listen;
   port = Number(endpoint!.split(':')[1]);
-  writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2a10:5::/32\n');
+  writeFileSync(`${directory.path}/list.txt`, '45.10.0.7\n2a10:5::/32\n2400:5::7\n9.9.9.8\n');
   const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];
   await server.cliJson('seed', ...seed, '--source', 'doors');
 });
@@ -169,4 +170,62 @@ it('an address that is taken stops the start with one line', async () => {
   assert.equal(code, 1);
   assert.match(stderr, new RegExp(`DNS_LISTEN 127.0.0.1:${port}: .*EADDRINUSE`));
   assert.doesNotMatch(stderr, /\n\s+at /);
+});
+
+it('an address of four digits that is not listed is NXDOMAIN, unless something stands below its name', async () => {
+  await within(async () => said(await ask(query('8.9.9.9'))) === 'NOERROR 127.0.0.3', 'the row');
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const codes = new Map<number, string>();
+  socket.on('message', (bytes: Buffer) => codes.set(bytes.readUInt16BE(0), said(bytes)));
+  const nameOf = (id: number) => [...String(id).padStart(4, '0')].reverse().join('.');
+  try {
+    // Few at a time: more than a socket holds would be lost.
+    for (let at = 0; at < 10_000; at += 100) {
+      for (let id = at; id < at + 100; id++) {
+        const bytes = encode({ id, name: `${nameOf(id)}.bl.test`, type: 'A' });
+        socket.send(bytes, port, '127.0.0.1');
+      }
+      await within(() => codes.size === at + 100, 'the answers');
+    }
+  } finally {
+    socket.close();
+  }
+  const others = [...codes].filter(([, code]) => code !== 'NXDOMAIN');
+  assert.deepEqual(Object.fromEntries(others.map(([id, code]) => [nameOf(id), code])), {
+    '0.0.0.0': 'NOERROR',
+    '4.6.0.0': 'NOERROR',
+    '1.0.0.2': 'NOERROR',
+    '2.0.0.2': 'NOERROR',
+    '0.0.4.2': 'NOERROR',
+    '8.9.9.9': 'NOERROR 127.0.0.3',
+  });
+});
+
+it("a mail server's look at the zone finds the test points, and no error for who is not listed", async () => {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  resolver.setServers([`127.0.0.1:${port}`]);
+  const code = (asked: Promise<unknown>) =>
+    asked.then(
+      () => 'found',
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+  const nibbles = (digits: string) => [...digits].reverse().join('.');
+  for (const zone of ['bl.test', 'score.bl.test', 'anon.bl.test']) {
+    // RFC 5782, section 5: a zone without these is taken for a dead one.
+    assert.equal(await code(resolver.resolve4(`2.0.0.127.${zone}`)), 'found', zone);
+    assert.equal(await code(resolver.resolveTxt(`2.0.0.127.${zone}`)), 'found', zone);
+    assert.equal(await code(resolver.resolve4(`1.0.0.127.${zone}`)), 'ENOTFOUND', zone);
+    const mapped = '00000000000000000000ffff7f00000';
+    assert.equal(await code(resolver.resolve4(`${nibbles(`${mapped}2`)}.${zone}`)), 'found');
+    assert.equal(await code(resolver.resolve4(`${nibbles(`${mapped}1`)}.${zone}`)), 'ENOTFOUND');
+    // Any other code than this one is logged as an error for each visitor.
+    for (const ip of ['8.8.8.8', '8.8.4.4', '1.1.1.1', '1.0.0.1', '9.9.9.9', '8.8.8.10']) {
+      const name = `${ip.split('.').reverse().join('.')}.${zone}`;
+      assert.equal(await code(resolver.resolve4(name)), 'ENOTFOUND', name);
+      assert.equal(await code(resolver.resolveTxt(name)), 'ENOTFOUND', name);
+    }
+    const six = `${nibbles('2606470000000000000000000000000b')}.${zone}`;
+    assert.equal(await code(resolver.resolve4(six)), 'ENOTFOUND', six);
+  }
 });

@@ -7,6 +7,7 @@ import { openLabelReader } from '../../../access/keys/label-reader.ts';
 import { createMarkSpotter } from '../../../access/marks/sighting-board.ts';
 import { openQuotas, quotaKind } from '../../../access/quota/quota.ts';
 import { openSharedTime } from '../../../core/work/shared-time.ts';
+import { createBelow } from '../../../doors/dns/below.ts';
 import { createDnsCounters } from '../../../doors/dns/counters.ts';
 import { createResponder } from '../../../doors/dns/responder.ts';
 import { createResponseRate } from '../../../doors/dns/response-rate.ts';
@@ -49,6 +50,7 @@ async function run(setup: DnsThreadSetup): Promise<void> {
   const responder = createResponder({
     ...{ zone, nameServers, baseUrl, judge, counters, clock },
     isListable,
+    hasBelow: createBelow(reader),
     format: formatIp,
     isAllowed: (family, words) => allowed.some((prefix) => contains(prefix, family, words)),
     accountOf(label) {
