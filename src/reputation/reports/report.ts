@@ -31,7 +31,7 @@ export interface Report {
 }
 
 export interface ReadReport extends Report {
-  /** Of the address in AbuseIPDB's own examples: taken, and nothing of it is kept. */
+  /** Of an address with which clients try and test themselves: taken, and nothing of it is kept. */
   readonly isExample: boolean;
 }
 
@@ -50,8 +50,8 @@ export const reportCategoriesMax = 30;
 const clockSkewMs = 60_000;
 /** Clients report it to see whether they are connected; it is answered as a duplicate. */
 const testAddress = '127.0.0.2';
-/** Examples and first tries report it: they shall work, and mean nothing. */
-const exampleAddress = '127.0.0.1';
+/** Examples and the tests of clients report addresses of 127.0.0.0/8: they shall work, and mean nothing. */
+const exampleOctet = 127;
 
 export function duplicateDetail(ip: string): string {
   return `You can only report the same IP address (\`${ip}\`) once in 15 minutes.`;
@@ -75,7 +75,7 @@ export function readReport(input: ReportInput, rules: ReportRules): Result<ReadR
   if (!categories.ok) return categories;
   const reportedAt = readTimestamp(input.timestamp, rules.now);
   if (!reportedAt.ok) return reportedAt;
-  const isExample = ip === exampleAddress;
+  const isExample = family === 4 && words[0]! >>> 24 === exampleOctet;
   const refusal = isExample ? undefined : refusedAddress(family, words, ip, rules);
   if (refusal !== undefined) return fail('invalid_parameter', refusal, 'ip');
   return ok({

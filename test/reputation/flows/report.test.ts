@@ -94,7 +94,7 @@ for (const threads of [1, 3]) {
       const refused: [Record<string, string>, number][] = [
         [{ ip: '127.0.0.2', categories: '18' }, 429],
         [{ ip: '127.0.0.2' }, 429],
-        [{ ip: '127.0.0.3', categories: '18' }, 422],
+        [{ ip: '10.0.0.3', categories: '18' }, 422],
         [{ ip: '10.1.2.3', categories: '18' }, 422],
         [{ ip: '8.8.4.2' }, 422],
         [{ ip: '8.8.4.2', categories: '0' }, 422],
