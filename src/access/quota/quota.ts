@@ -2,41 +2,43 @@
  * Quotas in shared memory: two (read, write) for each account slot, spent by all threads.
  *
  * Promise. Each admitted call has a moment, `countedAtMs`, that lies between the clock reading
- * passed in and the call's return. Among those moments no window of 60 buckets (60 s) holds
- * more cost than the limit at its last admission; and what has left the last 61 buckets never
- * stands in the way. A refused call takes nothing.
+ * passed in and the call's return. Among those moments no window of 239 buckets (59.75 s) holds
+ * more cost than the limit at its last admission: so no 60 s hold more than the limit and what was
+ * admitted in one quarter of a second. And what was admitted 60 s before never stands in the way:
+ * whoever keeps the limit in every 60 s is never refused. A refused call takes nothing.
  *
- * One quota is 80 words:
+ * One quota is 272 words:
  *
  *   word 0   total    cost admitted ever, mod 2^32; only grows, only by compare-and-exchange
  *   word 1   rolled   newest bucket anybody has opened; only grows, only by compare-and-exchange
  *   word 2   oldest   hint: the oldest bucket that still counts, for the reset header
  *   word 3   told     total, less what was admitted here and other nodes were not told yet
- *   16..79   ring     for bucket j, at j mod 64: what `total` was before the first call of j
+ *   16..271  ring     for bucket j, at j mod 256: what `total` was before the first call of j
  *                     ┌────────────────────┬──────────────────┐
- *                     │ j / 64 mod 64 (6)  │ total mod 2^26   │
+ *                     │ j / 256 mod 64 (6) │ total mod 2^26   │
  *                     └────────────────────┴──────────────────┘
  *
- * A call in bucket s is admitted if total + cost − ring[s − 60] ≤ limit, by exchanging total for
+ * A bucket is a quarter of a second. A call in bucket s is admitted if total + cost − ring[s − 239] ≤ limit, by exchanging total for
  * total + cost. Before, it must see to it that rolled ≥ s. Whoever opens buckets (rolled, s]
  * loads total, then rolled, writes that total into their ring words, then exchanges rolled for s.
  *
  * Proof that the bound holds. Let i be admitted in bucket s, k before it (in the order of
- * exchanges of total) in a bucket ≥ j = s − 60. The word that i read for j was written by some w
+ * exchanges of total) in a bucket ≥ j = s − 239. The word that i read for j was written by some w
  * who loaded total while rolled < j; k's exchange came when rolled ≥ j; so w's total doesn't
- * include k, and i counted k. Take any 60 s of moments and their last admission by that order:
- * all the others are in buckets ≥ its own − 60, so all were counted against the limit. ∎
+ * include k, and i counted k. Take any 239 buckets' time of moments and their last admission by that
+ * order: all the others are in buckets ≥ its own − 239, so all were counted against the limit. ∎
  *
  * A thread may sleep anywhere. (a) Between its clock reading and here: it is moved up to
  * `rolled`, a bucket that has begun, so the moment is still inside the call. (b) Before the
  * exchange of total: if anyone was admitted meanwhile the exchange fails. If nobody was, the ring
  * word it read was right for its bucket, and its moment is in that bucket. (c) Before reading the
- * ring word, until that word serves bucket j + 64·n: the upper bits tell, and whoever wrote it
+ * ring word, until that word serves bucket j + 256·n: the upper bits tell, and whoever wrote it
  * had read a clock ≥ that bucket, so the sleeper moves up to it. (d) While writing ring words: an
  * older total only makes others stricter. If it slept more than a whole ring the upper bits say
  * "older" and that word's one bucket is refused. The upper bits repeat after 68 minutes.
- * That nothing stands in the way for longer than 61 buckets: the writer of j's word loaded total
- * after reading a clock ≥ j, so everything exchanged before j began is outside.
+ * That nothing stands in the way for longer than 240 buckets, 60 s: the writer of j's word loaded total
+ * after reading a clock ≥ j, so everything exchanged before j began is outside; and the call comes
+ * less than 240 buckets after that.
  *
  * With others on one database (`shares/`): what they admitted is added to `total` when it is heard, and
  * stands in the window from then on. So that all together keep the limit between two exchanges, a call
@@ -45,7 +47,7 @@
  * number of the others is the one word behind all quotas; alone it is 0, and nothing else is looked at.
  *
  * Cost: one atomic operation for an admitted call (35 ns in all), none for a refused one (20 ns);
- * the first call of an account in a bucket does two more. The others are plain loads: a stale
+ * the first call of an account in a bucket does two more, and writes a word for each bucket since its last. The others are plain loads: a stale
  * `total` fails its exchange, a stale `rolled` leads to `roll`, which loads in order.
  */
 
@@ -55,8 +57,10 @@ import { type AccountsTable, perMinuteMax } from '../accounts/accounts-table.ts'
 export const quotaKind = { read: 0, write: 1 } as const;
 export type QuotaKind = (typeof quotaKind)[keyof typeof quotaKind];
 
-const windowBuckets = 60;
-const ringLength = 64;
+/** They count beside the one that the call is in: together at most 60 s. */
+const bucketsBefore = 239;
+const ringBits = 8;
+const ringLength = 2 ** ringBits;
 const ringMask = ringLength - 1;
 const ringAt = 16;
 const wordsPerQuota = ringAt + ringLength;
@@ -65,9 +69,11 @@ const oldestAt = 2;
 const toldAt = 3;
 /** Behind all quotas, on a line of its own: how many other nodes count. */
 const tailWords = 16;
+/** Written one by one faster than filled. */
+const fewBuckets = 16;
 const totalBits = 26;
 const totalMask = 2 ** totalBits - 1;
-/** Bucket numbers start above the ring's length, so that "60 before" is never negative. */
+/** Bucket numbers start above the ring's length, so that "239 before" is never negative. */
 const bucketShift = 2 * ringLength;
 /** Each failed round means that another thread's call went through; at the bound: refuse. */
 const roundsMax = 1_000;
@@ -104,11 +110,11 @@ export interface QuotaOptions {
   readonly handle: QuotaHandle;
   readonly accounts: Pick<AccountsTable, 'readPerMinute' | 'writePerMinute'>;
   readonly clock: Clock;
-  /** 1,000; other values scale the minute, for tests. */
+  /** 250; other values scale the minute, for tests. */
   readonly bucketMs?: number;
 }
 
-/** 640 bytes for each account slot once used; an untouched one costs address space only. */
+/** 2,176 bytes for each account slot once used; an untouched one costs address space only. */
 export function createQuotaMemory(accountCapacity: number): QuotaHandle {
   const words = accountCapacity * 2 * wordsPerQuota + tailWords;
   return { buffer: new SharedArrayBuffer(words * 4) };
@@ -137,56 +143,80 @@ export function admittedTotal(words: Int32Array, accountSlot: number, kind: Quot
 }
 
 export function openQuotas(options: QuotaOptions): OpenQuotas {
-  const { accounts, clock, bucketMs = 1_000 } = options;
+  const { accounts, clock, bucketMs = 250 } = options;
   const words = new Int32Array(options.handle.buffer);
   const peersAt = words.length - tailWords;
   let wallOffsetMs = clock.now() - clock.monotonicMs();
   let wallOffsetBucket = 0;
+
+  /** A turn of the ring at a time: of an account that slept. */
+  function fillRing(quotaAt: number, oldest: number, bucket: number, total: number): void {
+    for (let j = oldest; j <= bucket; ) {
+      const end = Math.min(bucket, j | ringMask);
+      const at = ringWordAt(quotaAt, j);
+      words.fill((lapOf(j) << totalBits) | total, at, at + end - j + 1);
+      j = end + 1;
+    }
+  }
 
   /** Opens the buckets up to `bucket`, unless somebody else has. The order of loads matters. */
   function roll(quotaAt: number, bucket: number): void {
     const total = Atomics.load(words, quotaAt) & totalMask;
     const rolled = words[quotaAt + rolledAt]!;
     if (rolled >= bucket) return;
-    for (let j = Math.max(rolled, bucket - ringLength) + 1; j <= bucket; j++) {
-      words[ringWordAt(quotaAt, j)] = (lapOf(j) << totalBits) | total;
-    }
+    const oldest = Math.max(rolled, bucket - ringLength) + 1;
+    if (bucket - oldest < fewBuckets) {
+      for (let j = oldest; j <= bucket; j++) {
+        words[ringWordAt(quotaAt, j)] = (lapOf(j) << totalBits) | total;
+      }
+    } else fillRing(quotaAt, oldest, bucket, total);
     Atomics.compareExchange(words, quotaAt + rolledAt, rolled, bucket);
+  }
+
+  /**
+   * The oldest bucket of the window behind which at least `least` was spent since `base`, else the
+   * newest. By halves: the words only grow, but for those of a thread that slept while it wrote them,
+   * and then the answer is a few buckets off.
+   */
+  function firstBehind(quotaAt: number, base: number, bucket: number, least: number): number {
+    let low = bucket - bucketsBefore;
+    let high = bucket;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const spent = (words[ringWordAt(quotaAt, middle + 1)]! - base) & totalMask;
+      if (spent >= least) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   /** Whether `j` is the last bucket before whose calls `total` was still `base`. */
   function isFirstCounted(quotaAt: number, base: number, bucket: number, j: number): boolean {
-    return j === bucket || ((words[ringWordAt(quotaAt, j + 1)]! - base) & totalMask) !== 0;
+    return (
+      ((words[ringWordAt(quotaAt, j)]! - base) & totalMask) === 0 &&
+      (j === bucket || ((words[ringWordAt(quotaAt, j + 1)]! - base) & totalMask) !== 0)
+    );
   }
 
   /** The oldest bucket whose cost still counts; `base` is the total before the window. */
   function oldestCounted(quotaAt: number, base: number, bucket: number): number {
-    const first = bucket - windowBuckets;
     const hint = words[quotaAt + oldestAt]!;
-    if (
-      hint >= first &&
-      hint <= bucket &&
-      ((words[ringWordAt(quotaAt, hint)]! - base) & totalMask) === 0 &&
-      isFirstCounted(quotaAt, base, bucket, hint)
-    ) {
-      return hint;
-    }
-    let j = first;
-    while (!isFirstCounted(quotaAt, base, bucket, j)) j++;
-    words[quotaAt + oldestAt] = j;
-    return j;
+    const isInside = hint >= bucket - bucketsBefore && hint <= bucket;
+    if (isInside && isFirstCounted(quotaAt, base, bucket, hint)) return hint;
+    const found = firstBehind(quotaAt, base, bucket, 1);
+    words[quotaAt + oldestAt] = found;
+    return found;
   }
 
   /** Milliseconds of the monotonic clock at which nothing of `bucket` counts any more. */
   function leavesAtMs(bucket: number): number {
-    return (bucket - bucketShift + windowBuckets + 1) * bucketMs;
+    return (bucket - bucketShift + bucketsBefore + 1) * bucketMs;
   }
 
   /** `excess` > 0: how much must leave before the refused cost fits. */
   function retryAfter(quotaAt: number, base: number, bucket: number, excess: number): number {
-    let j = bucket - windowBuckets;
-    while (j < bucket && ((words[ringWordAt(quotaAt, j + 1)]! - base) & totalMask) < excess) j++;
-    return Math.max(1, Math.ceil((leavesAtMs(j) - quotas.countedAtMs) / 1_000));
+    const leaves = leavesAtMs(firstBehind(quotaAt, base, bucket, excess));
+    return Math.max(1, Math.ceil((leaves - quotas.countedAtMs) / 1_000));
   }
 
   /** What the other nodes may have admitted that nobody here has heard of. */
@@ -200,7 +230,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
 
   /** A cost that only waits to be told to others has its turn after the next exchange. */
   function refusedFor(quotaAt: number, base: number, bucket: number, used: number, cost: number) {
-    if (cost > quotas.limit) return Math.ceil(((windowBuckets + 1) * bucketMs) / 1_000);
+    if (cost > quotas.limit) return Math.ceil(((bucketsBefore + 1) * bucketMs) / 1_000);
     const excess = used + cost - quotas.limit;
     return excess > 0 ? retryAfter(quotaAt, base, bucket, excess) : 1;
   }
@@ -240,7 +270,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
           continue;
         }
         bucket = rolled;
-        const first = bucket - windowBuckets;
+        const first = bucket - bucketsBefore;
         const base = words[ringWordAt(quotaAt, first)]!;
         const lapsAhead = ((base >>> totalBits) - lapOf(first)) & 63;
         if (lapsAhead !== 0) {
@@ -283,7 +313,7 @@ export function openQuotas(options: QuotaOptions): OpenQuotas {
 
 /** Which turn of the ring a bucket belongs to, mod 64. */
 function lapOf(bucket: number): number {
-  return (bucket >>> 6) & 63;
+  return (bucket >>> ringBits) & 63;
 }
 
 function ringWordAt(quotaAt: number, bucket: number): number {

@@ -1,5 +1,5 @@
 /**
- * Four threads spend one quota across many edges of a scaled window (60 buckets of 10 ms). Every
+ * Four threads spend one quota across many edges of a scaled window (240 buckets of 2.5 ms). Every
  * admission keeps the moment for which it was judged, which is the moment the promise is about;
  * that it lies inside the call is checked first, so the replay needs no tolerance.
  */
@@ -12,8 +12,9 @@ import { createQuotaMemory } from '../../../src/access/quota/quota.ts';
 import type { SpenderInput, Spending } from '../../support/signon/quota-spender.ts';
 
 const threads = 4;
-const bucketMs = 10;
-const windowMs = 60 * bucketMs;
+const bucketMs = 2.5;
+/** In which no more than the limit is admitted, and what a bucket more than it counts. */
+const windowMs = 239 * bucketMs;
 const runMs = 1_500;
 /** How far the clocks of two threads may be apart. */
 const clockErrorMs = 0.05;
@@ -54,7 +55,7 @@ function checkWindows(admitted: Spending[], limit: number): void {
 
 /**
  * What may have stood in the way of a refused call: admissions that began before its end, less
- * those that ended before its last 61 buckets.
+ * those that ended before its last 240 buckets.
  */
 function checkRefusals(all: Spending[], limit: number): void {
   const admitted = all.filter((s) => s[4] === 1);
