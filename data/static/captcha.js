@@ -15,8 +15,6 @@ if (form) {
   const showLink = find('.captcha-choice a');
   const freezeButton = find('.captcha-freeze');
   const outcome = find('.captcha-outcome');
-  const widths = new Map(image.dataset.widths.split(' ').map((pair) => pair.split(':')));
-  const still = image.getAttribute('src');
   let expiry;
   let busy = false;
 
@@ -109,13 +107,6 @@ if (form) {
   });
   freezeButton.addEventListener('click', () => {
     setPicture(form.dataset.picture === 'frozen' ? 'playing' : 'frozen');
-  });
-  // Which kind of picture it is decides the server when it is fetched; its size tells.
-  image.addEventListener('load', () => {
-    const width = Number(widths.get(String(image.naturalWidth)));
-    if (image.currentSrc.endsWith(still) || !width) return;
-    image.width = width;
-    image.height = (width * image.naturalHeight) / image.naturalWidth;
   });
   for (const medium of [image, audio]) {
     medium.addEventListener('error', () => say(words.busy, 'wrong'));

@@ -23,7 +23,7 @@ export const en = {
       'Who cannot see motion can listen instead.',
     ],
     honest:
-      'It stops mass automation, not a determined attacker: a program that looks for one motion of the whole picture reads next to nothing, but one that knows how the picture is made reads more than nine words in ten. A picture that people can read and such a program cannot is impossible. Limits for each browser and network, the reputation of the address and receipts that are good once carry the rest.',
+      'It stops mass automation, not a determined attacker: a program that reads stills reads nothing, but one that follows motion reads nearly every word. A picture that people can read and such a program cannot is impossible. Limits for each browser and network, the reputation of the address and receipts that are good once carry the rest.',
     sitesTitle: 'For your site',
     sitesText:
       'The widget puts a challenge into your form. A solved one leaves a receipt there, and your server redeems it: nothing that a browser says has to be believed.',
@@ -41,7 +41,7 @@ export const en = {
     callsTitle: 'Or the bare calls',
     sitesPoints: [
       'No key is needed. Let the browser fetch the challenge; send token and answer from the server that handles your form.',
-      'The picture is small: show it at twice its size with image-rendering: pixelated, at three times if it is 120 wide.',
+      'The picture has 150 by 50 dots: show it at 450 by 150 pixels with image-rendering: pixelated, or as wide as there is room.',
       'Offer the sound beside it, and show the choice first to those who ask for less motion.',
       'A wrong answer costs more than a right one: 60 answers a minute per address, 20 if they are wrong.',
       'The answer is {"ok":true} or {"ok":false}, whatever was wrong.',

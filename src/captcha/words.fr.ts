@@ -25,7 +25,7 @@ export const fr: Words = {
       'Qui ne perçoit pas le mouvement peut écouter.',
     ],
     honest:
-      'Il arrête l’automatisation de masse, pas un attaquant décidé : un programme qui cherche un seul mouvement pour toute l’image ne lit presque rien, mais celui qui sait comment l’image est faite lit plus de neuf mots sur dix. Une image que les gens lisent et qu’un tel programme ne lit pas est impossible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique portent le reste.',
+      'Il arrête l’automatisation de masse, pas un attaquant décidé : un programme qui lit des images fixes ne lit rien, mais celui qui suit le mouvement lit presque tous les mots. Une image que les gens lisent et qu’un tel programme ne lit pas est impossible. Les limites par navigateur et par réseau, la réputation de l’adresse et les reçus à usage unique portent le reste.',
     sitesTitle: 'Pour votre site',
     sitesText:
       'Le widget met un défi dans votre formulaire. Résolu, il y laisse un reçu que votre serveur échange : rien de ce que dit un navigateur n’est à croire sur parole.',
@@ -44,7 +44,7 @@ export const fr: Words = {
     callsTitle: 'Ou les appels nus',
     sitesPoints: [
       'Aucune clé n’est nécessaire. Le navigateur demande le défi ; le serveur qui traite votre formulaire envoie le jeton et la réponse.',
-      'L’image est petite : montrez-la au double de sa taille avec image-rendering: pixelated, au triple si elle a 120 points de large.',
+      'L’image a 150 points sur 50 : montrez-la en 450 pixels sur 150 avec image-rendering: pixelated, ou sur toute la largeur disponible.',
       'Proposez le son à côté, et montrez d’abord le choix à qui demande moins de mouvement.',
       'Une réponse fausse coûte plus qu’une juste : 60 réponses par minute et par adresse, 20 si elles sont fausses.',
       'La réponse est {"ok":true} ou {"ok":false}, quelle que soit l’erreur.',

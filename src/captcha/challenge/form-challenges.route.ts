@@ -17,9 +17,9 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
   function issue(request: Request): Result<ChallengeView> {
     const issued = issueChallenge(captcha, request);
     if (!issued.ok) return issued;
-    const { token, longWord } = issued.value;
+    const { token } = issued.value;
     const paths = { imageHref: imagePath(token), audioHref: audioPath(token) };
-    return ok({ token, ...paths, ...shownSize(longWord ? 'long' : 'default') });
+    return ok({ token, ...paths, ...shownSize });
   }
 
   return {

@@ -58,7 +58,7 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
     if (!issued.ok && outcome === undefined) return refuse(request, issued.retryAfterSeconds ?? 1);
     const challenge = issued.ok && {
       token: issued.value.token,
-      ...shownSize(issued.value.longWord ? 'long' : 'default'),
+      ...shownSize,
       imageHref: imagePath(issued.value.token),
       audioHref: audioPath(issued.value.token),
       lifetimeSeconds: Math.floor(options.lifetimeMs / 1_000),

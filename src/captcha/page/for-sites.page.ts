@@ -49,7 +49,7 @@ function callsCode(secureUrl: string): string {
     'curl -s -o word.gif $URL/img/$TOKEN.gif',
     'curl -s -o digits.wav $URL/audio/$TOKEN.wav',
     '',
-    'curl -s $URL/verify -d token=$TOKEN -d answer=KX7RM',
+    'curl -s $URL/verify -d token=$TOKEN -d answer=KX7R',
     '# {"ok":false}',
   ].join('\n');
 }

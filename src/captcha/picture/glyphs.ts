@@ -1,7 +1,6 @@
 /**
- * Upright letters as bit masks: outlines of four bold faces of DejaVu, flattened once, filled by
- * scan lines (non-zero winding, sampled at the dots' centres). Each cut of a letter is filled once
- * and kept: letters × faces × heights × widths bound the cache (768 cuts, 200 KiB).
+ * Upright letters as bit masks: outlines of a bold face of DejaVu, flattened once, filled by scan
+ * lines (non-zero winding, sampled at the dots' centres). Each letter is filled once and kept.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,12 +8,7 @@ import { createRequire } from 'node:module';
 import opentype from 'opentype.js';
 import { alphabet, type PictureProfile } from './profiles.ts';
 
-const faces = [
-  'DejaVuSansCondensed-Bold',
-  'DejaVuSans-Bold',
-  'DejaVuSerifCondensed-Bold',
-  'DejaVuSansMono-Bold',
-] as const;
+const face = 'DejaVuSansCondensed-Bold';
 const curveSteps = 6;
 
 /** Closed contours, x and y in turn; the letter's box is centred on 0, 0 and y grows downwards. */
@@ -24,35 +18,21 @@ export interface Outline {
   readonly width: number;
 }
 
-/** Of each face the letters of the alphabet. */
-export type Outlines = readonly ReadonlyMap<string, Outline>[];
+/** Of the letters of the alphabet. */
+export type Outlines = ReadonlyMap<string, Outline>;
 
-/** Widths of letters, of their own width. */
-export const letterWidths = [0.85, 0.93, 1, 1.08] as const;
 /** Dots of a letter's box from left to right: its middle is between dots 15 and 16. */
 export const boxDots = 32;
-
-/** How one letter looks, upright: whole numbers that count faces, cap heights and widths. */
-export interface Cut {
-  readonly face: number;
-  readonly height: number;
-  readonly width: number;
-}
 
 /** A row is a word, dot x its bit `x`; the letter's middle is in the middle of the rows. */
 export type GlyphRows = Int32Array;
 
 export interface GlyphSet {
-  readonly faces: number;
-  glyph(letter: string, cut: Cut): GlyphRows;
+  glyph(letter: string): GlyphRows;
 }
 
-/** Reads the fonts (some 0.1 s): for a worker's start, not for an event loop. */
+/** Reads the font: for a worker's start, not for an event loop. */
 export function loadOutlines(): Outlines {
-  return faces.map(loadFace);
-}
-
-function loadFace(face: string): ReadonlyMap<string, Outline> {
   const path = `dejavu-fonts-ttf/ttf/${face}.ttf`;
   const file = readFileSync(createRequire(import.meta.url).resolve(path));
   const font = opentype.parse(
@@ -106,16 +86,17 @@ function flatten(commands: readonly opentype.PathCommand[]): number[][] {
 export function createGlyphSet(outlines: Outlines, profile: PictureProfile): GlyphSet {
   const kept = new Map<string, GlyphRows>();
   return {
-    faces: outlines.length,
-    glyph(letter, { face, height, width }) {
-      const name = `${letter}${face}${height}${width}`;
-      let rows = kept.get(name);
+    glyph(letter) {
+      let rows = kept.get(letter);
       if (rows === undefined) {
-        const outline = outlines[face]!.get(letter)!;
-        const scaleY = profile.capHeightsDots[height]!;
-        const own = Math.min(scaleY, profile.letterWidthDotsMax / outline.width);
-        rows = fillGlyph(outline, own * letterWidths[width]!, scaleY);
-        kept.set(name, rows);
+        const outline = outlines.get(letter)!;
+        const scaleY = profile.capHeightDots;
+        rows = fillGlyph(
+          outline,
+          Math.min(scaleY, profile.letterWidthDotsMax / outline.width),
+          scaleY,
+        );
+        kept.set(letter, rows);
       }
       return rows;
     },

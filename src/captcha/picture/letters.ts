@@ -1,26 +1,21 @@
 /**
- * How the letters of a word look and move: each has a face, a size, a width and a slant of its own,
- * stands a little off its place, bobs and turns. A small turn is two slants, of columns and then of
- * rows, which are shifts of bits: no letter is ever drawn anew for a frame.
+ * How the letters of a word move: each stands a little off its place, bobs and turns. A small turn is two slants,
+ * of columns and then of rows, which are shifts of bits: no letter is ever drawn anew for a frame.
  */
 
-import { boxDots, type Cut, type GlyphRows, type GlyphSet, letterWidths } from './glyphs.ts';
+import { boxDots, type GlyphRows, type GlyphSet } from './glyphs.ts';
 import type { Keystream } from './keystream.ts';
 import type { PictureProfile } from './profiles.ts';
 
 const turn = 2 * Math.PI;
-const marginDots = 3;
 /** Between a letter at its farthest and the border. */
 const clearDots = 2;
-/** Dots to the side for each dot up, at most. */
-export const slantMax = 0.15;
 /** A turned letter is higher by as much above and below. */
 const turnRowsMax = 8;
 
 /** A letter of the word, and its own slow movement, one full swing a loop. */
 export interface Letter {
   readonly rows: GlyphRows;
-  readonly slant: number;
   /** Centre of the letter at rest. */
   readonly centreX: number;
   readonly centreY: number;
@@ -29,7 +24,6 @@ export interface Letter {
 }
 
 export interface Pose {
-  readonly slant: number;
   /** Counter-clockwise. */
   readonly degrees: number;
   readonly centreX: number;
@@ -38,7 +32,7 @@ export interface Pose {
 
 /** Where letter `i` stands before jitter, dots from the left. */
 export function letterCentre(profile: PictureProfile, i: number): number {
-  const first = marginDots + profile.letterWidthDotsMax / 2;
+  const first = profile.marginDots + profile.letterWidthDotsMax / 2;
   return first + (i * (profile.widthDots - 2 * first)) / (profile.letters - 1);
 }
 
@@ -48,23 +42,16 @@ export function drawLetters(
   word: string,
   stream: Keystream,
 ): Letter[] {
-  const { heightDots, widthDots, capHeightsDots, jitterXDots, jitterYDots, bobDots } = profile;
+  const { heightDots, widthDots, jitterXDots, jitterYDots, bobDots } = profile;
   const jitter = (most: number) => stream.below(2 * most + 1) - most;
   return [...word].map((letter, i) => {
-    const cut: Cut = {
-      face: stream.below(glyphs.faces),
-      height: stream.below(capHeightsDots.length),
-      width: stream.below(letterWidths.length),
-    };
-    const rows = glyphs.glyph(letter, cut);
-    const slant = slantMax * (2 * stream.unit() - 1);
+    const rows = glyphs.glyph(letter);
     const lean = Math.tan((profile.turnDegrees * Math.PI) / 180);
     const [halfWidth, halfHeight] = [halfWidthOf(rows), rows.length / 2];
-    const reachX = halfWidth + (slantMax + lean) * halfHeight + clearDots;
+    const reachX = halfWidth + lean * halfHeight + clearDots;
     const reachY = halfHeight + lean * halfWidth + bobDots + clearDots;
     return {
       rows,
-      slant,
       centreX: within(letterCentre(profile, i) + jitter(jitterXDots), reachX, widthDots),
       centreY: within(heightDots / 2 + jitter(jitterYDots), reachY, heightDots),
       bobPhase: stream.unit() * turn,
@@ -91,7 +78,6 @@ export function poseAt(profile: PictureProfile, letter: Letter, k: number): Pose
   const { bobDots, turnDegrees, frames } = profile;
   const swing = (phase: number) => Math.sin(phase + (turn * k) / frames);
   return {
-    slant: letter.slant,
     degrees: Math.round(turnDegrees * swing(letter.turnPhase)),
     centreX: letter.centreX,
     centreY: letter.centreY + bobDots * swing(letter.bobPhase),
@@ -127,7 +113,7 @@ export function stamp(
   mask: Int32Array,
   wordsPerRow: number,
   rows: GlyphRows,
-  { slant, degrees, centreX, centreY }: Pose,
+  { degrees, centreX, centreY }: Pose,
 ): void {
   const height = rows.length + 2 * turnRowsMax;
   turned.fill(0, 0, height);
@@ -135,8 +121,7 @@ export function stamp(
     const to = turnRowsMax + down;
     for (let y = 0; y < rows.length; y++) turned[y + to]! |= rows[y]! & columns;
   }
-  // A positive slant has the rows above the middle to the right, a turn those below.
-  const lean = Math.tan((degrees * Math.PI) / 180) - slant;
+  const lean = Math.tan((degrees * Math.PI) / 180);
   const top = Math.round(centreY - height / 2);
   const last = mask.length / wordsPerRow;
   for (let y = Math.max(0, -top); y < height && top + y < last; y++) {

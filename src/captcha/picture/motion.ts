@@ -30,6 +30,7 @@ export function createField(profile: PictureProfile, stream: Keystream): NoiseFi
   const sense = stream.below(2) === 0 ? 1 : -1;
   const rows = angles(stream, heightDots, amplitudeDots, profile.curveDownRad, steps);
   const columns = angles(stream, widthDots, 0, profile.curveAcrossRad, steps);
+  lock(rows, amplitudeDots + (heightDots >> 1), columns, widthDots >> 1, steps);
   const quarter = steps - steps / 4;
   const at = (angle: number, k: number) =>
     offsets[(angle + sense * k * stepsPerFrame + steps) % steps]!;
@@ -52,6 +53,21 @@ function offsetsOf(amplitudeDots: number, steps: number): Int8Array {
     tables.set(name, table);
   }
   return table;
+}
+
+/**
+ * Turns the columns as one so that they are at the angle of the rows in the middle of the picture: there dots run
+ * along circles. With angles apart they would run along ellipses or to and fro, and stop twice a loop.
+ */
+function lock(
+  rows: Int32Array,
+  row: number,
+  columns: Int32Array,
+  column: number,
+  steps: number,
+): void {
+  const apart = rows[row]! - columns[column]! + steps;
+  for (let x = 0; x < columns.length; x++) columns[x] = (columns[x]! + apart) % steps;
 }
 
 /**

@@ -9,8 +9,6 @@ export interface PictureProfile {
   readonly name: ProfileName;
   readonly widthDots: number;
   readonly heightDots: number;
-  /** CSS pixels a dot is meant to be shown at. */
-  readonly cssPixelsPerDot: number;
   readonly letters: number;
   readonly frames: number;
   /** Multiples of 10; browsers turn 10 and less into 100. */
@@ -22,10 +20,11 @@ export interface PictureProfile {
   readonly curveAcrossRad: number;
   /** Share of dots that follow their cloud in a frame, in 64ths; the rest are fresh noise. */
   readonly coherence64: number;
-  /** A letter has one of them. */
-  readonly capHeightsDots: readonly number[];
-  /** A wider letter is squeezed to this, before it is made wider or narrower at random. */
+  readonly capHeightDots: number;
+  /** A wider letter is squeezed to this. */
   readonly letterWidthDotsMax: number;
+  /** From the first letter's place, and the last one's, to the border. */
+  readonly marginDots: number;
   /** How far a letter stands from its place at most. */
   readonly jitterXDots: number;
   readonly jitterYDots: number;
@@ -33,85 +32,42 @@ export interface PictureProfile {
   readonly turnDegrees: number;
 }
 
-/**
- * No letter or digit that reads as another one in any letter case, and none so wide that its place would squeeze it
- * to half: M and W.
- */
-export const alphabet = 'ABCDEFHJKLNPRTUVXY3479';
+/** No letter or digit that an eye takes for another one while it moves, and none that reads as one in lower case. */
+export const alphabet = 'ACEHKLPRVXY347';
 
-const letterSize = {
-  cssPixelsPerDot: 2,
-  capHeightsDots: [29, 34],
-  letterWidthDotsMax: 25,
-  jitterXDots: 3,
-  jitterYDots: 4,
-  bobDots: 2,
-  turnDegrees: 12,
+/** CSS pixels that a dot is meant to be shown at. */
+const cssPixelsPerDot = 3;
+
+/** An eye reads it at a look. So does a program that follows motion: docs/CAPTCHA.md has the rates. */
+const easy = {
+  widthDots: 150,
+  heightDots: 50,
+  letters: 4,
+  frames: 25,
+  frameMs: 40,
+  amplitudeDots: 4,
+  curveDownRad: 1.05,
+  curveAcrossRad: 1.5,
+  coherence64: 60,
+  capHeightDots: 34,
+  letterWidthDotsMax: 26,
+  marginDots: 8,
+  jitterXDots: 1,
+  jitterYDots: 1,
+  bobDots: 1,
+  turnDegrees: 4,
 } as const;
 
 export const profiles: Readonly<Record<ProfileName, PictureProfile>> = {
-  default: {
-    name: 'default',
-    ...letterSize,
-    widthDots: 150,
-    heightDots: 50,
-    letters: 5,
-    frames: 25,
-    frameMs: 40,
-    amplitudeDots: 6,
-    curveDownRad: 4.2,
-    curveAcrossRad: 6,
-    coherence64: 45,
-  },
-  /** Half the bytes and time, for bursts. */
-  economy: {
-    name: 'economy',
-    cssPixelsPerDot: 3,
-    capHeightsDots: [26, 29],
-    letterWidthDotsMax: 20,
-    jitterXDots: 2,
-    jitterYDots: 3,
-    bobDots: 1,
-    turnDegrees: 12,
-    widthDots: 120,
-    heightDots: 40,
-    letters: 5,
-    frames: 20,
-    frameMs: 40,
-    amplitudeDots: 4,
-    curveDownRad: 3.5,
-    curveAcrossRad: 5,
-    coherence64: 52,
-  },
+  default: { ...easy, name: 'default' },
+  /** Two thirds of the frames, so of bytes and time: for bursts. On a smaller circle dots are as fast. */
+  economy: { ...easy, name: 'economy', frames: 16, amplitudeDots: 3 },
   /** A longer word, for client addresses with a bad name. */
-  long: {
-    name: 'long',
-    ...letterSize,
-    widthDots: 208,
-    heightDots: 50,
-    letters: 7,
-    frames: 25,
-    frameMs: 40,
-    amplitudeDots: 6,
-    curveDownRad: 4.2,
-    curveAcrossRad: 6,
-    coherence64: 45,
-  },
+  long: { ...easy, name: 'long', letters: 5, letterWidthDotsMax: 24, marginDots: 5 },
 };
 
-/** How large the picture of a profile is shown, in CSS pixels. */
-export interface ShownSize {
-  readonly width: number;
-  readonly height: number;
-  /** `dots:pixels` of every profile: the script learns from the picture which one it got. */
-  readonly widths: string;
-}
-
-const widths = Object.values(profiles)
-  .map(({ widthDots, cssPixelsPerDot }) => `${widthDots}:${widthDots * cssPixelsPerDot}`)
-  .join(' ');
-
-export function shownSize(name: ProfileName): ShownSize {
-  const { widthDots, heightDots, cssPixelsPerDot } = profiles[name];
-  return { width: widthDots * cssPixelsPerDot, height: heightDots * cssPixelsPerDot, widths };
-}
+/** How large each of the pictures is shown where there is room, in CSS pixels. */
+export const shownSize = {
+  width: easy.widthDots * cssPixelsPerDot,
+  height: easy.heightDots * cssPixelsPerDot,
+} as const;

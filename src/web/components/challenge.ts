@@ -14,11 +14,9 @@ export interface ChallengeView {
   readonly token: string;
   readonly imageHref: string;
   readonly audioHref: string;
-  /** CSS pixels at which the picture is shown. */
+  /** CSS pixels at which the picture is shown where there is room. */
   readonly width: number;
   readonly height: number;
-  /** `dots:pixels` of every size that the picture may have. */
-  readonly widths: string;
 }
 
 /** As long as anything that is asked for, with room for the spaces that people put between. */
@@ -27,13 +25,13 @@ const answerLengthMax = 32;
 /** @param ownTab the picture of the choice leaves the form that it stands in alone */
 export function challengeStage(frame: PageFrame, challenge: ChallengeView, ownTab = false): Html {
   const { challenge: text } = frameText(frame);
-  const { width, height, widths } = challenge;
+  const { width, height } = challenge;
   const href = safeHref(challenge.imageHref);
   return html`<div class="captcha-stage">
     <picture>
       <source media="(prefers-reduced-motion: no-preference)" srcset=${href} />
       <img class="captcha-image" src=${frame.assets.url('captcha-still.svg')} alt=${text.imageAlt}
-        width=${width} height=${height} data-widths=${widths} />
+        width=${width} height=${height} />
     </picture>
     <canvas class="captcha-frozen" role="img" aria-label=${text.frozenAlt} hidden></canvas>
     <div class="captcha-choice">

@@ -78,7 +78,8 @@ describe('captcha page in a browser', () => {
         await page.waitForFunction(
           () => document.querySelector<HTMLImageElement>('.captcha-image')?.naturalWidth === 150,
         );
-        assert.equal(await picture(page).evaluate((image: HTMLImageElement) => image.width), 300);
+        const shown = await picture(page).boundingBox();
+        assert.deepEqual([shown?.width, shown?.height], [450, 150]);
         assert.equal(media.length, 1, media.join());
         await page.getByRole('button', { name: 'Freeze a frame' }).press('Enter');
         assert.equal(await picture(page).isVisible(), false);

@@ -53,7 +53,7 @@ test('words have the length of the profile and use the whole alphabet, evenly', 
     (sum, n) => sum + (n - expected) ** 2 / expected,
     0,
   );
-  assert.ok(chiSquare < 60, `chi-square ${chiSquare} with 23 degrees of freedom`);
+  assert.ok(chiSquare < 42, `chi-square ${chiSquare} with 13 degrees of freedom`);
 });
 
 test('another decoder gets exactly the composed frames', () => {
@@ -146,20 +146,25 @@ test('each place begins anywhere on its way and runs either way round', () => {
   }
 });
 
-test('no one shift brings a frame onto the next: places are at different angles', () => {
+test('the clouds curve gently, and in the middle of the picture dots run along circles', () => {
   for (const name of names) {
     for (const seed of seeds(9, 10)) {
       const { path, profile } = soundChallenge(name, seed);
       const { heightDots: h, widthDots: w, frames, amplitudeDots } = profile;
-      const apart = (a: (k: number) => number, b: (k: number) => number) =>
+      const furthest = (a: (k: number) => number, b: (k: number) => number) =>
         Math.max(...Array.from({ length: frames }, (_, k) => Math.abs(a(k) - b(k))));
       const rows = Array.from({ length: h }, (_, y) => (k: number) => path.dx(k, y));
       const columns = Array.from({ length: w }, (_, x) => (k: number) => path.dy(k, x));
       for (const lines of [rows, columns]) {
-        const furthest = Math.max(...lines.map((line) => apart(line, lines[0]!)));
-        assert.ok(furthest >= 1.8 * amplitudeDots, `${name}: ${furthest}`);
-        const neighbours = lines.slice(1).map((line, i) => apart(line, lines[i]!));
-        assert.ok(Math.max(...neighbours) <= 2, `${name}: smooth, ${Math.max(...neighbours)}`);
+        const apart = Math.max(...lines.map((line) => furthest(line, lines[0]!)));
+        assert.ok(apart >= 0.6 * amplitudeDots, `${name}: ${apart}`);
+        assert.ok(apart <= 1.8 * amplitudeDots, `${name}: ${apart}`);
+        const neighbours = lines.slice(1).map((line, i) => furthest(line, lines[i]!));
+        assert.ok(Math.max(...neighbours) <= 1, `${name}: smooth, ${Math.max(...neighbours)}`);
+      }
+      for (let k = 0; k < frames; k++) {
+        const radius = Math.hypot(path.dx(k, h >> 1), path.dy(k, w >> 1));
+        assert.ok(Math.abs(radius - amplitudeDots) < 0.8, `${name}, frame ${k}: ${radius}`);
       }
     }
   }
@@ -215,26 +220,33 @@ test('the clouds agree with themselves along their way, and at the seam as elsew
         count++;
       }
     }
-    // Half, and the other half where both dots follow: (1 + 0.703²) / 2.
-    assert.ok(Math.abs(equal / count - 0.747) < 0.03, `pair ${k}: ${equal / count}`);
+    // Half, and the other half where both dots follow.
+    const expected = (1 + (profile.coherence64 / 64) ** 2) / 2;
+    assert.ok(Math.abs(equal / count - expected) < 0.03, `pair ${k}: ${equal / count}`);
   }
 });
 
-test('letters of one word differ in face, size, width and slant, and stay inside', () => {
+test('letters are large, stand apart and stay inside', () => {
   for (const name of names) {
     const profile = profiles[name];
     const glyphs = createGlyphSet(outlines, profile);
-    const words = seeds(10, 40).map((seed) =>
-      drawLetters(profile, glyphs, 'H'.repeat(profile.letters), createKeystream(seed)),
+    const words = seeds(10, 40).map((seed, i) =>
+      drawLetters(
+        profile,
+        glyphs,
+        alphabet[i % alphabet.length]!.repeat(profile.letters),
+        createKeystream(seed),
+      ),
     );
+    for (const letters of words) {
+      for (const [i, { rows, centreX }] of letters.entries()) {
+        assert.ok(rows.length >= 34 && rows.length <= 38, `${name}: ${rows.length} rows`);
+        if (i === 0) continue;
+        const apart = centreX - letters[i - 1]!.centreX;
+        assert.ok(apart >= profile.letterWidthDotsMax + 1, `${name}: ${apart}`);
+      }
+    }
     const letters = words.flat();
-    const shapes = new Set(letters.map(({ rows }) => rows.join()));
-    // Wide faces are squeezed to one width, so some of the 32 are alike.
-    assert.ok(shapes.size >= 16, `${name}: ${shapes.size} shapes of one letter`);
-    const slants = letters.map(({ slant }) => slant);
-    assert.ok(
-      Math.min(...slants) < -0.13 && Math.max(...slants) > 0.13 && Math.max(...slants) <= 0.15,
-    );
     const words32 = (profile.widthDots + 31) >> 5;
     for (const letter of letters) {
       for (let k = 0; k < profile.frames; k += 6) {

@@ -30,9 +30,12 @@ export interface Challenge {
  * `linear`: a straight loop around the edges, the fault of lines with different means. `density`:
  * the letters' cloud is sparser. `circular`: each
  * cloud runs as one piece. `tiled`: both fields repeat within the picture. `curved` leaks
- * nothing and is the control of `linear`: the same renderer, also without fresh noise.
+ * nothing and is the control of `linear`: the same renderer, also without fresh noise. `steep`: rows and columns
+ * at angles apart and far along their way, and much fresh noise, which no eye follows.
  */
-export type Variant = 'linear' | 'density' | 'tiled' | 'curved' | 'circular';
+export type Variant = 'linear' | 'density' | 'tiled' | 'curved' | 'circular' | 'steep';
+
+const steep = { amplitudeDots: 6, downRad: 4.2, acrossRad: 6, coherence: 0.7 } as const;
 
 export const outlines = loadOutlines();
 const makers = new Map<ProfileName, SceneMaker>();
@@ -75,12 +78,13 @@ export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: V
   const sound = soundChallenge(name, seed);
   const { profile } = sound;
   const random = seededRandom(Buffer.from(seed).readUInt32LE(0));
-  const path = pathFor(variant, sound);
+  const path = pathFor(variant, sound, random);
   const [width, height] = fieldSize(profile, variant);
   const fieldA = coins(random, width * height, variant === 'density' ? 0.46 : 0.5);
   const fieldB = coins(random, width * height, 0.5);
   const noisy = variant !== 'linear' && variant !== 'curved';
-  const follows = noisy ? profile.coherence64 / 64 : 1;
+  const coherence = variant === 'steep' ? steep.coherence : profile.coherence64 / 64;
+  const follows = noisy ? coherence : 1;
   const frames = sound.masks.map((mask, k) => {
     const frame = new Uint8Array(mask.length);
     for (let i = 0; i < frame.length; i++) {
@@ -99,8 +103,9 @@ export function variantChallenge(name: ProfileName, seed: Uint8Array, variant: V
   return { ...sound, frames, path };
 }
 
-function pathFor(variant: Variant, { profile, path }: Challenge): NoiseField {
+function pathFor(variant: Variant, { profile, path }: Challenge, random: Coin): NoiseField {
   if (variant === 'linear') return straightLoop(profile);
+  if (variant === 'steep') return steepWay(profile, random);
   if (variant === 'curved' || variant === 'density') return path;
   const along = (quarters: number) => (k: number) =>
     Math.round(
@@ -115,6 +120,18 @@ function fieldSize(profile: PictureProfile, variant: Variant): readonly [number,
   return variant === 'tiled' ? [48, 48] : [400, 400];
 }
 
+function steepWay({ frames, heightDots, widthDots }: PictureProfile, random: Coin): NoiseField {
+  const { amplitudeDots, downRad, acrossRad } = steep;
+  const [row, column] = [random.next(), random.next()].map((share) => 2 * Math.PI * share);
+  const turned = (k: number) => (2 * Math.PI * k) / frames;
+  return {
+    dx: (k, y) =>
+      Math.round(amplitudeDots * Math.cos(row! + (downRad * y) / heightDots + turned(k))),
+    dy: (k, x) =>
+      Math.round(amplitudeDots * Math.sin(column! + (acrossRad * x) / widthDots + turned(k))),
+  };
+}
+
 /** Once around both edges in a loop: straight, aslant. */
 export function straightLoop({ widthDots, heightDots, frames }: PictureProfile): NoiseField {
   return {
@@ -123,7 +140,9 @@ export function straightLoop({ widthDots, heightDots, frames }: PictureProfile):
   };
 }
 
-function coins(random: Random & { next(): number }, count: number, chance: number): Uint8Array {
+type Coin = Random & { next(): number };
+
+function coins(random: Coin, count: number, chance: number): Uint8Array {
   return Uint8Array.from({ length: count }, () => (random.next() < chance ? 1 : 0));
 }
 

@@ -1,15 +1,10 @@
 /**
- * Reads letters from a picture in which they are brighter than the rest. It knows the faces, the
- * sizes and roughly the place of each letter, so it is harder to defeat than an OCR that must find
- * them. A coarse pass over all letters, then the best are fitted: width, slant, turn and place.
+ * Reads letters from a picture in which they are brighter than the rest. It knows the face, the
+ * size and roughly the place of each letter, so it is harder to defeat than an OCR that must find
+ * them. A coarse pass over all letters, then the best are fitted: turn and place.
  */
 
-import {
-  type Cut,
-  createGlyphSet,
-  type GlyphSet,
-  letterWidths,
-} from '../../../src/captcha/picture/glyphs.ts';
+import { createGlyphSet, type GlyphSet } from '../../../src/captcha/picture/glyphs.ts';
 import { letterCentre, stamp } from '../../../src/captcha/picture/letters.ts';
 import { alphabet, type PictureProfile } from '../../../src/captcha/picture/profiles.ts';
 import { outlines } from './frames.ts';
@@ -24,20 +19,16 @@ export interface TemplateReader {
 
 /** Letters are compared at half the picture's size. */
 const cellWidth = 18;
-/** Slants and turns are counted in these. */
-const slantUnit = 0.06;
-const degreesUnit = 4;
+/** Turns are counted in these. */
+const degreesUnit = 2;
 const turnMax = 3;
-const slantMax = 5;
 const offsetMax = 3;
 /** Candidates of the coarse pass that are fitted. */
-const fitted = 10;
+const fitted = 7;
 
 interface Fit {
   readonly letter: string;
-  readonly cut: Cut;
   /** Whole units. */
-  readonly slant: number;
   readonly turn: number;
   /** Where the letter's middle is off its place. */
   readonly x: number;
@@ -60,7 +51,7 @@ export function createTemplateReader(profile: PictureProfile, sigmaDots: number)
   const height = profile.heightDots >> 1;
   const glyphs = createGlyphSet(outlines, profile);
   const templateOf = createTemplates(profile, sigmaDots, height, glyphs);
-  const coarse = coarseFits(profile, glyphs);
+  const coarse = coarseFits();
   const middle = (i: number) => Math.round((letterCentre(profile, i) - cellWidth) / 2);
 
   /** The best fit of each letter, the best first. */
@@ -157,18 +148,12 @@ export function bestWord(scores: readonly Float64Array[]): string {
   return scores.map((cell) => alphabet[cell.indexOf(Math.max(...cell))]).join('');
 }
 
-function coarseFits(profile: PictureProfile, glyphs: GlyphSet): Fit[] {
+function coarseFits(): Fit[] {
   const fits: Fit[] = [];
   for (const letter of alphabet) {
-    for (let face = 0; face < glyphs.faces; face++) {
-      for (let height = 0; height < profile.capHeightsDots.length; height++) {
-        for (const slant of [-2, 0, 2]) {
-          for (const x of [-1, 1]) {
-            for (const y of [-2, 0, 2]) {
-              fits.push({ letter, cut: { face, height, width: 1 }, slant, turn: 0, x, y });
-            }
-          }
-        }
+    for (const turn of [-1, 1]) {
+      for (const x of [-1, 1]) {
+        for (const y of [-2, 0, 2]) fits.push({ letter, turn, x, y });
       }
     }
   }
@@ -188,16 +173,11 @@ function climb(from: Fit, score: (fit: Fit) => number): Found {
 }
 
 function neighbours(fit: Fit): Fit[] {
-  const faces = outlines.length;
   const near: Fit[] = [];
   for (const step of [-1, 1]) {
     near.push({ ...fit, x: bounded(fit.x + step, offsetMax) });
     near.push({ ...fit, y: bounded(fit.y + step, offsetMax) });
-    near.push({ ...fit, slant: bounded(fit.slant + step, slantMax) });
     near.push({ ...fit, turn: bounded(fit.turn + step, turnMax) });
-    const width = Math.max(0, Math.min(letterWidths.length - 1, fit.cut.width + step));
-    near.push({ ...fit, cut: { ...fit.cut, width } });
-    near.push({ ...fit, cut: { ...fit.cut, face: (fit.cut.face + step + faces) % faces } });
   }
   return near;
 }
@@ -224,13 +204,12 @@ function createTemplates(
   const kept = new Map<string, Template>();
   const wide = 2 * cellWidth;
   const words = (wide + 31) >> 5;
-  return ({ letter, cut, slant, turn }: Fit): Template => {
-    const name = `${letter}${cut.face}${cut.height}${cut.width},${slant},${turn}`;
+  return ({ letter, turn }: Fit): Template => {
+    const name = `${letter}${turn}`;
     let template = kept.get(name);
     if (template !== undefined) return template;
     const mask = new Int32Array(words * profile.heightDots);
-    stamp(mask, words, glyphs.glyph(letter, cut), {
-      slant: slant * slantUnit,
+    stamp(mask, words, glyphs.glyph(letter), {
       degrees: turn * degreesUnit,
       centreX: cellWidth,
       centreY: profile.heightDots / 2,
