@@ -88,7 +88,7 @@ export interface Config {
   readonly feedIntervalSeconds: number;
   /** Terms in the head of each feed and on their page. */
   readonly feedLicence: string;
-  /** Addresses and prefixes whose X-Forwarded-For is believed. */
+  /** Addresses and prefixes whose `X-Forwarded-For` or `Forwarded` is believed. */
   readonly trustedProxies: readonly string[];
   readonly masterKeyFile: string | undefined;
   readonly smtpUrl: string | undefined;

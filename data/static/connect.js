@@ -16,10 +16,11 @@ async function look() {
   }
   const answer = await fetch(box.dataset.look, { headers: { Accept: 'application/json' } });
   if (!answer.ok || answer.redirected) return true;
-  const { requests } = await answer.json();
+  const { requests, refused } = await answer.json();
   if (requests <= Number(box.dataset.seen)) {
     // An hour of before is no longer counted.
     box.dataset.seen = String(requests);
+    if (refused) say('.connect-refused');
     return false;
   }
   say('.connect-arrived');

@@ -4,7 +4,7 @@
  */
 
 export const doorOutcomes = {
-  gate: ['allow', 'pass', 'challenge', 'block', 'over_pass', 'bad_policy'],
+  gate: ['allow', 'pass', 'challenge', 'block', 'over_pass', 'bad_policy', 'no_address'],
   decisions: ['listed', 'unlisted', 'over_limit', 'bad_request', 'forbidden', 'failed'],
   dovecot: ['allow', 'delay', 'refuse', 'told', 'over_limit', 'bad_request', 'forbidden'],
 } as const;

@@ -1,10 +1,15 @@
 /**
  * Who is asking: the peer, or, behind trusted proxies, the address that the nearest untrusted
  * hop came from. Walked from the right, because only the right end was written by our proxies.
+ *
+ * `X-Forwarded-For` and `Forwarded` are read alike. A proxy writes one of them and passes the other on as
+ * its client sent it, so where both come and don't name the same address, neither is believed.
  */
 
+import { readForwarded } from './forwarded.ts';
+
 export interface AddressRules {
-  /** False when no proxy is configured: then `X-Forwarded-For` is not even read. */
+  /** False when no proxy is configured: then no such header is read. */
   readonly hasProxies: boolean;
   /** Canonical text in. */
   isTrusted(ipText: string): boolean;
@@ -51,22 +56,62 @@ export const forwardingHeaders = [
 /** Hops looked at; more than any real chain has. */
 const hopsMax = 32;
 
-export function resolveClientIp(
+/** Lines of both headers, in order of arrival. */
+export interface ForwardingLines {
+  readonly xForwardedFor: readonly string[];
+  readonly forwarded: readonly string[];
+}
+
+/**
+ * How the address is known: `named` by a trusted proxy; else it is the peer's own, for the peer is no trusted
+ * proxy (`stranger`), says nothing (`silent`), names no address (`unreadable`) or two (`contradictory`).
+ */
+export type ClientStanding = 'named' | 'stranger' | 'silent' | 'unreadable' | 'contradictory';
+
+export interface Client {
+  readonly ip: string;
+  readonly standing: ClientStanding;
+}
+
+export function resolveClient(peer: string, lines: ForwardingLines, rules: AddressRules): Client {
+  const { xForwardedFor, forwarded } = lines;
+  if (!rules.hasProxies || !rules.isTrusted(peer)) return { ip: peer, standing: 'stranger' };
+  const hasX = xForwardedFor.length > 0;
+  if (!hasX && forwarded.length === 0) return { ip: peer, standing: 'silent' };
+  const named = hasX ? walk(peer, hopsOf(xForwardedFor), addressOfHop, rules) : undefined;
+  if (forwarded.length === 0) return named!;
+  const other = walk(peer, hopsOfForwarded(forwarded), addressOfNode, rules);
+  if (named === undefined) return other;
+  const isOne = named.standing === 'named' && other.standing === 'named' && named.ip === other.ip;
+  return isOne ? named : { ip: peer, standing: 'contradictory' };
+}
+
+const hopsOf = (lines: readonly string[]) => lines.join(',').split(',');
+const hopsOfForwarded = (lines: readonly string[]) =>
+  lines.flatMap((line) => readForwarded(line) ?? [undefined]);
+
+function addressOfNode(node: string | undefined, rules: AddressRules): string | undefined {
+  return node === undefined ? undefined : rules.normalise(node);
+}
+
+/** From the right, as long as who wrote the next one is trusted. */
+function walk<Hop>(
   peer: string,
-  forwardedLines: readonly string[],
+  hops: readonly Hop[],
+  addressOf: (hop: Hop, rules: AddressRules) => string | undefined,
   rules: AddressRules,
-): string {
-  if (!rules.hasProxies || forwardedLines.length === 0) return peer;
-  const hops = forwardedLines.join(',').split(',');
-  let client = peer;
+): Client {
+  let ip = peer;
   const last = Math.max(0, hops.length - hopsMax);
-  for (let i = hops.length - 1; i >= last && rules.isTrusted(client); i--) {
-    const hop = addressOfHop(hops[i]!, rules);
+  for (let i = hops.length - 1; i >= last && rules.isTrusted(ip); i--) {
+    const hop = addressOf(hops[i] as Hop, rules);
     // A malformed entry stops the walk: whatever stands to its left can't be trusted either.
-    if (hop === undefined) return client;
-    client = hop;
+    if (hop === undefined) return { ip, standing: 'unreadable' };
+    ip = hop;
   }
-  return client;
+  // Of a longer chain of trusted proxies than is looked at, the client is not known.
+  const isWhole = hops.length > 0 && (last === 0 || !rules.isTrusted(ip));
+  return { ip, standing: isWhole ? 'named' : 'unreadable' };
 }
 
 /** 4 or 16 bytes as the socket knows them; a v4-mapped address is the IPv4 address. */

@@ -10,8 +10,11 @@ const closeToken = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 export class HeaderScan {
   /** Values of the wanted headers, by position; lines of a repeated header joined by `, `. */
   readonly values: (string | undefined)[] = [];
-  /** `X-Forwarded-For` lines in order of arrival, if they are kept. */
-  readonly forwarded: string[] = [];
+  /** Lines that name the client, in order of arrival, if they are kept. */
+  readonly forwarding: Record<'xForwardedFor' | 'forwarded', string[]> = {
+    xForwardedFor: [],
+    forwarded: [],
+  };
   /** Only filled when `keepLines`; `''` when it comes twice. */
   requestId: string | undefined;
   traceparent: string | undefined;
@@ -52,7 +55,10 @@ export class HeaderScan {
     this.chunked = false;
     this.wantsClose = false;
     for (let i = 0; i < wanted.length; i++) this.values[i] = undefined;
-    if (this.#keepForwarded) this.forwarded.length = 0;
+    if (this.#keepForwarded) {
+      this.forwarding.xForwardedFor.length = 0;
+      this.forwarding.forwarded.length = 0;
+    }
     if (!keepLines) return;
     this.lines = {};
     this.requestId = undefined;
@@ -69,6 +75,9 @@ export class HeaderScan {
           this.#hosts++;
           if (value === '') this.#bad = true;
         }
+        break;
+      case 9:
+        if (this.#keepForwarded && name === 'forwarded') this.forwarding.forwarded.push(value);
         break;
       case 10:
         if (name === 'connection' && closeToken.test(value)) this.wantsClose = true;
@@ -91,7 +100,9 @@ export class HeaderScan {
         }
         break;
       case 15:
-        if (this.#keepForwarded && name === 'x-forwarded-for') this.forwarded.push(value);
+        if (this.#keepForwarded && name === 'x-forwarded-for') {
+          this.forwarding.xForwardedFor.push(value);
+        }
         break;
       case 16:
         if (this.#keepLines && name === 'content-encoding') {

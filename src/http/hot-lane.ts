@@ -4,6 +4,7 @@
  * Nothing is awaited, so the state of one request is gone before the next one comes.
  */
 
+import type { Client } from './client-ip.ts';
 import { bytesOf, endAfter, endBodiless, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
@@ -16,7 +17,7 @@ export interface HotLaneOptions extends LaneOptions {
   readonly scan: HeaderScan;
   /** Lines at the end of every head, see `fieldsOf`. */
   readonly fields: string;
-  readonly clientIpOf: (wire: Wire) => string;
+  readonly clientOf: (wire: Wire) => Client;
   /** Of a request that fails: no other one here has an id, see docs/HTTP.md. */
   readonly newId: () => string;
 }
@@ -40,7 +41,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
   const {
     scan,
     limits,
-    clientIpOf,
+    clientOf,
     isClosing,
     shouldProbe,
     shouldEnd,
@@ -69,7 +70,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       return below.path;
     },
     values: scan.values,
-    clientIp: () => clientIpOf(wire),
+    client: () => clientOf(wire),
     fields,
     answer: say,
     answerBytes(replyStatus, replyHead, replyBody) {
@@ -149,7 +150,7 @@ export function createHotLane(options: HotLaneOptions): HotLane {
       handle(route);
       if (isDeferred) return false;
       // Once it is answered the library's object is dead.
-      const clientIp = accessLog === undefined ? '' : clientIpOf(wire);
+      const clientIp = accessLog === undefined ? '' : clientOf(wire).ip;
       // The library's own cork holds 16 KB of pipelined answers: uncorked, each piece of an
       // answer would be a packet of its own.
       if (!isHead && body.length > 0 && !scan.wantsClose && !isClosing() && shouldProbe()) probe();

@@ -13,7 +13,7 @@ import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './access-log.ts';
 import { Admission } from './admission.ts';
 import type { Arrival } from './arrival.ts';
-import { type AddressRules, peerText, resolveClientIp } from './client-ip.ts';
+import { type AddressRules, type Client, peerText, resolveClient } from './client-ip.ts';
 import { createEnd, createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
 import { fieldsOf } from './head.ts';
@@ -107,7 +107,7 @@ interface Lanes {
   readonly limits: HttpLimits;
   readonly admission: Admission;
   readonly hot: HotLane;
-  readonly clientIpOf: (wire: Wire) => string;
+  readonly clientOf: (wire: Wire) => Client;
   readonly idOf: (wire: Wire) => string;
 }
 
@@ -249,7 +249,7 @@ function openLanes(
     const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
     return peerText(bytes, addresses);
   };
-  const clientIpOf = (wire: Wire) => resolveClientIp(peerOf(wire), scan.forwarded, addresses);
+  const clientOf = (wire: Wire) => resolveClient(peerOf(wire), scan.forwarding, addresses);
   const newId = () => newRequestId(random);
   const idOf = (wire: Wire): string => {
     const { requestId: given } = scan;
@@ -277,8 +277,8 @@ function openLanes(
       takesChunked: options.takesChunked,
       defaultHeaders: [...defaultHeaders, ...always],
     }),
-    hot: createHotLane({ ...shared, scan, clientIpOf, newId, fields: fieldsOf(always) }),
-    clientIpOf,
+    hot: createHotLane({ ...shared, scan, clientOf, newId, fields: fieldsOf(always) }),
+    clientOf,
     idOf,
   };
 }
@@ -319,7 +319,7 @@ function dispatch(res: HttpResponse, req: HttpRequest, lanes: Lanes): void {
     method,
     path,
     query: queryOf(req),
-    clientIp: lanes.clientIpOf(wireOf(res)),
+    clientIp: lanes.clientOf(wireOf(res)).ip,
     id: lanes.idOf(wireOf(res)),
     trace: traceOf(scan.traceparent),
     headers: scan.lines,

@@ -125,6 +125,8 @@ export const en = {
     seenBefore: (n: number) =>
       `Requests with your key in the last 24 hours: ${n}. Waiting for one more.`,
     arrived: 'We saw your request. It works.',
+    refused:
+      'We saw a question that does not say who visits, so it got no verdict. Let the proxy send the visitor’s address as in the text above, and put the address that it asks from into TRUSTED_PROXIES. This page looks on.',
     waitedLong: 'This page has waited for an hour.',
     lookAgain: 'Look again',
     aboutMark: {

@@ -133,6 +133,8 @@ export const fr: Words = {
     seenBefore: (n: number) =>
       `Requêtes avec votre clé dans les dernières 24 heures : ${n}. En attente d’une de plus.`,
     arrived: 'Nous avons vu votre requête. Cela marche.',
+    refused:
+      'Nous avons vu une question qui ne dit pas qui visite : elle n’a pas eu de verdict. Faites envoyer par le proxy l’adresse du visiteur, comme dans le texte ci-dessus, et mettez dans TRUSTED_PROXIES l’adresse d’où il demande. Cette page continue d’attendre.',
     waitedLong: 'Cette page attend depuis une heure.',
     lookAgain: 'Regarder encore',
     aboutMark: {

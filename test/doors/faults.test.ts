@@ -22,7 +22,7 @@ function saidBy(route: HotRoute, query: string): [string, string] | undefined {
   const request: Partial<HotRequest> = {
     query,
     values: ['pcl_12345678secret'],
-    clientIp: () => visitor,
+    client: () => ({ ip: visitor, standing: 'named' }),
     answer(head, body) {
       said = [head.split('\r\n')[0]!, String(body)];
     },

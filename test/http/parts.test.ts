@@ -63,6 +63,7 @@ test('the scan remembers nothing of the request before', () => {
       ['key', 'k'],
       ['connection', 'close'],
       ['x-forwarded-for', '1.1.1.1'],
+      ['forwarded', 'for=1.1.1.1'],
       ['content-length', 'x'],
     ],
     ['key'],
@@ -74,7 +75,7 @@ test('the scan remembers nothing of the request before', () => {
   assert.equal(scan.isRefused(), false);
   assert.equal(scan.wantsClose, false);
   assert.equal(scan.values[0], undefined);
-  assert.deepEqual(scan.forwarded, []);
+  assert.deepEqual(scan.forwarding, { xForwardedFor: [], forwarded: [] });
   assert.deepEqual(scan.lines, {});
 });
 

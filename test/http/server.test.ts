@@ -257,7 +257,7 @@ test('header lines reach the handler whole, and only those it asked for', async 
 test('the client address is the peer, or walked back over trusted proxies', async () => {
   const routes = [
     plain('/ip', (r) => text(r.clientIp)),
-    hot('/hot-ip', (r) => r.answer(head, r.clientIp())),
+    hot('/hot-ip', (r) => r.answer(head, r.client().ip)),
   ];
   const addresses = {
     hasProxies: true,

@@ -41,6 +41,11 @@ export function sightingEndsAt(sighting: Uint8Array): number {
   return (Buffer.from(sighting).readUInt32BE(0) + 2) * hourMs;
 }
 
+/** What is told of a mark whose question was refused; ends when the mark does, and nobody can make it. */
+export function refusedSighting(sighting: Uint8Array): Uint8Array {
+  return sighting.map((byte, i) => (i < 4 ? byte : byte ^ 0xff));
+}
+
 /** @param options.key 32 bytes, the same on all nodes */
 export function createMarks(options: {
   readonly key: Uint8Array;

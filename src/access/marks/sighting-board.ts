@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from '../../core/clock.ts';
-import { createMarks, isMark, sightingBytes } from './marks.ts';
+import { createMarks, isMark, refusedSighting, sightingBytes } from './marks.ts';
 
 export interface MarkMemory {
   /** 32 bytes that marks are signed with. Secret. */
@@ -23,8 +23,11 @@ export interface SightingBoard {
   take(): Uint8Array[];
 }
 
-/** Tells of a mark that came with a request; what is none that counts is passed over. */
-export type SpotMark = (text: string | undefined) => void;
+/**
+ * Tells of a mark that came with a request; what is none that counts is passed over.
+ * @param isRefused the request was understood but got no answer, for a reason that its screen shows
+ */
+export type SpotMark = (text: string | undefined, isRefused?: boolean) => void;
 
 export const boardPlaces = 64;
 const placeBytes = 4 + sightingBytes;
@@ -70,13 +73,15 @@ export function createMarkSpotter(memory: MarkMemory, clock: Clock): SpotMark {
   const board = createSightingBoard(memory.board);
   let last = '';
   let againAtMs = 0;
-  return (text) => {
+  return (text, isRefused = false) => {
     if (text === undefined) return;
     const nowMs = clock.monotonicMs();
-    if (text === last && nowMs < againAtMs) return;
+    const told = isRefused ? `${text} refused` : text;
+    if (told === last && nowMs < againAtMs) return;
     const sighting = isMark(text) ? marks.sightingOf(text) : undefined;
-    if (sighting === undefined || !board.put(sighting)) return;
-    last = text;
+    if (sighting === undefined) return;
+    if (!board.put(isRefused ? refusedSighting(sighting) : sighting)) return;
+    last = told;
     againAtMs = nowMs + againMs;
   };
 }

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import { sightingKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
-import { createMarks, sightingEndsAt } from './marks.ts';
+import { createMarks, refusedSighting, sightingEndsAt } from './marks.ts';
 import { createSightingBoard, type MarkMemory } from './sighting-board.ts';
 
 export interface Sightings {
@@ -18,6 +18,8 @@ export interface Sightings {
   markOf(reader: string, screen: string): string;
   /** Whether a request with a mark of that screen came. */
   isSeen(reader: string, screen: string): Promise<boolean>;
+  /** Whether one came and was refused. */
+  isRefused(reader: string, screen: string): Promise<boolean>;
   readonly table: BoundedTable;
   close(): void;
 }
@@ -62,19 +64,25 @@ export function startSightings(options: {
     }
   }
 
-  async function isStored(mark: string): Promise<boolean> {
-    const sighting = marks.sightingOf(mark);
-    return sighting !== undefined && (await store.get(sightingKey(sighting))) !== undefined;
+  /** @param rowOf the sighting of a mark as the row that is looked for */
+  async function isStored(
+    [current, former]: readonly [string, string],
+    rowOf: (sighting: Uint8Array) => Uint8Array,
+  ): Promise<boolean> {
+    for (const mark of [current, former]) {
+      const sighting = marks.sightingOf(mark);
+      if (sighting === undefined) continue;
+      if ((await store.get(sightingKey(rowOf(sighting)))) !== undefined) return true;
+    }
+    return false;
   }
 
   const timer = setInterval(takeAll, takeMs);
   timer.unref();
   return {
     markOf: (reader, screen) => marks.of(reader, screen)[0],
-    async isSeen(reader, screen) {
-      const [current, former] = marks.of(reader, screen);
-      return (await isStored(current)) || (await isStored(former));
-    },
+    isSeen: (reader, screen) => isStored(marks.of(reader, screen), (sighting) => sighting),
+    isRefused: (reader, screen) => isStored(marks.of(reader, screen), refusedSighting),
     table: { name: 'first_requests', used: () => known.size, limit: knownMax },
     close: () => clearInterval(timer),
   };

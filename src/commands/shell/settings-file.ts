@@ -57,7 +57,7 @@ export function settingsText(answers: Answers): string {
 ${line('HOST', answers.host)}${line('PORT', answers.port)}
 # What links begin with, and what passkeys belong to. Changing it later makes passkeys useless.
 ${line('BASE_URL', answers.url)}${line('SECURE_URL', answers.url)}
-# Whose X-Forwarded-For is believed: the proxy in front, nobody else.
+# Whose X-Forwarded-For or Forwarded is believed: the proxy in front, nobody else.
 ${line('TRUSTED_PROXIES', answers.trustedProxies)}
 # Store, master key and snapshots. A copy of this folder is no backup: \`portcullis backup\`.
 ${line('DATA_DIR', answers.dataDir)}

@@ -4,7 +4,7 @@
  * for Envoy, which asks by the visitor's own method and path. `decide.ts` says what becomes of him.
  */
 
-import { fail, type Result } from '../../core/result.ts';
+import type { Client } from '../../http/client-ip.ts';
 import { type Head, numberField, renderHead, withNumber } from '../../http/head.ts';
 import type { Header } from '../../http/message.ts';
 import { parseQuery } from '../../http/query.ts';
@@ -21,7 +21,7 @@ import type { GatePolicy, GateVerdict } from './policy.ts';
 import { challengeHref } from './way-back.ts';
 
 export interface GateOptions extends Omit<DeciderOptions, 'readParams'> {
-  /** Whether anybody's `X-Forwarded-For` is believed. */
+  /** Whether TRUSTED_PROXIES names anybody. */
   readonly hasProxies: boolean;
   readonly count: (outcome: DoorOutcome<'gate'>) => void;
 }
@@ -33,7 +33,6 @@ const headers = [
   'accept-language',
   'host',
   'sec-fetch-mode',
-  'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-method',
   'x-forwarded-uri',
@@ -92,8 +91,26 @@ function blockPage(language: string, title: string, text: string): string {
   return `<!doctype html><html lang="${language}"><head>${head}</head><body><h1>${title}</h1><p>${text}</p></body></html>\n`;
 }
 
-const unnamedProxy =
-  'X-Forwarded-For is not believed: TRUSTED_PROXIES names no proxy, so all visitors would look like one.';
+const mend =
+  'Let it set one of X-Forwarded-For and Forwarded to the address, and remove the other.';
+
+/** Why nobody knows whom a question is about, for who sets the proxy up. */
+function unnamed({ ip, standing }: Client, hasProxies: boolean): string | undefined {
+  switch (standing) {
+    case 'named':
+      return undefined;
+    case 'stranger':
+      return hasProxies
+        ? `The gate judges whom a proxy of TRUSTED_PROXIES names, and ${ip} is none of them.`
+        : 'The gate judges whom a proxy names: set TRUSTED_PROXIES to the address that it asks from.';
+    case 'silent':
+      return `The proxy at ${ip} does not say who visits. ${mend}`;
+    case 'unreadable':
+      return `What the proxy at ${ip} was told of who visits is no address. ${mend}`;
+    case 'contradictory':
+      return `X-Forwarded-For and Forwarded from the proxy at ${ip} name different visitors. ${mend}`;
+  }
+}
 
 /** What a visitor asks of the site, as the proxy tells it. */
 interface Asked {
@@ -106,23 +123,26 @@ interface Asked {
 }
 
 export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRoute[] {
-  const { policyOf, decide } = createDecider({ ...given, readParams: parseQuery });
+  const { policyOf, decide, refuse } = createDecider({ ...given, readParams: parseQuery });
   const words = new Uint32Array(4);
-
-  function policyIn(text: string, { values }: HotRequest): Result<GatePolicy> {
-    if (!hasProxies && values[5] !== undefined) return fail('invalid_parameter', unnamedProxy);
-    return policyOf(text);
-  }
 
   function respond(request: HotRequest, asked: Asked): void {
     const { values } = request;
-    const read = policyIn(asked.policy, request);
+    const read = policyOf(asked.policy);
     if (!read.ok) {
       count('bad_policy');
       request.answer(badHead, apiErrorBody(422, read.detail ?? '', read.parameter));
       return;
     }
-    const family = parseIp(request.clientIp(), words);
+    const client = request.client();
+    const why = unnamed(client, hasProxies);
+    if (why !== undefined) {
+      count('no_address');
+      refuse(read.value);
+      request.answer(badHead, apiErrorBody(422, why));
+      return;
+    }
+    const family = parseIp(client.ip, words);
     const visit = { family, words, host: asked.host, cookies: values[0] };
     const { outcome, score } = decide(read.value, visit);
     count(outcome);
@@ -134,8 +154,8 @@ export function gateRoutes({ hasProxies, count, ...given }: GateOptions): HotRou
 
   function handle(request: HotRequest): void {
     const { values, query } = request;
-    const host = hostOf(values[6], values[3]);
-    respond(request, { policy: query, method: values[7], uri: values[8], host });
+    const host = hostOf(values[5], values[3]);
+    respond(request, { policy: query, method: values[6], uri: values[7], host });
   }
 
   /** The host is the visitor's own: Envoy keeps it. No header but those of the visit is believed. */

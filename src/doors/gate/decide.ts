@@ -53,6 +53,8 @@ export interface Decider {
   /** @param text as the query of /gate/check has it, ASCII */
   policyOf(text: string): Result<GatePolicy>;
   decide(policy: GatePolicy, visit: GateVisit): GateDecision;
+  /** Notes that a question with this policy got no verdict, for nobody knows whom it is about. */
+  refuse(policy: GatePolicy): void;
 }
 
 /** A site has a few policies; beyond it they are read each time. */
@@ -66,13 +68,9 @@ export function createDecider(options: DeciderOptions): Decider {
   return {
     policyOf(text) {
       const known = policies.get(text);
-      if (known !== undefined) {
-        spotMark(known.mark);
-        return ok(known);
-      }
+      if (known !== undefined) return ok(known);
       const params = readParams(text);
       const read = params.ok ? readPolicy(params.value) : params;
-      if (read.ok) spotMark(read.value.mark);
       if (read.ok && policies.size < policiesMax && text.length <= keptLengthMax) {
         // A copy: a part of a path would hold the whole of it.
         policies.set(Buffer.from(text, 'latin1').toString('latin1'), read.value);
@@ -80,6 +78,7 @@ export function createDecider(options: DeciderOptions): Decider {
       return read;
     },
     decide(policy, { family, words, host, cookies }) {
+      spotMark(policy.mark);
       const isKnown = family !== 0 && isListable(family, words);
       const found = isKnown ? check.judge(family, words, clock.now()) : undefined;
       const score = found?.score ?? 0;
@@ -90,5 +89,6 @@ export function createDecider(options: DeciderOptions): Decider {
       if (pass === 'none') return { outcome: verdict, score };
       return { outcome: pass === 'good' ? 'pass' : 'over_pass', score };
     },
+    refuse: ({ mark }) => spotMark(mark, true),
   };
 }

@@ -25,7 +25,10 @@ export function createAgent(options: {
   function answer({ family, words, host, cookie, policy }: SpoeQuestion): SpoeAnswer {
     const read = decider.policyOf(policy);
     if (!read.ok) return refuse('bad_policy', read.detail ?? read.error);
-    if (family === 0) return refuse('no_address', noAddress);
+    if (family === 0) {
+      decider.refuse(read.value);
+      return refuse('no_address', noAddress);
+    }
     // No pass has an equals sign: a text with one is a header.
     const cookies =
       cookie === undefined || cookie.includes('=') ? cookie : `${passCookie}=${cookie}`;

@@ -33,6 +33,8 @@ export interface ConnectWatch {
   /** How many there were when the page was made: one more has arrived. */
   readonly requests: number;
   readonly hasArrived: boolean;
+  /** One came that does not say who visits. */
+  readonly isRefused: boolean;
 }
 
 export interface ConnectData {
@@ -151,11 +153,13 @@ function aboutKey({ target, key }: ConnectData, { connect: text }: Catalogue): H
 function seenBox(data: ConnectData, { connect: text }: Catalogue): Html | false {
   const { watch, target } = data;
   if (watch === undefined) return false;
-  const { by, path, requests, hasArrived } = watch;
+  const { by, path, requests, hasArrived, isRefused } = watch;
+  const isWaiting = !hasArrived && !isRefused;
   const isEarlier = by === 'key' && requests > 0;
   const again = html`<a href=${safeHref(samePath(data))}>${text.lookAgain}</a>`;
   return html`<div class="connect-seen" id="seen" data-look=${path} data-seen=${String(requests)} aria-live="polite">
-    <p class="connect-waiting" hidden=${hasArrived}>${icon('clock')}<span>${isEarlier ? text.seenBefore(requests) : text.waiting[by]}</span></p>
+    <p class="connect-waiting" hidden=${!isWaiting}>${icon('clock')}<span>${isEarlier ? text.seenBefore(requests) : text.waiting[by]}</span></p>
+    <p class="connect-refused" hidden=${hasArrived || !isRefused}>${icon('alert')}<span>${text.refused}</span></p>
     <p class="connect-arrived" hidden=${!hasArrived}>${icon('check')}<span>${text.arrived}</span></p>
     <p class="connect-late" hidden><span>${text.waitedLong} ${again}</span></p>
     ${!hasArrived && html`<noscript><p>${again}</p></noscript>`}

@@ -85,7 +85,7 @@ export interface ConnectOptions extends TargetFacts {
   /** Whether the newest key of the account that may fetch decisions has done so. */
   readonly isBouncerSeen: (accountId: string) => Promise<boolean>;
   /** Requests with a mark of a screen. */
-  readonly sightings: Pick<Sightings, 'markOf' | 'isSeen'>;
+  readonly sightings: Pick<Sightings, 'markOf' | 'isSeen' | 'isRefused'>;
 }
 
 export function connectRoutes(options: ConnectOptions): PlainRoute[] {
@@ -113,15 +113,17 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
     const path = `${connectPath}/seen/${name}`;
     if (hasMark(door)) {
       const hasArrived = await sightings.isSeen(browserId, name);
-      return { by: 'mark', path, requests: 0, hasArrived };
+      const isRefused = !hasArrived && (await sightings.isRefused(browserId, name));
+      return { by: 'mark', path, requests: 0, hasArrived, isRefused };
     }
     if (!session?.verified) return undefined;
     if (door === 'bouncer') {
       const hasArrived = await isBouncerSeen(session.accountId);
-      return { by: 'bouncerKey', path, requests: 0, hasArrived };
+      return { by: 'bouncerKey', path, requests: 0, hasArrived, isRefused: false };
     }
     const requests = seenOf(session.accountId);
-    return { by: 'key', path: seenEndpoint.path, requests, hasArrived: false };
+    const unseen = { hasArrived: false, isRefused: false };
+    return { by: 'key', path: seenEndpoint.path, requests, ...unseen };
   }
 
   async function show(visit: Visit, query: Params): Promise<Reply> {
@@ -156,7 +158,8 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       const target = targetOf(visit);
       const watch = target && (await watchOf(visit, target));
       if (watch === undefined || watch.by === 'key') return desk.problem(visit, fail('not_found'));
-      const body = JSON.stringify({ requests: watch.hasArrived ? 1 : 0 });
+      const requests = watch.hasArrived ? 1 : 0;
+      const body = JSON.stringify({ requests, refused: watch.isRefused });
       return { status: 200, headers: [jsonType, noStore], body };
     }),
     desk.page(keyEndpoint, async (visit) => {

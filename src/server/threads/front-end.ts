@@ -62,7 +62,7 @@ export interface GateMemory {
   readonly threads: number;
   /** 32 bytes that passes are signed with. Secret. */
   readonly passKey: Uint8Array;
-  /** Whether anybody's `X-Forwarded-For` is believed. */
+  /** Whether TRUSTED_PROXIES names anybody. */
   readonly hasProxies: boolean;
 }
 

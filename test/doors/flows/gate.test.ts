@@ -6,6 +6,7 @@ import { after, before, it } from 'node:test';
 import { checkPage, withBrowser } from '../../support/browser/browser.ts';
 import { type WebVisitor, webVisitor } from '../../support/browser/web-visitor.ts';
 import { solveGif } from '../../support/captcha/solver.ts';
+import { passedOnHeads, sendHead } from '../../support/doors/hostile-heads.ts';
 import {
   type Answer,
   metricsHeaders,
@@ -69,7 +70,7 @@ it('clean visitors get in, with nothing to keep', async () => {
   assert.equal(answer.headers['x-portcullis-verdict'], 'allow');
   assert.equal(answer.headers['x-portcullis-score'], '0');
   assert.equal(answer.headers['cache-control'], 'no-store');
-  for (const address of [vouched, '10.0.0.7', '127.0.0.1', 'nonsense', exit]) {
+  for (const address of [vouched, '10.0.0.7', '127.0.0.1', exit]) {
     assert.equal(await verdict(address), 'allow', address);
   }
 });
@@ -161,7 +162,35 @@ it('Envoy asks by the method and the path of the visitor', async () => {
   assert.equal((await envoy(suspect, '/form', 'POST', lies)).status, 403);
   const bad = await server.fetch('/gate/envoy/chalenge=50/a', { method: 'POST' });
   assert.equal(bad.status, 422);
-  assert.equal((await server.fetch('/gate/envoy//a')).status, 200, 'the policy left out');
+  const headers = { 'X-Forwarded-For': clean };
+  const none = await server.fetch('/gate/envoy//a', { headers });
+  assert.equal(none.status, 200, 'the policy left out');
+});
+
+it('Traefik and Envoy pass on what a visitor writes, and no head of a blocked one is let in', async () => {
+  const policy = 'challenge=50&block=75';
+  const asked: readonly ((method: string, path: string) => string)[] = [
+    () => `GET /gate/check?${policy}`,
+    (method, path) => `${method} /gate/envoy/${policy}${path}`,
+  ];
+  for (const line of asked) {
+    for (const visitor of [blocked, suspect]) {
+      const waiting = [...passedOnHeads(visitor, line)];
+      const count = waiting.length;
+      const letIn: string[] = [];
+      let verdicts = 0;
+      const askAll = async () => {
+        for (let head = waiting.shift(); head !== undefined; head = waiting.shift()) {
+          const answer = await sendHead(server.port, head.bytes);
+          if (/^HTTP\/1\.1 2/m.test(answer)) letIn.push(head.name);
+          if (/^HTTP\/1\.1 (?:302|403)/.test(answer)) verdicts++;
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, askAll));
+      assert.deepEqual(letIn, []);
+      assert.ok(verdicts > count / 4, `${verdicts} verdicts on ${count} heads`);
+    }
+  }
 });
 
 it('a mistake in the policy shows at once', async () => {
@@ -284,11 +313,65 @@ it('answers are counted by what became of the questions', async () => {
   await within(counted, 'the counts');
 });
 
+it('a question that does not say who visits is refused with the mend, and nobody gets in by it', async () => {
+  const { port } = server;
+  const mends: readonly (readonly [string, Record<string, string>, RegExp])[] = [
+    ['no header', {}, /127\.0\.0\.1 does not say who visits/],
+    ['an empty one', { 'X-Forwarded-For': '' }, /no address/],
+    ['no address', { 'X-Forwarded-For': 'nonsense' }, /no address/],
+    ['unknown', { 'X-Forwarded-For': `${blocked}, unknown` }, /no address/],
+    ['no address behind another proxy', { 'X-Forwarded-For': 'x, 192.0.2.1' }, /no address/],
+    ['another header', { 'X-Real-Ip': clean }, /does not say/],
+    ['Forwarded unknown', { Forwarded: 'for=unknown' }, /no address/],
+    ['Forwarded hidden', { Forwarded: 'for=_hidden' }, /no address/],
+    ['Forwarded of the proxy', { Forwarded: 'by=45.13.0.7;host=a' }, /no address/],
+    ['Forwarded malformed', { Forwarded: `for=${clean};for=${clean}` }, /no address/],
+    ['Forwarded unquoted', { Forwarded: 'for=[2a10::7]:80' }, /no address/],
+    ['an open quote', { Forwarded: `for="x, for=${clean}` }, /no address/],
+    ['two', { 'X-Forwarded-For': blocked, Forwarded: `for=${clean}` }, /name different/],
+    ['two, the other way', { 'X-Forwarded-For': clean, Forwarded: `for=${blocked}` }, /different/],
+    ['two, one hidden', { 'X-Forwarded-For': clean, Forwarded: 'for=unknown' }, /different/],
+  ];
+  for (const [name, headers, mend] of mends) {
+    for (const path of ['/gate/check?mode=nginx', '/gate/envoy/block=75/a']) {
+      const answer = await server.fetch(path, { headers: { ...page, ...headers } });
+      assert.equal(answer.status, 422, `${name}: ${answer.status}`);
+      assert.match(answer.body, mend, name);
+      assert.match(answer.body, /X-Forwarded-For/, name);
+      assert.equal(answer.headers['x-portcullis-verdict'], undefined, name);
+    }
+  }
+  // What follows a header without a name is not read.
+  const head = `GET /gate/check HTTP/1.1\r\nHost: a\r\n: 1\r\nX-Forwarded-For: ${blocked}\r\n\r\n`;
+  assert.doesNotMatch(await sendHead(port, Buffer.from(head)), /^HTTP\/1\.1 2/);
+});
+
+it('Forwarded names the visitor as X-Forwarded-For does', async () => {
+  const ask = (Forwarded: string, more: Record<string, string> = {}) =>
+    server.fetch('/gate/check', { headers: { ...page, Forwarded, ...more } });
+  assert.equal((await ask(`for=${blocked}`)).status, 403);
+  assert.equal((await ask(`For="${blocked}:4711"; proto=http;by=192.0.2.1`)).status, 403);
+  assert.equal((await ask(`for=${clean}, for=${blocked}, for=192.0.2.1`)).status, 403);
+  assert.equal((await ask(`for=${clean}`)).status, 200);
+  assert.equal((await ask(`for="[2a10::7]:80"`)).status, 200);
+  assert.equal((await ask(`for=${blocked}`, { 'X-Forwarded-For': blocked })).status, 403);
+  assert.equal((await ask(`for=${clean}`, { 'X-Forwarded-For': clean })).status, 200);
+});
+
 it('without proxies to believe the gate says so instead of judging the proxy', async () => {
   await using alone = await startTestServer({ threads: 1, demo: false });
   const headers = { 'X-Forwarded-For': blocked };
-  const answer = await alone.fetch('/gate/check', { headers });
+  for (const asked of [{ headers }, {}]) {
+    const answer = await alone.fetch('/gate/check', asked);
+    assert.equal(answer.status, 422);
+    assert.match(answer.body, /set TRUSTED_PROXIES/);
+  }
+  await using other = await startTestServer({
+    threads: 1,
+    demo: false,
+    env: { TRUSTED_PROXIES: '192.0.2.1' },
+  });
+  const answer = await other.fetch('/gate/check', { headers });
   assert.equal(answer.status, 422);
-  assert.match(answer.body, /TRUSTED_PROXIES/);
-  assert.equal((await alone.fetch('/gate/check')).status, 200);
+  assert.match(answer.body, /127\.0\.0\.1 is none of them/);
 });

@@ -46,20 +46,26 @@ it('an exit that is on the allowlist is no exit for the policy', () => {
 });
 
 it('a mark in the policy is told of with each question, and changes no verdict', () => {
-  const told: (string | undefined)[] = [];
+  const told: unknown[] = [];
   const decider = createDecider({
     check: { judge: () => worst },
     passes: { look: () => 'none' },
     clock: manualClock(0),
     readParams: parseQuery,
-    spotMark: (mark) => told.push(mark),
+    spotMark: (mark, isRefused = false) => told.push([mark, isRefused]),
   });
   const mark = 'a1'.repeat(20);
   for (let round = 0; round < 2; round++) {
     const read = decider.policyOf(`block=80&mark=${mark}`);
     assert.ok(read.ok && read.value.blockFrom === 80);
+    const visit = { family: 4, words: new Uint32Array(4), host: '', cookies: undefined } as const;
+    if (round === 0) decider.decide(read.value, visit);
+    else decider.refuse(read.value);
   }
-  assert.deepEqual(told, [mark, mark]);
+  assert.deepEqual(told, [
+    [mark, false],
+    [mark, true],
+  ]);
   for (const bad of ['', 'a1', mark.toUpperCase(), `${mark}0`]) {
     const read = decider.policyOf(`mark=${bad}`);
     assert.ok(!read.ok && read.parameter === 'mark', bad);

@@ -12,16 +12,22 @@ async function markOn(reader: Agent, screen: string): Promise<string> {
   return [...marks][0]!;
 }
 
-async function requestsOf(reader: Agent, screen: string): Promise<number> {
+async function lookOf(
+  reader: Agent,
+  screen: string,
+): Promise<{ requests: number; refused: boolean }> {
   const { status, body } = await reader.get(`/connect/seen/${screen}`);
   assert.equal(status, 200);
-  return (JSON.parse(body) as { requests: number }).requests;
+  return JSON.parse(body);
 }
+
+const requestsOf = async (reader: Agent, screen: string) => (await lookOf(reader, screen)).requests;
 
 for (const threads of threadCounts) {
   describe(`the first request, ${threads} threads`, () => {
     it('a request with the mark of a screen is seen there, by its reader alone', async () => {
-      const env = { CLIENT_LIMITS: 'off' };
+      const env = { CLIENT_LIMITS: 'off', TRUSTED_PROXIES: '127.0.0.1' };
+      const headers = { 'X-Forwarded-For': '8.8.8.8' };
       await using server = await startTestServer({ threads, env });
       await within(
         async () => (await server.fetch('/feeds/blocklist.nft')).status === 200,
@@ -45,7 +51,15 @@ for (const threads of threadCounts) {
         assert.notEqual(await markOn(eve, screen), mark);
         assert.equal(await requestsOf(ada, screen), 0);
         assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-arrived" hidden/);
-        assert.equal((await server.fetch(pathOf(mark))).status, 200, screen);
+        if (pathOf(mark).startsWith('/gate/')) {
+          assert.equal((await server.fetch(pathOf(mark))).status, 422, screen);
+          await within(async () => (await lookOf(ada, screen)).refused, `${screen} is refused`);
+          const { body } = await ada.get(`/connect/${screen}`);
+          assert.match(body, /class="connect-waiting" hidden.*class="connect-refused">/s);
+          assert.equal((await lookOf(eve, screen)).refused, false);
+          assert.equal(await requestsOf(ada, screen), 0);
+        }
+        assert.equal((await server.fetch(pathOf(mark), { headers })).status, 200, screen);
         await within(async () => (await requestsOf(ada, screen)) === 1, `${screen} is seen`);
         assert.match((await ada.get(`/connect/${screen}`)).body, /class="connect-waiting" hidden/);
         assert.equal(await requestsOf(eve, screen), 0);
