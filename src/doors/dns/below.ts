@@ -6,27 +6,21 @@
 
 import { COVERING_MAX } from '../../index/layout.ts';
 import type { IndexView } from '../../index/reader.ts';
-import { flagsOf, metaOf, reportsOf, seedScoreOf } from '../../index/records.ts';
-import { entryFlags } from '../../reputation/state/entry-flags.ts';
 
 /** ::/16 (mapped, compatible, SIIT), 64::/16 (NAT64), 2001::/16 (Teredo), 2002::/16 (6to4). */
 const embedding = new Set([0x0000, 0x0064, 0x2001, 0x2002]);
 const bits = 16;
 const entriesLookedAt = 256;
 
-/** The index is asked within its request: see index/reader.ts. */
+/**
+ * The index is asked within its request: see index/reader.ts.
+ * @param isAccused whether a zone may list an entry: not what is known good or allowed, and no more
+ */
 export function createBelow(
-  index: Pick<IndexView, 'covering6' | 'records' | 'walk'>,
+  index: Pick<IndexView, 'covering6' | 'walk'>,
+  isAccused: (entry: number) => boolean,
 ): (first: number) => boolean {
-  const { records } = index;
   const covering = new Int32Array(COVERING_MAX);
-
-  /** Not so of what is known good or allowed, and no more. */
-  function isAccused(entry: number): boolean {
-    const meta = metaOf(records, entry);
-    const isExit = (flagsOf(meta) & entryFlags.anonymousExit) !== 0;
-    return isExit || seedScoreOf(meta) > 0 || reportsOf(records, entry) > 0;
-  }
 
   return (first) => {
     if (embedding.has(first)) return true;

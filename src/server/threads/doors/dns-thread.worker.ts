@@ -18,16 +18,24 @@ import { isListable } from '../../../doors/listable.ts';
 import { createGeoFragments } from '../../../geo/fragments.ts';
 import { openGeoReader } from '../../../geo/reader.ts';
 import { openIpIndexReader } from '../../../index/reader.ts';
+import { flagsOf, metaOf, type Records, reportsOf, seedScoreOf } from '../../../index/records.ts';
 import { formatIp, parseIp } from '../../../ip/address.ts';
 import { contains } from '../../../ip/prefix.ts';
 import { readPrefix } from '../../../ip/written.ts';
 import { openCheck } from '../../../reputation/check/check.ts';
+import { entryFlags } from '../../../reputation/state/entry-flags.ts';
 import { duringTurn } from '../during-turn.ts';
 import type { DnsThreadSetup } from './dns-thread.ts';
 import type { FromDoorThread } from './door-thread.ts';
 
 function tell(message: FromDoorThread): void {
   parentPort?.postMessage(message);
+}
+
+function isAccused(records: Records, entry: number): boolean {
+  const meta = metaOf(records, entry);
+  const isExit = (flagsOf(meta) & entryFlags.anonymousExit) !== 0;
+  return isExit || seedScoreOf(meta) > 0 || reportsOf(records, entry) > 0;
 }
 
 async function run(setup: DnsThreadSetup): Promise<void> {
@@ -50,7 +58,7 @@ async function run(setup: DnsThreadSetup): Promise<void> {
   const responder = createResponder({
     ...{ zone, nameServers, baseUrl, judge, counters, clock },
     isListable,
-    hasBelow: createBelow(reader),
+    hasBelow: createBelow(reader, (entry) => isAccused(reader.records, entry)),
     format: formatIp,
     isAllowed: (family, words) => allowed.some((prefix) => contains(prefix, family, words)),
     accountOf(label) {
