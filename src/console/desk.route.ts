@@ -11,6 +11,7 @@ import type { Reply } from '../http/message.ts';
 import type { Params } from '../http/query.ts';
 import { formatIp, parseIp } from '../ip/address.ts';
 import { formatPrefix } from '../ip/prefix.ts';
+import { typedAddress } from '../ip/typed.ts';
 import { readPrefix } from '../ip/written.ts';
 import { doneIn, doneMark } from '../web/done-mark.ts';
 import { statusOf } from '../web/errors.ts';
@@ -114,13 +115,13 @@ export async function perform(
 /** The address of a form, canonical; undefined: it is none. */
 export function addressIn(form: Params): string | undefined {
   const words = new Uint32Array(4);
-  const family = parseIp(form.get('address') ?? '', words);
+  const family = parseIp(typedAddress(form.get('address') ?? ''), words);
   return family === 0 ? undefined : formatIp(family, words);
 }
 
 /** The log keeps no text that is not a network: it may be a mail address. */
 export function networkForLog(text: string): string {
-  const network = readPrefix(text);
+  const network = readPrefix(typedAddress(text));
   return network.ok ? formatPrefix(network.value) : '(not a network)';
 }
 

@@ -43,12 +43,14 @@ export function maskWords(family: IpFamily, words: Uint32Array, length: number):
 }
 
 /**
- * Parses "a.b.c.d", "a.b.c.d/n" and the same for IPv6; a bare address is a full-length prefix.
+ * Parses "a.b.c.d", "a.b.c.d/n" and the same for IPv6; a bare address is a full-length prefix. A mask in the form
+ * of an address, such as 255.255.255.0, may stand for the length; one with holes, or a wildcard, is refused.
  * An IPv4-mapped prefix of 96 + n bits is the IPv4 prefix of n bits; a shorter one stays IPv6.
  * Errors: `invalid_prefix`; `prefix_host_bits` when host bits are set and are to be refused.
  */
 export function parsePrefix(text: string, hostBits: HostBits = 'refuse'): Result<Prefix> {
-  if (text.length > ipTextLengthMax + 4) return fail('invalid_prefix', 'The prefix is too long.');
+  if (text.length > 2 * ipTextLengthMax + 1)
+    return fail('invalid_prefix', 'The prefix is too long.');
   const slash = text.indexOf('/');
   const address = slash < 0 ? text : text.slice(0, slash);
   const words = new Uint32Array(4);
@@ -56,6 +58,11 @@ export function parsePrefix(text: string, hostBits: HostBits = 'refuse'): Result
   if (family === 0) return fail('invalid_prefix', 'The address of the prefix is not valid.');
   const textWidth = address.includes(':') ? 128 : 32;
   let length = slash < 0 ? textWidth : parseLength(text, slash + 1);
+  if (length < 0 && isMaskText(text, slash)) {
+    const mask = maskLength(text.slice(slash + 1), textWidth);
+    if (!mask.ok) return mask;
+    length = mask.value;
+  }
   if (length < 0 || length > textWidth) {
     return fail('invalid_prefix', `The prefix length must be a number from 0 to ${textWidth}.`);
   }
@@ -72,6 +79,36 @@ export function parsePrefix(text: string, hostBits: HostBits = 'refuse'): Result
     return fail('prefix_host_bits', 'The prefix has bits set behind its length.');
   }
   return ok({ family, words: masked, length });
+}
+
+function isMaskText(text: string, slash: number): boolean {
+  return text.includes('.', slash + 1) || text.includes(':', slash + 1);
+}
+
+/** Bits of a mask that is written as an address. Error: `invalid_prefix`; its detail begins `The mask`. */
+function maskLength(text: string, width: 32 | 128): Result<number> {
+  const words = new Uint32Array(4);
+  const family = parseIp(text, words);
+  if (family === 0 || widthOf(family) !== width) {
+    return fail('invalid_prefix', 'The mask is no address of the same family.');
+  }
+  const length = leadingOnes(words, width);
+  if (length >= 0) return ok(length);
+  const inverted = words.map((word) => ~word >>> 0);
+  const bits = leadingOnes(inverted, width);
+  if (bits < 0)
+    return fail('invalid_prefix', 'The mask has holes: its ones must stand together in front.');
+  return fail('invalid_prefix', `The mask is a wildcard: write /${bits} for its network.`);
+}
+
+/** -1: others follow the zeros. */
+function leadingOnes(words: Uint32Array, width: 32 | 128): number {
+  let length = 0;
+  for (let i = 0; i < width / 32; i++) length += Math.clz32(~words[i]!);
+  const whole = new Uint32Array(4).fill(0xffff_ffff);
+  maskWords(width === 32 ? 4 : 6, whole, length);
+  for (let i = 0; i < width / 32; i++) if (words[i] !== whole[i]) return -1;
+  return length;
 }
 
 /** One to three digits without a leading zero, or -1. */

@@ -7,12 +7,17 @@
 import ipaddr from 'ipaddr.js';
 import { fail, type Result } from '../core/result.ts';
 import { formatIp, parseIp } from './address.ts';
-import { type Prefix, parsePrefix } from './prefix.ts';
+import { formatPrefix, type Prefix, parsePrefix } from './prefix.ts';
 
 /** `parsePrefix`, read twice; also `invalid_prefix` for a text with two meanings. */
 export function readPrefix(text: string): Result<Prefix> {
   const prefix = parsePrefix(text);
-  if (prefix.ok && !meansTheSame(text, prefix.value)) {
+  // The library knows no masks: it is asked of the address alone.
+  const hasMask = /\/[^/]*[.:]/.test(text);
+  const plain = hasMask && prefix.ok ? formatPrefix(prefix.value) : text;
+  const [given] = text.split('/');
+  const isOne = !hasMask || readPrefix(given!).ok;
+  if (prefix.ok && !(isOne && meansTheSame(plain, prefix.value))) {
     return fail('invalid_prefix', 'The address has two meanings: write it in its usual form.');
   }
   return prefix;

@@ -5,6 +5,8 @@ import { OperatorError } from '../../core/errors.ts';
 import { createSemaphore } from '../../core/work/semaphore.ts';
 import { createTurns } from '../../core/work/turns.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
+import { lookBehind } from '../../ip/behind.ts';
+import { typedAddress } from '../../ip/typed.ts';
 import { categoriesOf } from '../../reputation/reports/categories.ts';
 import { createOwnReports } from '../../reputation/reports/store/own-reports.ts';
 import type { OwnReport } from '../../reputation/reports/store/report-erasure.ts';
@@ -84,7 +86,7 @@ async function listOfAddress(
   output: ReturnType<typeof createOutput>,
 ): Promise<void> {
   const words = new Uint32Array(4);
-  const family = parseIp(address, words);
+  const family = lookBehind(parseIp(typedAddress(address), words), words);
   if (family === 0) throw new OperatorError(`'${address}' is not an address`);
   const found = await withWorkspace((workspace) =>
     createReportStore(workspace).list(family, words, 0, limit),

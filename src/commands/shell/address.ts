@@ -2,11 +2,12 @@
 
 import { OperatorError } from '../../core/errors.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
+import { typedAddress } from '../../ip/typed.ts';
 
 /** @returns its canonical text */
 export function canonicalAddress(text: string): string {
   const words = new Uint32Array(4);
-  const family = parseIp(text, words);
+  const family = parseIp(typedAddress(text), words);
   if (family === 0) throw new OperatorError(`'${text.slice(0, 50)}' is not an address`);
   return formatIp(family, words);
 }

@@ -116,7 +116,10 @@ function readAsked(params: Params): Result<Asked> {
   // With host bits too: the example that clients copied from is 127.0.0.1/24.
   const network = parsePrefix(text, 'mask');
   if (!network.ok) {
-    const detail = 'The network must be an IPv4 or IPv6 network in CIDR notation.';
+    const isMask = network.detail?.startsWith('The mask') === true;
+    const detail = isMask
+      ? network.detail
+      : 'The network must be an IPv4 or IPv6 network in CIDR notation.';
     return fail('invalid_parameter', detail, 'network');
   }
   const days = params.get('maxAgeInDays') ?? String(maxAgeDaysDefault);

@@ -9,6 +9,7 @@ import { capacities } from '../../config.ts';
 import { fail, type Result } from '../../core/result.ts';
 import { parseIp } from '../../ip/address.ts';
 import { contains, formatPrefix, type Prefix, parsePrefix } from '../../ip/prefix.ts';
+import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
 import { ownEntryKey, ownEntryPrefix } from '../../store/keys.ts';
 import { record, text, time, u8 } from '../../store/record.ts';
@@ -108,7 +109,7 @@ function wholeSeconds(ms: number): number {
 
 /** The rules of a list's rows: a typing slip must not block a part of the Internet, or the operator's own net. */
 function rangeFault(text: string): Result<never> | undefined {
-  const prefix = readPrefix(text.trim());
+  const prefix = readPrefix(typedAddress(text));
   if (!prefix.ok) return prefix;
   // Nobody has a documentation address: demos and tests may name one.
   const sink = createRowSink({ allowDocumentation: true });

@@ -10,6 +10,7 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { networkBehind } from '../../ip/behind.ts';
 import { formatPrefix, type Prefix } from '../../ip/prefix.ts';
+import { typedAddress } from '../../ip/typed.ts';
 import { readPrefix } from '../../ip/written.ts';
 import { commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { createEventId } from '../../store/event-id.ts';
@@ -95,7 +96,7 @@ export function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>): Rang
   }
 
   async function put(text: string, row: T): Promise<Result<Ranged<T>>> {
-    const read = readPrefix(text.trim());
+    const read = readPrefix(typedAddress(text));
     if (!read.ok) return read;
     // What a translator or tunnel speaks for is told apart by its IPv4 address.
     const prefix = ok(networkBehind(read.value));
@@ -124,7 +125,7 @@ export function createRangeTable<T>(parts: RangeParts, kind: RangeKind<T>): Rang
     text: string,
     which: (row: T) => boolean = () => true,
   ): Promise<Result<Ranged<T>>> {
-    const read = readPrefix(text.trim());
+    const read = readPrefix(typedAddress(text));
     if (!read.ok) return read;
     // A row of before may be kept as it was written.
     const isKept = (await store.get(keyOf(formatPrefix(read.value)))) !== undefined;

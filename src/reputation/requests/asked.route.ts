@@ -7,6 +7,7 @@ import type { Params } from '../../http/query.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
 import { specialUse } from '../../ip/special.ts';
+import { typedAddress } from '../../ip/typed.ts';
 import type { Callers } from '../../web/guard/callers.ts';
 import type { AnyDesk } from '../../web/guard/desk.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
@@ -53,7 +54,7 @@ export const noAddress = fail('invalid_parameter', undefined, 'address');
 /** What others can reach, and in the demo examples: of nothing else anything is said. */
 export function addressIn(params: Params, allowDocumentation: boolean): Asked | undefined {
   const words = new Uint32Array(4);
-  const family = lookBehind(parseIp((params.get('address') ?? '').trim(), words), words);
+  const family = lookBehind(parseIp(typedAddress(params.get('address') ?? ''), words), words);
   if (family === 0) return undefined;
   const use = specialUse(family, words);
   const isExample = allowDocumentation && use?.documentation === true;

@@ -12,6 +12,7 @@ import type { Clock } from '../../core/clock.ts';
 import { type Random, randomToken } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { formatNetwork, parsePrefix } from '../../ip/prefix.ts';
+import { typedAddress } from '../../ip/typed.ts';
 import { addWithin } from '../../store/bounded-rows.ts';
 import { type Also, checksOf, commitOnce, untilUndisturbed, written } from '../../store/change.ts';
 import { erasureKey, type Key, webhookKey, webhookPrefix } from '../../store/keys.ts';
@@ -279,7 +280,7 @@ export async function webhooksOf(store: Store, account: string) {
 function readWatches(texts: readonly string[]): string[] | undefined {
   const found = new Set<string>();
   for (const text of texts) {
-    const prefix = parsePrefix(text);
+    const prefix = parsePrefix(typedAddress(text));
     if (!prefix.ok) return undefined;
     if (prefix.value.length < webhookBounds.shortestLength[prefix.value.family]) return undefined;
     found.add(formatNetwork(prefix.value));

@@ -1,15 +1,13 @@
 /**
  * Any CSV with an address column and perhaps a score column (RFC 4180 quoting; comma, semicolon
- * or tab). A header names the columns; without one they are found by the first row: the first
- * field that is an address, and the first other one that is a number 0..100. Scores are 0..100,
- * never fractions of 1. A score column that is empty or out of bounds makes its row bad: a
- * missing score must not become the default one.
+ * or tab). A header names the columns, those of a range's end and of a mask among them; without one they are
+ * found by the first rows (columns.ts). Scores are 0..100, never fractions of 1. A score column that is empty
+ * or out of bounds makes its row bad: a missing score must not become the default one.
  */
 
-import { parseIp } from '../../../ip/address.ts';
-import { parsePrefix } from '../../../ip/prefix.ts';
 import { type ListFormat, lineReader, parseScore } from '../import/format.ts';
 import type { RowSink } from '../import/rows.ts';
+import { type Columns, columnsOfRows, isAddress, namedIn } from './columns.ts';
 import { csvRecords, splitRecord } from './csv-records.ts';
 
 /** Usual names, without case and punctuation: "IP Address", "ip_address" and "ipAddress" are one. */
@@ -24,24 +22,70 @@ const scoreNames = new Set(
   ),
 );
 
-interface Columns {
-  address: number;
-  /** -1: none, every row has the list's confidence. */
-  score: number;
+const startNames = new Set(
+  'start startip startaddress ipstart rangestart first firstip firstaddress ipfrom fromip from begin beginip'.split(
+    ' ',
+  ),
+);
+const endNames = new Set(
+  'end endip endaddress ipend rangeend last lastip lastaddress ipto toip to'.split(' '),
+);
+const maskNames = new Set(
+  'netmask mask subnetmask masklen masklength prefixlen prefixlength cidrlen prefix cidr bits'.split(
+    ' ',
+  ),
+);
+
+/** Rows of a table without a header by which its columns are found. */
+const sampleMax = 100;
+
+interface Found extends Columns {
+  /** A header says so. */
+  readonly isNamed: boolean;
+}
+
+interface Kept {
+  readonly fields: readonly string[];
+  readonly number: number;
+  readonly raw: string;
 }
 
 export const csv: ListFormat = (sink, { confidence }) => {
   let delimiter = '';
-  let columns: Columns | undefined;
+  let columns: Found | undefined;
+  let sample: Kept[] = [];
+
+  function put({ fields, number, raw }: Kept): void {
+    const reason = columns === undefined ? 'no address' : row(fields, columns, sink, confidence);
+    if (reason !== undefined) sink.bad(number, reason, raw);
+  }
+
+  /** The rows so far tell where the columns are. */
+  function settle(): void {
+    const found = columns ?? columnsOfRows(sample.map(({ fields }) => fields));
+    columns ??= found && { ...found, isNamed: false };
+    const first = sample.findIndex(({ fields }) => isAddress(fields[columns?.address ?? -1] ?? ''));
+    for (const [i, one] of sample.entries()) {
+      // A header that says nothing.
+      if (i < first) sink.bad(one.number, 'no address', one.raw);
+      else put(one);
+    }
+    sample = [];
+  }
 
   function record(fields: readonly string[], number: number, raw: string): void {
     if (columns === undefined) {
       columns = columnsOfHeader(fields);
-      if (columns !== undefined) return;
-      columns = columnsOfRow(fields);
+      if (columns === undefined) {
+        if (sample.push({ fields, number, raw }) === sampleMax) settle();
+        return;
+      }
+      // What stood before the header has no address.
+      for (const one of sample) sink.bad(one.number, 'no address', one.raw);
+      sample = [];
+      return;
     }
-    const reason = columns === undefined ? 'no address' : row(fields, columns, sink, confidence);
-    if (reason !== undefined) sink.bad(number, reason, raw);
+    put({ fields, number, raw });
   }
 
   function comment(text: string): void {
@@ -70,39 +114,43 @@ export const csv: ListFormat = (sink, { confidence }) => {
     },
   );
 
-  return lineReader(sink, records);
+  return lineReader(sink, {
+    line: records.line,
+    end() {
+      records.end();
+      settle();
+    },
+  });
 };
 
 function row(
   fields: readonly string[],
-  columns: Columns,
+  columns: Found,
   sink: RowSink,
   confidence: number,
 ): string | undefined {
-  const address = fields[columns.address]?.trim() ?? '';
-  if (address === '') return 'no address';
+  const named = namedIn(fields, columns, columns.isNamed);
+  if (typeof named === 'string') return named;
+  const address = named.text;
   if (columns.score === -1) return sink.entry(address, confidence);
   const score = parseScore(fields[columns.score]?.trim() ?? '');
   if (score === -1) return 'the score is not a number from 0 to 100';
   return sink.entry(address, score);
 }
 
-function columnsOfHeader(fields: readonly string[]): Columns | undefined {
+function columnsOfHeader(fields: readonly string[]): Found | undefined {
   const names = fields.map((field) => field.toLowerCase().replace(/[^a-z0-9]/g, ''));
-  const address = names.findIndex((name) => addressNames.has(name));
+  const column = (wanted: ReadonlySet<string>, but = -1) =>
+    names.findIndex((name, at) => at !== but && wanted.has(name));
+  const named = column(addressNames);
+  const start = column(startNames);
+  const end = start === -1 ? -1 : column(endNames);
+  // Beside a column of addresses, a start and an end that say no more are moments.
+  const isRange = end !== -1 && (named === -1 || /ip|addr|range/.test(names[start]!));
+  const address = isRange ? start : named;
   if (address === -1) return undefined;
-  return { address, score: names.findIndex((name) => scoreNames.has(name)) };
-}
-
-function columnsOfRow(fields: readonly string[]): Columns | undefined {
-  const address = fields.findIndex((field) => isAddress(field.trim()));
-  if (address === -1) return undefined;
-  const score = fields.findIndex((field, i) => i !== address && parseScore(field.trim()) !== -1);
-  return { address, score };
-}
-
-function isAddress(text: string): boolean {
-  return parseIp(text, new Uint32Array(4)) !== 0 || parsePrefix(text, 'mask').ok;
+  const mask = column(maskNames, address);
+  return { address, end: isRange ? end : -1, mask, score: column(scoreNames), isNamed: true };
 }
 
 /** The candidate that occurs most often in the line; a comma when none does. */

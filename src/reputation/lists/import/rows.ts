@@ -11,6 +11,7 @@
  *   the highest number of reports.
  */
 
+import type { Failure } from '../../../core/result.ts';
 import type { IpFamily } from '../../../ip/address.ts';
 import { parseIp } from '../../../ip/address.ts';
 import { embeddedBits, lookBehind, networkBehind } from '../../../ip/behind.ts';
@@ -23,6 +24,7 @@ import {
   rangeToPrefixes,
 } from '../../../ip/prefix.ts';
 import { specialUse } from '../../../ip/special.ts';
+import { typedBytes } from '../../../ip/typed.ts';
 import type { RowBatch } from '../../state/events.ts';
 import { type BadLine, describeBadLine, samplesMax } from './bad-line.ts';
 
@@ -142,7 +144,8 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
       prefix = parsePrefix(text, 'mask');
       masked = true;
     }
-    if (!prefix.ok) return 'not a prefix';
+    if (!prefix.ok)
+      return prefix.detail?.startsWith('The mask') ? maskFaultOf(prefix) : 'not a prefix';
     if (isPrefixTooWide(prefix.value)) return tooWide;
     if (masked) stats.normalised++;
     putPrefix(networkBehind(prefix.value), said);
@@ -160,6 +163,20 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
     return undefined;
   }
 
+  /** What is no plain address. */
+  function otherEntry(raw: string, said: Said): string | undefined {
+    const text = typedBytes(raw);
+    const family = text === raw ? 0 : lookBehind(parseIp(text, scratch), scratch);
+    if (family !== 0) {
+      if (isUsable(family, scratch)) put(family, scratch, family === 4 ? 32 : 128, said);
+      else stats.notPublic++;
+      return undefined;
+    }
+    if (text.includes('/')) return prefixEntry(text, said);
+    if (text.includes('-')) return rangeEntry(text, said);
+    return 'not an address';
+  }
+
   return {
     stats,
     entry(text, score, reports = 1) {
@@ -171,9 +188,7 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
         else stats.notPublic++;
         return undefined;
       }
-      if (text.includes('/')) return prefixEntry(text, said);
-      if (text.includes('-')) return rangeEntry(text, said);
-      return 'not an address';
+      return otherEntry(text, said);
     },
     bad(number, reason, text) {
       stats.badLines++;
@@ -192,6 +207,11 @@ export function createRowSink(options: { allowDocumentation: boolean }): RowSink
       return taken;
     },
   };
+}
+
+/** As the reason of a bad line: without the article and the full stop. */
+function maskFaultOf({ detail = '' }: Failure): string {
+  return detail.replace(/^The /, 'the ').replace(/\.$/, '');
 }
 
 const tooWide = `covers too much (IPv4 shorter than /${prefixLengthMin[4]} or IPv6 shorter than /${prefixLengthMin[6]})`;

@@ -105,3 +105,57 @@ test('records split as RFC 4180 says', () => {
   assert.equal(splitRecord('"a""', ','), 'open');
   assert.equal(splitRecord('"a"b', ','), 'malformed');
 });
+
+test('a range of which start, end and prefix agree is the network, with the confidence of the list', async () => {
+  const rows = ['20.1.1.0\t20.1.1.255\t24\t100\tX', '20.2.0.0\t20.2.255.255\t16\t7\tY'];
+  const wanted = ['20.1.1.0/24 75', '20.2.0.0/16 75'];
+  const header = 'Start\tEnd\tNetmask\tAttacks\tName\n';
+  for (const format of ['csv', 'plain'] as const) {
+    assert.deepEqual((await parseText(format, `${rows.join('\n')}\n`)).rows, wanted, format);
+    assert.deepEqual((await parseText(format, `# a comment\n${rows[0]}\n`)).rows, [wanted[0]]);
+    const { rows: found, stats } = await parseText(format, `${header}${rows.join('\n')}\n`);
+    assert.deepEqual([found, stats.badLines], [wanted, format === 'csv' ? 0 : 1]);
+    const { stats: bad } = await parseText(
+      format,
+      `${rows[0]}\n20.3.1.0\t20.3.1.255\t23\t1\n20.4.1.0\t20.4.2.0\t24\t1\n20.5.1.9\t20.5.1.0\t24\t1\n`,
+    );
+    assert.deepEqual([bad.rows, bad.badLines], [1, 3], format);
+  }
+});
+
+test('two addresses without a prefix are a network or are refused, never a host', async () => {
+  const text =
+    '20.1.1.0,20.1.1.255,NL\n20.6.0.0,20.7.255.255,NL\n20.8.1.7,20.8.1.7,NL\n20.9.1.3,20.9.7.1,NL\n';
+  const { rows, stats } = await parseText('csv', text);
+  assert.deepEqual(rows, ['20.1.1.0/24 75', '20.6.0.0/15 75', '20.8.1.7/32 75']);
+  assert.match(stats.samples[0]!.reason, /a header must say/);
+  const named = await rowsOf('start_ip,end_ip\n20.9.1.3,20.9.1.5\n');
+  assert.deepEqual(named, ['20.9.1.3/32 75', '20.9.1.4/31 75']);
+  // A moment is no address.
+  assert.deepEqual(await rowsOf('ip,start,end\n20.9.1.3,2026-01-01,2026-01-02\n'), [
+    '20.9.1.3/32 75',
+  ]);
+});
+
+test('a mask or length in a column of its own belongs to the address', async () => {
+  assert.deepEqual(await rowsOf('20.9.1.0,255.255.255.0\n20.8.0.0,255.255.0.0\n'), [
+    '20.9.1.0/24 75',
+    '20.8.0.0/16 75',
+  ]);
+  assert.deepEqual(await rowsOf('network,netmask,score\n20.9.1.0,255.255.255.0,90\n'), [
+    '20.9.1.0/24 90',
+  ]);
+  assert.deepEqual(await rowsOf('ip;prefix_length\n20.9.1.0;24\n'), ['20.9.1.0/24 75']);
+  assert.deepEqual(await rowsOf('20.9.1.0,24,88\n20.8.0.0,16,90\n'), [
+    '20.9.1.0/24 88',
+    '20.8.0.0/16 90',
+  ]);
+});
+
+test('a column of counts without a header is no score, in whichever row the count shows', async () => {
+  const rows = Array.from({ length: 90 }, (_, i) => `20.1.1.${i},${i + 1},NL`);
+  rows.push('20.1.2.1,3174,NL');
+  const found = await rowsOf(`${rows.join('\n')}\n`);
+  assert.equal(found.length, 91);
+  assert.ok(found.every((row) => row.endsWith(' 75')));
+});
