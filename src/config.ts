@@ -19,6 +19,7 @@ import {
   oneLine,
   origin,
   path,
+  smtpUrl,
   suffixList,
   urlOf,
 } from './config/rules.ts';
@@ -188,7 +189,7 @@ const schema = v.object({
   ),
   TRUSTED_PROXIES: v.optional(list, ''),
   MASTER_KEY_FILE: v.optional(path),
-  SMTP_URL: v.optional(urlOf('smtp:', 'smtps:')),
+  SMTP_URL: v.optional(smtpUrl),
   MAIL_FROM: v.optional(
     v.pipe(v.string(), v.regex(/^[^\s<>"]{1,64}@[^\s<>"]{1,253}$/, 'must be a mail address')),
     'portcullis@localhost',

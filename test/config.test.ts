@@ -87,8 +87,21 @@ const settings: Record<string, { field: keyof Config; good: [string, unknown][];
     MASTER_KEY_FILE: { field: 'masterKeyFile', good: [['/k', '/k']], bad: ['\0'] },
     SMTP_URL: {
       field: 'smtpUrl',
-      good: [['smtps://u:p@mail:465', 'smtps://u:p@mail:465']],
-      bad: ['mail:25', 'http://mail', 'smtp'],
+      good: [
+        ['smtps://u:p@mail:465', 'smtps://u:p@mail:465'],
+        ['smtp://mail?tls=optional', 'smtp://mail?tls=optional'],
+        ['smtp://mail?name=a&tls.servername=b', 'smtp://mail?name=a&tls.servername=b'],
+      ],
+      bad: [
+        ...['mail:25', 'http://mail', 'smtp', 'smtp://', 'smtps://mail?tls=optional'],
+        ...['smtp://mail?tls=off', 'smtp://mail?tls', 'smtp://mail?tls=optional&tls=optional'],
+        ...['requireTLS=false', 'ignoreTLS=true', 'opportunisticTLS=true', 'secure=true'].map(
+          (parameter) => `smtp://mail?${parameter}`,
+        ),
+        ...['host=other', 'proxy=http://other', 'service=gmail', 'socket=x', 'TLS=optional'].map(
+          (parameter) => `smtp://mail?${parameter}`,
+        ),
+      ],
     },
     MAIL_FROM: {
       field: 'mailFrom',

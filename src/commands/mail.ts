@@ -24,10 +24,12 @@ export function mailCommands(): Command {
       await withWorkspace(async (workspace) => {
         const { config, log } = workspace;
         // Loaded here, because the other commands start faster without it.
-        const { transportOf } = await import('./shell/mailing.ts');
+        const { lookAtTls, transportOf } = await import('./shell/mailing.ts');
         const { language } = flags;
         const [link, service] = [`${config.baseUrl}/`, signature(mailSender(config))];
         const text = mailCatalogues[language].test({ link, service });
+        // Of another connection, and by the same rules.
+        const tls = config.smtpUrl === undefined ? undefined : await lookAtTls(config.smtpUrl);
         const transport = transportOf(workspace, log);
         try {
           await transport.send({ to, language, link, ...text });
@@ -40,9 +42,9 @@ export function mailCommands(): Command {
         output.line(
           where === 'outbox'
             ? `written to ${config.dataDir}/outbox: there is no SMTP_URL`
-            : `${where} took the mail to ${to}`,
+            : `${where} took the mail to ${to}, ${tls ?? 'TLS unknown'}`,
         );
-        output.result({ to, language, by: where });
+        output.result({ to, language, by: where, tls });
       });
     });
   return mail;

@@ -43,6 +43,25 @@ export const urlOf = (...protocols: string[]) =>
     ),
   );
 
+/** What a mail server's URL may say besides: nothing that turns TLS off by another name. */
+const smtpParameters =
+  /^(tls|name|pool|maxConnections|maxMessages|rateDelta|rateLimit|localAddress|authMethod|tls\.(rejectUnauthorized|servername|minVersion|ciphers))$/;
+
+export const smtpUrl = v.pipe(
+  urlOf('smtp:', 'smtps:'),
+  v.check((text) => !URL.canParse(text) || new URL(text).hostname !== '', 'must name a host'),
+  v.check((text) => {
+    const keys = URL.canParse(text) ? [...new URL(text).searchParams.keys()] : [];
+    return keys.every((key, i) => smtpParameters.test(key) && keys.indexOf(key) === i);
+  }, 'must have no parameters but tls=optional and those of docs/OPERATIONS.md, each once'),
+  v.check((text) => {
+    if (!URL.canParse(text)) return true;
+    const { protocol, searchParams } = new URL(text);
+    const tls = searchParams.get('tls');
+    return tls === null || (tls === 'optional' && protocol === 'smtp:');
+  }, 'must have tls=optional or no tls at all; with smtps:// none'),
+);
+
 /** Several hosts are no URL to a browser, so it is read by its parts alone. Nothing of it is quoted. */
 export const databaseUrl = v.pipe(
   v.string(),

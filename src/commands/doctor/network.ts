@@ -2,7 +2,7 @@
 
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Config } from '../../config.ts';
-import { checkSmtp } from '../../signon/mail/smtp.ts';
+import { checkSmtp, isLoopback, tlsText } from '../../signon/mail/smtp.ts';
 import { exposureFaults, isLoopbackHost } from '../shell/exposure.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
 
@@ -80,14 +80,22 @@ export async function lookAtMail({ smtpUrl, mailFrom }: Config): Promise<Finding
   if (smtpUrl === undefined) {
     return [advice('mail', 'SMTP_URL is not set: mails are files in DATA_DIR/outbox', 'set it')];
   }
-  const refused = await checkSmtp(smtpUrl, waitMs);
+  const check = await checkSmtp(smtpUrl, waitMs);
   // It may have a password.
-  const server = new URL(smtpUrl).host;
-  const findings = [
-    refused === undefined
-      ? fine('mail', `${server} takes mail`)
-      : fault('mail', `${server}: ${refused}`, 'mend SMTP_URL, or the mail server'),
-  ];
+  const url = new URL(smtpUrl);
+  const server = url.host;
+  const findings: Finding[] = [];
+  if (check.refused !== undefined) {
+    const mend = 'mend SMTP_URL, or the mail server';
+    findings.push(fault('mail', `${server}: ${check.refused}`, mend));
+  } else if (check.isTrusted || isLoopback(url)) {
+    findings.push(fine('mail', `${server} takes mail ${tlsText(check)}`));
+  } else {
+    const found = `${server} takes mail ${tlsText(check)}: passwords and links can be read on the way`;
+    findings.push(
+      advice('mail', found, 'take tls=optional and tls.rejectUnauthorized out of SMTP_URL'),
+    );
+  }
   if (/@localhost$/i.test(mailFrom)) {
     findings.push(fault('mail', `MAIL_FROM is ${mailFrom}`, 'set it to an address of your domain'));
   }

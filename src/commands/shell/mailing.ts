@@ -5,7 +5,7 @@ import { mailSender } from '../../signon/mail/letter.ts';
 import { createMailer, type Delivery, type MailTransport } from '../../signon/mail/mailer.ts';
 import { createNotices, type Notices } from '../../signon/mail/notices.ts';
 import { openOutbox } from '../../signon/mail/outbox.ts';
-import { smtpTransport } from '../../signon/mail/smtp.ts';
+import { checkSmtp, smtpTransport, tlsText } from '../../signon/mail/smtp.ts';
 import { isErased } from '../../signon/people/deletion/erasure-mark.ts';
 import { pageLinks } from '../../signon/people/links/links-to-pages.ts';
 import type { Workspace } from './workspace.ts';
@@ -37,6 +37,14 @@ export async function withNotices<T>(
   } finally {
     await Promise.all([mailer.close(), notices.close()]);
   }
+}
+
+const lookMsMax = 5_000;
+
+/** Words for how the mail server is spoken to; undefined: it does not answer. */
+export async function lookAtTls(smtpUrl: string): Promise<string | undefined> {
+  const check = await checkSmtp(smtpUrl, lookMsMax);
+  return check.refused === undefined ? tlsText(check) : undefined;
 }
 
 export function transportOf({ config, store, clock, random }: Workspace, log: Log): MailTransport {

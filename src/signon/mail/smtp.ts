@@ -1,6 +1,14 @@
-/** Mail over SMTP (nodemailer). Addresses are passed as objects, so nothing in one is parsed. */
+/**
+ * Mail over SMTP (nodemailer). Addresses are passed as objects, so nothing in one is parsed.
+ *
+ * Invariant: neither a password nor a mail goes to another machine without TLS, unless the URL says `tls=optional`.
+ * Somebody between could else take STARTTLS out of what the server offers.
+ */
 
+import { TLSSocket } from 'node:tls';
 import { createTransport } from 'nodemailer';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { rangeName } from '../../ip/written.ts';
 import { envelopeOf } from './envelope.ts';
 import { htmlOf, logoId, type MailSender } from './letter.ts';
 import type { Mail, MailTransport } from './mailer.ts';
@@ -10,7 +18,7 @@ const timeoutMs = 20_000;
 /** As text and as HTML: what a mail program shows is its reader's choice. */
 export function smtpTransport(smtpUrl: string, from: string, sender: MailSender): MailTransport {
   const transport = createTransport({
-    url: smtpUrl,
+    ...connectionOf(smtpUrl),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -44,20 +52,65 @@ export function smtpTransport(smtpUrl: string, from: string, sender: MailSender)
   };
 }
 
-/** Connects and signs in, sends nothing. @returns what is wrong, undefined: nothing */
-export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<string | undefined> {
-  const transport = createTransport({
-    url: smtpUrl,
-    connectionTimeout: waitMs,
-    greetingTimeout: waitMs,
-    socketTimeout: waitMs,
-  });
+/** Connects and signs in, sends nothing. */
+export async function checkSmtp(smtpUrl: string, waitMs: number): Promise<SmtpCheck> {
+  const times = { connectionTimeout: waitMs, greetingTimeout: waitMs, socketTimeout: waitMs };
+  const transport = createTransport({ ...connectionOf(smtpUrl), ...times });
+  // As the transport reads the URL, so that both connect in the same way.
+  const { options } = transport.transporter as unknown as {
+    options: SMTPConnection.Options & { readonly auth?: SMTPConnection.Credentials };
+  };
+  const connection = new SMTPConnection({ ...options, ...times });
   try {
-    await transport.verify();
-    return undefined;
+    await new Promise<void>((resolve, reject) => {
+      connection.once('error', reject);
+      connection.once('end', () => reject(new Error('the connection was closed')));
+      connection.connect((error) => {
+        if (error) reject(error);
+        else if (options.auth === undefined) resolve();
+        else connection.login(options.auth, (refused) => (refused ? reject(refused) : resolve()));
+      });
+    });
+    const socket = (connection as unknown as { readonly _socket: unknown })._socket;
+    const version = socket instanceof TLSSocket ? socket.getProtocol() : null;
+    const isTrusted = socket instanceof TLSSocket && socket.authorized;
+    connection.quit();
+    return { refused: undefined, tls: version ?? undefined, isTrusted };
   } catch (error) {
-    return (error as Error).message;
+    return { refused: (error as Error).message, tls: undefined, isTrusted: false };
   } finally {
+    connection.close();
     transport.close();
   }
+}
+
+export interface SmtpCheck {
+  /** What is wrong; undefined: nothing. */
+  readonly refused: string | undefined;
+  /** The version that was spoken, such as TLSv1.3; undefined: none. */
+  readonly tls: string | undefined;
+  /** The certificate is one of the host's that a known authority made. */
+  readonly isTrusted: boolean;
+}
+
+/** Words for what a check found. */
+export function tlsText({ tls, isTrusted }: SmtpCheck): string {
+  if (tls === undefined) return 'without TLS';
+  return isTrusted ? `over ${tls}` : `over ${tls}, with a certificate that is not checked`;
+}
+
+/** For nodemailer, whose parameters in a URL would outdo options beside it. */
+function connectionOf(smtpUrl: string): { readonly url: string; readonly requireTLS: boolean } {
+  const url = new URL(smtpUrl);
+  const isOptional = url.searchParams.get('tls') === 'optional';
+  for (const key of ['tls', 'requireTLS', 'ignoreTLS', 'opportunisticTLS', 'secure']) {
+    url.searchParams.delete(key);
+  }
+  return { url: url.href, requireTLS: !isOptional && !isLoopback(url) };
+}
+
+/** A mail server on this machine often has no certificate, and nobody is between. */
+export function isLoopback({ hostname }: URL): boolean {
+  const host = hostname.toLowerCase().replace(/^\[|\]$/g, '');
+  return /^localhost\.?$/.test(host) || rangeName(host) === 'loopback';
 }

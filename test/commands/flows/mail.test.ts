@@ -14,7 +14,7 @@ it('one mail is sent now, and the command says how it went', async () => {
   const refused = await server.cli('mail', 'test', 'me@example.org');
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /the mail was not taken: .*451/);
-  const { by, ...sent } = await server.cliJson(
+  const { by, tls, ...sent } = await server.cliJson(
     'mail',
     'test',
     'me@example.org',
@@ -23,6 +23,7 @@ it('one mail is sent now, and the command says how it went', async () => {
   );
   assert.deepEqual(sent, { to: 'me@example.org', language: 'fr' });
   assert.equal(by, new URL(smtp.url).host);
+  assert.equal(tls, 'without TLS');
   const said = smtp.said.join('\n');
   assert.match(said, /RCPT TO:<me@example\.org>/);
   assert.match(said, /From: Wall </);

@@ -31,6 +31,7 @@ export async function startSmtp(refuseFirst = 0): Promise<SmtpStub> {
         if (inData && line !== '.') continue;
         inData = line === 'DATA';
         if (line.startsWith('MAIL') && refusals-- > 0) socket.write('451 try later\r\n');
+        else if (line === 'STARTTLS') socket.write('502 there is no TLS\r\n');
         else socket.write(inData ? '354 go\r\n' : '250 ok\r\n');
       }
     });
