@@ -185,7 +185,8 @@ export function program(): Command {
     .option('--json', 'print the result as JSON')
     .action(async (flags: { json?: boolean }) => {
       const { doctor } = await import('./doctor/doctor.ts');
-      await doctor(createOutput(flags.json === true));
+      const { settings } = root.opts<{ settings?: string }>();
+      await doctor(createOutput(flags.json === true), settings);
     });
   root.addCommand(clusterCommands());
   root.addCommand(migrateCommands());

@@ -8,13 +8,13 @@
  * path leads to the same file, which only grows.
  */
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.ts';
 import type { Random } from '../core/random.ts';
 import { makeFileOnce } from './files.ts';
 import { metaRowKey } from './keys.ts';
-import { stateOfFile } from './lmdb-file.ts';
+import { type FileState, stateOfFile } from './lmdb-file.ts';
 import type { Table } from './lmdb-tables.ts';
 
 export const idFile = 'store.id';
@@ -31,13 +31,34 @@ const idPattern = /^[0-9a-f]{32}\n$/;
 
 /** Whether a store lies there, or did. @param path the store's directory */
 export function hadStore(dataDir: string, path: string): boolean {
-  const { kind } = stateOfFile(join(path, 'data.mdb'));
+  const { kind } = stateOf(path);
   return (kind !== 'missing' && kind !== 'empty') || companionIn(dataDir) !== undefined;
+}
+
+/**
+ * Missing is what the system says is not there: what it keeps from this process may be whole.
+ * @throws OperatorError when the file can't be looked at
+ */
+function stateOf(path: string): FileState {
+  const file = join(path, 'data.mdb');
+  try {
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return { kind: 'missing' };
+    accessSync(file, constants.R_OK);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' };
+    throw new OperatorError(
+      `the store can't be read: ${file} (${code}). Nothing of it is lost by that: run this as the user that it ` +
+        'belongs to, or mend the permissions of the folder and its files',
+    );
+  }
+  return stateOfFile(file);
 }
 
 /** @throws OperatorError when the file is gone or empty and something shows that it was not */
 export function refuseLostStore(dataDir: string, path: string): void {
-  const { kind } = stateOfFile(join(path, 'data.mdb'));
+  const { kind } = stateOf(path);
   if (kind !== 'missing' && kind !== 'empty') return;
   const companion = companionIn(dataDir);
   if (companion === undefined) return;

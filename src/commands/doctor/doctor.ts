@@ -6,7 +6,7 @@ import { systemRandom } from '../../core/random.ts';
 import { loadNative } from '../../http/native.ts';
 import type { Output } from '../shell/output.ts';
 import { settings } from '../shell/workspace.ts';
-import { type Finding, fault, fine } from './finding.ts';
+import { type Finding, fault, fine, lookedAt } from './finding.ts';
 import { lookAtExposure, lookAtMail, lookAtTls } from './network.ts';
 import {
   lookAtBackups,
@@ -16,9 +16,12 @@ import {
   lookAtStore,
 } from './place.ts';
 
-/** @throws OperatorError when something must be mended */
-export async function doctor(output: Output): Promise<void> {
-  const findings = await examine();
+/**
+ * @param settingsFile what `--settings` names
+ * @throws OperatorError when something must be mended
+ */
+export async function doctor(output: Output, settingsFile?: string): Promise<void> {
+  const findings = await examine(settingsFile);
   for (const { about, state, found, mend } of findings) {
     output.line(`${state.padEnd(6)}  ${about}: ${found}${mend === '' ? '' : `. ${upper(mend)}`}`);
   }
@@ -28,7 +31,7 @@ export async function doctor(output: Output): Promise<void> {
   throw new OperatorError(`${faults} ${faults === 1 ? 'thing' : 'things'} to mend`);
 }
 
-async function examine(): Promise<Finding[]> {
+async function examine(settingsFile: string | undefined): Promise<Finding[]> {
   const native = lookAtNative();
   try {
     const config = settings();
@@ -36,14 +39,14 @@ async function examine(): Promise<Finding[]> {
     return [
       fine('settings', 'all can be read'),
       native,
-      lookAtOpenFiles(),
-      ...lookAtPermissions(config),
-      lookAtDisk(config),
-      ...lookAtStore(config, clock, systemRandom()),
-      ...(await lookAtBackups(config, clock.now())),
-      lookAtExposure(config),
-      ...(await lookAtTls(config, clock.now())),
-      ...(await lookAtMail(config)),
+      ...(await lookedAt('open files', lookAtOpenFiles)),
+      ...(await lookedAt('permissions', () => lookAtPermissions(config, settingsFile))),
+      ...(await lookedAt('disk', () => lookAtDisk(config))),
+      ...(await lookedAt('store', () => lookAtStore(config, clock, systemRandom()))),
+      ...(await lookedAt('backups', () => lookAtBackups(config, clock.now()))),
+      ...(await lookedAt('exposure', () => lookAtExposure(config))),
+      ...(await lookedAt('tls', () => lookAtTls(config, clock.now()))),
+      ...(await lookedAt('mail', () => lookAtMail(config))),
     ];
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;

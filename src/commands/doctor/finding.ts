@@ -17,6 +17,20 @@ export const advice = (about: string, found: string, mend: string): Finding => {
   return { about, state: 'advice', found, mend };
 };
 
+/** What can't be looked at is a finding too: the list goes on. */
+export async function lookedAt(
+  about: string,
+  look: () => Finding | Finding[] | Promise<Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return [await look()].flat();
+  } catch (error) {
+    return [
+      fault(about, (error as Error).message, 'let this user look at it, then run this again'),
+    ];
+  }
+}
+
 export const fault = (about: string, found: string, mend: string): Finding => {
   return { about, state: 'mend', found, mend };
 };

@@ -32,10 +32,18 @@ export function lookAtOpenFiles(): Finding {
   );
 }
 
-export function lookAtPermissions(config: Config): Finding[] {
+/** Where README.md puts the settings of a service. */
+const settingsOfService = '/etc/portcullis/portcullis.env';
+
+export function lookAtPermissions(config: Config, settingsFile?: string): Finding[] {
   const { dataDir } = config;
+  const settings = [...new Set([settingsFile ?? settingsOfService, settingsOfService])];
+  const open = settings.filter((path) => existsSync(path)).flatMap(settingsOpenToOthers);
   if (!existsSync(dataDir)) {
-    return [advice('permissions', `${dataDir} does not exist`, 'the first start makes it')];
+    return [
+      ...open,
+      advice('permissions', `${dataDir} does not exist`, 'the first start makes it'),
+    ];
   }
   const secrets = [
     dataDir,
@@ -43,7 +51,8 @@ export function lookAtPermissions(config: Config): Finding[] {
     ...(config.backupFolder === undefined ? [] : [config.backupFolder]),
     ...(config.backupPassphraseFile === undefined ? [] : [config.backupPassphraseFile]),
   ];
-  const findings = secrets.filter((path) => existsSync(path)).flatMap(openToOthers);
+  const closed = secrets.filter((path) => existsSync(path)).flatMap(openToOthers);
+  const findings = [...open, ...closed];
   const uid = process.getuid?.();
   const owner = statSync(dataDir).uid;
   if (uid !== undefined && owner !== uid && uid !== 0) {
@@ -63,6 +72,16 @@ function openToOthers(path: string): Finding[] {
   const mode = stat.isDirectory() ? '700' : '600';
   const found = `${path} can be read by other users`;
   return [fault('permissions', found, `chmod ${mode} ${path}`)];
+}
+
+/** The group may be the service's, so it may read. */
+function settingsOpenToOthers(path: string): Finding[] {
+  const { mode } = statSync(path);
+  const who = mode & 0o007 ? 'other users' : 'its group';
+  const what = mode & 0o022 ? 'changed' : 'read';
+  if ((mode & 0o027) === 0) return [];
+  const found = `the settings ${path} can be ${what} by ${who}: passwords of mail server, database and backups may be in it`;
+  return [fault('permissions', found, `chmod 600 ${path}`)];
 }
 
 function isWritable(path: string): boolean {

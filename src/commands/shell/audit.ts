@@ -4,6 +4,7 @@
  * and only arguments that are known to be harmless stay.
  */
 
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { findAccountId } from '../../access/account-names.ts';
 import { type BegunChange, createAuditLog } from '../../access/audit-log.ts';
@@ -72,16 +73,31 @@ export function isAudited(name: string): boolean {
   return !reading.has(name);
 }
 
-/** `name (uid)`, and who used sudo for it. */
+/**
+ * `name (real uid)`, and who used sudo for it. Anybody can set SUDO_USER, so the uid that the kernel keeps since the
+ * login stands beside it.
+ */
 export function operatorName(): string {
-  const sudo = processEnvironment().SUDO_USER;
-  const behind = sudo === undefined ? '' : ` by sudo of ${sudo}`;
+  const sudo = processEnvironment()
+    .SUDO_USER?.slice(0, 40)
+    .replace(/[\p{C}\s]/gu, '?');
+  const behind = sudo === undefined ? '' : ` by sudo of ${sudo} (login uid ${loginUid()})`;
+  const uid = process.getuid?.() ?? 'unknown';
   try {
-    const { username, uid } = userInfo();
-    return `${username} (${uid})${behind}`.slice(0, argCharsMax);
+    return `${userInfo().username} (${uid})${behind}`.slice(0, argCharsMax);
   } catch {
     // A container's user may have no name.
-    return `(${process.getuid?.() ?? 'unknown'})${behind}`.slice(0, argCharsMax);
+    return `(${uid})${behind}`.slice(0, argCharsMax);
+  }
+}
+
+/** None is kept in a container, or for what no login started. */
+function loginUid(): string {
+  try {
+    const uid = readFileSync('/proc/self/loginuid', 'latin1').trim();
+    return /^\d+$/.test(uid) && uid !== '4294967295' ? uid : 'unknown';
+  } catch {
+    return 'unknown';
   }
 }
 
