@@ -157,7 +157,8 @@ async function start(given: Opening): Promise<Omit<RunningServer, 'close'>> {
   counted.follow(listening, reputation.refusedReports);
   const doors = await openDoors(opening, { ...reputation, state, metrics });
   const path = storePath(config.dataDir);
-  backups = startOwnBackups({ config, path, masterKey, clock, log });
+  const writeErased = signon.erased.sync;
+  backups = startOwnBackups({ config, path, masterKey, clock, log, writeErased });
   backups.register(metrics);
   closers.add(backups.stop);
   startSubscriptions(opening, data, { metrics, tables });

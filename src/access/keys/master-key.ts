@@ -8,6 +8,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
+import type { ErasedSeal } from '../../store/backup/erased-file.ts';
 import { makeFileOnce } from '../../store/files.ts';
 
 export interface MasterKey {
@@ -66,6 +67,14 @@ export function masterKeyFromBytes(secret: Uint8Array): MasterKey {
  */
 export function deriveKey(masterKey: MasterKey, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', masterKey.secret, '', `portcullis ${purpose}`, 32));
+}
+
+/** The seal of the list of deleted accounts: every backup that can be used has its key. */
+export function erasedSealOf(masterKey: MasterKey): ErasedSeal {
+  return {
+    masterKeyId: Buffer.from(masterKey.id).toString('hex'),
+    key: deriveKey(masterKey, 'list of deleted accounts'),
+  };
 }
 
 /** Undefined when there is no such file. */

@@ -34,6 +34,7 @@ export interface Workspace {
   readonly random: Random;
   readonly log: Log;
   readonly store: Store;
+  readonly masterKey: MasterKey;
   readonly accounts: Accounts;
   readonly profiles: Profiles;
 }
@@ -149,7 +150,7 @@ export async function withWorkspace<T>(run: (workspace: Workspace) => Promise<T>
 
 /** @param parts of a store that is open */
 export function workspaceOf(
-  parts: Omit<Workspace, 'accounts' | 'profiles'>,
+  parts: Omit<Workspace, 'masterKey' | 'accounts' | 'profiles'>,
   masterKey: MasterKey,
 ): Workspace {
   const profiles = createProfiles(parts);
@@ -159,7 +160,7 @@ export function workspaceOf(
     by: 'operator',
     beside: profileBeside(profiles),
   });
-  return { ...parts, accounts, profiles };
+  return { ...parts, masterKey, accounts, profiles };
 }
 
 /** The master key; a file that others may read is refused. Call it before the store is opened. */

@@ -1,5 +1,6 @@
 /** `portcullis backup`: the store at one moment in one file, beside a running server or without one. */
 
+import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { durationMs, durationRule } from '../../config/rules.ts';
 import type { Config } from '../../config.ts';
@@ -8,6 +9,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { createLog } from '../../core/log/log.ts';
 import { systemRandom } from '../../core/random.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
+import { type BackupFolder, claimFolder } from '../../store/backup/folder.ts';
 import { makeBackup } from '../../store/backup/make.ts';
 import { startBackups } from '../../store/backup/schedule.ts';
 import type { BackupSummary } from '../../store/backup/write.ts';
@@ -76,7 +78,10 @@ async function backup(target: string, flags: BackupFlags): Promise<void> {
   const make = (file: string) => once(config, file, flags, secrets);
   const command = { name: 'backup', args: [target], options: {} };
   if (flags.every !== undefined) {
-    return repeat(target, flags.every, flags.keep ?? keepDefault, (file) => make(file));
+    const times = { everyMs: flags.every, keep: flags.keep ?? keepDefault };
+    return repeat({ folder: resolve(target), dataDir: config.dataDir }, times, (file) =>
+      make(file),
+    );
   }
   const made = await audited(command, () => make(target));
   const size = `${grouped(made.rows)} rows, ${grouped(made.bytes)} bytes, journal position ${made.seq}`;
@@ -135,13 +140,13 @@ async function once(
 
 /** Until a signal comes. */
 async function repeat(
-  folder: string,
-  everyMs: number,
-  keep: number,
+  place: BackupFolder,
+  times: { everyMs: number; keep: number },
   make: (file: string) => Promise<BackupSummary>,
 ): Promise<void> {
+  await claimFolder(place);
   const log = createLog('info');
-  const schedule = startBackups({ folder, everyMs, keep, clock: systemClock(), log, make });
+  const schedule = startBackups({ ...place, ...times, clock: systemClock(), log, make });
   // Its own timers do not keep the process.
   const awake = setInterval(() => {}, 60_000);
   await new Promise<void>((resolve) => {

@@ -1,43 +1,137 @@
-/** Which accounts were deleted, as far as a restore can find out: from files beside it and what it is given. */
+/**
+ * Which accounts were deleted, as far as a restore can find out: from lists beside the backup and what it is given.
+ *
+ * Invariant: what is not sealed under the master key of the backup is taken only from who vouches for it, and a list
+ * that must be there, or must be newer, is not left out without a word.
+ */
 
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
+import type { About } from '../../store/backup/content.ts';
+import {
+  type ErasedFile,
+  type ErasedSeal,
+  erasedFile,
+  readErasedFile,
+} from '../../store/backup/erased-file.ts';
 import { backupMark } from '../../store/backup/header.ts';
 import { type BackupSource, openBackup } from '../../store/backup/read.ts';
-import { erasedFile, erasedOf, readErasedFile } from '../../store/erased.ts';
+import { erasedOf } from '../../store/erased.ts';
+import { dateText, grouped } from '../shell/output.ts';
 
 export interface ErasedSince {
   readonly ids: ReadonlyMap<string, number>;
   /** False: nobody kept a list, as far as is known. */
   readonly found: boolean;
+  /** A line about each list: how old it is, and whether it is sealed. */
+  readonly lines: readonly string[];
+  /** All of it was sealed, or inside an encrypted backup. */
+  readonly sealed: boolean;
+}
+
+export interface ErasedFlags {
+  /** A list, a folder that holds one, or a newer backup. */
+  readonly erasures?: string;
+  /** Takes a list that is not sealed, or sealed under a key that is not there. */
+  readonly unencrypted?: boolean;
+  /** Goes on without a list that should be there, or with one that is too old. */
+  readonly withoutErasures?: boolean;
 }
 
 export async function erasedSince(options: {
   /** The backup, - for standard input. */
   file: string;
-  dataDir: string;
-  /** As given; a list, a folder that holds one, or a newer backup. */
-  erasures: string | undefined;
-  passphrase: BackupSource['passphrase'];
+  /** Where a list may have been put for the restore; undefined: nowhere. */
+  dataDir: string | undefined;
+  source: BackupSource;
+  about: About;
+  /** Undefined: there is no master key. */
+  seal: ErasedSeal | undefined;
+  /** Without the key a list may go unchecked: nothing is made of it. */
+  mayBeUnchecked?: boolean;
+  flags: ErasedFlags;
 }): Promise<ErasedSince> {
-  const { file, dataDir, erasures, passphrase } = options;
+  const { file, dataDir, source, about, seal, flags, mayBeUnchecked = false } = options;
+  const { erasures, withoutErasures = false } = flags;
   const ids = new Map<string, number>();
-  const beside = [dataDir, ...(file === '-' ? [] : [dirname(resolve(file))])];
-  const lists = beside.map((folder) => join(folder, erasedFile)).filter((path) => existsSync(path));
-  let found = lists.length > 0;
+  const lines: string[] = [];
+  let sealed = true;
+  /** No later than this is known. */
+  let knownTo = Number.NEGATIVE_INFINITY;
+  const folders = [...(file === '-' ? [] : [dirname(resolve(file))])];
+  if (dataDir !== undefined) folders.unshift(dataDir);
+  const paths = folders.map((folder) => join(folder, erasedFile));
   if (erasures !== undefined) {
     const given = resolve(erasures);
     if (!existsSync(given)) throw new OperatorError(`--erasures: ${given} does not exist`);
     const path = statSync(given).isDirectory() ? join(given, erasedFile) : given;
-    found = true;
-    // A data directory in which nobody was deleted has no list.
-    if (isBackup(path))
-      for (const [id, at] of await erasedInBackup(path, passphrase)) ids.set(id, at);
-    else if (existsSync(path)) lists.push(path);
+    if (isBackup(path)) {
+      const newer = await erasedInBackup({ ...source, path });
+      for (const [id, at] of newer.ids) ids.set(id, at);
+      sealed = newer.encrypted;
+      knownTo = newer.createdAt;
+      const how = newer.encrypted ? 'encrypted' : 'not encrypted';
+      lines.push(`${path} of ${dateText(newer.createdAt)}, ${how}`);
+    } else paths.push(path);
   }
-  for (const path of lists) for (const [id, at] of readErasedFile(path)) ids.set(id, at);
-  return { ids, found };
+  for (const path of new Set(paths)) {
+    const list = await readErasedFile(path, seal);
+    if (list === undefined) continue;
+    const isPassed = flags.unencrypted === true || (mayBeUnchecked && isOf(list, about));
+    if (!isPassed || list.state === 'changed') refuseStrange(path, list, about);
+    for (const [id, at] of list.ids) ids.set(id, at);
+    sealed &&= list.state === 'sealed';
+    // Who vouches for a list that tells no time vouches for its age.
+    knownTo = Math.max(knownTo, list.writtenAt ?? Number.POSITIVE_INFINITY);
+    lines.push(`${path}, ${described(list)}`);
+  }
+  // A data directory in which nobody was deleted had no list once.
+  const found = lines.length > 0 || erasures !== undefined;
+  if (about.hasListBeside && !withoutErasures) refuseMissing(about, knownTo, lines.length > 0);
+  return { ids, found, lines, sealed: found && sealed };
+}
+
+/** @throws OperatorError for a list that anybody may have written */
+function refuseStrange(path: string, list: ErasedFile, about: About): void {
+  if (list.state === 'sealed') return;
+  if (list.state === 'changed') {
+    throw new OperatorError(
+      `${path} was changed: its seal is not that of its lines. Take the list of DATA_DIR or of a copy with ` +
+        '--erasures, and this one out of the way',
+    );
+  }
+  let why = 'is not sealed, so anybody who can write to its folder may have made or changed it';
+  if (list.state === 'unchecked') {
+    why = isOf(list, about)
+      ? `is sealed under the master key ${list.masterKeyId}, which is not there to check it by`
+      : `is sealed under the master key ${list.masterKeyId}, which is not the one of the backup: it may be the list of another server`;
+  }
+  throw new OperatorError(`${path} ${why}. If it is yours all the same, add --unencrypted`);
+}
+
+/** @throws OperatorError when a list was taken away, or put back to what it was before */
+function refuseMissing(about: About, knownTo: number, found: boolean): void {
+  if (knownTo >= about.createdAt) return;
+  const what = found
+    ? `the list of deleted accounts is older than the backup (${dateText(about.createdAt)})`
+    : `the list of deleted accounts (${erasedFile}) that was kept beside it is missing`;
+  throw new OperatorError(
+    `${what}: accounts deleted since would come back. Name another with --erasures, such as the former DATA_DIR; ` +
+      '--without-erasures goes on all the same',
+  );
+}
+
+function isOf(list: ErasedFile, about: About): boolean {
+  return list.masterKeyId === about.masterKeyId;
+}
+
+function described({ ids, state, writtenAt, masterKeyId }: ErasedFile): string {
+  const count = `${grouped(ids.size)} ${ids.size === 1 ? 'account' : 'accounts'}`;
+  if (writtenAt === undefined) return `${count}, not sealed`;
+  const how =
+    state === 'sealed' ? 'sealed' : `sealed under the master key ${masterKeyId}, unchecked`;
+  return `${count}, ${how}, written ${dateText(writtenAt)}`;
 }
 
 function isBackup(path: string): boolean {
@@ -52,12 +146,9 @@ function isBackup(path: string): boolean {
   }
 }
 
-async function erasedInBackup(
-  path: string,
-  passphrase: BackupSource['passphrase'],
-): Promise<Map<string, number>> {
+async function erasedInBackup(source: BackupSource) {
   const ids = new Map<string, number>();
-  const backup = await openBackup({ path, passphrase });
+  const backup = await openBackup(source);
   try {
     for await (const { table, rows } of backup.rows()) {
       for (const { key, value } of table === 'entries' ? rows : []) {
@@ -65,7 +156,8 @@ async function erasedInBackup(
         if (erased !== undefined) ids.set(erased.id, erased.at);
       }
     }
-    return ids;
+    const { encrypted, about } = backup;
+    return { ids, encrypted, createdAt: about.createdAt };
   } finally {
     await backup.close();
   }

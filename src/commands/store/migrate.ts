@@ -56,7 +56,7 @@ async function run(
   const place = { dataDir, databaseUrl, masterKeyId, clock, random, log };
   const moved = await moveWith({ ...place, onProgress: bars.update }).finally(bars.stop);
   if (moved === undefined) {
-    output.line('moved before; its last mark was missing and is set');
+    output.line('moved before: nothing is left to do');
     output.result({ moved: false });
     return;
   }

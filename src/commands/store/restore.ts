@@ -10,11 +10,12 @@ import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSy
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key.ts';
+import { erasedSealOf, type MasterKey, masterKeyFromBytes } from '../../access/keys/master-key.ts';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { createRowProgress, type Progress } from '../../reputation/lists/import/progress.ts';
 import type { About } from '../../store/backup/content.ts';
+import { encodeErased, erasedFile, writeErasedFile } from '../../store/backup/erased-file.ts';
 import type { BackupSource } from '../../store/backup/read.ts';
 import {
   type CheckedBackup,
@@ -24,26 +25,32 @@ import {
   refusalOf,
   restoreRows,
 } from '../../store/backup/restore.ts';
-import { addToErasedFile, erasedFile } from '../../store/erased.ts';
+import { erasedRow } from '../../store/erased.ts';
 import { makeFileOnce, syncPath } from '../../store/files.ts';
 import type { Tables } from '../../store/lmdb-tables.ts';
 import { openStore } from '../../store/migrate.ts';
+import type { SetRow } from '../../store/store.ts';
 import { createAudit, operatorName } from '../shell/audit.ts';
 import { refuseShared } from '../shell/cluster.ts';
 import { createOutput, dateText, grouped, type Output } from '../shell/output.ts';
 import { askedPassphrase, givenPassphrase } from '../shell/passphrase.ts';
 import { openingOf, readMasterKey, workspaceOf } from '../shell/workspace.ts';
-import { erasedSince } from './erased-since.ts';
+import { type ErasedFlags, type ErasedSince, erasedSince } from './erased-since.ts';
 import { holdForRestore, isRestoreSocket } from './restore-lock.ts';
-import { checkReach, forget, type Rewound, takeBack } from './rewind.ts';
+import { checkReach, forget, type Rewound, takeBack, write } from './rewind.ts';
 
-interface RestoreFlags {
+interface RestoreFlags extends ErasedFlags {
   readonly to?: number;
-  readonly erasures?: string;
   readonly passphraseFile?: string;
   readonly withoutMasterKey?: boolean;
   readonly json?: boolean;
 }
+
+/** What encryption tells of a backup, besides that nobody else can read it. */
+export const sealedLine =
+  'the backup is encrypted: nobody without its passphrase can have made or changed it';
+export const openLine =
+  'the backup is not encrypted: whoever can write to its folder may have made or changed it';
 
 type Opening = ReturnType<typeof openingOf>;
 
@@ -67,7 +74,15 @@ export function restoreCommand(): Command {
       '--erasures <file>',
       `accounts deleted since the backup: ${erasedFile}, the DATA_DIR that holds it, or a newer backup`,
     )
+    .option(
+      '--without-erasures',
+      'go on though that list is missing, or older than the backup; accounts deleted since come back',
+    )
     .option('--passphrase-file <file>', 'of an encrypted backup; without it a terminal is asked')
+    .option(
+      '--unencrypted',
+      'take a backup that is not encrypted though a passphrase is given, and a list that is not sealed',
+    )
     .option('--without-master-key', 'go on though the master key is lost; see master-key replace')
     .option('--json', 'print the result as JSON, no progress')
     .action(restore);
@@ -123,8 +138,8 @@ async function restoreInto(
     const { about } = checked;
     const key = keyFor(about, config, opening, flags);
     if (flags.to !== undefined) checkReach(about, flags.to);
-    const passphrase = source.passphrase;
-    const erased = await erasedSince({ file, dataDir, erasures: flags.erasures, passphrase });
+    const seal = key === undefined ? undefined : erasedSealOf(key);
+    const erased = await erasedSince({ file, dataDir, source, about, seal, flags });
     const cut = (tables: Tables) => (flags.to === undefined ? [] : takeBack(tables, flags.to));
     const dropped = await counted('written', output, opening, (on) =>
       restoreRows(source, `${work}/store`, cut, on),
@@ -136,10 +151,14 @@ async function restoreInto(
     );
     await counted('looked at', output, opening, (on) => checkStore(`${work}/store`, on));
     putKey(key, about, config, opening);
-    await addToErasedFile(join(dataDir, erasedFile), erased.ids);
+    if (seal !== undefined) {
+      const { clock, random } = opening;
+      const list = encodeErased(erased.ids, seal, clock.now());
+      await writeErasedFile(join(dataDir, erasedFile), list, random);
+    }
     renameSync(`${work}/store`, `${dataDir}/store`);
     syncPath(dataDir);
-    tell(output, file, checked, { deleted, listed: erased.found, to: flags.to });
+    tell(output, file, checked, { deleted, erased, to: flags.to });
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -157,13 +176,15 @@ async function sourceOf(
     path = join(work, 'backup');
     await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
   }
+  const given = givenPassphrase(config, flags);
   let words: Promise<string | undefined> | undefined;
   async function ask(): Promise<string | undefined> {
-    return givenPassphrase(config, flags) ?? (file === '-' ? undefined : askedPassphrase());
+    return given ?? (file === '-' ? undefined : askedPassphrase());
   }
   // Asked once, though the backup is opened several times.
   return {
     path,
+    mustBeEncrypted: given !== undefined && flags.unencrypted !== true,
     passphrase() {
       words ??= ask();
       return words;
@@ -206,11 +227,22 @@ function keyFor(
         'Nothing was restored',
     );
   }
-  if (about.masterKey !== undefined) return masterKeyFromBytes(Buffer.from(about.masterKey, 'hex'));
+  const inside = keyInside(about);
+  if (inside !== undefined) return inside;
   if (about.masterKeyId === '' || withoutMasterKey === true) return undefined;
   throw new OperatorError(
     `the backup is not encrypted, so it has no master key: put the one named ${about.masterKeyId} to ${path} ` +
       'first. If it is lost for good, --without-master-key restores all but what it sealed',
+  );
+}
+
+/** Of an encrypted backup. @throws OperatorError when it is not the one of the store */
+export function keyInside({ masterKey, masterKeyId }: About): MasterKey | undefined {
+  if (masterKey === undefined) return undefined;
+  const key = masterKeyFromBytes(Buffer.from(masterKey, 'hex'));
+  if (masterKeyId === '' || Buffer.from(key.id).toString('hex') === masterKeyId) return key;
+  throw new OperatorError(
+    'the backup is damaged: the master key in it is not the one that its store is sealed with',
   );
 }
 
@@ -256,14 +288,20 @@ async function finish(
     const { openDeletion } = await import('../deletion.ts');
     const deletion = openDeletion(workspace, undefined);
     let deleted = 0;
-    for (const id of erased.keys()) {
+    const unknown: SetRow[] = [];
+    for (const [id, at] of erased) {
       const done = await deletion.delete(id);
       if (done.ok) deleted += 1;
-      else if (done.error !== 'unknown_account') {
+      else if (done.error === 'unknown_account') unknown.push(erasedRow(id, at));
+      else {
         throw new OperatorError(
           `account ${id} could not be deleted again: ${done.detail ?? done.error}`,
         );
       }
+    }
+    // Made and deleted since: a later backup may have them.
+    for (let i = 0; i < unknown.length; i += 1_000) {
+      await write(store, { set: unknown.slice(i, i + 1_000) });
     }
     await audit.end(begun, command, true);
     return deleted;
@@ -275,18 +313,21 @@ async function finish(
 function tell(
   output: Output,
   file: string,
-  { about, rows }: CheckedBackup,
-  done: { deleted: number; listed: boolean; to: number | undefined },
+  { about, rows, encrypted }: CheckedBackup,
+  done: { deleted: number; erased: ErasedSince; to: number | undefined },
 ): void {
-  const { deleted, listed, to } = done;
+  const { deleted, erased, to } = done;
   const behind = to === undefined ? '' : `, taken back to ${to}`;
   output.line(
     `restored: ${grouped(rows)} rows of ${dateText(about.createdAt)}, journal position ${about.seq}${behind}`,
   );
+  output.line(encrypted ? sealedLine : openLine);
+  for (const line of erased.lines) output.line(`deleted accounts of ${line}`);
   output.line(
-    listed
+    erased.found
       ? `${grouped(deleted)} accounts deleted since the backup were deleted again`
       : `no list of deleted accounts (${erasedFile}) lay beside ${file === '-' ? 'it' : dirname(resolve(file))} or was named by --erasures: accounts deleted since the backup are back`,
   );
-  output.result({ ...about, masterKey: undefined, rows, deleted, erasuresKnown: listed, to });
+  const told = { encrypted, rows, deleted, erasuresKnown: erased.found, to };
+  output.result({ ...about, masterKey: undefined, ...told, erasuresSealed: erased.sealed });
 }

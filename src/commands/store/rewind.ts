@@ -178,7 +178,7 @@ function remove(store: Store, del: readonly Key[]): Promise<void> {
   return write(store, { del });
 }
 
-async function write(store: Store, commit: Commit): Promise<void> {
+export async function write(store: Store, commit: Commit): Promise<void> {
   const done = await store.commit(commit);
   if (!done.ok) throw new OperatorError(`the restored store can't be written: ${done.error}`);
 }

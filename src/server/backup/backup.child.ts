@@ -14,6 +14,7 @@ process.once('message', async (job: BackupJob) => {
   const outcome: BackupOutcome = await makeBackup({
     ...{ path, target, passphrase, clock: systemClock(), random: systemRandom() },
     masterKey: Buffer.from(masterKey, 'hex'),
+    hasListBeside: true,
   }).then(
     (made) => ({ made }),
     (error: Error) => ({ failed: error.message }),

@@ -32,7 +32,7 @@ export interface OwnBackups {
   stop(): Promise<void>;
 }
 
-const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0 };
+const none: BackupStats = { done: 0, failed: 0, newestAt: 0, bytes: 0, isVanished: false };
 
 /** @throws OperatorError when the passphrase can't be read: the start must not go on without it */
 export function startOwnBackups(options: {
@@ -41,8 +41,10 @@ export function startOwnBackups(options: {
   masterKey: MasterKey;
   clock: Clock;
   log: Log;
+  /** Writes the list of deleted accounts that lies beside them: it is never older than the newest of them. */
+  writeErased: () => Promise<void>;
 }): OwnBackups {
-  const { config, path, masterKey, clock, log } = options;
+  const { config, path, masterKey, clock, log, writeErased } = options;
   const { backupFolder: folder } = config;
   readPassphrase(config);
   let child: ChildProcess | undefined;
@@ -75,7 +77,7 @@ export function startOwnBackups(options: {
     folder === undefined
       ? undefined
       : startBackups({
-          ...{ folder, clock, log, make },
+          ...{ folder, dataDir: config.dataDir, clock, log, make, afterEach: writeErased },
           everyMs: config.backupEveryMs,
           keep: config.backupKeep,
         });
@@ -106,6 +108,11 @@ function registerBackupMetrics(metrics: Metrics, stats: () => BackupStats): void
     'portcullis_backup_newest_timestamp_seconds',
     'When the newest backup in BACKUP_FOLDER was begun, seconds since 1970; 0 without one.',
     () => stats().newestAt / 1_000,
+  );
+  metrics.gauge(
+    'portcullis_backup_folder_missing',
+    '1 while BACKUP_FOLDER is not the folder that was used before: its disk is not mounted.',
+    () => (stats().isVanished ? 1 : 0),
   );
   metrics.gauge(
     'portcullis_backup_bytes',

@@ -7,7 +7,7 @@
 import { type Accounts, createAccounts } from '../../access/accounts/accounts.ts';
 import { decodeAccount } from '../../access/accounts/records.ts';
 import { createKeyRecords } from '../../access/keys/key-records.ts';
-import type { MasterKey } from '../../access/keys/master-key.ts';
+import { erasedSealOf, type MasterKey } from '../../access/keys/master-key.ts';
 import { createNamedKeys, type NamedKeys } from '../../access/keys/named-keys.ts';
 import { createOwnKeys, type OwnKeys } from '../../access/keys/own-keys.ts';
 import { createSiteKeys, type SiteKeys } from '../../access/keys/site-keys.ts';
@@ -38,7 +38,7 @@ import {
 import { type Authorization, createAuthorization } from '../../signon/sites/authorization.ts';
 import { type Consents, createConsents } from '../../signon/sites/consents.ts';
 import { requestQueryCharsMax } from '../../signon/sites/request-seal.ts';
-import { openErasedList } from '../../store/erased.ts';
+import { type ErasedList, openErasedList } from '../../store/erased.ts';
 import { accountKey } from '../../store/keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { Upkeep } from '../../store/upkeep.ts';
@@ -61,6 +61,7 @@ export interface SignonParts {
   /** How many rows somebody without a session caused, and of how many. */
   readonly rowsOfStrangers: () => readonly TallyStats[];
   readonly review: Review;
+  readonly erased: ErasedList;
 }
 
 interface SignonOptions {
@@ -96,7 +97,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
   const consents = createConsents(options);
   const signInLog = createSignInLog(options);
   closers.add(() => signInLog.close());
-  const erased = openErasedList(options);
+  const erased = openErasedList({ ...options, seal: erasedSealOf(options.masterKey) });
   const signon = openSignon({
     ...options,
     baseUrl: config.baseUrl,
@@ -166,6 +167,7 @@ async function start(options: SignonOptions, closers: Closers): Promise<SignonPa
     avatars,
     consents,
     review,
+    erased,
     rowsOfStrangers: () => [authorization.transactions.waiting(), ...signon.rowsOfStrangers()],
   };
 }

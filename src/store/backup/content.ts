@@ -33,7 +33,9 @@ const aboutSchema = v.object({
   /** Name of the key that seals its secrets; empty: it never had one. */
   masterKeyId: hex,
   /** The key itself; in encrypted backups alone. */
-  masterKey: v.optional(hex),
+  masterKey: v.optional(v.pipe(hex, v.length(64))),
+  /** A list of deleted accounts lies beside it, and is not older. Backups of before do not tell. */
+  hasListBeside: v.optional(v.boolean(), false),
   /** Rows in it, about. */
   rowsAbout: whole,
 });

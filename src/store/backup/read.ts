@@ -28,10 +28,16 @@ export interface BackupSource {
   readonly path: string;
   /** Asked when the backup is encrypted. */
   readonly passphrase: () => Promise<string | undefined>;
+  /** Refuses one that is not encrypted: whoever can write to its folder could put another in its place. */
+  readonly mustBeEncrypted?: boolean;
 }
 
-/** @throws OperatorError when it is no backup, damaged at its begin, or the passphrase is wrong */
-export async function openBackup({ path, passphrase }: BackupSource): Promise<OpenBackup> {
+/**
+ * @throws OperatorError when it is no backup, damaged at its begin, the passphrase is wrong, or it is not encrypted
+ *   and has to be
+ */
+export async function openBackup(source: BackupSource): Promise<OpenBackup> {
+  const { path, passphrase, mustBeEncrypted = false } = source;
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     throw new OperatorError(`the backup ${path} can't be read (${error.code})`);
   });
@@ -39,10 +45,16 @@ export async function openBackup({ path, passphrase }: BackupSource): Promise<Op
     if (!(await file.stat()).isFile()) throw new OperatorError(`${path} is not a file`);
     const input = readerOf(file);
     const header = await headerOf(input, path, passphrase);
+    if (mustBeEncrypted && header.key === undefined) throw notEncrypted(path);
     const blocks = blocksOf(input, header);
     const first = await blocks.next();
     if (first.done === true) throw new OperatorError('the backup is cut short: it has no blocks');
     const about = decodeAbout(first.value);
+    if (header.key === undefined && about.masterKey !== undefined) {
+      throw new OperatorError(
+        'the backup is damaged: it is not encrypted, and yet a master key is in it',
+      );
+    }
     if (about.dataFormat > dataFormat) {
       throw new OperatorError(
         `the backup has data format ${about.dataFormat}, this program knows ${dataFormat}: restore it with the newer version`,
@@ -58,6 +70,13 @@ export async function openBackup({ path, passphrase }: BackupSource): Promise<Op
     await file.close();
     throw error;
   }
+}
+
+function notEncrypted(path: string): OperatorError {
+  return new OperatorError(
+    `${path} is not encrypted, though a passphrase for backups is given: whoever can write to its folder may have ` +
+      'put it there in place of yours. If it is yours all the same, add --unencrypted',
+  );
 }
 
 async function* rowsOf(blocks: AsyncGenerator<Buffer>, first: Buffer) {

@@ -6,11 +6,12 @@
  * which may be on a machine that is away.
  */
 
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { claimFolder, isVanished } from './folder.ts';
 import { partSuffix } from './target.ts';
 import type { BackupSummary } from './write.ts';
 
@@ -21,6 +22,8 @@ export interface BackupStats {
   readonly newestAt: number;
   /** Of the last one that this process made. */
   readonly bytes: number;
+  /** The folder was used before and is another one now: a disk that is not mounted. */
+  readonly isVanished: boolean;
 }
 
 export interface BackupSchedule {
@@ -31,17 +34,21 @@ export interface BackupSchedule {
 
 export interface BackupScheduleOptions {
   readonly folder: string;
+  /** Knows which folders were used. */
+  readonly dataDir: string;
   readonly everyMs: number;
   readonly keep: number;
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
   /** Resolves when the file is on disk under its name. */
   readonly make: (file: string) => Promise<BackupSummary>;
+  /** Runs behind each that was made. It does not reject. */
+  readonly afterEach?: () => Promise<void>;
 }
 
 /** As in portcullis-20261231T235959.123Z.backup. */
 const namePattern = /^portcullis-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{3})Z\.backup$/;
-const leftoverPattern = /^portcullis-[\dTZ.]+\.backup\.[\w-]+\.part$/;
+const leftoverPattern = /^(portcullis-[\dTZ.]+\.backup|erased-accounts\.txt)\.[\w-]+\.part$/;
 /** What nobody has written to for so long is left over. */
 const leftoverMs = 3_600_000;
 const retryMsMax = 600_000;
@@ -51,13 +58,14 @@ const stopMsMax = 500;
 
 /** Begins at once when one is due. */
 export function startBackups(options: BackupScheduleOptions): BackupSchedule {
-  const { folder, everyMs, keep, clock, log, make } = options;
+  const { folder, dataDir, everyMs, keep, clock, log, make } = options;
   const retryMs = Math.min(everyMs, retryMsMax);
   let done = 0;
   let failed = 0;
   let bytes = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
+  let isGone = false;
   let newestAt = 0;
   let running = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -72,12 +80,13 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
     const startMs = clock.now();
     const file = join(folder, nameOf(startMs));
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await claimFolder({ folder, dataDir });
       const made = await make(file);
       done += 1;
       bytes = made.bytes;
       log.info({ file, ...made, ms: clock.now() - startMs }, 'backup: made');
       newestAt = startMs;
+      await options.afterEach?.();
       await tidy(folder, keep, clock.now());
     } catch (error) {
       if (stopped) return;
@@ -89,6 +98,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
 
   async function look(): Promise<void> {
     newestAt = await newestIn(folder, clock.now());
+    isGone = await isVanished({ folder, dataDir }).catch(() => true);
     if (stopped) return;
     if (isDue(clock.now())) await run();
     timer = setTimeout(begin, Math.min(everyMs / 4, lookMsMax));
@@ -101,7 +111,7 @@ export function startBackups(options: BackupScheduleOptions): BackupSchedule {
 
   begin();
   return {
-    stats: () => ({ done, failed, bytes, newestAt }),
+    stats: () => ({ done, failed, bytes, newestAt, isVanished: isGone }),
     async stop() {
       stopped = true;
       clearTimeout(timer);

@@ -27,6 +27,8 @@ export interface BackupOptions {
   readonly passphrase?: string | undefined;
   /** Goes into an encrypted backup, and into no other. */
   readonly masterKey?: Uint8Array | undefined;
+  /** A list of deleted accounts lies beside it (erased-file.ts), so that a restore misses one that was taken away. */
+  readonly hasListBeside?: boolean;
   /** Cheaper guesses, for tests. */
   readonly scryptN?: number;
   readonly onProgress?: (rows: number, rowsAbout: number) => void;
@@ -75,7 +77,8 @@ export async function writeBackup(tables: Tables, options: BackupOptions): Promi
   }
 }
 
-function aboutOf(view: View, isEncrypted: boolean, { clock, masterKey }: BackupOptions): About {
+function aboutOf(view: View, isEncrypted: boolean, options: BackupOptions): About {
+  const { clock, masterKey, hasListBeside = false } = options;
   const { lastSeq, prunedThrough } = view.counters;
   const id = view.meta('master_key');
   const record = view.get('entries', checkpointRowKey);
@@ -89,6 +92,7 @@ function aboutOf(view: View, isEncrypted: boolean, { clock, masterKey }: BackupO
     identity: view.meta('identity')?.toString('hex') ?? '',
     masterKeyId: id?.toString('hex') ?? '',
     rowsAbout: view.rowsAbout,
+    hasListBeside,
     ...(isEncrypted && masterKey ? { masterKey: Buffer.from(masterKey).toString('hex') } : {}),
   };
 }

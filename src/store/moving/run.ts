@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
@@ -17,7 +17,7 @@ import { openTables, otherReader } from '../lmdb-tables.ts';
 import { acquireServerLock } from '../lock.ts';
 import { createConnection, isLost, type PostgresSession } from '../postgres/connection.ts';
 import { migrate } from '../postgres/schema.ts';
-import { hadStore, refuseLostStore, storePath } from '../presence.ts';
+import { hadStore, idFile, refuseLostStore, storePath } from '../presence.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { openView } from '../view.ts';
 import { embeddedSide, embeddedTarget } from './embedded.ts';
@@ -36,9 +36,11 @@ export interface MoveRun extends Pick<MoveOptions, 'onProgress' | 'batchRows' | 
   readonly log: Log;
 }
 
-/** Undefined: it was done before, and only its last words were missing. */
+/** Undefined: it was done before. */
 export type MoveResult = Moved | undefined;
 
+/** SQLSTATE of a query on a table that is not there. */
+const noSuchTable = '42P01';
 /** In the data directory, until it is whole. */
 const workFolder = 'moving';
 
@@ -46,7 +48,7 @@ const workFolder = 'moving';
 export async function moveToPostgres(run: MoveRun): Promise<MoveResult> {
   const { dataDir, random, clock, log } = run;
   const path = storePath(dataDir);
-  if (isMoved(dataDir)) throw new OperatorError(`the store in ${dataDir} was moved before`);
+  if (isMoved(dataDir)) return refuseOtherTarget(run);
   if (!hadStore(dataDir, path)) throw new OperatorError(`there is no store in ${dataDir}`);
   refuseLostStore(dataDir, path);
   const tables = openTables(path);
@@ -98,6 +100,26 @@ export async function moveToPostgres(run: MoveRun): Promise<MoveResult> {
   } finally {
     await store.close();
   }
+}
+
+/** Nodes may use the database by now. @throws OperatorError when it is not the one that the store was moved to */
+async function refuseOtherTarget({ dataDir, databaseUrl: url, log }: MoveRun): Promise<undefined> {
+  const connection = createConnection({ url, log });
+  try {
+    const known = await readMark(await connection.session()).catch((error: { code?: string }) => {
+      if (error.code === noSuchTable) return undefined;
+      throw error;
+    });
+    const own = readFileSync(join(dataDir, idFile), 'latin1').trim();
+    if (known?.to === 'postgres' && known.isDone && known.id.replaceAll('-', '') === own) return;
+  } catch (error) {
+    throw new OperatorError(`DATABASE_URL: ${(error as Error).message}`);
+  } finally {
+    await connection.close();
+  }
+  throw new OperatorError(
+    `the store in ${dataDir} was moved before, and not to the database of DATABASE_URL`,
+  );
 }
 
 /** @throws OperatorError when a node runs, or the directory holds a store */

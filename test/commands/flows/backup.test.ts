@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { it } from 'node:test';
@@ -95,7 +96,10 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
   const result = 'portcullis_backups_total';
   await within(async () => (await metric(server, result)).get('result="done"') === 1);
   const made = readdirSync(own).sort();
-  assert.match(made.join(' '), /^erased-accounts\.txt portcullis-[\dTZ.]+\.backup$/);
+  assert.match(
+    made.join(' '),
+    /^\.portcullis-backups erased-accounts\.txt portcullis-[\dTZ.]+\.backup$/,
+  );
   assert.equal((await metric(server, result)).get('result="failed"'), 0);
 
   const target = `${directory.path}/restored`;
@@ -106,7 +110,7 @@ it('backup, deletion, restore: what is there again, what is not, and what is ref
   mkdirSync(strange);
   writeFileSync(`${strange}/master.key`, `${'ab'.repeat(32)}\n`, { mode: 0o600 });
   for (const file of [plain, sealed]) {
-    const otherKey = await run(['restore', file], strange, secret);
+    const otherKey = await run(['restore', file, '--unencrypted'], strange, secret);
     assert.equal(otherKey.code, 1);
     assert.match(otherKey.stderr, /another master key/);
   }
@@ -193,7 +197,9 @@ it('--every makes one after the other and keeps the newest, until it is stopped'
   }, 'four backups');
   child.process.kill('SIGTERM');
   assert.equal((await child.ended).code, 0, child.stderr());
-  const kept = readdirSync(folder).sort();
+  const kept = readdirSync(folder)
+    .filter((name) => name.endsWith('.backup'))
+    .sort();
   assert.deepEqual(
     kept,
     [...seen, ...kept]
@@ -201,5 +207,28 @@ it('--every makes one after the other and keeps the newest, until it is stopped'
       .filter((n, i, all) => n !== all[i - 1])
       .slice(-2),
   );
+  directory.remove();
+});
+
+it('--every into a folder that can’t be made says so and ends, and SIGTERM ends it too', async () => {
+  const directory = makeTempDir('every-nowhere');
+  const data = `${directory.path}/data`;
+  await runCli(['account', 'create', person], { DATA_DIR: data });
+  for (const folder of ['/proc/none/backups', `${data}/store/data.mdb/backups`]) {
+    const done = await runCli(['backup', '--every', '1s', folder], { DATA_DIR: data });
+    assert.equal(done.code, 1, done.stdout);
+    assert.match(done.stderr, /the folder of backups \S+ can't be made or used \(E/);
+  }
+  const folder = `${directory.path}/backups`;
+  const child = startCli(['backup', '--every', '1s', folder], { DATA_DIR: data });
+  await within(
+    () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.backup')),
+    'a backup',
+  );
+  rmSync(folder, { recursive: true });
+  await child.errorLine((line) => line.includes('is not the one that was used before'));
+  assert.equal(existsSync(folder), false, 'not made anew');
+  child.process.kill('SIGTERM');
+  assert.equal((await child.ended).code, 0, child.stderr());
   directory.remove();
 });

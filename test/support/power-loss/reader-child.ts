@@ -11,8 +11,8 @@ import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
+import { erasedFile, readErasedFile } from '../../../src/store/backup/erased-file.ts';
 import { checkBackup } from '../../../src/store/backup/restore.ts';
-import { erasedFile, readErasedFile } from '../../../src/store/erased.ts';
 import { openStore } from '../../../src/store/migrate.ts';
 import { allEntries, replay } from '../../store/pairs.ts';
 
@@ -27,8 +27,10 @@ async function lookAt(dataDir: string, promises: readonly string[]): Promise<voi
   if (promises.includes('key')) loadMasterKey({ dataDir, random, strict: true, hasStore: true });
   const erased = of('erased').flat();
   if (erased.length > 0) {
-    const known = readErasedFile(`${dataDir}/${erasedFile}`);
-    for (const id of erased) assert.ok(known.has(id), `${id} is in no list`);
+    const seal = { masterKeyId: '00000000', key: new Uint8Array(32) };
+    const known = await readErasedFile(`${dataDir}/${erasedFile}`, seal);
+    assert.equal(known?.state, 'sealed');
+    for (const id of erased) assert.ok(known?.ids.has(id), `${id} is in no list`);
   }
   for (const [name] of of('backup')) {
     await checkBackup({ path: `${dataDir}/${name}`, passphrase: async () => undefined });

@@ -25,7 +25,8 @@ const { intoFile } = await import('../../../src/store/backup/target.ts');
 const { writeBackup } = await import('../../../src/store/backup/write.ts');
 const { createWriter } = await import('../../../src/store/codec.ts');
 const { compactStore } = await import('../../../src/store/compact.ts');
-const { addToErasedFile, erasedFile } = await import('../../../src/store/erased.ts');
+const { erasedFile } = await import('../../../src/store/backup/erased-file.ts');
+const { refreshErasedFile } = await import('../../../src/store/erased.ts');
 const { scratchKey, u16 } = await import('../../../src/store/keys.ts');
 const { openTables } = await import('../../../src/store/lmdb-tables.ts');
 const { openStore } = await import('../../../src/store/migrate.ts');
@@ -91,7 +92,11 @@ async function backUp(name: string): Promise<void> {
 }
 
 async function erase(id: string): Promise<void> {
-  await addToErasedFile(`${dataDir}/${erasedFile}`, new Map([[id, clock.now()]]));
+  const file = `${dataDir}/${erasedFile}`;
+  const seal = { masterKeyId: '00000000', key: new Uint8Array(32) };
+  const nowMs = clock.now();
+  const ids = new Map([[id, nowMs]]);
+  await refreshErasedFile({ file, ids, seal, nowMs, dataDir, isOwn: true }, random);
   say(`erased ${id}`);
 }
 

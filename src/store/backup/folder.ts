@@ -1,0 +1,106 @@
+/**
+ * The folder of backups: made once, marked, and known by the data directory from then on.
+ *
+ * Invariant: a folder that was marked and has no mark any more is not made anew. Its disk is most likely not mounted,
+ * and backups would fill the disk of the store, where nobody looks for them.
+ */
+
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { OperatorError } from '../../core/errors.ts';
+
+/** In the folder. */
+export const folderMark = '.portcullis-backups';
+/** In the data directory: a line for each folder that was marked. */
+export const knownFolders = 'backup-folders';
+
+const foldersMax = 50;
+
+export interface BackupFolder {
+  readonly folder: string;
+  readonly dataDir: string;
+}
+
+/** Makes and marks it at the first time. @throws OperatorError when it vanished or can't be made */
+export async function claimFolder({ folder, dataDir }: BackupFolder): Promise<void> {
+  const mark = join(folder, folderMark);
+  try {
+    if (await isThere(mark)) return await remember({ folder, dataDir });
+    if (await isVanished({ folder, dataDir })) throw vanished({ folder, dataDir });
+    await makeFolders(folder);
+    await writeWhole(
+      mark,
+      'Backups of Portcullis are kept here. Without this file none is written.\n',
+    );
+    await remember({ folder, dataDir });
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    throw new OperatorError(`the folder of backups ${folder} can't be made or used (${code})`);
+  }
+}
+
+/** Whether it was marked once and is not now. */
+export async function isVanished({ folder, dataDir }: BackupFolder): Promise<boolean> {
+  const known = await knownIn(dataDir);
+  return known.includes(folder) && !(await isThere(join(folder, folderMark)));
+}
+
+export function vanished({ folder, dataDir }: BackupFolder): OperatorError {
+  return new OperatorError(
+    `the folder of backups ${folder} is not the one that was used before: its ${folderMark} is gone. Mount its disk ` +
+      `again; to begin anew there, remove ${join(dataDir, knownFolders)}`,
+  );
+}
+
+async function remember({ folder, dataDir }: BackupFolder): Promise<void> {
+  const known = await knownIn(dataDir);
+  if (known.includes(folder)) return;
+  const lines = [...known, folder].slice(-foldersMax);
+  await writeWhole(join(dataDir, knownFolders), `${lines.join('\n')}\n`);
+}
+
+async function knownIn(dataDir: string): Promise<string[]> {
+  const text = await readFile(join(dataDir, knownFolders), 'utf8').catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    },
+  );
+  return text.split('\n').filter((line) => line !== '');
+}
+
+/** `mkdir` with `recursive` tries for ever where nothing can be made, such as in /proc. */
+async function makeFolders(folder: string): Promise<void> {
+  const missing: string[] = [];
+  for (let at = folder; !(await isThere(at)); at = dirname(at)) missing.unshift(at);
+  for (const one of missing) {
+    await mkdir(one, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const part = `${path}.part`;
+  const file = await open(part, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(part, path);
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().finally(() => folder.close());
+}
