@@ -15,6 +15,7 @@ import {
   lookAtPermissions,
   lookAtStore,
 } from './place.ts';
+import { lookAtAnswer, lookAtFileSystem, lookAtGeo } from './surroundings.ts';
 
 /**
  * @param settingsFile what `--settings` names
@@ -42,9 +43,12 @@ async function examine(settingsFile: string | undefined): Promise<Finding[]> {
       ...(await lookedAt('open files', lookAtOpenFiles)),
       ...(await lookedAt('permissions', () => lookAtPermissions(config, settingsFile))),
       ...(await lookedAt('disk', () => lookAtDisk(config))),
+      ...(await lookedAt('disk', () => lookAtFileSystem('DATA_DIR', config.dataDir, config))),
       ...(await lookedAt('store', () => lookAtStore(config, clock, systemRandom()))),
       ...(await lookedAt('backups', () => lookAtBackups(config, clock.now()))),
       ...(await lookedAt('exposure', () => lookAtExposure(config))),
+      ...(await lookedAt('address', () => lookAtAnswer(config))),
+      ...(await lookedAt('geo', () => lookAtGeo(config, clock.now()))),
       ...(await lookedAt('tls', () => lookAtTls(config, clock.now()))),
       ...(await lookedAt('mail', () => lookAtMail(config))),
     ];

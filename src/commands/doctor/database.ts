@@ -1,0 +1,182 @@
+/** The database of DATABASE_URL: whether it is reached, as what, and how safe what it acknowledges is. Changes nothing. */
+
+import type pg from 'pg';
+import type { Clock } from '../../core/clock.ts';
+import { hostsText, hostUrls } from '../../store/postgres/connection.ts';
+import { grouped } from '../shell/output.ts';
+import { advice, type Finding, fault, fine } from './finding.ts';
+
+const waitMs = 5_000;
+const versionMin = 15;
+const skewMsMax = 30_000;
+const lagBytesMax = 16 * 1024 * 1024;
+
+interface Facts {
+  readonly standby: boolean;
+  readonly version: number;
+  readonly version_text: string;
+  readonly at: string;
+  readonly user_name: string;
+  readonly may_create: boolean;
+  readonly fsync: string;
+  readonly full_page_writes: string;
+  readonly wanted: string;
+}
+
+interface Follower {
+  readonly name: string;
+  readonly sync_state: string;
+  readonly lag: string | null;
+}
+
+const factsText = `
+  select pg_is_in_recovery() as standby,
+    current_setting('server_version_num')::int / 10000 as version,
+    current_setting('server_version') as version_text,
+    (extract(epoch from clock_timestamp()) * 1000)::int8::text as at,
+    current_user as user_name,
+    coalesce(has_schema_privilege(current_schema(), 'create'), false) as may_create,
+    current_setting('fsync') as fsync,
+    current_setting('full_page_writes') as full_page_writes,
+    current_setting('synchronous_standby_names') as wanted`;
+/** Its columns are empty for who may not see them. */
+const followersText = `
+  select coalesce(nullif(application_name, ''), host(client_addr), 'standby') as name,
+    coalesce(sync_state, 'unknown') as sync_state,
+    pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::text as lag
+  from pg_stat_replication order by 1`;
+const listsText = `select exists (select from kv where key >= '\\x21' and key < '\\x22') as some`;
+
+type Host = { readonly name: string } & (
+  | { readonly refused: string }
+  | {
+      readonly facts: Facts;
+      readonly followers: readonly Follower[];
+      readonly hasLists: boolean | undefined;
+    }
+);
+
+export async function lookAtDatabase(
+  databaseUrl: string,
+  clock: Pick<Clock, 'now'>,
+): Promise<Finding[]> {
+  const hosts = await Promise.all(hostUrls(databaseUrl).map(lookAtHost));
+  const findings: Finding[] = [];
+  let primaries = 0;
+  for (const host of hosts) {
+    if ('refused' in host) {
+      const mend = 'mend DATABASE_URL, or start the database and let this machine in';
+      const tell = hosts.length === 1 ? fault : advice;
+      findings.push(tell('database', `${host.name}: ${host.refused}`, mend));
+      continue;
+    }
+    if (!host.facts.standby) primaries += 1;
+    findings.push(...findingsOf(host.name, host, clock.now()));
+  }
+  if (primaries === 0) {
+    const mend = 'start the primary, or promote a standby';
+    findings.push(fault('database', 'no host of DATABASE_URL is a primary that answers', mend));
+  }
+  if (primaries > 1) {
+    const mend = 'stop the one that was left behind before a node writes to it';
+    findings.push(fault('database', `${primaries} hosts of DATABASE_URL are primaries`, mend));
+  }
+  return findings;
+}
+
+function findingsOf(
+  name: string,
+  { facts, followers, hasLists }: Extract<Host, { facts: Facts }>,
+  nowMs: number,
+): Finding[] {
+  const { standby, version, version_text: versionText, user_name: user } = facts;
+  const findings: Finding[] = [];
+  const about = 'database';
+  const what = `${name} is PostgreSQL ${versionText}, a ${standby ? 'standby' : 'primary'}, user ${user}`;
+  findings.push(
+    version < versionMin
+      ? fault(about, what, `update it to ${versionMin} or later`)
+      : fine(about, what),
+  );
+  const skewMs = Math.abs(Number(facts.at) - nowMs);
+  if (skewMs > skewMsMax) {
+    const apart = `${name} has another time, by ${Math.round(skewMs / 1_000)} s`;
+    findings.push(fault('clock', apart, 'set both clocks, by NTP'));
+  }
+  for (const setting of ['fsync', 'full_page_writes'] as const) {
+    if (facts[setting] !== 'off') continue;
+    const lost = `${name} has ${setting} = off: a crash of its machine damages or loses what was acknowledged`;
+    findings.push(fault(about, lost, `set ${setting} = on`));
+  }
+  if (standby) return findings;
+  if (!facts.may_create) {
+    const mend = `grant create on the schema to ${user}, or make that role the owner`;
+    findings.push(fault(about, `${name}: user ${user} may not create tables`, mend));
+  }
+  findings.push(...lookAtFollowers(name, facts, followers));
+  if (hasLists === false) findings.push(noLists);
+  return findings;
+}
+
+function lookAtFollowers(name: string, { wanted }: Facts, followers: readonly Follower[]) {
+  const about = 'replication';
+  const findings: Finding[] = [];
+  const synchronous = followers.filter(({ sync_state: state }) => /^(sync|quorum)$/.test(state));
+  if (followers.length === 0 && wanted === '') {
+    const alone = `nobody follows ${name}: its disk is the only one with the newest commits`;
+    findings.push(advice(about, alone, 'let a standby follow it (docs/CLUSTER.md)'));
+  }
+  for (const { name: follower, sync_state: state, lag } of followers) {
+    const bytes = lag === null ? undefined : Number(lag);
+    const behind = bytes === undefined ? '' : `, ${grouped(bytes)} bytes behind`;
+    const found = `${follower} follows ${name}, ${state}${behind}`;
+    const isLate = bytes !== undefined && bytes > lagBytesMax;
+    findings.push(
+      isLate ? advice(about, found, 'look at its disk and network') : fine(about, found),
+    );
+  }
+  // Who may not see the states can't tell.
+  const isSeen = followers.every(({ sync_state: state }) => state !== 'unknown');
+  if (wanted !== '' && synchronous.length === 0 && isSeen) {
+    const waits = `${name} waits for ${wanted} at each commit, and no such standby follows`;
+    findings.push(fault(about, waits, 'start it, or take it out of synchronous_standby_names'));
+  }
+  return findings;
+}
+
+export const noLists = advice(
+  'lists',
+  'no list of others is loaded: scores come from reports alone',
+  'portcullis source add, or load a file with portcullis seed (docs/OPERATIONS.md)',
+);
+
+async function lookAtHost(url: string): Promise<Host> {
+  const name = hostsText(url);
+  // Loaded here, because the other commands start faster without it.
+  const { Client } = (await import('pg')).default;
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: waitMs,
+    query_timeout: waitMs,
+    application_name: 'portcullis doctor',
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('set default_transaction_read_only = on');
+    const facts = (await client.query<Facts>(factsText)).rows[0]!;
+    const followers = facts.standby ? [] : (await client.query<Follower>(followersText)).rows;
+    const hasLists = facts.standby ? undefined : await someLists(client);
+    return { name, facts, followers, hasLists };
+  } catch (error) {
+    return { name, refused: (error as Error).message };
+  } finally {
+    client.end().catch(() => {});
+  }
+}
+
+/** Undefined: no node ever ran on it. */
+async function someLists(client: pg.Client): Promise<boolean | undefined> {
+  const found = await client.query<{ some: boolean }>(listsText).catch(() => undefined);
+  return found?.rows[0]?.some;
+}

@@ -1,0 +1,114 @@
+/** What the service knows from elsewhere, and who answers in its name. */
+
+import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Config } from '../../config.ts';
+import { openMmdb } from '../../geo/mmdb.ts';
+import { dateText } from '../shell/output.ts';
+import { advice, type Finding, fault, fine } from './finding.ts';
+
+const waitMs = 5_000;
+const dayMs = 86_400_000;
+const geoDaysMax = 60;
+/** What `statfs` says of file systems that end with the machine, or with the container. */
+const inMemory = new Map([
+  [0x0102_1994, 'tmpfs'],
+  [0x8584_58f6, 'ramfs'],
+]);
+const overlay = 0x794c_7630;
+const bodyBytesMax = 64 * 1024;
+
+/** @param what `DATA_DIR` or `BACKUP_FOLDER` */
+export function lookAtFileSystem(what: string, path: string, config: Config): Finding[] {
+  let place = path;
+  while (!existsSync(place)) place = dirname(place);
+  const type = statfsSync(place).type >>> 0;
+  const memory = inMemory.get(type);
+  // A node has little there: its number, and what makes its next start fast.
+  const tell = config.databaseUrl === undefined ? fault : advice;
+  if (memory !== undefined) {
+    const found = `${what} ${path} lies in memory (${memory}): all of it is gone when the machine starts anew`;
+    return [tell('disk', found, `set ${what} to a folder on a disk`)];
+  }
+  if (type !== overlay) return [];
+  const found = `${what} ${path} lies in the layer of a container (overlay), and goes with it`;
+  return [advice('disk', found, `mount a volume for ${what}`)];
+}
+
+/** Whether who answers at BASE_URL is this service: another program there gets all its visitors. */
+export async function lookAtAnswer({ baseUrl }: Config): Promise<Finding> {
+  const about = 'address';
+  const ask = (path: string) =>
+    fetch(`${baseUrl}${path}`, { redirect: 'manual', signal: AbortSignal.timeout(waitMs) });
+  let body: string;
+  let title: unknown;
+  try {
+    const health = await ask('/healthz');
+    body = await textOf(health);
+    title = titleOf(await textOf(await ask('/openapi.json'), 8 * 1024 * 1024));
+  } catch (error) {
+    const { cause, message } = error as Error & { cause?: Error };
+    const found = `nobody answers at ${baseUrl}: ${cause?.message || message}`;
+    return advice(about, found, 'start the server, and the proxy in front of it');
+  }
+  if (title === 'Portcullis') return fine(about, `the service answers at ${baseUrl}`);
+  const found = `another program answers at ${baseUrl}: it begins with '${start(body)}'`;
+  return fault(about, found, 'stop it, or set BASE_URL to where the service is');
+}
+
+async function textOf(answer: Response, max = bodyBytesMax): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of answer.body ?? []) {
+    parts.push(Buffer.from(part));
+    bytes += part.length;
+    if (bytes > max) break;
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function titleOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { info?: { title?: unknown } } | null)?.info?.title;
+  } catch {
+    return undefined;
+  }
+}
+
+function start(text: string): string {
+  return text
+    .slice(0, 40)
+    .replace(/[\p{C}\s']+/gu, ' ')
+    .trim();
+}
+
+export function lookAtGeo(config: Config, nowMs: number): Finding[] {
+  const named = [
+    ['GEO_COUNTRY_MMDB', config.geoCountryMmdb],
+    ['GEO_ASN_MMDB', config.geoAsnMmdb],
+  ] as const;
+  return named.map(([setting, path]) => {
+    if (path === undefined) {
+      const found = `${setting} is not set: the package's data is not updated, and known to hold errors`;
+      return advice('geo', found, `set ${setting} to a MaxMind file that you fetch anew`);
+    }
+    try {
+      const { buildEpoch } = openMmdb(readFileSync(path));
+      const madeAt = buildEpoch > 0 ? buildEpoch * 1_000 : statSync(path).mtimeMs;
+      const days = Math.floor((nowMs - madeAt) / dayMs);
+      const found = `${path} is of ${dateText(madeAt)}, ${days} days old`;
+      if (days <= geoDaysMax) return fine('geo', found);
+      return advice(
+        'geo',
+        found,
+        `fetch a newer one: addresses move to other countries and networks`,
+      );
+    } catch (error) {
+      return fault(
+        'geo',
+        `${setting} ${path}: ${(error as Error).message}`,
+        'put a whole file there',
+      );
+    }
+  });
+}
