@@ -28,7 +28,15 @@ it('the site of the README signs a visitor in', async () => {
   const site = startCommand(process.execPath, [file]);
   try {
     const origin = `http://localhost:${port}`;
-    const visit = (path: string) => fetch(origin + path, { redirect: 'manual' });
+    const visit = (path: string, cookie = '') =>
+      fetch(origin + path, { redirect: 'manual', headers: { Cookie: cookie } });
+    /** What a browser is sent away with, and what it keeps. */
+    const begin = async () => {
+      const { headers } = await visit('/');
+      const set = headers.get('set-cookie')!;
+      assert.match(set, /; Path=\/callback; HttpOnly; SameSite=Lax; Max-Age=600$/);
+      return { sent: new URL(headers.get('location')!), cookie: set.split(';')[0]! };
+    };
     await within(
       () =>
         visit('/callback').then(
@@ -37,26 +45,41 @@ it('the site of the README signs a visitor in', async () => {
         ),
       'the site',
     );
-    const sent = new URL((await visit('/')).headers.get('location')!);
+    const { sent, cookie } = await begin();
+    const second = await begin();
+    assert.equal(sent.searchParams.get('code_challenge_method'), 'S256');
+    assert.match(sent.searchParams.get('code_challenge')!, /^[\w-]{43}$/);
+    assert.doesNotMatch(sent.href, new RegExp(cookie.split('=')[1]!), 'the verifier stays here');
     const person = createAgent(server, await people.signIn('ada@mail.example'));
     const back = await allow(person, sent.pathname + sent.search, ['profile']);
     assert.equal(back.origin, origin);
-    const profile = (await (await visit(back.pathname + back.search)).json()) as object;
+    const path = back.pathname + back.search;
+    // A link that somebody else's sign-in ends with signs nobody else in.
+    for (const foreign of ['', second.cookie, 'signin_=x', 'signin_null=x', `x${cookie}`]) {
+      const answer = await visit(path, foreign);
+      assert.deepEqual([answer.status, await answer.text()], [400, 'Not our sign-in.'], foreign);
+    }
+    const kept = `theme=a=b; ${second.cookie}; ${cookie}`;
+    const done = await visit(path, kept);
+    const profile = (await done.json()) as object;
     assert.deepEqual(Object.keys(profile).sort(), ['given_name', 'picture', 'service_id']);
-    assert.equal(await (await visit(back.pathname + back.search)).text(), 'Not our sign-in.');
+    const [name] = cookie.split('=');
+    assert.match(done.headers.get('set-cookie')!, new RegExp(`^${name}=; .*; Max-Age=0$`));
+    assert.match(await (await visit(path, cookie)).text(), /invalid/, 'a code counts once');
+    // The code of one sign-in with the verifier of another one.
+    const mixed = new URL(back);
+    mixed.searchParams.set('state', second.sent.searchParams.get('state')!);
+    const other = await visit(mixed.pathname + mixed.search, second.cookie);
+    assert.match(await other.text(), /invalid/);
     // What comes in the address is shown as text, and what is no address does not end the site.
-    const { searchParams } = new URL((await visit('/')).headers.get('location')!);
-    const from = `&iss=${encodeURIComponent(new URL(sent).origin)}`;
-    const refused = await visit(
-      `/callback?error=<b>no</b>${from}&state=${searchParams.get('state')}`,
-    );
+    const from = `&iss=${encodeURIComponent(sent.origin)}`;
+    const third = await begin();
+    const state = `&state=${third.sent.searchParams.get('state')}`;
+    const refused = await visit(`/callback?error=<b>no</b>${from}${state}`, third.cookie);
     assert.equal(await refused.text(), '<b>no</b>');
     assert.match(refused.headers.get('content-type') ?? '', /^text\/plain/);
-    for (const other of ['', '&iss=https://evil.example', `${from}0`]) {
-      const left = new URL((await visit('/')).headers.get('location')!);
-      const answer = await visit(
-        `/callback?code=x${other}&state=${left.searchParams.get('state')}`,
-      );
+    for (const iss of ['', '&iss=https://evil.example', `${from}0`]) {
+      const answer = await visit(`/callback?code=x${iss}${state}`, third.cookie);
       assert.equal(await answer.text(), 'The answer of another service.');
     }
     assert.equal((await visit('//')).status, 500);
