@@ -11,7 +11,7 @@
  * as if it were not there: no text throws, and none blocks anybody.
  */
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { embeddedIp4 } from '../../ip/behind.ts';
@@ -32,7 +32,10 @@ export interface GateVisitor {
 
 export interface Passes {
   issue(visitor: GateVisitor): string;
-  /** The first good pass of a `Cookie` header; `over`: it asked too often in this minute. */
+  /**
+   * Returns whether any pass of a `Cookie` header is good, whatever stands before it; `over`: each good one asked too
+   * often in this minute.
+   */
   look(
     cookies: string | undefined,
     visitor: GateVisitor,
@@ -57,9 +60,13 @@ const shape = /^(pcp1\.[\w-]{31,368})\.([\w-]{43})$/;
 const textLengthMax = 420;
 /** A node's clock may be behind that of the node that issued it. */
 const skewMsMax = 300_000;
-/** Of one name in one request: a browser keeps one, so more are somebody's play. */
-const lookedAtMax = 4;
-/** An HMAC costs 6 µs, a map 0.4: verified texts are kept, the oldest leaves. About 30 MB when full. */
+/**
+ * An HMAC costs 6 µs, a map 0.4. One is made for what is of the right host, network and time alone, and for so
+ * many forged texts of one question; for more, while those of a second are not used up by anybody.
+ */
+const forgedOfQuestionMax = 16;
+const forgedOfSecondMax = 1_000;
+/** Verified texts are kept, the oldest leaves. About 30 MB when full. */
 const keptMax = 65_536;
 const requestsPerMinute = 600;
 const minuteMs = 60_000;
@@ -71,19 +78,34 @@ export function createPasses(options: {
   readonly random: Pick<Random, 'bytes'>;
   readonly keptMax?: number;
 }): Passes {
-  const { key, clock, random } = options;
+  const { clock, random } = options;
+  const key = createSecretKey(options.key);
   const room = options.keptMax ?? keptMax;
   const kept = new Map<string, Known>();
 
+  let forged = 0;
+  let secondFromMs = Number.NEGATIVE_INFINITY;
+  let forgedOfSecond = 0;
+
+  /** Whether one more text may be forged in this question. */
+  function hasPatience(): boolean {
+    if (forged < forgedOfQuestionMax) return true;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - secondFromMs >= 1_000) {
+      secondFromMs = nowMs;
+      forgedOfSecond = 0;
+    }
+    return forgedOfSecond++ < forgedOfSecondMax;
+  }
+
   const macOf = (signed: string) => createHmac('sha256', key).update(signed).digest('base64url');
 
-  function verified(text: string): Known | undefined {
+  /** The pass that is good for this visitor, if the text is one. */
+  function goodIn(text: string, visitor: GateVisitor, ageMsMax: number): Known | undefined {
     const known = kept.get(text);
-    if (known !== undefined) return known;
+    if (known !== undefined) return isGood(known, visitor, ageMsMax) ? known : undefined;
     const found = text.length > textLengthMax ? null : shape.exec(text);
     if (found === null) return undefined;
-    // Texts are compared, so a pass has one spelling.
-    if (!timingSafeEqual(Buffer.from(found[2]!), Buffer.from(macOf(found[1]!)))) return undefined;
     const body = Buffer.from(found[1]!.slice(version.length + 1), 'base64url');
     const read: Known = {
       endMs: body.readUIntBE(8, 6),
@@ -94,6 +116,13 @@ export function createPasses(options: {
       minuteFromMs: clock.monotonicMs(),
       asked: 0,
     };
+    if (!isGood(read, visitor, ageMsMax)) return undefined;
+    if (!hasPatience()) return undefined;
+    // Texts are compared, so a pass has one spelling.
+    if (!timingSafeEqual(Buffer.from(found[2]!), Buffer.from(macOf(found[1]!)))) {
+      forged++;
+      return undefined;
+    }
     if (kept.size >= room) kept.delete(kept.keys().next().value!);
     // A copy: a part of a header would hold the whole of it.
     kept.set(Buffer.from(text, 'latin1').toString('latin1'), read);
@@ -131,16 +160,17 @@ export function createPasses(options: {
     },
     look(cookies, visitor, ageMsMax) {
       if (cookies === undefined) return 'none';
+      forged = 0;
+      let found: 'over' | 'none' = 'none';
       let at = cookies.indexOf(passCookie);
-      for (let looked = 0; at >= 0 && looked < lookedAtMax; looked++) {
+      while (at >= 0) {
         const text = valueAt(cookies, at);
-        const pass = text === undefined ? undefined : verified(text);
-        if (pass !== undefined && isGood(pass, visitor, ageMsMax)) {
-          return isOver(pass) ? 'over' : 'good';
-        }
+        const pass = text === undefined ? undefined : goodIn(text, visitor, ageMsMax);
+        if (pass !== undefined && !isOver(pass)) return 'good';
+        if (pass !== undefined) found = 'over';
         at = cookies.indexOf(passCookie, at + passCookie.length);
       }
-      return 'none';
+      return found;
     },
   };
 }

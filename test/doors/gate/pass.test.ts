@@ -67,9 +67,73 @@ it('it stands among other cookies, and a name that ends as its own is another', 
   assert.equal(look(`portcullis_passx=${issued}`), 'none');
   assert.equal(look(`a=portcullis_pass=${issued}`), 'none');
   assert.equal(look('portcullis_pass'), 'none');
-  const crowd = 'portcullis_pass=x; '.repeat(4);
-  assert.equal(look(`${crowd}portcullis_pass=${issued}`), 'none', 'so many are looked at');
   assert.equal(passes.look(undefined, visitor('45.10.0.7'), hourMs), 'none');
+});
+
+it('no junk before a pass, nor behind it, hides it', () => {
+  const { clock, passes, issued } = setUp();
+  const end = issued.endsWith('AA') ? 'AE' : 'AA';
+  const forged = `${issued.slice(0, -2)}${end}`;
+  const foreign = passes.issue(visitor('45.99.0.7', 'other.example'));
+  const other = createPasses({ key: new Uint8Array(32), clock, random: systemRandom() });
+  const alike = Array.from({ length: 60 }, () => other.issue(visitor('45.10.0.7')));
+  clock.advance(-hourMs);
+  const old = passes.issue(visitor('45.10.0.7'));
+  clock.advance(hourMs);
+  const pass = passes.issue(visitor('45.10.0.7'));
+  const junk = [
+    '',
+    'x',
+    '"',
+    `"${issued}"`,
+    'pcp1..',
+    `${issued}x`,
+    forged,
+    foreign,
+    old,
+    ...alike,
+  ];
+  for (const texts of [
+    ...junk.map((text) => [text]),
+    junk,
+    Array(100).fill(forged),
+  ] as string[][]) {
+    const crowd = texts.map((text) => `portcullis_pass=${text}`).join('; ');
+    for (const cookies of [
+      `${crowd}; portcullis_pass=${pass}`,
+      `portcullis_pass=${pass}; ${crowd}`,
+    ]) {
+      assert.equal(passes.look(cookies, visitor('45.10.0.7'), hourMs), 'good', crowd.slice(0, 90));
+    }
+    assert.equal(passes.look(crowd, visitor('45.10.0.7'), 1), 'none', crowd.slice(0, 90));
+  }
+});
+
+it('forged passes cost a bounded number of signatures in a second', () => {
+  const { clock, passes, issued } = setUp();
+  const other = createPasses({ key: new Uint8Array(32), clock, random: systemRandom() });
+  const after = (count: number, text: string) => {
+    const texts = Array.from({ length: count }, () => other.issue(visitor('45.10.0.7')));
+    const cookies = [...texts, text].map((each) => `portcullis_pass=${each}`).join('; ');
+    return passes.look(cookies, visitor('45.10.0.7'), hourMs);
+  };
+  for (let i = 0; i < 11; i++) after(120, 'x');
+  assert.equal(after(16, issued), 'none', 'others have used up what there is for long heads');
+  clock.advance(1_000);
+  assert.equal(after(16, issued), 'good');
+  for (let i = 0; i < 11; i++) after(120, 'x');
+  assert.equal(after(16, issued), 'good', 'once verified it costs none');
+  assert.equal(after(15, passes.issue(visitor('45.10.0.7'))), 'good', 'a few are always looked at');
+});
+
+it('a pass that asked too often does not hide another one', () => {
+  const { passes, issued } = setUp();
+  const second = passes.issue(visitor('45.10.0.7'));
+  const look = (cookies: string) => passes.look(cookies, visitor('45.10.0.7'), hourMs);
+  for (let i = 0; i < 600; i++) look(`portcullis_pass=${issued}`);
+  assert.equal(look(`portcullis_pass=${issued}`), 'over');
+  assert.equal(look(`portcullis_pass=${issued}; portcullis_pass=${second}`), 'good');
+  assert.equal(look(`portcullis_pass=${issued}; portcullis_pass=x`), 'over');
 });
 
 it('beyond 600 requests in a minute a pass does not count, and then it does again', () => {

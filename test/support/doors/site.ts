@@ -131,6 +131,15 @@ export async function judge(ask: Ask): Promise<void> {
   const Cookie = `theme=dark; ${pass}; last=1`;
   const let_in = await ask(suspect, '/shop?item=7', { headers: { ...page, Cookie } });
   assert.deepEqual([let_in.status, let_in.body], [200, 'app GET /shop?item=7 ']);
+  const junk = `portcullis_pass=; portcullis_pass=x; portcullis_pass=${pass.slice(16, -2)}__`;
+  for (const crowd of [
+    `${junk}; ${pass}`,
+    `${pass}; ${junk}`,
+    `${junk}; ${pass}; portcullis_pass=y`,
+  ]) {
+    const among = await ask(suspect, '/', { headers: { ...page, Cookie: crowd } });
+    assert.equal(among.status, 200, crowd);
+  }
   const send = { method: 'POST', body: 'x=1', headers: { ...page, Cookie } };
   assert.equal((await ask(suspect, '/form', send)).body, 'app POST /form x=1');
   const end = pass.endsWith('AA') ? 'AE' : 'AA';
