@@ -68,12 +68,16 @@ export interface ForwardingLines {
  */
 export type ClientStanding = 'named' | 'stranger' | 'silent' | 'unreadable' | 'contradictory';
 
-export interface Client {
+export interface ResolvedClient {
   readonly ip: string;
   readonly standing: ClientStanding;
 }
 
-export function resolveClient(peer: string, lines: ForwardingLines, rules: AddressRules): Client {
+export function resolveClient(
+  peer: string,
+  lines: ForwardingLines,
+  rules: AddressRules,
+): ResolvedClient {
   const { xForwardedFor, forwarded } = lines;
   if (!rules.hasProxies || !rules.isTrusted(peer)) return { ip: peer, standing: 'stranger' };
   const hasX = xForwardedFor.length > 0;
@@ -100,7 +104,7 @@ function walk<Hop>(
   hops: readonly Hop[],
   addressOf: (hop: Hop, rules: AddressRules) => string | undefined,
   rules: AddressRules,
-): Client {
+): ResolvedClient {
   let ip = peer;
   const last = Math.max(0, hops.length - hopsMax);
   for (let i = hops.length - 1; i >= last && rules.isTrusted(ip); i--) {

@@ -4,7 +4,7 @@
  * Nothing is awaited, so the state of one request is gone before the next one comes.
  */
 
-import type { Client } from './client-ip.ts';
+import type { ResolvedClient } from './client-ip.ts';
 import { bytesOf, endAfter, endBodiless, sendAsTaken, type Wire } from './exchange.ts';
 import type { HeaderScan } from './framing.ts';
 import { type Head, renderHead, statusOf } from './head.ts';
@@ -17,7 +17,7 @@ export interface HotLaneOptions extends LaneOptions {
   readonly scan: HeaderScan;
   /** Lines at the end of every head, see `fieldsOf`. */
   readonly fields: string;
-  readonly clientOf: (wire: Wire) => Client;
+  readonly clientOf: (wire: Wire) => ResolvedClient;
   /** Of a request that fails: no other one here has an id, see docs/HTTP.md. */
   readonly newId: () => string;
 }

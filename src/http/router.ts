@@ -4,7 +4,7 @@
  * static paths are found with stray slashes, too.
  */
 
-import type { Client } from './client-ip.ts';
+import type { ResolvedClient } from './client-ip.ts';
 import type { Head } from './head.ts';
 import type { Header, Method, Reply, Request } from './message.ts';
 import { decodeComponent } from './query.ts';
@@ -71,7 +71,7 @@ export interface HotRequest {
   readonly method: string;
   readonly path: string;
   /** Costs over a microsecond; ask only when needed. */
-  client(): Client;
+  client(): ResolvedClient;
   /** Must be called once before the handler returns, or `defer`. The length of the body is added. */
   answer(head: Head, body: string | Uint8Array): void;
   /**

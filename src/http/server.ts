@@ -13,7 +13,7 @@ import { type Random, systemRandom } from '../core/random.ts';
 import type { AccessLog } from './access-log.ts';
 import { Admission } from './admission.ts';
 import type { Arrival } from './arrival.ts';
-import { type AddressRules, type Client, peerText, resolveClient } from './client-ip.ts';
+import { type AddressRules, peerText, type ResolvedClient, resolveClient } from './client-ip.ts';
 import { createEnd, createProbe, type Wire } from './exchange.ts';
 import { HeaderScan } from './framing.ts';
 import { fieldsOf } from './head.ts';
@@ -107,7 +107,7 @@ interface Lanes {
   readonly limits: HttpLimits;
   readonly admission: Admission;
   readonly hot: HotLane;
-  readonly clientOf: (wire: Wire) => Client;
+  readonly clientOf: (wire: Wire) => ResolvedClient;
   readonly idOf: (wire: Wire) => string;
 }
 

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import {
   type AddressRules,
-  type Client,
   peerText,
+  type ResolvedClient,
   resolveClient,
 } from '../../src/http/client-ip.ts';
 
@@ -66,7 +66,7 @@ test('a hop may bring its port, in the ways proxies write it, and nothing else',
   }
 });
 
-const client = ({ ip, standing }: Client) => `${ip} ${standing}`;
+const client = ({ ip, standing }: ResolvedClient) => `${ip} ${standing}`;
 
 test('it is known whether a trusted proxy named the address', () => {
   const from = (peer: string, ...lines: string[]) => client(resolve(peer, lines));

@@ -271,6 +271,17 @@ test('the client address is the peer, or walked back over trusted proxies', asyn
     assert.equal((await ask(direct.port, get(path, ...lines)))[0]!.body, '127.0.0.1');
     assert.equal((await ask(proxied.port, get(path, ...lines)))[0]!.body, '9.9.9.9');
     assert.equal((await ask(proxied.port, get(path)))[0]!.body, '127.0.0.1');
+    const standard = ['Forwarded: for=6.6.6.6', 'Forwarded: for="9.9.9.9:80", for=10.0.0.1'];
+    assert.equal((await ask(direct.port, get(path, ...standard)))[0]!.body, '127.0.0.1');
+    assert.equal((await ask(proxied.port, get(path, ...standard)))[0]!.body, '9.9.9.9');
+    assert.equal((await ask(proxied.port, get(path, ...lines, ...standard)))[0]!.body, '9.9.9.9');
+    const other = [...lines, 'Forwarded: for=6.6.6.6'];
+    assert.equal((await ask(proxied.port, get(path, ...other)))[0]!.body, '127.0.0.1');
+    assert.equal(
+      (await ask(proxied.port, get(path, ...lines)))[0]!.body,
+      '9.9.9.9',
+      'nothing stays',
+    );
   }
 });
 

@@ -4,7 +4,7 @@
  * for Envoy, which asks by the visitor's own method and path. `decide.ts` says what becomes of him.
  */
 
-import type { Client } from '../../http/client-ip.ts';
+import type { ResolvedClient } from '../../http/client-ip.ts';
 import { type Head, numberField, renderHead, withNumber } from '../../http/head.ts';
 import type { Header } from '../../http/message.ts';
 import { parseQuery } from '../../http/query.ts';
@@ -95,7 +95,7 @@ const mend =
   'Let it set one of X-Forwarded-For and Forwarded to the address, and remove the other.';
 
 /** Why nobody knows whom a question is about, for who sets the proxy up. */
-function unnamed({ ip, standing }: Client, hasProxies: boolean): string | undefined {
+function unnamed({ ip, standing }: ResolvedClient, hasProxies: boolean): string | undefined {
   switch (standing) {
     case 'named':
       return undefined;
