@@ -15,6 +15,10 @@ if (form) {
   const showLink = find('.captcha-choice a');
   const freezeButton = find('.captcha-freeze');
   const outcome = find('.captcha-outcome');
+  /** A new one comes so long before the end; so many in a row while nobody types. */
+  const earlyMs = 12_000;
+  const renewalsMax = 5;
+  let renewals = 0;
   let expiry;
   let busy = false;
 
@@ -44,7 +48,13 @@ if (form) {
 
   function expireIn(seconds) {
     clearTimeout(expiry);
-    expiry = setTimeout(() => say(words.expired, 'wrong'), seconds * 1000);
+    expiry = setTimeout(
+      () => {
+        if (document.hidden || renewals++ >= renewalsMax) say(words.expired, 'wrong');
+        else once(async () => ((await another()) ? say(words.renewed) : say(words.busy, 'wrong')));
+      },
+      seconds * 1000 - earlyMs,
+    );
   }
 
   /** False when there is none to be had at the moment. */
@@ -98,6 +108,9 @@ if (form) {
       if (await another()) say(words.fresh);
       else say(words.busy, 'wrong');
     });
+  });
+  answer.addEventListener('input', () => {
+    renewals = 0;
   });
   showLink.addEventListener('click', (event) => {
     event.preventDefault();

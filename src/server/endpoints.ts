@@ -104,6 +104,7 @@ const open: readonly Endpoint[] = [
   envoyEndpoint, // GET /gate/envoy/*
   gateEndpoints.show, // GET /.portcullis/challenge
   gateEndpoints.answer, // POST /.portcullis/challenge
+  gateEndpoints.another, // GET /.portcullis/new
   gateEndpoints.picture, // GET /.portcullis/img/:file
   gateEndpoints.sound, // GET /.portcullis/audio/:file
   gateEndpoints.file, // GET /.portcullis/static/*

@@ -5,6 +5,7 @@ import type { Request } from '../../http/message.ts';
 import type { ChallengeView } from '../../web/components/challenge.ts';
 import type { FormChallenges } from '../../web/guard/form-challenges.ts';
 import { shownSize } from '../picture/profiles.ts';
+import { newChallenge } from './challenge.endpoints.ts';
 import {
   audioPath,
   type ChallengeRouteOptions,
@@ -19,7 +20,8 @@ export function createFormChallenges(captcha: ChallengeRouteOptions): FormChalle
     if (!issued.ok) return issued;
     const { token } = issued.value;
     const paths = { imageHref: imagePath(token), audioHref: audioPath(token) };
-    return ok({ token, ...paths, ...shownSize });
+    const lifetimeSeconds = Math.floor(captcha.lifetimeMs / 1_000);
+    return ok({ token, ...paths, ...shownSize, lifetimeSeconds, newHref: newChallenge.path });
   }
 
   return {

@@ -15,7 +15,7 @@ import {
   tooManyText,
 } from '../../web/page-tools.ts';
 import { noStore } from '../../web/shape.ts';
-import { verifyBytesMax } from '../challenge/challenge.endpoints.ts';
+import { newChallenge, verifyBytesMax } from '../challenge/challenge.endpoints.ts';
 import {
   attempt,
   audioPath,
@@ -62,6 +62,7 @@ export function captchaPageRoutes(options: CaptchaPageOptions): PlainRoute[] {
       imageHref: imagePath(issued.value.token),
       audioHref: audioPath(issued.value.token),
       lifetimeSeconds: Math.floor(options.lifetimeMs / 1_000),
+      newHref: newChallenge.path,
     };
     return {
       status: 200,

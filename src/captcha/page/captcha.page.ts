@@ -26,7 +26,7 @@ export interface CaptchaPageData {
   /** Public; undefined where there is none to show the widget with. */
   readonly siteKey?: string | undefined;
   /** Undefined for a client that has asked for too many. */
-  readonly challenge?: (ChallengeView & { readonly lifetimeSeconds: number }) | undefined;
+  readonly challenge?: ChallengeView | undefined;
   /** Of the attempt that this page answers. */
   readonly outcome?: 'right' | 'wrong' | undefined;
 }
@@ -38,6 +38,7 @@ function sayings({ captcha: text, challenge }: Catalogue) {
     'data-wrong': text.wrong,
     'data-fresh': text.fresh,
     'data-expired': text.expired,
+    'data-renewed': challenge.renewed,
     'data-busy': challenge.busy,
     'data-freeze': text.freeze,
     'data-play': text.play,
@@ -64,6 +65,7 @@ function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Catalogue)
     ${title}
     <input type="hidden" name="token" value=${challenge.token} />
     ${challengeStage(frame, challenge)}
+    <p class="field-hint">${text.challenge.expires(challenge.lifetimeSeconds)}</p>
     <p class="captcha-tools">
       ${linkButton({ label: text.captcha.another, href: '/captcha/', kind: 'quiet', icon: 'refresh', className: 'captcha-another' })}
       <button class="button button-quiet captcha-freeze" type="button" hidden>${icon('pause')}<span>${text.captcha.freeze}</span></button>

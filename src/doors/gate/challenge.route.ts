@@ -11,7 +11,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { parseIp } from '../../ip/address.ts';
 import type { Assets } from '../../web/assets.ts';
 import { openFile, openPage } from '../../web/guard/endpoint.ts';
-import type { FormChallenges } from '../../web/guard/form-challenges.ts';
+import { asksForAnother, type FormChallenges } from '../../web/guard/form-challenges.ts';
 import type { Answer, Guard } from '../../web/guard/guard.ts';
 import {
   createPageTools,
@@ -21,7 +21,7 @@ import {
   pageRequestHeaders,
   tooManyText,
 } from '../../web/page-tools.ts';
-import { noStore } from '../../web/shape.ts';
+import { jsonType, noStore } from '../../web/shape.ts';
 import { challengePage } from './challenge.page.ts';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
 import { challengePath, guestPath, wayBack } from './way-back.ts';
@@ -38,6 +38,7 @@ export interface GateChallengeOptions {
 }
 
 const answerBytesMax = 16_384;
+const newPath = `${guestPath}new`;
 const siteHeaders = [
   'host',
   'x-forwarded-host',
@@ -56,6 +57,11 @@ export const gateEndpoints = {
     handlerLimits: ['captchaVerify'],
     headers: ['content-type', ...siteHeaders],
     body: { types: ['form'], bytesMax: answerBytesMax },
+  }),
+  another: openFile(newPath, {
+    shape: 'captcha',
+    handlerLimits: ['captchaNew'],
+    robots: 'disallow',
   }),
   picture: openFile(`${guestPath}img/:file`, {
     shape: 'captcha',
@@ -77,6 +83,7 @@ export const gateEndpoints = {
 
 const emptyForm: Params = { get: () => undefined, all: () => [], has: () => false, names: [] };
 const noIndex: Header = ['X-Robots-Tag', 'noindex'];
+const imageOf = (token: string) => `${guestPath}img/${token}.gif`;
 const ownPathOf = (path: string) => path.slice(guestPath.length - 1);
 
 export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[] {
@@ -93,17 +100,27 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
     if (!issued.ok && !wasWrong) return refuse(request, issued.retryAfterSeconds ?? 1);
     const challenge = issued.ok && {
       ...issued.value,
-      imageHref: `${guestPath}img/${issued.value.token}.gif`,
+      imageHref: imageOf(issued.value.token),
       audioHref: `${guestPath}audio/${issued.value.token}.wav`,
+      newHref: newPath,
     };
     return {
       status: 403,
-      headers: [...tools.headers(language, { media: true }), noStore, noIndex],
+      headers: [...tools.headers(language, { media: true, connect: true }), noStore, noIndex],
       body: challengePage(tools.frame(language), {
         ...{ action: challengePath, back, host: siteOf(request), wasWrong },
         challenge: challenge || undefined,
       }),
     };
+  }
+
+  /** For the script of the page: the same as /captcha/new, with a path on the site's host. */
+  function another(request: Request): Answer {
+    const issued = challenges.issue(request);
+    if (!issued.ok) return issued;
+    const { token, lifetimeSeconds } = issued.value;
+    const body = JSON.stringify({ token, img: imageOf(token), expires_in: lifetimeSeconds });
+    return { status: 200, headers: [jsonType, noStore, noIndex], body };
   }
 
   function show(request: Request): Reply {
@@ -114,6 +131,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
   async function answer(request: Request): Promise<Reply> {
     const read = parseForm(request.body);
     const form = read.ok ? read.value : emptyForm;
+    if (asksForAnother(form)) return page(request, wayBack(form.get('rd')), false);
     const given = challenges.answerIn(request, form);
     if ('waitSeconds' in given) return refuse(request, given.waitSeconds);
     const back = wayBack(form.get('rd'));
@@ -143,6 +161,7 @@ export function gateChallengeRoutes(options: GateChallengeOptions): PlainRoute[]
   return [
     guard.open(gateEndpoints.show, show),
     guard.open(gateEndpoints.answer, answer),
+    guard.open(gateEndpoints.another, another),
     guard.open(gateEndpoints.picture, media.picture),
     guard.open(gateEndpoints.sound, media.sound),
     guard.open(gateEndpoints.file, (request) =>

@@ -8,6 +8,7 @@ import type { Params } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { asksForAnother } from '../../web/guard/form-challenges.ts';
 import {
   type Asked,
   addressIn,
@@ -57,7 +58,7 @@ export function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const data = { address: asked.ip, csrf: visit.csrf, open, isOver, reason, wrong, challenge };
     return desk.show(visit, (frame) => removalPage(frame, data), {
       status: wrong === undefined ? 200 : wrong === 'full' ? 503 : 422,
-      needs: { media: true },
+      needs: { media: true, connect: true },
       headers: needsChallenge ? challenges.headers(visit.request) : [],
     });
   }
@@ -66,6 +67,7 @@ export function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const asked = addressIn(form, allowDocumentation);
     if (asked === undefined) return desk.problem(visit, noAddress);
     const typed = form.get('reason') ?? '';
+    if (asksForAnother(form)) return show(visit, asked, typed);
     const answer = isVerified(visit) ? undefined : challenges.answerIn(visit.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
       return desk.problem(visit, tooMany(answer.waitSeconds));

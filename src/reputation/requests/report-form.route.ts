@@ -11,6 +11,7 @@ import type { PlainRoute } from '../../http/router.ts';
 import { textBehind } from '../../ip/behind.ts';
 import { statusOf } from '../../web/errors.ts';
 import { deskForm, deskPage } from '../../web/guard/desk-endpoint.ts';
+import { asksForAnother } from '../../web/guard/form-challenges.ts';
 import { type Report, readReport } from '../reports/report.ts';
 import { clientNetwork } from '../voices/client-network.ts';
 import {
@@ -64,7 +65,7 @@ export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     return desk.show(visit, (frame) => reportPage(frame, data), {
       status: isChallengeWrong ? 422 : bad,
       failure,
-      needs: { media: true },
+      needs: { media: true, connect: true },
       headers: needsChallenge ? challenges.headers(visit.request) : [],
     });
   }
@@ -92,6 +93,7 @@ export function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     const { clientIp } = visit.request;
     const again = { categories: form.all('categories'), comment: form.get('comment') ?? '' };
     const refuse = (failure: Failure) => show(visit, ip, { ...again, failure });
+    if (asksForAnother(form)) return show(visit, ip, again);
     const answer = isVerified(visit) ? undefined : challenges.answerIn(visit.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
       return desk.problem(visit, tooMany(answer.waitSeconds));

@@ -4,9 +4,9 @@
  */
 
 import { type Html, html, safeHref } from '../html.ts';
+import type { Catalogue } from '../language.ts';
 import { frameText, type PageFrame } from '../layout/layout.ts';
 import { field } from './field.ts';
-import { hidden } from './form.ts';
 import { icon } from './icon.ts';
 import { notice } from './notice.ts';
 
@@ -17,7 +17,14 @@ export interface ChallengeView {
   /** CSS pixels at which the picture is shown where there is room. */
   readonly width: number;
   readonly height: number;
+  /** How long it can be answered. */
+  readonly lifetimeSeconds: number;
+  /** Where the page's script gets another one: `{"token","img","expires_in"}`. */
+  readonly newHref: string;
 }
+
+/** Field of the button for another picture. */
+export const anotherField = 'captcha_new';
 
 /** As long as anything that is asked for, with room for the spaces that people put between. */
 const answerLengthMax = 32;
@@ -50,8 +57,19 @@ export function challengeSound(frame: PageFrame, challenge: ChallengeView): Html
   </div>`;
 }
 
+/** What the script says. */
+function sayings({ challenge: text }: Catalogue) {
+  return {
+    'data-fresh': text.fresh,
+    'data-renewed': text.renewed,
+    'data-over': text.over,
+    'data-busy': text.busy,
+  };
+}
+
 /**
- * For a form: sends `captcha_token` and `captcha_answer`.
+ * For a form: sends `captcha_token` and `captcha_answer`. The button for another picture sends the form with
+ * `captcha_new`, and the page comes again with what was typed; its script, `challenge.js`, does it without.
  * @param challenge undefined for a client that has asked for too many
  */
 export function challengeField(
@@ -61,12 +79,21 @@ export function challengeField(
 ): Html {
   const text = frameText(frame);
   if (challenge === undefined) return notice({ tone: 'warning', body: text.challenge.busy });
-  return html`<fieldset class="challenge">
+  const { newHref, lifetimeSeconds } = challenge;
+  // Enter presses the first button of a form, which must not be the one for another picture.
+  return html`<fieldset class="challenge" data-new=${safeHref(newHref)} data-lifetime=${lifetimeSeconds} ...${sayings(text)}>
     <legend>${text.challenge.legend}</legend>
-    ${hidden('captcha_token', challenge.token)}
+    <button class="visually-hidden" tabindex="-1" aria-hidden="true"></button>
+    <input type="hidden" name="captcha_token" value=${challenge.token} autocomplete="off" />
     ${challengeStage(frame, challenge, true)}
+    <div class="challenge-tools">
+      <button class="button button-quiet challenge-new" name=${anotherField} value="1" formnovalidate>${icon('refresh')}<span>${text.challenge.another}</span></button>
+      <p class="field-hint">${text.challenge.expires(lifetimeSeconds)}</p>
+    </div>
+    <p class="challenge-said" role="status"></p>
     ${challengeSound(frame, challenge)}
     ${answerField(frame, 'captcha_answer', error)}
+    <script src=${frame.assets.url('challenge.js')} defer nonce=${frame.nonce}></script>
   </fieldset>`;
 }
 

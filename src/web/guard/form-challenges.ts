@@ -3,7 +3,12 @@
 import type { Result } from '../../core/result.ts';
 import type { Header, Request } from '../../http/message.ts';
 import type { Params } from '../../http/query.ts';
-import type { ChallengeView } from '../components/challenge.ts';
+import { anotherField, type ChallengeView } from '../components/challenge.ts';
+
+/** Whether the form was sent for another picture alone: nothing of it is judged. */
+export function asksForAnother(form: Params): boolean {
+  return form.has(anotherField);
+}
 
 /** An answer that was counted and not yet judged. */
 export interface ChallengeAnswer {

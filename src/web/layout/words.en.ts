@@ -93,6 +93,12 @@ export const en = {
     soundHint: 'Six digits, spoken in English, over noise. Type them in place of the word.',
     answer: 'What you see or hear',
     answerHint: 'Capitals and spaces do not matter.',
+    another: 'New picture',
+    expires: (seconds: number) =>
+      `A picture is good for ${seconds} seconds. A new one keeps what you have typed in the other fields.`,
+    fresh: 'Here is a new picture.',
+    renewed: 'The time of the last picture was nearly over. Here is a new one.',
+    over: 'The time of this picture is over. A new one comes as soon as you go on.',
     busy: 'There are too many requests at the moment. Wait a minute, then ask for another challenge.',
   },
   person: {

@@ -92,6 +92,12 @@ export const fr: Catalogue = {
       'Six chiffres, dits en anglais seulement, sur un fond de bruit. Tapez-les en chiffres à la place du mot.',
     answer: 'Ce que vous voyez ou entendez',
     answerHint: 'Majuscules et espaces ne comptent pas.',
+    another: 'Nouvelle image',
+    expires: (seconds) =>
+      `Une image est valable ${seconds} secondes. Une nouvelle garde ce que vous avez tapé dans les autres champs.`,
+    fresh: 'Voici une nouvelle image.',
+    renewed: 'Le délai de la dernière image touchait à sa fin. En voici une nouvelle.',
+    over: 'Le délai de cette image est passé. Une nouvelle vient dès que vous continuez.',
     busy: 'Il y a trop de demandes en ce moment. Patientez une minute, puis demandez un autre défi.',
   },
   person: {

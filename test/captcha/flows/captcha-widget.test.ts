@@ -115,10 +115,9 @@ it('the widget in a browser', { timeout: 600_000 }, async (t) => {
     await asVisitor('a theme and a size are chosen in the page', {}, async ({ page, problems }) => {
       await pictureShown(page);
       await page.setViewportSize({ width: 360, height: 800 });
-      await until(
-        page,
-        '(([{ width, height, parentElement }]) => width > 290 && width === parentElement.clientWidth && Math.abs(width - 3 * height) < 2)(document.images)',
-      );
+      const fills =
+        '(([{ width, parentElement: { clientWidth } }]) => width > 290 && width === clientWidth)(document.images)';
+      await until(page, fills);
       await page.setViewportSize({ width: 1_280, height: 800 });
       await until(page, 'document.images[0].width === 450');
       const shade = () => widget(page).getAttribute('data-shade');

@@ -203,6 +203,7 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'POST /captcha/verify captchaVerify': () => ends(1, asked('/captcha/verify', 'POST')),
   'POST /captcha/ captchaVerify': () => ends(1, asked('/captcha/', 'POST')),
   'GET /.portcullis/challenge captchaNew': () => ends(1, asked('/.portcullis/challenge')),
+  'GET /.portcullis/new captchaNew': () => ends(1, asked('/.portcullis/new')),
   'GET /.portcullis/img/:file captchaImage': () => ends(1, asked('/.portcullis/img/x.gif')),
   'GET /.portcullis/audio/:file captchaAudio': () => ends(1, asked('/.portcullis/audio/x.wav')),
   'POST /.portcullis/challenge captchaVerify': () => {
@@ -214,8 +215,7 @@ const ways: Readonly<Record<string, () => Promise<void>>> = {
   'GET /captcha/new captchaFree': async () => ends(2, await freeFor('/captcha/new')),
   'GET /captcha/ captchaFree': async () => ends(2, await freeFor('/captcha/')),
   'GET /captcha/img/:file captchaFree': async () => ends(2, await freeFor('/captcha/img/x.gif')),
-  'GET /captcha/audio/:file captchaFree': async () =>
-    ends(2, await freeFor('/captcha/audio/x.wav')),
+  'GET /captcha/audio/:file captchaFree': async () => ends(2, await freeFor('/captcha/audio/x')),
   'POST /captcha/verify captchaFree': async () => ends(2, await freeFor('/captcha/verify', 'POST')),
   'POST /captcha/ captchaFree': async () => ends(2, await freeFor('/captcha/', 'POST')),
   'POST /register captchaVerify': async () => {

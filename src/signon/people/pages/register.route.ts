@@ -12,7 +12,11 @@ import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import type { Callers } from '../../../web/guard/callers.ts';
 import { deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
-import type { ChallengeAnswer, FormChallenges } from '../../../web/guard/form-challenges.ts';
+import {
+  asksForAnother,
+  type ChallengeAnswer,
+  type FormChallenges,
+} from '../../../web/guard/form-challenges.ts';
 import { jsonOf } from '../../../web/guard/intake/form.ts';
 import type { Desk, Visit } from '../../desk.route.ts';
 import type { Signon } from '../../open-signon.ts';
@@ -39,7 +43,7 @@ import {
 import { registeredPage } from './sent.page.ts';
 
 const path = '/register';
-const needs = { media: true } as const;
+const needs = { media: true, connect: true } as const;
 
 const passkeyPath = `${path}/passkey`;
 const sentPath = `${path}/sent`;
@@ -136,7 +140,17 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     return judged === 'none' && signon.keptForms.isOpen(before.solved) ? before.solved : '';
   }
 
+  /** With another picture, and nothing lost. */
+  function askAgain(visit: Visit, form: Params) {
+    const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;
+    const typed = form.get('password') || before.password;
+    const kept = { ...before, password: typed.length > passwordLengthMax ? '' : typed };
+    const email = (form.get('email') ?? '').slice(0, emailLengthMax);
+    return show(visit, { ...onwards.ofForm(visit, form.get), email }, undefined, kept);
+  }
+
   async function register(visit: Visit, form: Params) {
+    if (asksForAnother(form)) return askAgain(visit, form);
     const answer = challenges.answerIn(visit.request, form);
     if ('waitSeconds' in answer) return desk.problem(visit, tooMany(answer.waitSeconds));
     const before = signon.keptForms.open(form.get('kept') ?? '', visit.browserId) ?? nothingKept;

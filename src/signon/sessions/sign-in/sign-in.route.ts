@@ -13,6 +13,7 @@ import type { Params } from '../../../http/query.ts';
 import type { PlainRoute } from '../../../http/router.ts';
 import { doneIn } from '../../../web/done-mark.ts';
 import { deskCall, deskForm, deskPage } from '../../../web/guard/desk-endpoint.ts';
+import { asksForAnother } from '../../../web/guard/form-challenges.ts';
 import type { Visit } from '../../desk.route.ts';
 import { emailLengthMax } from '../../people/pages/register.page.ts';
 import { type RegisterOptions, tooMany } from '../../people/pages/register.route.ts';
@@ -57,7 +58,8 @@ type SignInRoutesOptions = Pick<
 
 /** Of the form, when it is shown again. */
 interface Again {
-  readonly failure: Failure;
+  /** Undefined when another picture was asked for, and nothing else. */
+  readonly failure?: Failure;
   readonly answerError?: string | undefined;
   /** It had a challenge, or would need one now. */
   readonly challenged: boolean;
@@ -73,12 +75,13 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 
   function showAgain(visit: Visit, data: Omit<SignInPageData, 'csrf'>, again: Again): Reply {
     const { failure, answerError, challenged } = again;
-    const isLimited = failure.error === 'too_many_attempts';
+    const isLimited = failure?.error === 'too_many_attempts';
     const challenge = challenged
       ? (challenges.make(visit.request) ?? ('busy' as const))
       : undefined;
     // What is to be done about a limit stands above the challenge.
-    const error = isLimited ? {} : { error: failureText(visit.language, failure) };
+    const error =
+      failure === undefined || isLimited ? {} : { error: failureText(visit.language, failure) };
     const whole = { csrf: visit.csrf, ...data, ...error, challenge, answerError };
     return desk.show(visit, (frame) => signInPage(frame, whole), {
       failure,
@@ -122,6 +125,10 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const onward = onwards.ofForm(visit, form.get);
     const email = form.get('email') ?? '';
     const password = form.get('password') ?? '';
+    if (asksForAnother(form)) {
+      const filled = { ...onward, email: email.slice(0, emailLengthMax) };
+      return showAgain(visit, filled, { challenged: true });
+    }
     const waitSeconds = await waitFor(visit, email);
     if (waitSeconds > 0) return desk.problem(visit, tooMany(waitSeconds));
     const answered = challenges.answerIn(visit.request, form);
