@@ -1,7 +1,7 @@
 /** The routes that only the main thread answers, and how its refusals look. */
 
 import type { Accounts } from '../access/accounts/accounts.ts';
-import { keyScopes } from '../access/keys/key-scopes.ts';
+import { bitsFor } from '../access/keys/key-scopes.ts';
 import type { NamedKeys } from '../access/keys/named-keys.ts';
 import type { OwnKeys } from '../access/keys/own-keys.ts';
 import type { SiteKeys } from '../access/keys/site-keys.ts';
@@ -331,7 +331,7 @@ export function mainRoutes(options: {
     bulkReportRoute({
       ...options,
       guard,
-      slotOf: (text) => options.gate.authenticate(text, keyScopes.report),
+      slotOf: (text) => options.gate.authenticate(text, bitsFor('write')),
       turns,
       allowDocumentation: options.demo,
     }),

@@ -43,7 +43,7 @@ it('Dovecot refuses who has a bad name, and its failed logins become a report', 
   if (!hasTool(context, 'dovecot')) return;
   await using server = await startTestServer({ threads: 1, demo: false });
   await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
-  const { text: key } = await server.cliJson('bouncer', 'add', demoEmail, 'mx-1');
+  const { text: key } = await server.cliJson('bouncer', 'add', demoEmail, 'mx-1', '--mail');
   await seedVisitors(server, directory.path);
   const shown = openSamples(['dovecot']).take('docs/DOVECOT.md, Set it up', 'dovecot');
   const policy = shown.replace('http://127.0.0.1:8080', server.baseUrl).replace('pcl_…', key);

@@ -57,7 +57,7 @@ const eventVersions: Readonly<Record<AccessEvent['kind'], number>> = {
   'account.disabled': 1,
   'account.vouched': 1,
   'account.quotas': 1,
-  'key.created': 3,
+  'key.created': 4,
   'key.revoked': 1,
   'account.released': 1,
 };
@@ -96,6 +96,9 @@ export function encodeAccessEvent(id: string, event: AccessEvent): NewEvent {
         return { id, kind: event.kind, version: 2, body: out.finish() };
       }
       out.u8(event.scopes);
+      if (event.scopes <= scopesOfBefore) {
+        return { id, kind: event.kind, version: 3, body: out.finish() };
+      }
       break;
     case 'key.revoked':
       out.text(event.key);
@@ -140,7 +143,7 @@ function readBody(
       const made = { kind, account, key: input.text(), hash: readHash(input) };
       if (version === 1) return made;
       const withFacts = { ...made, facts: readFacts(input) };
-      return version === 2 ? withFacts : { ...withFacts, scopes: readScopes(input) };
+      return version === 2 ? withFacts : { ...withFacts, scopes: readScopes(input, version) };
     }
     case 'key.revoked':
       return { kind, account, key: input.text() };
@@ -172,9 +175,13 @@ function readFacts(input: Reader): Uint8Array {
   return Uint8Array.from(facts);
 }
 
-function readScopes(input: Reader): number {
+/** What version 3 knows; `mail` came with version 4. */
+const scopesOfBefore = 15;
+
+function readScopes(input: Reader, version: number): number {
   const scopes = input.u8();
-  if (scopes > allScopes) input.reject();
+  const isOfBefore = scopes <= scopesOfBefore;
+  if (scopes > allScopes || isOfBefore !== (version === 3)) input.reject();
   return scopes;
 }
 

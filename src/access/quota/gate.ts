@@ -15,7 +15,7 @@ export interface Gate {
   /**
    * Account slot of a key that lives, else below 0: `noKey` for one that is missing, malformed, unknown,
    * revoked or disabled, `otherScope` for one that is not for this.
-   * @param scope one bit of `keyScopes`; `check` when left out
+   * @param scope bits of `keyScopes`, of which the key needs one; `check` when left out
    */
   authenticate(keyText: string | undefined, scope?: number): number;
   /** Takes `cost` from the account's quota, or nothing. Leaves its findings in `quotas`. */

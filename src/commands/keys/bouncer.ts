@@ -1,7 +1,7 @@
 /** `portcullis bouncer …`: keys for firewalls, proxies and other programs that fetch decisions. */
 
 import { Command, Option } from 'commander';
-import { keyScopes, scopeNames } from '../../access/keys/key-scopes.ts';
+import { plainScopes, scopeNames } from '../../access/keys/key-scopes.ts';
 import type { NamedKey } from '../../access/keys/named-keys.ts';
 import { accountArgument } from '../shell/address.ts';
 import { namedKeysOf } from '../shell/named-keys.ts';
@@ -12,6 +12,7 @@ interface AddFlags {
   readonly limit?: number;
   readonly dns?: boolean;
   readonly agent?: boolean;
+  readonly mail?: boolean;
   readonly json?: boolean;
 }
 
@@ -23,7 +24,7 @@ export function bouncerCommands(
   wholeNumber: (min: number, max: number) => (text: string) => number,
 ) {
   const command = new Command('bouncer').description(
-    'keys of bouncers and agents: /v1, and the DNS block list',
+    'keys of bouncers, agents and mail servers: /v1, /policy/dovecot, and the DNS block list',
   );
   command
     .command('add')
@@ -39,6 +40,12 @@ export function bouncerCommands(
       new Option('--dns', 'make a label for names of the DNS block list too').conflicts('agent'),
     )
     .option('--agent', 'make the password of an agent that reports; it fetches no decisions')
+    .addOption(
+      new Option(
+        '--mail',
+        'make a key of a mail server, which asks of log-ins and tells of failed ones',
+      ).conflicts(['agent', 'dns']),
+    )
     .option('--json', 'print the key as JSON')
     .action(add);
   command
@@ -60,7 +67,7 @@ export function bouncerCommands(
 async function add(email: string, name: string, flags: AddFlags): Promise<void> {
   const output = createOutput(flags.json === true);
   const { limit: entriesMax, dns: label = false } = flags;
-  const scopes = [flags.agent === true ? 'agent' : 'bouncer'] as const;
+  const scopes = [flags.agent ? 'agent' : flags.mail ? 'mail' : 'bouncer'] as const;
   const made = await withWorkspace(async (w) =>
     expect(await namedKeysOf(w).add(email, { name, scopes, entriesMax, label })),
   );
@@ -86,7 +93,7 @@ async function list(email: string | undefined, flags: { json?: boolean }): Promi
   const rows = shown.map((key) => [
     ...[key.name, key.email, key.id, key.lastUsedAt ?? 'never', key.address || '-'],
     key.agent || '-',
-    key.scopes.includes('agent') ? 'reports' : `${grouped(key.dropped)} dropped`,
+    key.scopes.includes('bouncer') ? `${grouped(key.dropped)} dropped` : 'reports',
   ]);
   for (const line of columns(rows)) output.line(line);
   if (rows.length === 0) output.line('there is no bouncer yet');
@@ -102,7 +109,7 @@ async function remove(email: string, name: string, flags: { json?: boolean }): P
 
 /** Named keys that only check or report are shown by `key list`. */
 function isOfDoor(key: NamedKey): boolean {
-  return (key.scopes & (keyScopes.bouncer | keyScopes.agent)) !== 0;
+  return (key.scopes & ~plainScopes) !== 0;
 }
 
 function shownKey(key: NamedKey, email: string) {

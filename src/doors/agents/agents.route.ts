@@ -3,7 +3,7 @@
  * The password is a key that was made for an agent; the token for it stands in for the key for an hour.
  */
 
-import { keyScopes } from '../../access/keys/key-scopes.ts';
+import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { Gate } from '../../access/quota/gate.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail, type Result } from '../../core/result.ts';
@@ -111,7 +111,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
   function keyOf(request: Request): string | undefined {
     const [, token] = /^bearer +(\S+)$/i.exec(firstHeader(request, 'authorization') ?? '') ?? [];
     const keyText = token === undefined ? undefined : tokens.read(token);
-    return gate.authenticate(keyText, keyScopes.agent) < 0 ? undefined : keyText;
+    return gate.authenticate(keyText, bitsFor('agent')) < 0 ? undefined : keyText;
   }
 
   function note(keyText: string, request: Request): void {
@@ -138,7 +138,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
     const body = parseJsonObject(request.body);
     if (!body.ok) return body;
     const { password } = body.value;
-    if (typeof password !== 'string' || gate.authenticate(password, keyScopes.agent) < 0) {
+    if (typeof password !== 'string' || gate.authenticate(password, bitsFor('agent')) < 0) {
       const waitSeconds = callers.take('agentLogin', request);
       if (waitSeconds === 0) return wrongPassword;
       return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };

@@ -3,7 +3,7 @@
  * The main thread answers: cursors are there, and the bodies are ready in shared memory.
  */
 
-import { keyScopes } from '../../access/keys/key-scopes.ts';
+import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { Gate } from '../../access/quota/gate.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
 import { fail } from '../../core/result.ts';
@@ -73,7 +73,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   /** A key that lives and is a bouncer's, and the slot of its account. */
   function bouncerOf(request: Request): { keyId: string; slot: number } | undefined {
     const text = firstHeader(request, 'x-api-key');
-    const slot = gate.authenticate(text, keyScopes.bouncer);
+    const slot = gate.authenticate(text, bitsFor('decisions'));
     return text === undefined || slot < 0 ? undefined : { keyId: keyIdOf(text), slot };
   }
 

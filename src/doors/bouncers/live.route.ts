@@ -5,7 +5,7 @@
  * on any other status, and no limit and no error ever bans anybody.
  */
 
-import { keyScopes } from '../../access/keys/key-scopes.ts';
+import { bitsFor } from '../../access/keys/key-scopes.ts';
 import type { Gate } from '../../access/quota/gate.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
@@ -167,7 +167,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
 
   function respond(request: HotRequest): void {
     const keyText = request.values[0];
-    const slot = gate.authenticate(keyText, keyScopes.bouncer);
+    const slot = gate.authenticate(keyText, bitsFor('decisions'));
     if (keyText === undefined || slot < 0) {
       count('forbidden');
       request.answer(forbiddenHead, forbiddenBody);

@@ -4,7 +4,8 @@
  * name refuses: an error, a limit or a full table says status 0, which lets in.
  */
 
-import { keyScopes } from '../../access/keys/key-scopes.ts';
+import { otherScope } from '../../access/keys/key-cache.ts';
+import { bitsFor } from '../../access/keys/key-scopes.ts';
 import { type Gate, quotaKind } from '../../access/quota/gate.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Failure, fail } from '../../core/result.ts';
@@ -13,6 +14,7 @@ import { parseQuery } from '../../http/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
 import { lookBehind } from '../../ip/behind.ts';
+import { wrongScopeDetail } from '../../web/errors.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { jsonType, noStore, policyBody } from '../../web/shape.ts';
@@ -84,6 +86,7 @@ const delayed = said(delaySeconds);
 const refused = said(-1, 'Access refused: this address has a bad name.');
 const overLimit = said(0, 'this key asks too often: everybody is let in');
 const forbidden = fail('forbidden', forbiddenDetail);
+const noReporter = fail('forbidden', wrongScopeDetail('mail'));
 const badCommand = fail('bad_request', 'the command must be allow or report');
 
 export function createPolicyDoor(options: PolicyDoorOptions): PolicyDoor {
@@ -104,13 +107,14 @@ export function createPolicyDoor(options: PolicyDoorOptions): PolicyDoor {
   return {
     ask(request) {
       const keyText = firstHeader(request, 'x-api-key') ?? passwordOf(request);
-      const slot = gate.authenticate(keyText, keyScopes.bouncer);
-      if (keyText === undefined || slot < 0) {
-        count('forbidden');
-        return forbidden;
-      }
       const query = parseQuery(request.query);
       const command = query.ok ? query.value.get('command') : undefined;
+      const isReport = command === 'report';
+      const slot = gate.authenticate(keyText, bitsFor(isReport ? 'mailReport' : 'mailAllow'));
+      if (keyText === undefined || slot < 0) {
+        count('forbidden');
+        return isReport && slot === otherScope ? noReporter : forbidden;
+      }
       const attempt =
         command === 'allow' || command === 'report' ? readAttempt(request.body) : badCommand;
       if (!attempt.ok) {

@@ -46,8 +46,6 @@ import { createRequestSeals, type RequestSeals } from './request-seal.ts';
 import { inOrder, type Scope } from './scopes.ts';
 import { createTransactions, type Transactions } from './transactions.ts';
 
-const noneAdded = { check: [], set: [] } as const;
-
 /** The live session of a request. */
 export interface SignedInVisitor extends SessionFacts {
   /** Public id that stays when the token is renewed; never the token. */
@@ -322,8 +320,7 @@ export function createAuthorization(options: {
           granted,
           today,
         );
-        // Who has agreed before takes no place.
-        const room = before === undefined ? await consents.room(session.accountId) : noneAdded;
+        const room = await consents.room(session.accountId, before);
         if (room === undefined) return fail('too_many_sites');
         const { row, address } = codeFor(request, session, consent);
         const { check, del } = form.consume;

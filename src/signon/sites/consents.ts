@@ -81,9 +81,9 @@ export interface Consents {
   ): { readonly consent: Consent; readonly row: SetRow };
   /**
    * For the commit that adds a consent, whoever races: the account has room for it. Undefined: it has as
-   * many as it may.
+   * many as it may. Who has agreed before takes no place.
    */
-  room(accountId: string): Promise<HeldBounds | undefined>;
+  room(accountId: string, before?: Consent): Promise<HeldBounds | undefined>;
   /** The row that notes a use now, or none while the last one is fresh. */
   useRow(parties: ConsentParties): Promise<SetRow | undefined>;
   /** Of an account, by client id and origin. */
@@ -153,7 +153,8 @@ export function createConsents(options: { store: Store; clock: Clock; random: Ra
     };
   }
 
-  async function room(accountId: string): Promise<HeldBounds | undefined> {
+  async function room(accountId: string, before?: Consent): Promise<HeldBounds | undefined> {
+    if (before !== undefined) return { check: [], set: [] };
     const held = await holdBounds(store, [{ rows: 'consents', account: accountId }]);
     let count = 0;
     for await (const page of pages(consentPrefix(accountId))) count += page.length;

@@ -24,6 +24,7 @@ export const automationEn = {
       report: 'report abuse, and take reports back',
       bouncer: 'fetch decisions as a bouncer',
       agent: 'report as an agent',
+      mail: 'ask of log-ins as a mail server, and tell of failed ones',
     },
     create: 'Create the key',
     full: 'You have as many keys with a name as there may be. Remove one first.',

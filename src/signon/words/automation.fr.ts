@@ -28,6 +28,7 @@ export const automationFr: AutomationCatalogue = {
       report: 'signaler des abus et retirer des signalements',
       bouncer: 'obtenir les décisions comme bouncer',
       agent: 'signaler comme agent',
+      mail: 'vérifier les connexions comme serveur de messagerie, et signaler celles qui échouent',
     },
     create: 'Créer la clé',
     full: 'Vous avez autant de clés nommées qu’il peut y en avoir. Retirez-en une d’abord.',

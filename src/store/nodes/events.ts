@@ -24,7 +24,7 @@ export const eventVersions: Record<string, readonly number[]> = {
   'allow.removed': [1],
   'entry.removed': [3],
   'entry.set': [3],
-  'key.created': [1, 1, 1],
+  'key.created': [1, 1, 1, 4],
   'key.revoked': [1],
   'list.begun': [1],
   'list.ended': [1],

@@ -8,7 +8,7 @@
  */
 
 import { otherScope } from '../../access/keys/key-cache.ts';
-import { type KeyScope, keyScopes } from '../../access/keys/key-scopes.ts';
+import { bitsFor, keyUses } from '../../access/keys/key-scopes.ts';
 import { type Gate, quotaKind } from '../../access/quota/gate.ts';
 import { type Failure, fail, ok, type Result } from '../../core/result.ts';
 import { firstHeader, type Header, type Reply, type Request } from '../../http/message.ts';
@@ -161,12 +161,12 @@ export function createGuard(options: GuardOptions): Guard {
     unitsOf = () => 1,
   ) {
     const { quota } = declared.cost!;
-    const scope = scopeOf(declared);
-    const slot = gate.authenticate(keyText, keyScopes[scope]);
+    const use = useOf(declared);
+    const slot = gate.authenticate(keyText, bitsFor(use));
     if (slot < 0) {
       const isOther = slot === otherScope && declared.who === 'api-key';
       const failure = isOther
-        ? fail('wrong_scope', wrongScopeDetail(scope))
+        ? fail('wrong_scope', wrongScopeDetail(keyUses[use][0]))
         : fail('unauthenticated');
       return { failure, headers: [] as Header[] };
     }
@@ -238,7 +238,8 @@ export function createGuard(options: GuardOptions): Guard {
           return told(declared, answer, call.headers, request);
         }
         // Nothing is unpacked for a stranger.
-        const isKnown = isPacked(request) && gate.authenticate(keyText, scopeBit(declared)) >= 0;
+        const isKnown =
+          isPacked(request) && gate.authenticate(keyText, bitsFor(useOf(declared))) >= 0;
         return isKnown ? unpacked(declared, request, answerTo) : answerTo(ok(request));
       },
     }),
@@ -264,13 +265,10 @@ export function createGuard(options: GuardOptions): Guard {
   };
 }
 
-function scopeOf({ who, cost }: Endpoint): KeyScope {
+/** What an endpoint asks of a key whose use costs a quota. */
+function useOf({ who, cost }: Endpoint): 'agent' | 'read' | 'write' {
   if (who === 'agent') return 'agent';
-  return cost?.quota === 'write' ? 'report' : 'check';
-}
-
-function scopeBit(declared: Endpoint): number {
-  return keyScopes[scopeOf(declared)];
+  return cost?.quota === 'write' ? 'write' : 'read';
 }
 
 /** In the API a body that can't be read is a fault of a parameter: 422, as for malformed JSON. */

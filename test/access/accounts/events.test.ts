@@ -48,6 +48,10 @@ const events: readonly AccessEvent[] = [
     ...{ kind: 'key.created', account: 'abc', key: 'k2', hash },
     ...{ facts: new Uint8Array(), scopes: keyScopes.bouncer },
   },
+  {
+    ...{ kind: 'key.created', account: 'abc', key: 'k3', hash },
+    ...{ facts: new Uint8Array(), scopes: keyScopes.mail | keyScopes.check },
+  },
 ];
 
 function openFold(accountsMax = 100) {

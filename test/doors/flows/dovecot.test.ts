@@ -18,7 +18,7 @@ let key = '';
 before(async () => {
   server = await startTestServer({ threads: 2, demo: false });
   await server.cliJson('account', 'create', demoEmail, '--standing', 'staff');
-  key = (await server.cliJson('bouncer', 'add', demoEmail, 'mx-1')).text;
+  key = (await server.cliJson('bouncer', 'add', demoEmail, 'mx-1', '--mail')).text;
   for (const [row, confidence] of [
     ['45.10.0.7', '90'],
     ['45.11.0.7', '60'],

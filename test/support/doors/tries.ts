@@ -44,6 +44,10 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
   const policy = (command: string, status: number, body: string, headers = {}): Tried => {
     return { path: `/policy/dovecot?command=${command}`, method: 'POST', status, body, headers };
   };
+  const mailWords = [demoEmail, `mail-${key.slice(4, 12)}`, '--mail'];
+  const { text: mailKey } = await server.cliJson('bouncer', 'add', ...mailWords);
+  const mail = (command: string, status: number, body: string, headers = {}) =>
+    policy(command, status, body, { ...headers, 'X-Api-Key': mailKey });
   const agent = { ...bearer, 'Content-Type': 'application/json' };
   const toAgents = (path: string, status: number, body: string, headers = {}): Tried => {
     return { path, method: 'POST', status, body, headers };
@@ -80,7 +84,7 @@ export async function doorTries(server: TestServer, key: string): Promise<Tried[
     post(413, 'x'.repeat(300_000), own),
     policy('allow', 200, '{"remote":"8.8.8.8"}', own),
     policy('allow', 200, '{"remote":"198.51.100.7"}', own),
-    policy('report', 200, '{"remote":"8.8.8.8","success":true}', own),
+    mail('report', 200, '{"remote":"8.8.8.8","success":true}', own),
     policy('allow', 400, '[]', own),
     policy('allow', 403, '{"remote":"8.8.8.8"}'),
     policy('allow', 413, 'x'.repeat(70_000), own),

@@ -14,7 +14,9 @@ import { type Catalogue, frameText } from '../../words/words.ts';
 import { freshWanted } from '../pages/parts.page.ts';
 
 /** What a person gives a key; agents have a command of their own. */
-export const offeredScopes = ['check', 'report', 'bouncer'] as const satisfies readonly KeyScope[];
+export const offeredScopes = [
+  ...(['check', 'report', 'bouncer', 'mail'] as const),
+] as const satisfies readonly KeyScope[];
 
 export interface NamedKeysView {
   readonly csrf: string;
